@@ -1,0 +1,3 @@
+"""mnemond: a memory daemon for LLM agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Tests, one folder for each part of the product."""
