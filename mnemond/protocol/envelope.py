@@ -1,0 +1,178 @@
+"""JSON-RPC 2.0: one message becomes requests, results and errors become one line of bytes."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from mnemond import errors
+from mnemond.errors import FieldProblem, MnemonError
+from mnemond.protocol.depth import MAX_DEPTH, too_deep
+
+MAX_BATCH = 100
+"""Requests in one batch; more are refused as a whole."""
+
+MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError, ValueError)
+"""Everything that decoding bytes from outside can raise."""
+
+NO_ID: Final = msgspec.Raw(b"null")
+_ABSENT: Final = msgspec.Raw(b"")
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """One call. `id` and `params` are kept as they came; `params` is an array or an object, if it is there."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    id: msgspec.Raw = _ABSENT
+    params: msgspec.Raw = _ABSENT
+
+    @property
+    def notification(self) -> bool:
+        """Whether the caller wants no answer."""
+        return self.id is _ABSENT
+
+    @property
+    def arguments(self) -> msgspec.Raw | None:
+        """The parameters as JSON, or None when there are none."""
+        return None if self.params is _ABSENT else self.params
+
+
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """Something that is no request; it is answered all the same."""
+
+    error: MnemonError
+    id: msgspec.Raw = NO_ID
+
+
+class _ErrorData(msgspec.Struct, frozen=True):
+    code: str
+    hint: str | None
+    retryable: bool
+    outcome: str | None
+    problems: tuple[FieldProblem, ...]
+
+
+class _Error(msgspec.Struct, frozen=True):
+    code: int
+    message: str
+    data: _ErrorData
+
+
+_request = msgspec.json.Decoder(Request)
+_batch = msgspec.json.Decoder(list[msgspec.Raw])
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_text = msgspec.json.Decoder(str)
+_id = msgspec.json.Decoder(str | int | float | None)
+_encoder = msgspec.json.Encoder()
+
+
+def parse(message: bytes) -> Request | Refused | list[Request | Refused]:
+    """The call in a message, or the list of calls of a batch. Never raises for anything a client can send."""
+    if too_deep(message):
+        return Refused(MnemonError(errors.TOO_LARGE, f"the message nests more than {MAX_DEPTH} levels deep"))
+    if not message.isascii() and not _is_utf8(message):
+        return Refused(MnemonError(errors.PARSE, "the message is not UTF-8"))
+    return _parse_batch(message) if message[:1] == b"[" else _parse_one(message)
+
+
+def _is_utf8(message: bytes) -> bool:
+    """The decoder looks only at the text that it keeps; this looks at all of it."""
+    try:
+        message.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _parse_one(message: bytes | msgspec.Raw) -> Request | Refused:
+    try:
+        request = _request.decode(message)
+        if request.id is not _ABSENT:
+            _id.decode(request.id)
+        if request.params is not _ABSENT and memoryview(request.params)[0] not in b"{[":
+            return _explain(message)
+    except MALFORMED:
+        return _explain(message)
+    return request
+
+
+def _parse_batch(message: bytes) -> Refused | list[Request | Refused]:
+    try:
+        calls = _batch.decode(message)
+    except MALFORMED as error:
+        return Refused(_not_json(error))
+    if not calls:
+        return Refused(MnemonError(errors.INVALID_REQUEST, "a batch must hold at least one request; this one is empty"))
+    if len(calls) > MAX_BATCH:
+        sentence = f"the batch holds {len(calls)} requests; the limit is {MAX_BATCH}"
+        return Refused(MnemonError(errors.TOO_LARGE, sentence, hint="send several smaller batches"))
+    return [_parse_one(call) for call in calls]
+
+
+def _explain(message: bytes | msgspec.Raw) -> Refused:
+    """Say what is wrong with a message that is no request, and to whom."""
+    try:
+        members = _members.decode(message)
+    except msgspec.ValidationError:
+        return Refused(MnemonError(errors.INVALID_REQUEST, "a request must be a JSON object"))
+    except MALFORMED as error:
+        return Refused(_not_json(error))
+    sentence = _fault(members)
+    answered = members.get("id", NO_ID)
+    return Refused(MnemonError(errors.INVALID_REQUEST, sentence), answered if _fits(_id, answered) else NO_ID)
+
+
+def _fault(members: dict[str, msgspec.Raw]) -> str:
+    version = members.get("jsonrpc")
+    if version is None or not _fits(_text, version) or _text.decode(version) != "2.0":
+        return 'jsonrpc must be "2.0"'
+    if not _fits(_text, members.get("method", NO_ID)):
+        return "method must be a string"
+    if not _fits(_id, members.get("id", NO_ID)):
+        return "id must be a string, a number or null"
+    return "params must be an object or an array"
+
+
+def _fits(
+    decoder: msgspec.json.Decoder[str] | msgspec.json.Decoder[str | int | float | None], raw: msgspec.Raw
+) -> bool:
+    try:
+        decoder.decode(raw)
+    except MALFORMED:
+        return False
+    return True
+
+
+def _not_json(error: Exception) -> MnemonError:
+    """The decoder's own words: they name the byte and never repeat what was sent."""
+    if isinstance(error, RecursionError):
+        return MnemonError(errors.TOO_LARGE, f"the message nests more than {MAX_DEPTH} levels deep")
+    return MnemonError(errors.PARSE, f"the message is not JSON: {error}")
+
+
+def encode_result(request_id: msgspec.Raw, result: object) -> bytes:
+    """One reply, without its newline. Raises UnicodeEncodeError, TypeError or RecursionError for a result that JSON
+    cannot hold; nothing that was decoded from JSON is of that kind."""
+    return b"".join((b'{"jsonrpc":"2.0","id":', request_id, b',"result":', _encoder.encode(result), b"}"))
+
+
+def encode_error(request_id: msgspec.Raw, error: MnemonError) -> bytes:
+    """One error reply, without its newline. It always succeeds: lone surrogates (of a file name, say) are escaped."""
+    kind = error.kind
+    problems = tuple(FieldProblem(clean(problem.field), clean(problem.message)) for problem in error.problems)
+    hint = None if error.hint is None else clean(error.hint)
+    data = _ErrorData(kind.name, hint, kind.retryable, error.outcome, problems)
+    body = _encoder.encode(_Error(kind.rpc, clean(error.message), data))
+    return b"".join((b'{"jsonrpc":"2.0","id":', request_id, b',"error":', body, b"}"))
+
+
+def encode_batch(replies: list[bytes]) -> bytes:
+    """The reply to a batch, without its newline."""
+    return b"[" + b",".join(replies) + b"]"
+
+
+def clean(text: str) -> str:
+    """The text with everything escaped that UTF-8 cannot hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

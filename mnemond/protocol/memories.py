@@ -1,0 +1,248 @@
+"""Parameters and results of the methods around a memory."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from mnemond.protocol.types import IdOrPrefix, Limit, Name, OpId, Params, Result, StoreName
+
+Anchor = Literal["keyword", "vector"]
+
+
+class RememberParams(Params, frozen=True, kw_only=True):
+    """Limits of the content itself (characters, tags, entities) are checked with the other rules of a write."""
+
+    content: str
+    category: str = "general"
+    importance: int = 3
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    entity_mode: str = "merge"
+    source: Name = "user"
+    conversation_id: Name | None = None
+    session_id: Name | None = None
+    user_id: Name | None = None
+    agent_id: Name | None = None
+    created_at: str | None = None
+    no_diff: bool = False
+    dry_run: bool = False
+    channel: Name = "manual"
+    op_id: OpId | None = None
+    store: StoreName | None = None
+
+
+class ScopeView(msgspec.Struct, frozen=True):
+    """Whom a memory is for; null means everyone."""
+
+    user_id: str | None
+    session_id: str | None
+    agent_id: str | None
+
+
+class EdgesCreated(msgspec.Struct, frozen=True):
+    """Logical links made by a write, by type."""
+
+    temporal: int = 0
+    entity: int = 0
+    causal: int = 0
+    semantic: int = 0
+
+
+class RememberResult(Result, frozen=True, kw_only=True):
+    """What became of a memory. Every key is always present; null and empty mean "not found" or "not looked for"."""
+
+    id: str | None
+    action: Literal["added"]
+    diff_suggestion: str
+    replaced_id: str | None
+    duplicate_of: str | None
+    similarity: float | None
+    matched_id: str | None
+    reason: str
+    edges_created: EdgesCreated
+    semantic_candidates: list[object]
+    causal_candidates: list[object]
+    quality_warnings: list[str]
+    quality_details: list[object]
+    embedded: bool
+    embed_error: str | None
+    effective_importance: float
+    auto_pruned: int
+    redundancy: None
+    substance: None
+    trigger_type: str | None
+    hypothetical_queries: list[str]
+    conflicts: list[object]
+    scope: ScopeView
+    store: str
+    op_id: str
+    dry_run: bool
+    replayed: bool
+
+
+class RecallParams(Params, frozen=True, kw_only=True):
+    """`anchors` limits the signals that take part, for ablations; `touch: false` promises that nothing is written."""
+
+    query: Annotated[str, msgspec.Meta(max_length=8000)]
+    limit: Limit = 10
+    category: str | None = None
+    source: Name | None = None
+    user_id: Name | None = None
+    session_id: Name | None = None
+    agent_id: Name | None = None
+    all_sessions: bool = False
+    anchors: list[Anchor] | None = None
+    now: str | None = None
+    touch: bool = True
+    store: StoreName | None = None
+
+
+class InsightView(msgspec.Struct, frozen=True):
+    """A memory as it is shown in results."""
+
+    id: str
+    content: str
+    category: str
+    importance: int
+    tags: tuple[str, ...]
+    entities: tuple[str, ...]
+    source: str
+    access_count: int
+    effective_importance: float
+    created_at: str
+    updated_at: str
+    valid_from: str | None
+    invalid_at: str | None
+
+
+class SignalsView(msgspec.Struct, frozen=True):
+    """Every component of a score, each in [0, 1]."""
+
+    keyword: float
+    entity: float
+    similarity: float
+    graph: float
+
+
+class RecallHit(msgspec.Struct, frozen=True):
+    """One result. `via` names the signal that found it, or "hybrid" when several did (`via_all`)."""
+
+    insight: InsightView
+    score: float
+    intent: str
+    via: str
+    via_all: tuple[str, ...]
+    confidence: Literal["low", "medium", "high"]
+    signals: SignalsView
+    path: tuple[()] = ()
+
+
+class RerankMeta(msgspec.Struct, frozen=True):
+    """Whether a reranker had a say."""
+
+    applied: bool = False
+
+
+class RecallMeta(msgspec.Struct, frozen=True):
+    """How a recall came about; times in milliseconds."""
+
+    intent: str
+    intent_source: str
+    anchor_count: int
+    traversed: int
+    mode: str
+    weights: dict[str, float]
+    embedding: str | None
+    window: None
+    hint: str | None
+    rerank: RerankMeta
+    stages_ms: dict[str, float]
+    took_ms: float
+    store: str
+
+
+class RecallResult(Result, frozen=True, kw_only=True):
+    """Results, best first."""
+
+    results: list[RecallHit]
+    meta: RecallMeta
+
+
+class GetParams(Params, frozen=True, kw_only=True):
+    """`id` may be shortened to any unique prefix of at least six characters."""
+
+    id: IdOrPrefix
+    store: StoreName | None = None
+
+
+class InsightDetail(msgspec.Struct, frozen=True):
+    """A memory with everything known about it."""
+
+    id: str
+    content: str
+    category: str
+    importance: int
+    tags: tuple[str, ...]
+    entities: tuple[str, ...]
+    source: str
+    access_count: int
+    effective_importance: float
+    created_at: str
+    updated_at: str
+    valid_from: str | None
+    invalid_at: str | None
+    channel: str
+    conversation_id: str | None
+    user_id: str | None
+    session_id: str | None
+    agent_id: str | None
+    status: str
+    metadata: dict[str, object]
+
+
+class GetResult(Result, frozen=True, kw_only=True):
+    """One memory."""
+
+    insight: InsightDetail
+
+
+class ListParams(Params, frozen=True, kw_only=True):
+    """Newest first. `before` is the `next` of the page before: the whole id of its last memory."""
+
+    limit: Limit = 20
+    before: Name | None = None
+    category: str | None = None
+    source: Name | None = None
+    user_id: Name | None = None
+    session_id: Name | None = None
+    agent_id: Name | None = None
+    all_sessions: bool = False
+    store: StoreName | None = None
+
+
+class ListResult(Result, frozen=True, kw_only=True):
+    """One page; `next` is null on the last."""
+
+    insights: list[InsightView]
+    next: str | None
+
+
+class ForgetParams(Params, frozen=True, kw_only=True):
+    """`id` may be shortened to any unique prefix of at least six characters."""
+
+    id: IdOrPrefix
+    op_id: OpId | None = None
+    store: StoreName | None = None
+
+
+class ForgetResult(Result, frozen=True, kw_only=True):
+    """What was taken out of recall."""
+
+    id: str
+    status: Literal["deleted"]
+    message: str
+    edges_removed: int
+    op_id: str
+    replayed: bool

@@ -1,0 +1,1 @@
+"""The wire: framing, envelopes, parameters, documentation."""

@@ -1,0 +1,66 @@
+"""The generated reference says everything the types say."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mnemond.errors import KINDS
+from mnemond.protocol.documentation import errors_markdown, protocol_markdown
+from mnemond.protocol.registry import METHODS, Access, Method
+
+
+def test_every_method_and_every_field_is_there() -> None:
+    page = protocol_markdown(METHODS.values())
+    for method in METHODS.values():
+        section = page.split(f"### {method.name}\n")[1].split("\n### ")[0]
+        assert method.summary in section
+        for field in msgspec.structs.fields(method.params) + msgspec.structs.fields(method.result):
+            assert f"| `{field.encode_name}` |" in section
+
+
+def test_rows_give_type_limits_and_default() -> None:
+    page = protocol_markdown(METHODS.values())
+    assert "| `limit` | a whole number | 1 to 1000 | `10` |" in page
+    assert "| `content` | a string |  | required |" in page
+    assert "| `degraded` | true or false |  | absent |" in page
+    assert "By position: `query`, `limit`." in page
+    assert "| `results` | a list of [RecallHit](#recallhit) |" in page
+
+
+def test_types_used_by_types_are_explained() -> None:
+    page = protocol_markdown(METHODS.values())
+    for name in ("RecallHit", "InsightView", "SignalsView", "ScopeView"):
+        assert f"\n### {name}\n" in page
+
+
+def test_every_link_leads_somewhere() -> None:
+    page = protocol_markdown(METHODS.values())
+    anchors = {line[4:].replace(".", "").lower() for line in page.splitlines() if line.startswith("### ")}
+    links = {part.split(")")[0] for part in page.split("](#")[1:]}
+    assert links <= anchors
+
+
+def test_every_kind_of_error_is_a_row() -> None:
+    page = errors_markdown(KINDS)
+    for kind in KINDS:
+        retryable = "yes" if kind.retryable else "no"
+        assert f"| `{kind.name}` | {kind.rpc} | {kind.exit} | {retryable} | {kind.meaning} |" in page
+
+
+def test_the_same_types_give_the_same_page() -> None:
+    assert protocol_markdown(METHODS.values()) == protocol_markdown(list(METHODS.values()))
+
+
+def test_defaults_made_for_each_call_are_shown_and_other_types_refused() -> None:
+    class Fresh(msgspec.Struct):
+        """A list made anew, and a fixed pair."""
+
+        items: list[int] = msgspec.field(default_factory=list)
+        pair: tuple[int, str] = (1, "a")
+
+    page = protocol_markdown([Method("m", Fresh, Fresh, Access.READ, "Toy.")])
+    assert "| `items` | a list of whole numbers |  | `[]` |" in page
+    assert '| `pair` | list |  | `[1, "a"]` |' in page
+    with pytest.raises(TypeError, match="no Struct"):
+        protocol_markdown([Method("m", int, Fresh, Access.READ, "Toy.")])
