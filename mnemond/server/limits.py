@@ -1,0 +1,48 @@
+"""What one client may take from the daemon, and for how long."""
+
+from __future__ import annotations
+
+import resource
+from typing import Annotated
+
+import msgspec
+
+from mnemond.protocol.framing import MAX_MESSAGE_BYTES
+
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Bounds of the server. Depth and batch length are part of the protocol and not set here."""
+
+    message_bytes: _Positive = MAX_MESSAGE_BYTES
+    connections: _Positive = 256
+    reserved_descriptors: _Positive = 64
+    """Of the process's limit on open files, how many are kept for databases and models."""
+    in_flight: _Positive = 64
+    """Requests of one connection that may wait for their answer; beyond it nothing more is read from it. A batch
+    is taken request by request as well."""
+    unsent_bytes: _Positive = 4 << 20
+    """Replies waiting for one slow reader; beyond it nothing more is read from it."""
+    first_byte_s: _Seconds = 10.0
+    """From connecting to the first byte of the first message."""
+    whole_message_s: _Seconds = 5.0
+    """From the first byte of a message to its last."""
+    write_stall_s: _Seconds = 30.0
+    """Without any progress of a reader that has replies waiting."""
+    sweep_s: _Seconds = 0.5
+    """Between two looks at the deadlines above; so much later than promised they may strike."""
+    drain_s: _Seconds = 2.5
+    """For answering everything received when the daemon stops (of 3 s for the whole process)."""
+    inline_ms: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 1.0
+    """Of uninterrupted work for one connection before the others have their turn."""
+    optimistic_reads: Annotated[int, msgspec.Meta(ge=1, le=64)] = 8
+    """Reads tried in a row before waiting for the socket."""
+
+    def allowed_connections(self) -> int:
+        """`connections`, or fewer when the process may not open so many files."""
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if files == resource.RLIM_INFINITY:
+            return self.connections
+        return max(1, min(self.connections, files - self.reserved_descriptors))

@@ -1,0 +1,224 @@
+"""Accepts connections, watches their deadlines, and stops without leaving a received request unanswered."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import trio
+
+from mnemond import errors
+from mnemond.errors import MnemonError
+from mnemond.server.call import Call
+from mnemond.server.connection import Connection, last_word
+from mnemond.server.counters import Counters
+from mnemond.server.dispatch import Dispatcher
+from mnemond.server.limits import Limits
+from mnemond.server.listener import Listener
+from mnemond.server.peer import credentials
+
+_OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
+_OUT_OF_MEMORY = (errno.ENOBUFS, errno.ENOMEM)
+_PAUSE_S = 0.1
+"""How long accepting rests when the system has no room for another connection; it would spin otherwise."""
+
+
+class Server:
+    """Serves one listening socket. Build it, `serve` once, `request_stop` from anywhere on the event loop."""
+
+    def __init__(self, dispatcher: Dispatcher, limits: Limits) -> None:
+        self.dispatcher = dispatcher
+        self.limits = limits
+        self.counters = Counters()
+        self._allowed = limits.allowed_connections()
+        self._uid = os.geteuid()
+        self._connections: set[Connection] = set()
+        self._dirty: dict[Connection, None] = {}
+        self._flush = trio.Event()
+        self._stop = trio.Event()
+        self._emptied = trio.Event()
+        self._spare: int | None = None
+        self._nursery: trio.Nursery | None = None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a stop was asked for."""
+        return self._stop.is_set()
+
+    def request_stop(self) -> None:
+        """Answer everything received, then let `serve` return. Asking twice changes nothing."""
+        self._stop.set()
+
+    async def serve(self, listener: Listener, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Accept and answer until `request_stop`, then drain for at most `limits.drain_s`. The listener stays open
+        for its owner to close."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            self._spare = _spare_descriptor()
+            try:
+                nursery.start_soon(self._flusher)
+                nursery.start_soon(self._sweeper)
+                task_status.started()
+                await self._accept_until_stopped(listener)
+                with trio.move_on_after(self.limits.drain_s):
+                    await self._drain(listener)
+            finally:
+                self._abandon()
+                nursery.cancel_scope.cancel()
+
+    # ---------------------------------------------------------------- what connections ask for
+
+    def spawn(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run something for a connection; it ends with `serve` at the latest."""
+        if self._nursery is None:
+            raise RuntimeError("the server is not serving")
+        self._nursery.start_soon(run)
+
+    def flush_soon(self, connection: Connection) -> None:
+        """Send the connection's replies in the next pass of the event loop, once for all that come until then."""
+        self._dirty[connection] = None
+        self._flush.set()
+
+    def forget(self, connection: Connection) -> None:
+        """The connection is closed."""
+        self._connections.discard(connection)
+        self._dirty.pop(connection, None)
+        self.counters.connections = len(self._connections)
+        if not self._connections:
+            self._emptied.set()
+
+    # ---------------------------------------------------------------- tasks
+
+    async def _flusher(self) -> None:
+        while True:
+            await self._flush.wait()
+            self._flush = trio.Event()
+            dirty, self._dirty = self._dirty, {}
+            for connection in dirty:
+                connection.flush()
+
+    async def _sweeper(self) -> None:
+        while True:
+            await trio.sleep(self.limits.sweep_s)
+            now = trio.current_time()
+            for connection in list(self._connections):
+                self.counters.cut += connection.enforce(now)
+
+    async def _accept_until_stopped(self, listener: Listener) -> None:
+        async with trio.open_nursery() as accepting:
+            accepting.start_soon(self._accept_forever, listener)
+            await self._stop.wait()
+            accepting.cancel_scope.cancel()
+
+    async def _accept_forever(self, listener: Listener) -> None:
+        while True:
+            await trio.lowlevel.wait_readable(listener.socket)
+            while await self._accept_some(listener):
+                pass
+
+    async def _accept_some(self, listener: Listener) -> bool:
+        """Accept and serve for one turn; whether more may be waiting. The others have had theirs when it says so."""
+        turn_ends = trio.current_time() + self.limits.inline_ms / 1000
+        while trio.current_time() < turn_ends:
+            try:
+                sock, _ = listener.socket.accept()
+            except BlockingIOError:
+                return False
+            except OSError as error:
+                return await self._accept_failed(listener, error)
+            self._welcome(sock)
+        await trio.lowlevel.checkpoint()
+        return True
+
+    async def _accept_failed(self, listener: Listener, error: OSError) -> bool:
+        await trio.lowlevel.checkpoint()
+        if error.errno in _OUT_OF_DESCRIPTORS and self._spare is not None:
+            return self._turn_away(listener, self._spare)
+        if error.errno in _OUT_OF_DESCRIPTORS + _OUT_OF_MEMORY:
+            await trio.sleep(_PAUSE_S)
+            return False
+        return error.errno != errno.EINVAL  # of a socket that refuses newcomers: the backlog is empty
+
+    def _turn_away(self, listener: Listener, spare: int) -> bool:
+        """With no descriptor left, give up the spare one to accept a client and tell it so. Whether there was a
+        client: without a descriptor accepting fails even when nobody waits, so only this can end the loop."""
+        os.close(spare)
+        try:
+            sock, _ = listener.socket.accept()
+        except OSError:
+            return False
+        else:
+            self._refuse(sock, "the daemon has no file descriptor left")
+            return True
+        finally:
+            self._spare = _spare_descriptor()
+
+    def _refuse(self, sock: socket.socket, sentence: str) -> None:
+        self.counters.refused += 1
+        with sock:
+            sock.setblocking(False)
+            last_word(sock, MnemonError(errors.TOO_MANY_CONNECTIONS, sentence, hint="try again", outcome="rejected"))
+
+    def _welcome(self, sock: socket.socket) -> None:
+        """Serve a new connection. A client that sends one request and is done is answered and gone when this
+        returns; only one that stays gets a task."""
+        try:
+            pid, uid = credentials(sock)
+            sock.setblocking(False)
+        except OSError:
+            sock.close()
+            return
+        if uid != self._uid:
+            self.counters.refused += 1
+            sock.close()
+            return
+        if len(self._connections) >= self._allowed:
+            self._refuse(sock, f"{len(self._connections)} connections are open; the limit is {self._allowed}")
+            return
+        self.counters.accepted += 1
+        connection = Connection(sock, Call(self.counters.accepted, pid, uid), self)
+        self._connections.add(connection)
+        self.counters.connections = len(self._connections)
+        with self.dispatcher.boundary() as boundary:
+            if connection.serve_once() and connection.unfinished:
+                connection.serve_once()
+        if boundary.reply is not None:
+            connection.close()
+        if connection.unfinished:
+            self.spawn(lambda: self._converse(connection))
+
+    async def _converse(self, connection: Connection) -> None:
+        with self.dispatcher.boundary() as boundary:
+            await connection.converse()
+        if boundary.reply is not None:
+            connection.close()
+
+    # ---------------------------------------------------------------- stopping
+
+    async def _drain(self, listener: Listener) -> None:
+        listener.refuse_newcomers()
+        while await self._accept_some(listener):
+            pass
+        for connection in list(self._connections):
+            connection.last_call()
+        while self._connections:
+            self._emptied = trio.Event()
+            await self._emptied.wait()
+
+    def _abandon(self) -> None:
+        for connection in list(self._connections):
+            self.counters.abandoned += connection.unanswered
+            connection.close()
+        if self._spare is not None:
+            os.close(self._spare)
+            self._spare = None
+
+
+def _spare_descriptor() -> int | None:
+    try:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
