@@ -1,0 +1,184 @@
+"""Which memories contain a term, and BM25 over them (Robertson and Zaragoza 2009, the form of Lucene).
+
+All lists lie in one arena: a list that is full moves to the arena's end with twice the room, and what it leaves
+behind is never reused, so a reader that holds the old place still finds the old list there. Rows within a list ascend
+because memories are only appended; a reader of an older snapshot cuts each list at its own number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from operator import itemgetter
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.index.growing import grown
+
+Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+
+SMALLEST_MOVED_LIST = 4
+"""Room a list of one posting gets when it first moves. Half of all terms never need it."""
+
+
+MOST_QUERY_TERMS = 64
+"""Different terms of a query that count, the rarest first: a pasted log must not cost what a hundred questions do."""
+
+
+class Bm25(msgspec.Struct, frozen=True):
+    """How fast repetition saturates (`k1`), and how far length discounts it (`b`, 0…1)."""
+
+    k1: float
+    b: float
+
+
+class Corpus(NamedTuple):
+    """What a snapshot knows of its rows. `alive` is None when no row is dead.
+
+    `lengths`: terms of each row, shape (rows,), float32. `live`: live rows. `total_length`: terms of the live rows.
+    """
+
+    rows: int
+    alive: npt.NDArray[np.uint8] | None
+    lengths: Floats
+    live: int
+    total_length: int
+
+
+class _List(NamedTuple):
+    start: int
+    used: int
+    capacity: int
+
+
+class Postings:
+    """Lists of (row, times) by term. One writer; each list is published in one assignment, so readers see it whole."""
+
+    def __init__(self, lists: dict[str, _List], rows: Rows, times: Floats) -> None:
+        """`rows` and `times` are the arena, shape (postings,), and become the property of this object."""
+        self._lists = lists
+        self._arena = (rows, times)
+        self._used = len(rows)
+
+    @classmethod
+    def build(cls, documents: Iterable[Sequence[str]]) -> tuple[Postings, Floats]:
+        """Index many documents at once, rows 0, 1, 2 …; also returns their lengths, shape (documents,)."""
+        numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        flat, lengths = array("i"), array("i")
+        for terms in documents:
+            lengths.append(len(terms))
+            flat.extend(map(numbers.__getitem__, terms))
+        sizes = np.array(lengths, dtype=np.int64)
+        keys = np.array(flat, dtype=np.int64) << 32 | np.repeat(np.arange(len(sizes)), sizes)
+        keys.sort()
+        return cls._from_keys(list(numbers), keys), sizes.astype(np.float32)
+
+    @classmethod
+    def _from_keys(cls, terms: list[str], keys: Rows) -> Postings:
+        """From ascending keys, each a term's number in the upper 32 bits and a row in the lower."""
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        unique = keys[first]
+        times = np.diff(first, append=len(keys)).astype(np.float32)
+        sizes = np.bincount(unique >> 32, minlength=len(terms))
+        starts = np.cumsum(sizes) - sizes
+        lists = {
+            term: _List(start, size, size)
+            for term, start, size in zip(terms, starts.tolist(), sizes.tolist(), strict=True)
+        }
+        return cls(lists, unique & 0xFFFFFFFF, times)
+
+    def add(self, row: int, terms: Sequence[str]) -> None:
+        """Append one document. `row` must be larger than every row added before."""
+        times = Counter(terms)
+        places = [self._room(term) for term in times]
+        at = np.array([place.start + place.used for place in places], dtype=np.int64)
+        rows, counts = self._arena
+        rows[at] = row
+        counts[at] = np.fromiter(times.values(), dtype=np.float32, count=len(times))
+        for term, (start, used, capacity) in zip(times, places, strict=True):
+            self._lists[term] = _List(start, used + 1, capacity)
+
+    def _room(self, term: str) -> _List:
+        """The place of a term's list with room for one more; the list moves if it has none. Publishes nothing."""
+        place = self._lists.get(term, _List(0, 0, 0))
+        start, used, capacity = place
+        if used < capacity:
+            return place
+        room = max(SMALLEST_MOVED_LIST, 2 * capacity) if capacity else 1
+        new = self._used
+        self._used = new + room
+        rows, times = (grown(part, new, self._used) for part in self._arena)
+        rows[new : new + used] = rows[start : start + used]
+        times[new : new + used] = times[start : start + used]
+        self._arena = (rows, times)
+        return _List(new, used, room)
+
+    def scores(self, terms: Sequence[str], corpus: Corpus, parameters: Bm25) -> tuple[Floats, float]:
+        """BM25 of every row, shape (rows,), and the bound no document can reach: above 0 if there are terms.
+
+        Document frequencies count live rows alone, so the scores are those of an index built from them. Dead rows
+        get scores too; whoever selects rows leaves them out. A repeated term counts as often as it is repeated.
+        """
+        k1, b = parameters.k1, parameters.b
+        total = np.zeros(corpus.rows, dtype=np.float32)
+        slope = k1 * b * corpus.live / corpus.total_length if corpus.total_length else 0.0
+        bound = 0.0
+        for found, repeats, rows, times in self._rarest(Counter(terms), corpus):
+            most = repeats * (k1 + 1.0) * math.log1p((corpus.live - found + 0.5) / (found + 0.5))
+            bound += most
+            if found:
+                part = corpus.lengths[rows]
+                part *= slope
+                part += k1 * (1.0 - b)
+                part += times
+                np.divide(times, part, out=part)
+                part *= most
+                total[rows] += part
+        return total, bound
+
+    def _rarest(self, repeats: Mapping[str, int], corpus: Corpus) -> list[tuple[int, int, Rows, Floats]]:
+        """Live document frequency, repeats in the query, rows and times of each term worth a look."""
+        lists: list[tuple[int, int, Rows, Floats]] = []
+        for term, repeated in repeats.items():
+            rows, times = self._postings(term, corpus.rows)
+            found = len(rows) if corpus.alive is None else int(np.count_nonzero(corpus.alive[rows]))
+            lists.append((found, repeated, rows, times))
+        if len(lists) > MOST_QUERY_TERMS:
+            lists.sort(key=itemgetter(0))
+            del lists[MOST_QUERY_TERMS:]
+        return lists
+
+    def _postings(self, term: str, rows: int) -> tuple[Rows, Floats]:
+        """A term's rows below `rows` and its times in each. The list is read before the arena it lies in."""
+        start, used, _ = self._lists.get(term, _List(0, 0, 0))
+        arena_rows, arena_times = self._arena
+        found = arena_rows[start : start + used]
+        if used and found[-1] >= rows:
+            found = found[: int(np.searchsorted(found, rows))]
+        return found, arena_times[start : start + len(found)]
+
+    def compacted(self, alive: npt.NDArray[np.uint8], renumbered: Rows) -> Postings:
+        """The same without dead rows, packed; `renumbered[row]` is a live row's new number. Order is kept."""
+        terms = list(self._lists)
+        places = np.array([self._lists[term] for term in terms], dtype=np.int64).reshape(-1, 3)
+        starts, sizes = places[:, 0], places[:, 1]
+        at = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
+        owners = np.repeat(np.arange(len(terms)), sizes)
+        arena_rows, arena_times = self._arena
+        rows = arena_rows[at]
+        kept = alive[rows].astype(bool)
+        left = np.bincount(owners[kept], minlength=len(terms))
+        begins = np.cumsum(left) - left
+        lists = {
+            term: _List(start, size, size)
+            for term, start, size in zip(terms, begins.tolist(), left.tolist(), strict=True)
+            if size
+        }
+        return Postings(lists, renumbered[rows[kept]], arena_times[at[kept]])

@@ -1,0 +1,242 @@
+"""One generation of a store as readers see it: immutable, consistent, and free of locks and I/O."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.index.adjacency import Adjacency, Links, logical
+from mnemond.index.postings import Bm25, Corpus, Floats, Postings
+from mnemond.index.selection import Rows, at_least_kth, not_behind_kth
+from mnemond.index.table import PREFIX, Columns, Table
+from mnemond.index.vectors import Matrix
+from mnemond.model.changes import Vector
+from mnemond.model.edge import EDGE_TYPES
+from mnemond.model.insight import Insight
+from mnemond.model.recall import Filter
+
+Mask = npt.NDArray[np.bool_]
+
+MANY_TIES = 256
+"""Rows tied at the k-th place from which on sorting them as arrays is faster than as tuples."""
+
+
+class Parts(NamedTuple):
+    """What a snapshot is made of. Containers shared with the writer only ever grow behind the snapshot's rows.
+
+    `embedded`: live rows with a vector. `sessions`: whether any row, live or dead, belongs to a session.
+    """
+
+    table: Table
+    columns: Columns[npt.NDArray[Any]]
+    corpus: Corpus
+    postings: Postings
+    matrix: Matrix
+    adjacency: Adjacency
+    embedded: int
+    sessions: bool
+
+
+class Snapshot:
+    """Every read of one recall goes through one of these. Rows are numbers from 0; dead rows keep theirs.
+
+    `generation` counts the batches applied, `rows` all rows, `live` those not retired.
+    """
+
+    __slots__ = ("_parts", "dimension", "embedded", "generation", "live", "rows")
+
+    def __init__(self, generation: int, parts: Parts) -> None:
+        self.generation = generation
+        self.rows = parts.corpus.rows
+        self.live = parts.corpus.live
+        self.embedded = parts.embedded
+        self.dimension = int(parts.matrix.shape[1])
+        self._parts = parts
+
+    # ------------------------------------------------------------ rows and ids
+
+    def insight(self, row: int) -> Insight:
+        """The memory of a row below `rows`, dead or alive."""
+        return self._parts.table.insights[row]
+
+    def row_of(self, insight_id: str) -> int | None:
+        """The row of a live memory."""
+        row = self._known_row(insight_id)
+        return row if row is not None and self._is_live(row) else None
+
+    def find(self, prefix: str) -> list[str]:
+        """Ids of the live memories whose id begins with `prefix`, sorted.
+
+        A prefix shorter than six characters finds the memory whose whole id it is, and no other.
+        """
+        table = self._parts.table
+        rows = table.prefixes.get(prefix[:PREFIX], ())
+        ids = {table.insights[row].id for row in rows if row < self.rows}
+        return sorted(found for found in ids if found.startswith(prefix) and self.row_of(found) is not None)
+
+    def _known_row(self, insight_id: str) -> int | None:
+        """The newest row of an id within this snapshot, dead or alive."""
+        table = self._parts.table
+        row = table.rows.get(insight_id)
+        while row is not None and row >= self.rows:
+            row = table.earlier.get(row)
+        return row
+
+    def _is_live(self, row: int) -> bool:
+        alive = self._parts.corpus.alive
+        return alive is None or bool(alive[row])
+
+    # ------------------------------------------------------------ filters
+
+    def visible(self, wanted: Filter) -> Mask | None:
+        """Which rows `wanted` lets a reader see, shape (rows,); None when it is all of them."""
+        masks = [*self._living(), *self._matching(wanted), *self._scoped(wanted)]
+        if not masks:
+            return None
+        visible = masks[0]
+        for mask in masks[1:]:
+            visible &= mask
+        return visible
+
+    def _living(self) -> list[Mask]:
+        alive = self._parts.corpus.alive
+        return [] if alive is None else [alive != 0]
+
+    def _matching(self, wanted: Filter) -> list[Mask]:
+        table, columns = self._parts.table, self._parts.columns
+        masks = []
+        if wanted.category is not None:
+            masks.append(_equal(columns.category, table.names.categories.find(wanted.category)))
+        if wanted.source is not None:
+            masks.append(_equal(columns.source, table.names.sources.find(wanted.source)))
+        return masks
+
+    def _scoped(self, wanted: Filter) -> list[Mask]:
+        """The scope rule of `Filter`: a scope that is given admits its own rows and those of nobody in particular."""
+        table, columns, scope = self._parts.table, self._parts.columns, wanted.scope
+        masks = []
+        if scope.user_id is not None:
+            masks.append(_own_or_common(columns.user, table.names.users.find(scope.user_id)))
+        if scope.agent_id is not None:
+            masks.append(_own_or_common(columns.agent, table.names.agents.find(scope.agent_id)))
+        if scope.session_id is not None:
+            masks.append(_own_or_common(columns.session, table.names.sessions.find(scope.session_id)))
+        elif not wanted.all_sessions and self._parts.sessions:
+            masks.append(columns.session == 0)
+        return masks
+
+    # ------------------------------------------------------------ signals
+
+    def keyword(self, terms: list[str], parameters: Bm25) -> tuple[Floats, float]:
+        """BM25 of every row for the terms of a query, shape (rows,), and the bound no memory can reach.
+
+        Scores of dead rows mean nothing.
+        """
+        return self._parts.postings.scores(terms, self._parts.corpus, parameters)
+
+    def similarity(self, vector: Vector) -> Floats:
+        """Cosine of every row with `vector` (length 1, shape (dimension,)), shape (rows,); 0 where there is no vector.
+
+        ValueError when the vector is of another dimension.
+        """
+        found: Floats = np.dot(self._parts.matrix, vector)
+        return found
+
+    def best(self, scores: Floats, k: int, rows: Rows | None = None) -> Rows:
+        """Positions in `scores` of the k best, best first; `rows` says which row each score belongs to (else its own).
+
+        Ties: the more important, then the newer, then the smaller id. A score of -inf is never chosen.
+        """
+        columns = self._parts.columns
+        found = at_least_kth(scores, k)
+        of = found if rows is None else rows[found]
+        if len(found) > MANY_TIES + k:
+            kept = not_behind_kth((scores[found], columns.importance[of], columns.created_us[of]), k)
+            found, of = found[kept], of[kept]
+        insights = map(self._parts.table.insights.__getitem__, of.tolist())
+        ranked = sorted(
+            (-score, -insight.importance, -created, insight.id, place)
+            for score, insight, created, place in zip(
+                scores[found].tolist(), insights, columns.created_us[of].tolist(), found.tolist(), strict=True
+            )
+        )
+        return np.array([place for *_, place in ranked[:k]], dtype=np.int64)
+
+    # ------------------------------------------------------------ links
+
+    def neighbours(self, row: int) -> Links:
+        """Every edge of a row, in both directions; see `adjacency.LINK`. Read-only."""
+        return self._parts.adjacency.links(row)
+
+    def link_count(self, row: int) -> int:
+        """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
+        return sum(logical(self._parts.adjacency.links(row)))
+
+    def edge_counts(self) -> dict[str, int]:
+        """Logical links of the store by type."""
+        return dict(zip(EDGE_TYPES, self._parts.adjacency.counts, strict=True))
+
+    # ------------------------------------------------------------ listings and figures
+
+    def newest(self, wanted: Filter, limit: int, before_id: str | None = None) -> list[Insight]:
+        """The last `limit` visible memories by (created_at, id), newest first; with `before_id` those before it.
+
+        NOT_FOUND when no memory, retired ones included, has the id `before_id`.
+        """
+        created = self._parts.columns.created_us
+        mask = self.visible(wanted)
+        rows = np.arange(self.rows) if mask is None else np.flatnonzero(mask)
+        if before_id is not None:
+            rows = self._older(rows, before_id)
+        if len(rows) > limit:
+            times = created[rows]
+            rows = rows[times >= np.partition(times, len(rows) - limit)[len(rows) - limit]]
+        found = [(int(created[row]), self.insight(row).id, row) for row in rows.tolist()]
+        found.sort(reverse=True)
+        return [self.insight(row) for _, _, row in found[:limit]]
+
+    def _older(self, rows: Rows, before_id: str) -> Rows:
+        before = self._known_row(before_id)
+        if before is None:
+            raise MnemonError(NOT_FOUND, f'no memory has the id "{before_id[:80]}"', hint="list again from the start")
+        created = self._parts.columns.created_us
+        times = created[rows]
+        same = [row for row in rows[times == created[before]].tolist() if self.insight(row).id < before_id]
+        return np.concatenate([rows[times < created[before]], np.array(same, dtype=np.int64)])
+
+    def by_category(self) -> dict[str, int]:
+        """How many live memories each category has; categories without any are left out."""
+        codes = self._parts.columns.category
+        for living in self._living():
+            codes = codes[living]
+        counts = np.bincount(codes).tolist()
+        return {
+            name: count
+            for name, count in zip(self._parts.table.names.categories.values(), counts, strict=False)
+            if count
+        }
+
+    def top_entities(self, k: int) -> list[tuple[str, int]]:
+        """The k entities that most live memories name, as first spelled, with their counts; ties by spelling."""
+        columns = self._parts.columns
+        codes = columns.mention_entity
+        for living in self._living():
+            codes = codes[living[columns.mention_row]]
+        counts = np.bincount(codes)
+        found = at_least_kth(np.where(counts > 0, counts, -np.inf).astype(np.float32), k)
+        spellings = self._parts.table.names.spellings
+        ranked = sorted((-int(counts[code]), spellings[code]) for code in found.tolist())
+        return [(entity, -count) for count, entity in ranked[:k]]
+
+
+def _equal(column: npt.NDArray[np.int32], code: int | None) -> Mask:
+    mask: Mask = np.zeros(len(column), dtype=np.bool_) if code is None else column == code
+    return mask
+
+
+def _own_or_common(column: npt.NDArray[np.int32], code: int | None) -> Mask:
+    common: Mask = column == 0
+    return common if code is None else common | (column == code)

@@ -1,0 +1,57 @@
+"""The k best, against sorting everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.selection import BLOCK, at_least_kth
+from tests.index.worlds import DIMENSION, insight
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 6 * BLOCK), st.integers(1, 9), st.integers(1, 50), st.integers(0, 2**32 - 1))
+def test_everything_down_to_the_kth_is_kept_and_nothing_else(size: int, k: int, values: int, seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(0, values, size).astype(np.float32)
+    scores[scores == 0] = -np.inf
+    finite = np.sort(scores[scores > -np.inf])[::-1]
+    expected = np.flatnonzero(scores >= finite[min(k, len(finite)) - 1]) if len(finite) else np.zeros(0)
+    assert at_least_kth(scores, k).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6, 7])
+def test_ties_go_to_importance_then_to_the_newer_then_to_the_smaller_id(k: int) -> None:
+    rows = [
+        insight("f", importance=3, at=1),
+        insight("b", importance=3, at=1),
+        insight("newer", importance=3, at=2),
+        insight("a", importance=3, at=1),
+        insight("important", importance=4, at=0),
+        insight("best", importance=1, at=0),
+        insight("never", importance=5, at=9),
+    ]
+    snapshot = MemoryIndex.build([(row, None) for row in rows], [], DIMENSION).snapshot
+    scores = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.7, -np.inf], dtype=np.float32)
+    order = [snapshot.insight(int(row)).id for row in snapshot.best(scores, k)]
+    assert order == ["best", "important", "newer", "a", "b", "f"][:k]
+
+
+def test_scores_may_belong_to_some_of_the_rows() -> None:
+    rows = [insight(f"m{number}", importance=1 + number) for number in range(5)]
+    snapshot = MemoryIndex.build([(row, None) for row in rows], [], DIMENSION).snapshot
+    places = snapshot.best(np.array([0.1, 0.2, 0.2], dtype=np.float32), 2, np.array([4, 0, 2]))
+    assert places.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("k", [1, 5, 200])
+def test_a_thousand_ties_are_ordered_as_a_few_are(k: int) -> None:
+    rows = [insight(f"m{number:04d}", importance=1 + number % 3, at=number % 7) for number in range(1000)]
+    snapshot = MemoryIndex.build([(row, None) for row in rows], [], DIMENSION).snapshot
+    scores = np.where(np.arange(1000) % 2 == 0, 0.5, 0.25).astype(np.float32)
+    tied = [row for number, row in enumerate(rows) if number % 2 == 0]
+    tied.sort(key=lambda row: row.id)
+    tied.sort(key=lambda row: (row.importance, row.created_at), reverse=True)
+    assert [snapshot.insight(int(row)).id for row in snapshot.best(scores, k)] == [row.id for row in tied[:k]]

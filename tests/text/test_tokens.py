@@ -1,0 +1,110 @@
+"""Token lists of spec 6.1 and the terms of the keyword index."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.text.stop_words import FUNCTION_WORDS
+from mnemond.text.tokens import LONGEST_TERM, fold, index_terms, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Chose Qdrant as the vector database", {"chose", "qdrant", "vector", "database"}),
+        ("为什么选择", {"为什", "什么", "么选", "选择"}),
+        ("库", {"库"}),
+        ("", set()),
+        ("Should we use Redis?", {"use", "redis"}),
+        ("User does not prefer dark mode", {"user", "prefer", "dark", "mode"}),
+        ("API rate limit is 100 req/s", {"api", "rate", "limit", "100", "req", "s"}),
+        ("SQLite over Redis because", {"sqlite", "over", "redis", "because"}),
+        ("snake_case and kebab-case", {"snake", "case", "kebab"}),
+        ("...!? -- _", set()),
+    ],
+)
+def test_tokens_are_the_words_of_the_specification(text: str, expected: set[str]) -> None:
+    assert set(tokens(text)) == expected
+
+
+def test_tokens_keep_order_and_repeats() -> None:
+    assert tokens("red green red") == ["red", "green", "red"]
+
+
+def test_the_function_words_are_about_ninety_and_spare_the_words_that_matter() -> None:
+    assert 85 <= len(FUNCTION_WORDS) <= 95
+    assert {"not", "no", "a", "i"} <= FUNCTION_WORDS
+    assert not {"over", "because", "user", "s", "b"} & FUNCTION_WORDS
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ﬁnance ＡＢＣ Straße", ["finance", "abc", "strasse"]),
+        ("Café", ["café"]),
+        ("中文Qdrant混合", ["中文", "qdrant", "混合"]),
+        ("決定しました", ["決定", "定し", "しま", "まし", "した"]),
+        ("ﾀﾜｰ", ["タワ", "ワー"]),
+        ("한국어", ["한국", "국어"]),
+        ("東京・大阪", ["東京", "大阪"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("Привет, мир", ["привет", "мир"]),
+    ],
+)
+def test_every_script_is_cut_where_its_readers_would_cut_it(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("running runs", ["run", "run"]),
+        ("Caroline's dogs' beds", ["carolin", "dog", "bed"]),
+        ("I don't, they're, we've, it's", []),
+        ("I don’t think it’s Mike’s", ["think", "mike"]),
+        ("yes the API", ["api"]),
+        ("v0.34.1", ["v0", "34", "1"]),
+        ("我们选择PostgreSQL数据库", ["我们", "们选", "选择", "postgresql", "数据", "据库"]),
+    ],
+)
+def test_index_terms_are_stems_without_stop_words_and_possessives(text: str, expected: list[str]) -> None:
+    assert index_terms(text) == expected
+
+
+def test_a_long_run_becomes_several_terms_alike_wherever_it_stands() -> None:
+    blob = "0123456789abcdef" * 20
+    assert max(map(len, index_terms(blob))) <= LONGEST_TERM
+    assert index_terms(blob) == index_terms(f"see {blob}")[1:]
+    assert index_terms(blob + " é")[:-1] == index_terms(blob)
+
+
+def test_ascii_and_other_text_are_read_alike() -> None:
+    text = "Mike's servers don't restart; they've crashed 3 times_over"
+    assert index_terms(text + " ") == index_terms(text + "\u00a0")
+    assert tokens(text + " ") == tokens(text + "\u00a0")
+
+
+@given(st.text(max_size=60))
+def test_folding_twice_changes_nothing_and_any_text_has_terms(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+    assert all(tokens(text))
+    assert all(index_terms(text))
+
+
+def test_terms_are_right_when_threads_stem_at_the_same_time() -> None:
+    words = [f"running{number}ing" for number in range(400)]
+    alone = [index_terms(word) for word in words]
+    from mnemond.text import tokens as module
+
+    module._term.cache_clear()
+    seen: list[list[list[str]]] = []
+    threads = [threading.Thread(target=lambda: seen.append([index_terms(word) for word in words])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [alone] * 4
