@@ -1,0 +1,46 @@
+"""Reading a model's files from the package, with errors that say what to do when one is missing or damaged."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from mnemond.embed.wordpiece import WordPiece, read_vocabulary
+from mnemond.errors import UNAVAILABLE, MnemonError
+
+REINSTALL = "reinstall the package: pip install --force-reinstall mnemond"
+
+
+def damaged(path: Path, what: str) -> MnemonError:
+    """The error for a model file that cannot be used."""
+    return MnemonError(UNAVAILABLE, f"the embedding model cannot be loaded: {path} {what}", hint=REINSTALL)
+
+
+def read_model(path: Path) -> bytes:
+    """A whole file. UNAVAILABLE when it cannot be read.
+
+    It is copied rather than mapped: replacing the file of a running daemon would kill it at the next page it touches.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise damaged(path, f"could not be read ({error.strerror})") from error
+
+
+def read_word_pieces(path: Path) -> WordPiece:
+    """The tokeniser of a `vocab.txt`. UNAVAILABLE when it cannot be read or lacks "[UNK]"."""
+    try:
+        return WordPiece(read_vocabulary(path))
+    except OSError as error:
+        raise damaged(path, f"could not be read ({error.strerror})") from error
+    except ValueError as error:
+        raise damaged(path, f"is not a vocabulary ({error})") from error
+
+
+def fingerprint(algorithm: str, *parts: bytes) -> str:
+    """sha256 of the algorithm's version and of the model's files, in order; the lengths keep them apart."""
+    digest = hashlib.sha256(algorithm.encode())
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return f"sha256:{digest.hexdigest()}"

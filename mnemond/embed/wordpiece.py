@@ -1,0 +1,156 @@
+"""BERT's uncased tokenisation without its library: basic splitting, then greedy WordPiece.
+
+Source: the reference implementation of BERT (google-research/bert, tokenization.py) as the `tokenizers` library runs
+it, whose steps are clean, space out Han characters, strip accents, lower-case, split at punctuation.
+Words that look like special tokens ("[CLS]") are ordinary text here, so no memory can smuggle one in.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from pathlib import Path
+
+UNKNOWN = "[UNK]"
+
+LONGEST_WORD = 100
+"""Characters; a longer word is unknown as a whole (`max_input_chars_per_word` of the reference)."""
+
+REMEMBERED_WORDS = 8192
+"""Words outside the vocabulary whose pieces are kept; the cache starts afresh when it is full (about 2 MB)."""
+
+REMEMBERED_CHARACTERS = 4096
+"""Characters outside ASCII whose treatment is kept; more scripts than that in one process are merely slower."""
+
+HAN = (
+    (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
+    (0x2B820, 0x2CEAF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
+"""Code points that are words by themselves, as the reference lists them (Kana and Hangul are not among them)."""
+
+ASCII_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
+WHOLE_MATCH = itemgetter(0)
+ASCII_CONTROLS = {code: None for code in (*range(32), 127) if chr(code) not in "\t\n\r"}
+WHITE_SPACE = "\u0020\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
+class Treatment(dict[int, str]):
+    """A table for `str.translate` that works out what becomes of a character when it first meets it."""
+
+    def __missing__(self, code: int) -> str:
+        text = self.treat(chr(code))
+        if len(self) < REMEMBERED_CHARACTERS:
+            self[code] = text
+        return text
+
+    @staticmethod
+    def treat(char: str) -> str:
+        """What `char` is replaced by: itself, nothing, or something with spaces around it."""
+        raise NotImplementedError
+
+
+class Cleaning(Treatment):
+    """Drops controls and unassigned characters, makes all white space a space, puts spaces around Han characters."""
+
+    @staticmethod
+    def treat(char: str) -> str:
+        if char in "\t\n\r" or char in WHITE_SPACE:
+            return " "
+        if char == "\ufffd" or unicodedata.category(char).startswith("C"):
+            return ""
+        if any(first <= ord(char) <= last for first, last in HAN):
+            return f" {char} "
+        return char
+
+
+class Splitting(Treatment):
+    """Drops what remains of accents after decomposition, puts spaces around punctuation."""
+
+    @staticmethod
+    def treat(char: str) -> str:
+        category = unicodedata.category(char)
+        if category == "Mn":
+            return ""
+        if category.startswith("P") or (char.isascii() and char.isprintable() and not char.isalnum() and char != " "):
+            return f" {char} "
+        return char
+
+
+class WordPiece:
+    """Text to vocabulary ids. Words are looked up whole; the pieces of the others are remembered."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        """`vocabulary` in id order; it must hold "[UNK]" (ValueError otherwise)."""
+        self._ids = {piece: number for number, piece in enumerate(vocabulary)}
+        if UNKNOWN not in self._ids:
+            raise ValueError(f"the vocabulary of {len(self._ids)} pieces has no {UNKNOWN}")
+        self.unknown = self._ids[UNKNOWN]
+        self._pieces: dict[str, tuple[int, ...]] = {}
+        self._cleaning = Cleaning()
+        self._splitting = Splitting()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def id_of(self, piece: str) -> int:
+        """The id of a piece such as "[CLS]"; that of "[UNK]" when the vocabulary lacks it."""
+        return self._ids.get(piece, self.unknown)
+
+    def encode(self, text: str, limit: int, *, keep_unknown: bool) -> list[int]:
+        """The first `limit` ids of `text`, reading no further; unknown words are left out unless kept."""
+        ids: list[int] = []
+        known, unknown = self._ids, self.unknown
+        for word in self.words(text):
+            whole = known.get(word)
+            if whole is not None:
+                ids.append(whole)
+            else:
+                pieces = self._pieces.get(word) or self._cut(word)
+                if keep_unknown or pieces[0] != unknown:
+                    ids.extend(pieces)
+            if len(ids) >= limit:
+                return ids[:limit]
+        return ids
+
+    def words(self, text: str) -> Iterator[str]:
+        """Lower-case words, single punctuation marks and single Han characters, without accents and controls."""
+        if text.isascii():
+            lowered = text.lower()
+            if not lowered.isprintable():
+                lowered = lowered.translate(ASCII_CONTROLS)
+            return map(WHOLE_MATCH, ASCII_WORD.finditer(lowered))
+        cleaned = unicodedata.normalize("NFD", text.translate(self._cleaning))
+        # A capital sigma is lowered as if it stood inside a word, because the reference lowers each character alone.
+        return iter(cleaned.replace("Σ", "σ").lower().translate(self._splitting).split())
+
+    def _cut(self, word: str) -> tuple[int, ...]:
+        pieces = self._longest_pieces(word)
+        if len(self._pieces) >= REMEMBERED_WORDS:
+            self._pieces.clear()
+        if len(word) <= LONGEST_WORD:
+            self._pieces[word] = pieces
+        return pieces
+
+    def _longest_pieces(self, word: str) -> tuple[int, ...]:
+        """Greedy longest match from the left; one part without a match makes the whole word unknown."""
+        if len(word) > LONGEST_WORD:
+            return (self.unknown,)
+        pieces: list[int] = []
+        start, prefix = 0, ""
+        while start < len(word):
+            for end in range(len(word), start, -1):
+                piece = self._ids.get(prefix + word[start:end])
+                if piece is not None:
+                    break
+            else:
+                return (self.unknown,)
+            pieces.append(piece)
+            start, prefix = end, "##"
+        return tuple(pieces)
+
+
+def read_vocabulary(path: Path) -> list[str]:
+    """The pieces of a `vocab.txt`, one a line, in id order."""
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
