@@ -1,0 +1,1 @@
+"""Stores on disk: one SQLite file, one connection and one writer thread each. The only layer that touches SQLite."""

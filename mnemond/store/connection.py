@@ -1,0 +1,127 @@
+"""One SQLite connection, opened the one way mnemond opens databases. The only module that imports apsw.
+
+Pragmas and flags follow the reliability rules: WAL, `synchronous=FULL` (an acknowledged memory survives power loss),
+explicit checkpoints only, `secure_delete`, no symbolic links, no URI file names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from mnemond.errors import UNSUPPORTED, MnemonError
+
+SqliteError = apsw.Error
+BusyError = apsw.BusyError
+ConstraintError = apsw.ConstraintError
+Value = None | int | float | str | bytes
+
+MINIMUM_SQLITE = (3, 51, 3)
+"""Older ones, from 3.7.0, can corrupt a database that two connections write and checkpoint at once (WAL-reset bug)."""
+
+BUSY_TIMEOUT_MS = 5000
+"""How long BEGIN waits for another process's lock before the write is refused as busy (spec 11)."""
+
+FULL = 2
+"""PRAGMA synchronous reads back as 2 when every commit is flushed to the disk."""
+
+
+def check_sqlite_version(version: str | None = None) -> None:
+    """Refuse to run on a SQLite with the WAL-reset bug.
+
+    Raises MnemonError(UNSUPPORTED) naming both versions.
+    """
+    found = version or apsw.sqlite_lib_version()
+    if tuple(int(part) for part in found.split(".")[:3]) < MINIMUM_SQLITE:
+        wanted = ".".join(map(str, MINIMUM_SQLITE))
+        raise MnemonError(
+            UNSUPPORTED,
+            f"SQLite {found} can damage a database in write-ahead-log mode; mnemond needs {wanted} or newer",
+            hint='install a newer apsw: pip install --upgrade "apsw>=3.51.3.0"',
+        )
+
+
+class Connection:
+    """A thin wrapper over one apsw connection; used by one thread at a time."""
+
+    def __init__(self, path: Path, *, read_only: bool = False, vfs: str | None = None) -> None:
+        """Open `path` (created when missing unless `read_only`). Raises SqliteError."""
+        flags = apsw.SQLITE_OPEN_NOFOLLOW
+        flags |= apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        self._db = apsw.Connection(str(path), flags=flags, vfs=vfs)
+        try:
+            self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            if not read_only:
+                self._configure()
+        except BaseException:
+            self._db.close(True)
+            raise
+
+    def _configure(self) -> None:
+        db = self._db
+        db.pragma("journal_mode", "wal")
+        db.pragma("synchronous", "full")
+        db.pragma("foreign_keys", True)
+        db.pragma("secure_delete", True)
+        db.pragma("trusted_schema", False)
+        db.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+        db.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        db.wal_autocheckpoint(0)
+
+    def pragma(self, name: str) -> int | str | None:
+        """The value a pragma reads back."""
+        value: int | str | None = self._db.pragma(name)
+        return value
+
+    def set_pragma(self, name: str, value: int) -> None:
+        """Set a pragma that is stored in the file (user_version, application_id)."""
+        self._db.pragma(name, value)
+
+    def run(self, sql: str, values: Sequence[Value] = ()) -> int:
+        """Execute one statement that returns no rows; the number of rows it changed."""
+        self._db.execute(sql, values)
+        return self._db.changes()
+
+    def script(self, sql: str) -> None:
+        """Execute several statements."""
+        self._db.execute(sql)
+
+    def rows(self, sql: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """Every row of a query."""
+        return self._db.execute(sql, values).fetchall()
+
+    def row(self, sql: str, values: Sequence[Value] = ()) -> tuple[Any, ...] | None:
+        """The first row of a query, or None."""
+        return self._db.execute(sql, values).fetchone()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._db.in_transaction
+
+    def wal_frames(self) -> int:
+        """Frames now in the write-ahead log (0 when it is empty); reads, moves nothing."""
+        return max(0, self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0])
+
+    def checkpoint(self, *, truncate: bool = False) -> tuple[int, int]:
+        """Copy the write-ahead log into the database: (frames in the log, frames copied). Raises SqliteError."""
+        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if truncate else apsw.SQLITE_CHECKPOINT_PASSIVE
+        return self._db.wal_checkpoint(mode=mode)
+
+    def backup_to(self, target: Path) -> None:
+        """Copy the whole database into a new file through the online backup API. Raises SqliteError."""
+        copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        try:
+            with copy.backup("main", self._db, "main") as backup:
+                while not backup.done:
+                    backup.step(256)
+        finally:
+            copy.close()
+
+    def close(self) -> None:
+        """Close; whatever is uncommitted is rolled back."""
+        self._db.close(True)

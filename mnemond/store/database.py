@@ -1,0 +1,71 @@
+"""Opening a store's file: gate, connect, verify the pragmas, migrate, load the index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from mnemond.errors import STORAGE, MnemonError
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.store import edges, insights, operations
+from mnemond.store.connection import FULL, Connection
+from mnemond.store.meta import EmbedderRecord, read_embedder, write_embedder
+from mnemond.store.migrate import migrate, refuse_newer
+
+
+class Opened(msgspec.Struct):
+    """An open store: its connection, its index, and the embedder its vectors belong to."""
+
+    connection: Connection
+    index: MemoryIndex
+    embedder: EmbedderRecord | None
+
+
+def open_database(path: Path, wanted: EmbedderRecord | None, now_us: int, vfs: str | None = None) -> Opened:
+    """Open or create the store at `path` and load its index.
+
+    A new store records `wanted` as its embedder; an existing one keeps the embedder it was made with (spec 5).
+    Raises MnemonError(UNSUPPORTED) for a file of a newer mnemond, MnemonError(STORAGE) when the file system does not
+    give durable write-ahead logging, SqliteError for everything the database refuses.
+    """
+    if path.exists():
+        refuse_newer(path)
+    connection = Connection(path, vfs=vfs)
+    try:
+        _verify_durability(connection, path)
+        migrate(connection, path)
+        embedder = _embedder_of(connection, wanted)
+        connection.run("BEGIN IMMEDIATE")
+        operations.expire(connection, now_us)
+        connection.run("COMMIT")
+        return Opened(connection, load_index(connection, embedder), embedder)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def load_index(connection: Connection, embedder: EmbedderRecord | None) -> MemoryIndex:
+    """Build the in-memory index from the rows, which are the truth. Raises SqliteError."""
+    dimension = 0 if embedder is None else embedder.dimension
+    return MemoryIndex.build(insights.load_active(connection, dimension), edges.load(connection), dimension)
+
+
+def _embedder_of(connection: Connection, wanted: EmbedderRecord | None) -> EmbedderRecord | None:
+    recorded = read_embedder(connection)
+    if recorded is None and wanted is not None:
+        write_embedder(connection, wanted)
+        return wanted
+    return recorded
+
+
+def _verify_durability(connection: Connection, path: Path) -> None:
+    """An acknowledged memory must survive power loss; a file system without WAL or flushes cannot promise that."""
+    journal, synchronous = connection.pragma("journal_mode"), connection.pragma("synchronous")
+    if journal != "wal" or synchronous != FULL:
+        raise MnemonError(
+            STORAGE,
+            f"{path} cannot be opened durably: journal_mode is {journal}, synchronous is {synchronous}",
+            hint="put the data directory on a local file system; network file systems do not support this",
+            outcome="rejected",
+        )

@@ -1,0 +1,72 @@
+"""Bringing a store's file to the current schema, or refusing a file from the future without touching a byte of it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from mnemond.errors import UNSUPPORTED, MnemonError
+from mnemond.store.connection import Connection
+
+APPLICATION_ID = 0x6D6E656D
+"""`mnem` in ASCII; PRAGMA application_id of every store."""
+
+
+def _migrations() -> list[tuple[int, Traversable]]:
+    found = [entry for entry in files("mnemond.store").joinpath("migrations").iterdir() if entry.name.endswith(".sql")]
+    return sorted((int(entry.name.split("_")[0]), entry) for entry in found)
+
+
+def current_version() -> int:
+    """The schema version this release writes."""
+    return _migrations()[-1][0]
+
+
+def refuse_newer(path: Path) -> None:
+    """Look at an existing file through a read-only connection before anything may write to it.
+
+    A read-write open could already checkpoint the file's write-ahead log. Raises MnemonError(UNSUPPORTED).
+    """
+    connection = Connection(path, read_only=True)
+    try:
+        version = int(connection.pragma("user_version") or 0)
+        application = int(connection.pragma("application_id") or 0)
+        holds_tables = connection.row("SELECT 1 FROM sqlite_schema LIMIT 1") is not None
+    finally:
+        connection.close()
+    if version > current_version():
+        raise MnemonError(
+            UNSUPPORTED,
+            f"{path} has schema version {version}; this mnemond knows versions up to {current_version()}",
+            hint="a newer mnemond wrote it: upgrade this one; the file was not touched",
+        )
+    if application != APPLICATION_ID and holds_tables:
+        raise MnemonError(
+            UNSUPPORTED,
+            f"{path} is a SQLite database, but not one of mnemond's (application_id {application:#x})",
+            hint="move the file away, or name another store; the file was not touched",
+        )
+
+
+def migrate(connection: Connection, path: Path) -> list[int]:
+    """Apply every migration the file lacks, one transaction each; the versions applied.
+
+    A copy `<file>.bak-<version>` precedes the first change of a file that already holds a schema. Raises SqliteError.
+    """
+    version = int(connection.pragma("user_version") or 0)
+    missing = [(number, entry) for number, entry in _migrations() if number > version]
+    if missing and version > 0:
+        connection.backup_to(path.with_name(f"{path.name}.bak-{version}"))
+    for number, entry in missing:
+        connection.run("BEGIN IMMEDIATE")
+        try:
+            connection.script(entry.read_text("utf-8"))
+            connection.set_pragma("application_id", APPLICATION_ID)
+            connection.set_pragma("user_version", number)
+            connection.run("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.run("ROLLBACK")
+            raise
+    return [number for number, _ in missing]

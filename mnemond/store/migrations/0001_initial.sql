@@ -1,0 +1,226 @@
+CREATE TABLE insights(
+  id TEXT PRIMARY KEY NOT NULL,
+  content TEXT NOT NULL,
+  category TEXT NOT NULL DEFAULT 'general',
+  importance INTEGER NOT NULL DEFAULT 3 CHECK(importance BETWEEN 1 AND 5),
+  tags TEXT NOT NULL DEFAULT '[]',
+  entities TEXT NOT NULL DEFAULT '[]',
+  source TEXT NOT NULL DEFAULT 'user',
+  embedding BLOB,
+  access_count INTEGER NOT NULL DEFAULT 0 CHECK(access_count >= 0),
+  last_accessed_at TEXT,
+  effective_importance REAL NOT NULL DEFAULT 0.5,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  deleted_at TEXT,
+  -- identity and provenance
+  content_hash TEXT,
+  channel TEXT,
+  conversation_id TEXT,
+  source_context TEXT,
+  metadata TEXT,
+  origin_model TEXT,
+  prompt_version TEXT,
+  confidence REAL,
+  -- scope and typing
+  user_id TEXT,
+  session_id TEXT,
+  agent_id TEXT,
+  intent TEXT,
+  importance10 INTEGER,
+  memory_type TEXT NOT NULL DEFAULT 'memory' CHECK(memory_type IN ('memory', 'procedural', 'summary')),
+  trigger TEXT,
+  trigger_type TEXT,
+  domain_state TEXT,
+  -- retrieval
+  keywords TEXT,
+  evolved_keywords TEXT,
+  embedding_model TEXT,
+  embedding_dim INTEGER,
+  trigger_embedding BLOB,
+  -- temporal validity
+  event_start TEXT,
+  event_end TEXT,
+  valid_from TEXT,
+  invalid_at TEXT,
+  expires_at TEXT,
+  -- reinforcement
+  boost_days REAL NOT NULL DEFAULT 0,
+  last_boosted_at TEXT,
+  paired_with TEXT,
+  corroboration_count INTEGER NOT NULL DEFAULT 0,
+  last_corroborated_at TEXT,
+  pinned INTEGER NOT NULL DEFAULT 0 CHECK(pinned IN (0, 1)),
+  -- state
+  status TEXT NOT NULL DEFAULT 'active'
+    CHECK(status IN ('active', 'superseded', 'merged', 'forgotten', 'pruned', 'expired')),
+  superseded_by TEXT,
+  consolidated_at TEXT,
+  trust TEXT NOT NULL DEFAULT 'user' CHECK(trust IN ('user', 'agent', 'tool', 'web')),
+  quarantined INTEGER NOT NULL DEFAULT 0 CHECK(quarantined IN (0, 1)),
+  CHECK((status = 'active') = (deleted_at IS NULL))
+) STRICT;
+
+CREATE TABLE edges(
+  source_id TEXT NOT NULL REFERENCES insights(id),
+  target_id TEXT NOT NULL REFERENCES insights(id),
+  edge_type TEXT NOT NULL CHECK(edge_type IN ('temporal', 'semantic', 'causal', 'entity')),
+  weight REAL NOT NULL CHECK(weight >= 0 AND weight <= 1),
+  metadata TEXT NOT NULL DEFAULT '{}',
+  created_at TEXT NOT NULL,
+  boost_days REAL NOT NULL DEFAULT 0,
+  last_boosted_at TEXT,
+  created_by TEXT NOT NULL DEFAULT 'auto' CHECK(created_by IN ('auto', 'host', 'user', 'import', 'worker')),
+  PRIMARY KEY(source_id, target_id, edge_type),
+  CHECK(source_id <> target_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edges_by_target ON edges(target_id);
+
+CREATE TABLE oplog(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  operation TEXT NOT NULL,
+  insight_id TEXT,
+  detail TEXT NOT NULL DEFAULT '',
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE memory_operations(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  operation_type TEXT NOT NULL,
+  memory_id TEXT NOT NULL,
+  before_state TEXT,
+  after_state TEXT,
+  triggered_by TEXT NOT NULL DEFAULT 'user',
+  op_id TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX memory_operations_by_memory ON memory_operations(memory_id);
+CREATE INDEX memory_operations_by_op ON memory_operations(op_id);
+
+CREATE TABLE operations(
+  op_id TEXT PRIMARY KEY NOT NULL,
+  method TEXT NOT NULL,
+  request_digest TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX operations_by_age ON operations(created_at);
+
+CREATE TABLE entities(
+  id TEXT PRIMARY KEY NOT NULL,
+  name TEXT NOT NULL,
+  canonical_name TEXT NOT NULL,
+  entity_type TEXT NOT NULL,
+  attributes TEXT,
+  embedding BLOB,
+  created_at TEXT NOT NULL,
+  core_summary TEXT,
+  core_summary_updated TEXT,
+  UNIQUE(canonical_name, entity_type)
+) STRICT;
+
+CREATE TABLE entity_aliases(
+  alias TEXT PRIMARY KEY NOT NULL,
+  entity_id TEXT NOT NULL REFERENCES entities(id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE memory_entities(
+  memory_id TEXT NOT NULL REFERENCES insights(id),
+  entity_id TEXT NOT NULL REFERENCES entities(id),
+  mention_text TEXT,
+  PRIMARY KEY(memory_id, entity_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_entities_by_entity ON memory_entities(entity_id);
+
+CREATE TABLE relationships(
+  id TEXT PRIMARY KEY NOT NULL,
+  source_id TEXT NOT NULL REFERENCES entities(id),
+  target_id TEXT NOT NULL REFERENCES entities(id),
+  type TEXT NOT NULL,
+  strength REAL NOT NULL CHECK(strength >= 0 AND strength <= 1),
+  memory_id TEXT REFERENCES insights(id),
+  created_at TEXT NOT NULL,
+  valid_from TEXT,
+  invalid_at TEXT
+) STRICT;
+
+CREATE TABLE hypothetical_queries(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  insight_id TEXT NOT NULL REFERENCES insights(id),
+  ord INTEGER NOT NULL,
+  query TEXT NOT NULL,
+  embedding BLOB,
+  UNIQUE(insight_id, ord)
+) STRICT;
+
+CREATE TABLE messages(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_id TEXT NOT NULL,
+  user_id TEXT,
+  session_id TEXT,
+  agent_id TEXT,
+  role TEXT NOT NULL,
+  name TEXT,
+  content TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX messages_by_conversation ON messages(conversation_id, id);
+
+CREATE TABLE rolling_summaries(
+  conversation_id TEXT PRIMARY KEY NOT NULL,
+  summary TEXT NOT NULL,
+  upto_message_id INTEGER NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE core_summaries(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  entity_id TEXT NOT NULL REFERENCES entities(id),
+  version INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  node_ids TEXT NOT NULL DEFAULT '[]',
+  scores TEXT,
+  generator TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  UNIQUE(entity_id, version)
+) STRICT;
+
+CREATE TABLE node_metrics(
+  insight_id TEXT PRIMARY KEY NOT NULL REFERENCES insights(id),
+  pagerank REAL,
+  degree INTEGER,
+  community INTEGER,
+  computed_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pending_reviews(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL CHECK(kind IN ('conflict', 'link', 'merge', 'summary')),
+  payload TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  resolved_at TEXT,
+  resolution TEXT
+) STRICT;
+
+CREATE TABLE jobs(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL,
+  payload TEXT NOT NULL DEFAULT '{}',
+  run_after TEXT NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  claimed_at TEXT,
+  done_at TEXT,
+  error TEXT
+) STRICT;
+
+CREATE TABLE metrics(
+  name TEXT NOT NULL,
+  bucket TEXT NOT NULL,
+  value REAL NOT NULL,
+  PRIMARY KEY(name, bucket)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE meta(
+  key TEXT PRIMARY KEY NOT NULL,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,29 @@
+"""The `oplog` table: a ring of short lines, newest kept."""
+
+from __future__ import annotations
+
+from mnemond.store.connection import Connection
+
+MAX_LINES = 5000
+"""Lines kept (spec 4)."""
+MAX_DETAIL = 500
+"""Characters of a line's detail (spec 19)."""
+
+
+def append(connection: Connection, operation: str, insight_id: str | None, detail: str, now: str) -> None:
+    """Write one line. `detail` never holds memory text."""
+    connection.run(
+        "INSERT INTO oplog(operation, insight_id, detail, created_at) VALUES(?, ?, ?, ?)",
+        (operation, insight_id, detail[:MAX_DETAIL], now),
+    )
+
+
+def trim(connection: Connection) -> None:
+    """Keep the newest lines by id."""
+    connection.run("DELETE FROM oplog WHERE id <= (SELECT max(id) FROM oplog) - ?", (MAX_LINES,))
+
+
+def count(connection: Connection) -> int:
+    """Lines now in the ring."""
+    row = connection.row("SELECT count(*) FROM oplog")
+    return 0 if row is None else int(row[0])

@@ -1,0 +1,128 @@
+"""Every store of one data directory: names, files, and which of them are open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.store import names
+from mnemond.store.active import ActiveName
+from mnemond.store.connection import SqliteError
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.store import Store, open_store
+from mnemond.store.writer import Defect, EventLoop
+
+FILE = "mnemon.db"
+
+
+class StoreRegistry:
+    """Opens a store on first use and keeps it warm. For the event loop's thread."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        wanted: EmbedderRecord | None,
+        now_us: Callable[[], int],
+        loop: EventLoop,
+        on_defect: Defect,
+    ) -> None:
+        self._root = data_dir / "data"
+        self._active = ActiveName(data_dir)
+        self._open = partial(open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect)
+        self._stores: dict[str, Store] = {}
+        self._opening: dict[str, trio.Lock] = {}
+
+    def active(self) -> tuple[str, str]:
+        """(name, source) of the store used when none is named."""
+        return self._active.resolve()
+
+    def resolve(self, name: str | None) -> str:
+        """The store a request means. Raises MnemonError(INVALID_PARAMS) for a name that is not one."""
+        return names.check(name) if name is not None else self.active()[0]
+
+    def opened(self, name: str) -> Store | None:
+        """The store if it is warm."""
+        return self._stores.get(name)
+
+    def all_open(self) -> list[Store]:
+        """Every warm store."""
+        return list(self._stores.values())
+
+    def path(self, name: str) -> Path:
+        """The file of a store, whether or not it exists."""
+        return self._root / names.check(name) / FILE
+
+    def exists(self, name: str) -> bool:
+        """Whether the store has a file."""
+        return self.path(name).is_file()
+
+    def names(self) -> list[str]:
+        """Every store with a file, sorted."""
+        if not self._root.is_dir():
+            return []
+        return sorted(
+            entry.name for entry in self._root.iterdir() if names.is_valid(entry.name) and self.exists(entry.name)
+        )
+
+    async def open(self, name: str, *, create: bool = False) -> Store:
+        """The store, opened when it is cold. `default` is created on first use, others only with `create`.
+
+        Raises MnemonError(NOT_FOUND) for a store that does not exist, MnemonError(STORAGE) when it cannot be opened.
+        """
+        async with self._opening.setdefault(name, trio.Lock()):
+            if (store := self._stores.get(name)) is not None:
+                return store
+            if not create and name != names.DEFAULT and not self.exists(name):
+                raise MnemonError(
+                    NOT_FOUND,
+                    f'no store named "{name}"',
+                    hint=f"`mnemonctl store create {name}` makes it; `mnemonctl store list` shows what is there",
+                    outcome="rejected",
+                )
+            path = self.path(name)
+            try:
+                store = await trio.to_thread.run_sync(self._open_blocking, name, path)
+            except (SqliteError, OSError) as error:
+                raise MnemonError(
+                    STORAGE,
+                    f'the store "{name}" cannot be opened: {error}',
+                    hint=f"look at {path} and its directory: space, owner, permissions",
+                    outcome="rejected",
+                ) from error
+            self._stores[name] = store
+            return store
+
+    def _open_blocking(self, name: str, path: Path) -> Store:
+        _make_durable_directory(path.parent.parent)
+        _make_durable_directory(path.parent)
+        return self._open(name, path)
+
+    async def close(self) -> list[MnemonError]:
+        """Close every store; what went wrong, store by store."""
+        failures: list[MnemonError] = []
+        while self._stores:
+            _, store = self._stores.popitem()
+            try:
+                await store.close()
+            except MnemonError as error:
+                failures.append(error)
+        return failures
+
+
+def _make_durable_directory(path: Path) -> None:
+    """Create a directory (0700) and flush its entry in the parent: a store must not vanish with a power cut."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return
+    parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(parent)
+    finally:
+        os.close(parent)

@@ -1,0 +1,102 @@
+"""A named store as the rest of mnemond sees it: a snapshot to read, a door to write through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import trio
+
+from mnemond.errors import MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import ChangeSet
+from mnemond.store.connection import Connection
+from mnemond.store.database import Opened, open_database
+from mnemond.store.engine import Engine
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.writer import Defect, Done, EventLoop, Writer
+
+T = TypeVar("T")
+
+
+class Store:
+    """One open store. Reads take `snapshot` once and touch nothing else; writes go through `submit`."""
+
+    def __init__(self, name: str, path: Path, engine: Engine, writer: Writer) -> None:
+        self.name = name
+        self.path = path
+        self._engine = engine
+        self._writer = writer
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest committed generation."""
+        return self._engine.index.snapshot
+
+    @property
+    def embedder(self) -> EmbedderRecord | None:
+        """The embedder the store's vectors were made with."""
+        return self._engine.embedder
+
+    @property
+    def degraded_reason(self) -> str | None:
+        """Why the store is not fully well, or None."""
+        return self._engine.degraded_reason
+
+    def submit(self, change_set: ChangeSet, done: Done) -> None:
+        """Queue one write; `done` is called on the event loop after COMMIT and after the index has it.
+
+        Raises MnemonError(BUSY) when too many writes wait.
+        """
+        self._writer.submit(change_set, done)
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """Run a query on the database, between two batches of writes. Raises MnemonError."""
+        result: list[object] = []
+        finished = trio.Event()
+
+        def done(value: object) -> None:
+            result.append(value)
+            finished.set()
+
+        self._writer.read(query, done)
+        await finished.wait()
+        if isinstance(result[0], MnemonError):
+            raise result[0]
+        return result[0]  # type: ignore[return-value]  # the query's own value came back through the writer
+
+    async def close(self) -> None:
+        """Finish what is queued, checkpoint, close the file. Raises MnemonError when the checkpoint fails."""
+        result: list[object] = []
+        finished = trio.Event()
+
+        def done(value: object) -> None:
+            result.append(value)
+            finished.set()
+
+        self._writer.close(done)
+        await finished.wait()
+        await trio.to_thread.run_sync(self._writer.join)
+        if isinstance(result[0], MnemonError):
+            raise result[0]
+
+
+def open_store(
+    name: str,
+    path: Path,
+    *,
+    wanted: EmbedderRecord | None,
+    now_us: Callable[[], int],
+    loop: EventLoop,
+    on_defect: Defect,
+    vfs: str | None = None,
+) -> Store:
+    """Open `path` (blocking: call it from a worker thread) and start its writer. Raises MnemonError, SqliteError."""
+
+    def open_it() -> Opened:
+        return open_database(path, wanted, now_us(), vfs)
+
+    engine = Engine(open_it(), reopen=open_it)
+    return Store(name, path, engine, Writer(engine, loop, name, partial(on_defect)))

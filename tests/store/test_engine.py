@@ -1,0 +1,174 @@
+"""A batch is one transaction, each operation a savepoint of its own, and the index follows the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mnemond.errors import INTERNAL, NOT_FOUND, OP_ID_REUSED, MnemonError
+from mnemond.model.changes import AddEdge, ChangeSet
+from mnemond.model.edge import Edge
+from mnemond.model.outcomes import Forgotten, Remembered
+from mnemond.store import history, insights, operations, oplog
+from tests.store.factory import contents, engine_at, forget, insight_id, open_at, remember, stored
+
+
+def test_what_is_committed_is_stored_and_seen(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    results = engine.commit([remember(1), remember(2)])
+    assert [type(result) for result in results] == [Remembered, Remembered]
+    assert contents(engine) == {"memory number 1", "memory number 2"}
+    engine.close()
+    assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 2"]
+
+
+def test_a_refused_operation_does_not_sink_the_others(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    results = engine.commit([remember(1), forget(9), remember(1), remember(2)])
+    assert isinstance(results[0], Remembered)
+    assert isinstance(results[1], MnemonError)
+    assert results[1].kind is NOT_FOUND
+    assert isinstance(results[2], MnemonError)  # the id exists
+    assert results[2].kind is INTERNAL
+    assert isinstance(results[3], Remembered)
+    engine.close()
+    assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 2"]
+
+
+def test_a_repeat_gets_the_first_outcome_and_writes_nothing(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    first = engine.commit([remember(1, op_id="mine")])[0]
+    again = engine.commit([remember(2, op_id="mine")])[0]
+    assert isinstance(first, Remembered)
+    assert isinstance(again, Remembered)
+    assert (again.id, again.replayed, first.replayed) == (first.id, True, False)
+    assert contents(engine) == {"memory number 1"}
+    engine.close()
+    assert stored(tmp_path / "a.db") == ["memory number 1"]
+
+
+def test_a_repeat_in_the_same_batch_too(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    results = engine.commit([remember(1, op_id="mine"), remember(2, op_id="mine")])
+    assert [result.id for result in results if isinstance(result, Remembered)] == [insight_id(1), insight_id(1)]
+    engine.close()
+    assert stored(tmp_path / "a.db") == ["memory number 1"]
+
+
+def test_an_op_id_cannot_serve_two_requests(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1, op_id="mine")])
+    other = engine.commit([remember(2, op_id="mine", digest="another request")])[0]
+    assert isinstance(other, MnemonError)
+    assert other.kind is OP_ID_REUSED
+    assert contents(engine) == {"memory number 1"}
+    engine.close()
+
+
+def test_outcomes_expire_after_seven_days_not_before(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1, op_id="mine")])
+    engine.close()
+    connection = open_at(tmp_path / "a.db").connection
+    written_us = 1_770_000_000_000_001
+    assert operations.expire(connection, written_us + operations.RETENTION_US) == 0
+    assert operations.expire(connection, written_us + operations.RETENTION_US + 1) == 1
+    connection.close()
+
+
+def test_forget_takes_out_of_recall_and_keeps_the_row(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1), remember(2)])
+    outcome = engine.commit([forget(1)])[0]
+    assert outcome == Forgotten(insight_id(1), "forget-1")
+    assert contents(engine) == {"memory number 2"}
+    assert engine.read(insights.count_by_status) == {"active": 1, "forgotten": 1}
+    twice = engine.commit([forget(1)])[0]
+    assert isinstance(twice, MnemonError)
+    assert twice.kind is NOT_FOUND
+    engine.close()
+
+
+def test_forget_counts_logical_links_and_removes_them(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1), remember(2), remember(3)])
+    one, two, three = insight_id(1), insight_id(2), insight_id(3)
+    links = (
+        Edge(one, two, "temporal", 0.5), Edge(two, one, "temporal", 0.5),
+        Edge(one, two, "causal", 0.4), Edge(three, one, "entity", 0.3), Edge(one, three, "entity", 0.3),
+    )  # fmt: skip
+    linking = remember(4)
+    engine.commit(
+        [
+            ChangeSet(
+                op_id="link", client_op_id=False, method="link", now=linking.now,
+                changes=tuple(AddEdge(edge) for edge in links), outcome=linking.outcome,
+            )
+        ]
+    )  # fmt: skip
+    assert sum(engine.index.snapshot.edge_counts().values()) == 3
+    outcome = engine.commit([forget(1)])[0]
+    assert isinstance(outcome, Forgotten)
+    assert outcome.edges_removed == 3
+    assert sum(engine.index.snapshot.edge_counts().values()) == 0
+    assert engine.read(lambda connection: connection.rows("SELECT * FROM edges")) == []
+    engine.close()
+
+
+def test_history_has_before_and_after_of_every_change(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1)])
+    engine.commit([forget(1)])
+    rows = engine.read(
+        lambda connection: connection.rows(
+            "SELECT operation_type, memory_id, before_state IS NULL, after_state IS NULL, op_id FROM memory_operations"
+        )
+    )
+    assert rows == [("CREATE", insight_id(1), 1, 0, "made-1"), ("DELETE", insight_id(1), 0, 0, "forget-1")]
+    assert history.State.__struct_fields__ == ("insight", "edges")
+    engine.close()
+
+
+def test_the_oplog_keeps_the_newest_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oplog, "MAX_LINES", 10)
+    engine = engine_at(tmp_path / "a.db")
+    for number in range(25):
+        engine.commit([remember(number)])
+    assert engine.read(oplog.count) == 10
+    newest = engine.read(lambda connection: connection.row("SELECT insight_id FROM oplog ORDER BY id DESC LIMIT 1"))
+    assert newest == (insight_id(24),)
+    engine.close()
+
+
+def test_a_cold_start_sees_what_a_warm_store_saw(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(number) for number in range(20)])
+    engine.commit([forget(3), forget(7)])
+    warm = contents(engine)
+    engine.close()
+    again = engine_at(tmp_path / "a.db")
+    assert contents(again) == warm
+    again.close()
+
+
+def test_the_write_ahead_log_is_copied_when_it_has_grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemond.store.engine.CHECKPOINT_FRAMES", 10)
+    monkeypatch.setattr("mnemond.store.engine.TRUNCATE_FRAMES", 12)
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(number, "word " * 500) for number in range(60)])
+    assert (tmp_path / "a.db-wal").stat().st_size > 0
+    engine.checkpoint_if_due()
+    assert (tmp_path / "a.db-wal").stat().st_size == 0
+    engine.close()
+
+
+def test_an_existing_store_keeps_its_embedder(tmp_path: Path) -> None:
+    engine_at(tmp_path / "a.db").close()
+    from mnemond.store.database import open_database
+    from mnemond.store.meta import EmbedderRecord
+
+    opened = open_database(tmp_path / "a.db", EmbedderRecord("another", 4, "x"), 0)
+    assert opened.embedder is not None
+    assert opened.embedder.name == "toy"
+    opened.connection.close()

@@ -1,0 +1,178 @@
+"""Group commit, bounded waiting, and callbacks on the event loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from mnemond.errors import BUSY, INTERNAL, NOT_FOUND, MnemonError
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.model.changes import Change
+from mnemond.model.outcomes import Remembered
+from mnemond.store import insights, writer
+from mnemond.store.engine import Engine, Result
+from mnemond.store.store import Store
+from mnemond.store.writer import Writer
+from tests.store.factory import engine_at, remember, stored
+
+
+class Defects:
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, BaseException]] = []
+
+    def __call__(self, where: str, error: BaseException) -> None:
+        self.seen.append((where, error))
+
+
+def store_over(engine: Engine, path: Path, defects: Defects | None = None) -> Store:
+    loop = trio.lowlevel.current_trio_token()
+    return Store("default", path, engine, Writer(engine, loop, "test", defects or Defects()))
+
+
+class Collected:
+    """Results of writes, and a way to wait for them."""
+
+    def __init__(self) -> None:
+        self.results: list[Result] = []
+        self._changed = trio.Event()
+
+    def __call__(self, result: Result) -> None:
+        self.results.append(result)
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def wait_for(self, number: int) -> None:
+        while len(self.results) < number:
+            await self._changed.wait()
+
+
+class CountingEngine:
+    """Notes the size of every batch on its way to the real engine."""
+
+    def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sizes: list[int] = []
+        commit = engine.commit
+
+        def counting(batch: list[object]) -> object:
+            self.sizes.append(len(batch))
+            return commit(batch)  # type: ignore[arg-type]  # change sets, passed through
+
+        monkeypatch.setattr(engine, "commit", counting)
+
+
+async def test_writes_that_arrive_together_share_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    counted = CountingEngine(engine, monkeypatch)
+    store, collected = store_over(engine, tmp_path / "a.db"), Collected()
+    for number in range(200):
+        store.submit(remember(number), collected)
+    await collected.wait_for(200)
+    assert counted.sizes == [64, 64, 64, 8]
+    assert all(isinstance(result, Remembered) for result in collected.results)
+    assert store.snapshot.live == 200
+    await store.close()
+    assert len(stored(tmp_path / "a.db")) == 200
+
+
+async def test_results_come_in_order_after_the_index_has_them(tmp_path: Path) -> None:
+    store = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db")
+    seen: list[tuple[int, bool]] = []
+    finished = trio.Event()
+
+    def note(number: int, result: Result) -> None:
+        assert isinstance(result, Remembered)
+        seen.append((number, store.snapshot.row_of(result.id) is not None))
+        if number == 99:
+            finished.set()
+
+    for number in range(100):
+        store.submit(remember(number), lambda result, number=number: note(number, result))  # type: ignore[misc]
+    await finished.wait()
+    assert seen == [(number, True) for number in range(100)]
+    await store.close()
+
+
+async def test_a_full_queue_refuses_instead_of_growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "CAPACITY", 3)
+    store, collected = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db"), Collected()
+    for number in range(3):
+        store.submit(remember(number), collected)
+    with pytest.raises(MnemonError, match="3 writes are waiting") as caught:
+        store.submit(remember(3), collected)
+    assert (caught.value.kind, caught.value.outcome) == (BUSY, "rejected")
+    await collected.wait_for(3)
+    store.submit(remember(4), collected)
+    await collected.wait_for(4)
+    await store.close()
+
+
+async def test_reads_run_between_batches_and_see_what_was_queued_before(tmp_path: Path) -> None:
+    store, collected = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db"), Collected()
+    for number in range(70):
+        store.submit(remember(number), collected)
+    assert await store.read(insights.count_by_status) == {"active": 70}
+    await store.close()
+
+
+async def test_a_cancelled_reader_harms_nobody(tmp_path: Path) -> None:
+    store, collected = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db"), Collected()
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await store.read(insights.count_by_status)
+    assert scope.cancelled_caught
+    store.submit(remember(1), collected)
+    await collected.wait_for(1)
+    await store.close()
+    assert stored(tmp_path / "a.db") == ["memory number 1"]
+
+
+async def test_closing_finishes_what_is_queued_and_refuses_the_rest(tmp_path: Path) -> None:
+    store, collected = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db"), Collected()
+    for number in range(130):
+        store.submit(remember(number), collected)
+    await store.close()
+    assert len(collected.results) == 130
+    with pytest.raises(MnemonError, match="closing"):
+        store.submit(remember(999), collected)
+    assert not (tmp_path / "a.db-wal").exists()
+    assert len(stored(tmp_path / "a.db")) == 130
+
+
+async def test_a_defect_does_not_end_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, defects = engine_at(tmp_path / "a.db"), Defects()
+    store, collected = store_over(engine, tmp_path / "a.db", defects), Collected()
+    apply = MemoryIndex.apply
+
+    def broken(self: MemoryIndex, changes: list[Change]) -> object:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(MemoryIndex, "apply", broken)
+    store.submit(remember(1), collected)
+    await collected.wait_for(1)
+    monkeypatch.setattr(MemoryIndex, "apply", apply)
+    failure = collected.results[0]
+    assert isinstance(failure, MnemonError)
+    assert (failure.kind, failure.outcome) == (INTERNAL, "unknown")
+    assert [type(error) for _, error in defects.seen] == [ZeroDivisionError]
+    # It was committed; the index was read again from the file, so recall knows it.
+    assert store.snapshot.live == 1
+    store.submit(remember(2), collected)
+    await collected.wait_for(2)
+    assert isinstance(collected.results[1], Remembered)
+    assert store.degraded_reason is None
+    await store.close()
+
+
+async def test_a_failing_query_is_an_error_not_a_hang(tmp_path: Path) -> None:
+    store = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db")
+    with pytest.raises(MnemonError, match="could not be read"):
+        await store.read(lambda connection: connection.rows("SELECT * FROM nowhere"))
+
+    def refuse(connection: object) -> None:
+        raise MnemonError(NOT_FOUND, "nothing there")
+
+    with pytest.raises(MnemonError, match="nothing there"):
+        await store.read(refuse)
+    await store.close()
