@@ -1,0 +1,183 @@
+"""Read path: from a question to ranked memories, on one snapshot and without I/O.
+
+First form: two anchors (keyword, vector), score fusion, cut. Which rows a reader may see is decided before anything
+is ranked: no hidden row takes a place, and none has a part in the scale of the signals. How rare a word is, alone, is
+counted over the whole store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.embed.embedder import Embedder
+from mnemond.index.selection import Rows
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import Vector
+from mnemond.model.recall import Hit, Query, Recalled, Signals
+from mnemond.rank.confidence import label
+from mnemond.rank.fusion import Fused, evidence, fuse
+from mnemond.rank.profiles import MNEMOND, Profile, Weights
+from mnemond.text.tokens import index_terms
+
+Floats = npt.NDArray[np.float32]
+
+EMPTY_QUERY = "empty_query"
+SPARSE_RESULTS = "sparse_results"
+
+
+class _Found(NamedTuple):
+    """Signals of the visible rows, each of shape (visible,) and in [0, 1]; None for an anchor that takes no part.
+
+    `rows` says which rows they are, None when all are visible.
+    """
+
+    rows: Rows | None
+    keyword: Floats | None
+    similarity: Floats | None
+
+
+class _Stages:
+    """Milliseconds between laps, by name, in the order they ran."""
+
+    def __init__(self, stopwatch: Callable[[], float]) -> None:
+        self._stopwatch = stopwatch
+        self._last = stopwatch()
+        self.ms: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        now = self._stopwatch()
+        self.ms[name] = (now - self._last) * 1000.0
+        self._last = now
+
+
+def recall(
+    snapshot: Snapshot,
+    query: Query,
+    embedder: Embedder | None,
+    stopwatch: Callable[[], float],
+    profile: Profile = MNEMOND,
+) -> Recalled:
+    """The best `query.limit` visible memories, best first, with the signals that put them there.
+
+    `stopwatch` returns seconds from a clock that never goes back. Without an embedder, or for a query it has no
+    vector for, the keyword anchor answers alone. A query without a single term finds the newest memories.
+    """
+    stages = _Stages(stopwatch)
+    terms = index_terms(query.text)
+    vector = _query_vector(snapshot, query, embedder) if terms else None
+    embedding = embedder.name if embedder is not None and vector is not None else None
+    stages.lap("embed")
+    if not terms:
+        return _newest(snapshot, query, stages)
+    rows = _visible(snapshot, query)
+    keyword = _keyword(snapshot, terms, rows, profile) if "keyword" in query.anchors else None
+    stages.lap("keyword")
+    similarity = _similarity(snapshot, vector, rows) if vector is not None else None
+    stages.lap("vector")
+    found = _Found(rows, keyword, similarity)
+    fused = fuse(keyword, similarity, profile.weights)
+    candidates = _with_evidence(found, fused, profile)
+    stages.lap("fuse")
+    best = snapshot.best(candidates, query.limit, rows)
+    hits = _hits(snapshot, found, fused, best, profile)
+    stages.lap("select")
+    return Recalled(
+        hits=hits,
+        anchor_count=int(np.count_nonzero(candidates > -np.inf)),
+        weights=_weights(fused),
+        embedding=embedding,
+        hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
+        stages_ms=stages.ms,
+    )
+
+
+def _query_vector(snapshot: Snapshot, query: Query, embedder: Embedder | None) -> Vector | None:
+    """None when the vector anchor has nothing to go by: not wanted, no model, no direction, or another dimension."""
+    if embedder is None or "vector" not in query.anchors or not snapshot.embedded:
+        return None
+    vector = embedder.embed([query.text])[0]
+    return vector if vector is not None and vector.shape == (snapshot.dimension,) else None
+
+
+def _visible(snapshot: Snapshot, query: Query) -> Rows | None:
+    mask = snapshot.visible(query.filter)
+    return None if mask is None else np.flatnonzero(mask)
+
+
+def _keyword(snapshot: Snapshot, terms: list[str], rows: Rows | None, profile: Profile) -> Floats:
+    """BM25 as a share of the best possible for these terms."""
+    scores, bound = snapshot.keyword(terms, profile.bm25)
+    if rows is not None:
+        scores = scores[rows]
+    scores *= np.float32(1.0 / bound)
+    return scores
+
+
+def _similarity(snapshot: Snapshot, vector: Vector, rows: Rows | None) -> Floats:
+    """Cosine; opposite directions count as unrelated."""
+    scores = snapshot.similarity(vector)
+    if rows is not None:
+        scores = scores[rows]
+    return np.maximum(scores, 0.0, out=scores)
+
+
+def _with_evidence(found: _Found, fused: Fused, profile: Profile) -> Floats:
+    """The fused scores, -inf for rows neither a word nor the embedding speaks for."""
+    silent = np.ones(len(fused.scores), dtype=np.bool_)
+    if found.keyword is not None:
+        silent &= found.keyword <= 0.0
+    if found.similarity is not None:
+        silent &= found.similarity <= profile.similarity_floor
+    candidates = fused.scores.copy()
+    candidates[silent] = -np.inf
+    return candidates
+
+
+def _hits(snapshot: Snapshot, found: _Found, fused: Fused, places: Rows, profile: Profile) -> tuple[Hit, ...]:
+    """Results for positions in the visible rows, in that order."""
+    rows = places if found.rows is None else found.rows[places]
+    nothing = np.zeros(len(places), dtype=np.float32)
+    keywords = nothing if found.keyword is None else found.keyword[places]
+    similarities = nothing if found.similarity is None else found.similarity[places]
+    nominal = Weights(
+        keyword=0.0 if found.keyword is None else profile.weights.keyword,
+        vector=0.0 if found.similarity is None else profile.weights.vector,
+    )
+    return tuple(
+        Hit(
+            insight=snapshot.insight(row),
+            score=min(1.0, score),
+            confidence=label(evidence(keyword, similarity, nominal), profile.confidence),
+            via=_via(keyword, similarity, profile),
+            signals=Signals(keyword=keyword, entity=0.0, similarity=min(1.0, similarity), graph=0.0),
+        )
+        for row, score, keyword, similarity in zip(
+            rows.tolist(), fused.scores[places].tolist(), keywords.tolist(), similarities.tolist(), strict=True
+        )
+    )
+
+
+def _via(keyword: float, similarity: float, profile: Profile) -> tuple[str, ...]:
+    by_meaning = similarity > profile.similarity_floor
+    if keyword > 0.0:
+        return ("keyword", "vector") if by_meaning else ("keyword",)
+    return ("vector",)
+
+
+def _weights(fused: Fused) -> dict[str, float]:
+    """The weights in force, after those of missing signals went to the others."""
+    return {"keyword": fused.keyword, "entity": 0.0, "similarity": fused.vector, "graph": 0.0}
+
+
+def _newest(snapshot: Snapshot, query: Query, stages: _Stages) -> Recalled:
+    """What a query of nothing but function words and punctuation gets."""
+    hits = tuple(
+        Hit(insight, 0.0, "low", ("recency",), Signals(keyword=0.0, entity=0.0, similarity=0.0, graph=0.0))
+        for insight in snapshot.newest(query.filter, query.limit)
+    )
+    stages.lap("select")
+    return Recalled(hits, len(hits), _weights(fuse(None, None, MNEMOND.weights)), None, EMPTY_QUERY, stages.ms)

@@ -1,0 +1,179 @@
+"""remember: a draft becomes one change set. Validation reports everything that is wrong at once."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Sequence
+
+import msgspec
+
+from mnemond.errors import FieldProblem
+from mnemond.model.changes import AddInsight, ChangeSet, Vector
+from mnemond.model.insight import CATEGORIES, ENTITY_MODES, Insight, Scope
+from mnemond.model.outcomes import Remembered
+from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.rank.effective_importance import effective_importance
+
+MAX_CONTENT = 8000
+"""Characters (code points after NFC) of one memory (spec 8; bytes would cut Chinese at a third)."""
+MAX_TAGS, MAX_TAG = 20, 100
+MAX_ENTITIES, MAX_ENTITY = 50, 200
+MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 5
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller wants remembered, as it came. `created_at` is RFC 3339 or None for now."""
+
+    content: str
+    category: str = "general"
+    importance: int = 3
+    tags: Sequence[str] = ()
+    entities: Sequence[str] = ()
+    entity_mode: str = "merge"
+    source: str = "user"
+    channel: str = "manual"
+    conversation_id: str | None = None
+    scope: Scope = Scope()
+    created_at: str | None = None
+    dry_run: bool = False
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a change set needs that is not the draft: who, when, under which name."""
+
+    id: str
+    op_id: str
+    client_op_id: bool
+    now_us: int
+    store: str
+    request_digest: str
+    triggered_by: str = "user"
+
+
+def problems_of(fields: dict[str, object]) -> list[FieldProblem]:
+    """Everything wrong with the given fields of a draft; fields that are absent are not judged.
+
+    Takes a mapping, not a Draft, so that a request with one field of the wrong type still hears about all others.
+    """
+    found: list[FieldProblem] = []
+    if "content" in fields:
+        found += _content_problems(str(fields["content"]))
+    if "category" in fields:
+        found += _choice_problems("category", str(fields["category"]), CATEGORIES)
+    if "entity_mode" in fields:
+        found += _choice_problems("entity_mode", str(fields["entity_mode"]), ENTITY_MODES)
+    if isinstance(importance := fields.get("importance"), int) and not MIN_IMPORTANCE <= importance <= MAX_IMPORTANCE:
+        allowed = f"an integer from {MIN_IMPORTANCE} to {MAX_IMPORTANCE}"
+        found.append(FieldProblem("importance", f"importance is {str(importance)[:20]}; it must be {allowed}"))
+    found += _list_problems("tags", fields.get("tags"), MAX_TAGS, MAX_TAG)
+    found += _list_problems("entities", fields.get("entities"), MAX_ENTITIES, MAX_ENTITY)
+    for name in ("source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id"):
+        if "\0" in str(fields.get(name) or ""):
+            found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
+    if (created_at := fields.get("created_at")) is not None:
+        found += _time_problems("created_at", str(created_at))
+    return found
+
+
+def _content_problems(content: str) -> list[FieldProblem]:
+    length = len(unicodedata.normalize("NFC", content))
+    if length > MAX_CONTENT:
+        message = f"content is {length:,} characters; the limit is {MAX_CONTENT:,}"
+        return [FieldProblem("content", message)]
+    if not content.strip():
+        return [FieldProblem("content", f"content is empty ({length} characters); it needs 1 to {MAX_CONTENT:,}")]
+    if "\0" in content:
+        position = content.index("\0") + 1
+        return [FieldProblem("content", f"content has a NUL character at position {position:,}; remove it")]
+    return []
+
+
+def _choice_problems(field: str, value: str, choices: Sequence[str]) -> list[FieldProblem]:
+    if value in choices:
+        return []
+    near = difflib.get_close_matches(value.casefold(), choices, n=1)
+    suggestion = f'; did you mean "{near[0]}"?' if near else ""
+    message = f"{field} is {value[:40]!a}; it must be one of {', '.join(choices)}{suggestion}"
+    return [FieldProblem(field, message)]
+
+
+def _list_problems(field: str, values: object, most: int, longest: int) -> list[FieldProblem]:
+    if not isinstance(values, list | tuple):
+        return []
+    found = []
+    distinct = len(_deduplicated(values))
+    if distinct > most:
+        found.append(FieldProblem(field, f"{field} has {distinct} different entries; the limit is {most}"))
+    for position, value in enumerate(values):
+        name = f"{field}[{position}]"
+        if len(value) > longest:
+            found.append(FieldProblem(name, f"{name} is {len(value):,} characters; the limit is {longest}"))
+        elif not value.strip():
+            found.append(FieldProblem(name, f"{name} is empty; it needs 1 to {longest} characters"))
+        elif "\0" in value:
+            found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
+    return found
+
+
+def _time_problems(field: str, value: str) -> list[FieldProblem]:
+    try:
+        parse_rfc3339(value)
+    except ValueError as error:
+        return [FieldProblem(field, f"{field}: {error}")]
+    return []
+
+
+def _deduplicated(values: Sequence[str]) -> tuple[str, ...]:
+    """First occurrences, in order."""
+    return tuple(dict.fromkeys(unicodedata.normalize("NFC", value) for value in values))
+
+
+def plan(draft: Draft, identity: Identity, vector: Vector | None, embed_error: str | None) -> ChangeSet:
+    """The change set that stores a valid draft. `draft` must have no problems."""
+    insight = _insight(draft, identity)
+    outcome = Remembered(
+        id=insight.id,
+        op_id=identity.op_id,
+        store=identity.store,
+        embedded=vector is not None,
+        embed_error=embed_error,
+        effective_importance=insight.effective_importance,
+        dry_run=draft.dry_run,
+        user_id=draft.scope.user_id,
+        session_id=draft.scope.session_id,
+        agent_id=draft.scope.agent_id,
+    )
+    return ChangeSet(
+        op_id=identity.op_id,
+        client_op_id=identity.client_op_id,
+        method="remember",
+        now=insight.updated_at,
+        changes=(AddInsight(insight, vector),),
+        outcome=outcome,
+        request_digest=identity.request_digest,
+        triggered_by=identity.triggered_by,
+        detail=f"{insight.category} importance={insight.importance} channel={insight.channel}",
+    )
+
+
+def _insight(draft: Draft, identity: Identity) -> Insight:
+    created_us = identity.now_us if draft.created_at is None else parse_rfc3339(draft.created_at)
+    created = format_us(created_us)
+    age_days = (identity.now_us - created_us) / 86_400e6
+    return Insight(
+        id=identity.id,
+        content=unicodedata.normalize("NFC", draft.content),
+        created_at=created,
+        updated_at=format_us(identity.now_us),
+        category=draft.category,
+        importance=draft.importance,
+        tags=_deduplicated(draft.tags),
+        entities=() if draft.entity_mode == "auto" else _deduplicated(draft.entities),
+        source=draft.source,
+        channel=draft.channel,
+        conversation_id=draft.conversation_id,
+        scope=draft.scope,
+        effective_importance=round(effective_importance(draft.importance, 0, age_days, 0), 6),
+        valid_from=created,
+    )

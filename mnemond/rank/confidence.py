@@ -1,0 +1,16 @@
+"""One word for how much a result is to be trusted."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mnemond.rank.profiles import Confidence
+
+Label = Literal["low", "medium", "high"]
+
+
+def label(evidence: float, bounds: Confidence) -> Label:
+    """The word for evidence in [0, 1]. Absolute, so that the best of nothing relevant is still low."""
+    if evidence < bounds.medium:
+        return "low"
+    return "medium" if evidence < bounds.high else "high"

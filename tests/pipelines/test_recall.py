@@ -1,0 +1,243 @@
+"""Recall: from a question to ranked memories, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import numpy as np
+import pytest
+
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import RetireInsight, Vector
+from mnemond.model.insight import Insight, Scope
+from mnemond.model.recall import Filter, Query, Recalled
+from mnemond.pipelines.recall import recall
+from tests.index.worlds import insight, unit
+
+AXES = ("redis", "sqlite", "python", "weather")
+"""The directions of `WordAxes`: each of these words is one."""
+
+
+class WordAxes:
+    """A real if small embedder: one axis for each known word, and a synonym on each."""
+
+    name = "word-axes"
+    dimension = len(AXES)
+    fingerprint = "sha256:word-axes"
+    inline = True
+    synonyms: dict[str, str] = {"cache": "redis", "database": "sqlite", "snake": "python", "rain": "weather"}  # noqa: RUF012
+
+    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        return [self._embed_one(text.lower().split()) for text in texts]
+
+    def _embed_one(self, words: list[str]) -> Vector | None:
+        plain = [self.synonyms.get(word, word) for word in words]
+        numbers = [plain.count(axis) for axis in AXES]
+        return unit(*numbers) if any(numbers) else None
+
+
+class OtherDimension(WordAxes):
+    dimension = 7
+
+    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        return [np.ones(7, dtype=np.float32) for _ in texts]
+
+
+def ticks() -> Callable[[], float]:
+    """A stopwatch that advances a second at each look."""
+    seconds = count()
+    return lambda: float(next(seconds))
+
+
+def store(*insights: Insight, embedded: bool = True) -> Snapshot:
+    vectors = WordAxes().embed([found.content for found in insights]) if embedded else [None] * len(insights)
+    return MemoryIndex.build(list(zip(insights, vectors, strict=True)), [], WordAxes.dimension).snapshot
+
+
+def ask(snapshot: Snapshot, text: str, embedder: WordAxes | None = None, limit: int = 10, **query: object) -> Recalled:
+    wanted = Query(text=text, limit=limit, **query)  # type: ignore[arg-type]
+    return recall(snapshot, wanted, embedder, ticks())
+
+
+def ids(found: Recalled) -> list[str]:
+    return [hit.insight.id for hit in found.hits]
+
+
+NOTES = (
+    insight("cache", "We chose redis for the session cache", category="decision", at=1),
+    insight("store", "sqlite keeps the memories", category="decision", source="alice", at=2),
+    insight("snake", "A python ate the server room mouse", category="fact", at=3),
+    insight("sky", "rain again tomorrow", category="fact", at=4),
+)
+
+
+def test_words_and_meaning_both_find() -> None:
+    found = ask(store(*NOTES), "redis", WordAxes())
+    assert ids(found) == ["cache"]
+    assert found.hits[0].via == ("keyword", "vector")
+    by_meaning = ask(store(*NOTES), "database", WordAxes())
+    assert ids(by_meaning) == ["store"]
+    assert by_meaning.hits[0].via == ("vector",)
+    by_word = ask(store(*NOTES), "mouse", WordAxes())
+    assert (ids(by_word), by_word.hits[0].via) == (["snake"], ("keyword",))
+
+
+def test_every_hit_carries_its_signals_and_the_score_is_made_of_them() -> None:
+    found = ask(store(*NOTES), "is redis a good database", WordAxes())
+    assert ids(found)[0] == "cache"
+    assert sum(found.weights.values()) == pytest.approx(1.0)
+    for hit in found.hits:
+        made = found.weights["keyword"] * hit.signals.keyword + found.weights["similarity"] * hit.signals.similarity
+        assert hit.score == pytest.approx(made, abs=1e-5)
+        assert 0 <= hit.score <= 1
+    assert found.anchor_count == 2
+    assert found.embedding == "word-axes"
+
+
+def test_nothing_relevant_is_nothing_found() -> None:
+    found = ask(store(*NOTES), "quarterly tax return", WordAxes())
+    assert ids(found) == []
+    assert found.hint == "sparse_results"
+
+
+def test_faint_evidence_is_low_and_plain_evidence_is_high() -> None:
+    faint = insight("faint", "redis " + " ".join(f"filler{number}" for number in range(300)))
+    snapshot = store(faint, *NOTES[1:])
+    low = ask(snapshot, "redis outage postmortem deadline owners agenda", limit=1)
+    high = ask(snapshot, "sqlite keeps the memories", WordAxes(), limit=1)
+    assert (low.hits[0].confidence, high.hits[0].confidence) == ("low", "high")
+
+
+def test_stage_times_come_from_the_stopwatch_in_order() -> None:
+    found = ask(store(*NOTES), "redis", WordAxes())
+    assert list(found.stages_ms.items()) == [
+        (stage, 1000.0) for stage in ("embed", "keyword", "vector", "fuse", "select")
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "?!… — “”", "what is the", "\x00\u202e"])
+def test_a_query_without_words_gets_the_newest(text: str) -> None:
+    found = ask(store(*NOTES), text, WordAxes(), limit=2)
+    assert ids(found) == ["sky", "snake"]
+    assert found.hint == "empty_query"
+    assert {hit.via for hit in found.hits} == {("recency",)}
+    assert {hit.confidence for hit in found.hits} == {"low"}
+
+
+def test_an_empty_store_finds_nothing() -> None:
+    snapshot = MemoryIndex(WordAxes.dimension).snapshot
+    assert ids(ask(snapshot, "redis", WordAxes())) == []
+    assert ids(ask(snapshot, "", WordAxes())) == []
+
+
+def test_one_row_is_found_with_the_weights_as_given() -> None:
+    found = ask(store(NOTES[0]), "redis", WordAxes())
+    assert ids(found) == ["cache"]
+    assert found.weights["keyword"] == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize("embedder", [None, OtherDimension()])
+def test_without_a_usable_vector_the_words_answer_alone(embedder: WordAxes | None) -> None:
+    found = ask(store(*NOTES), "redis", embedder)
+    assert ids(found) == ["cache"]
+    assert found.weights == {"keyword": 1.0, "entity": 0.0, "similarity": 0.0, "graph": 0.0}
+    assert found.embedding is None
+    assert found.hits[0].signals.similarity == 0.0
+
+
+def test_no_vectors_in_the_store_is_like_no_embedder() -> None:
+    bare = store(*NOTES, embedded=False)
+    assert ask(bare, "redis", WordAxes()) == ask(bare, "redis", None)
+
+
+def test_rows_without_a_vector_are_still_found_by_their_words() -> None:
+    vectors = WordAxes().embed([note.content for note in NOTES])
+    half: list[Vector | None] = [None, *vectors[1:]]
+    snapshot = MemoryIndex.build(list(zip(NOTES, half, strict=True)), [], WordAxes.dimension).snapshot
+    found = ask(snapshot, "redis database", WordAxes())
+    assert sorted(ids(found)) == ["cache", "store"]
+    assert snapshot.embedded == 3
+
+
+def test_a_query_the_model_does_not_know_goes_by_its_words() -> None:
+    found = ask(store(*NOTES), "mouse", WordAxes())
+    assert (ids(found), found.embedding) == (["snake"], None)
+
+
+def test_ablations_use_one_anchor() -> None:
+    snapshot = store(*NOTES)
+    words = ask(snapshot, "redis database", WordAxes(), anchors=frozenset({"keyword"}))
+    meaning = ask(snapshot, "redis database", WordAxes(), anchors=frozenset({"vector"}))
+    assert (ids(words), ids(meaning)) == (["cache"], ["store", "cache"])
+    assert (words.weights["keyword"], meaning.weights["similarity"]) == (1.0, 1.0)
+    assert ids(ask(snapshot, "redis", None, anchors=frozenset({"vector"}))) == []
+
+
+def test_filters_apply_before_the_cut() -> None:
+    crowd = [insight(f"crowd{number}", "redis redis redis", category="fact", at=number) for number in range(50)]
+    snapshot = store(insight("wanted", "we once met redis in a long sentence", category="decision"), *crowd)
+    assert ids(ask(snapshot, "redis", WordAxes(), limit=1, filter=Filter(category="decision"))) == ["wanted"]
+    assert ids(ask(snapshot, "redis", WordAxes(), filter=Filter(source="nobody"))) == []
+    assert ids(ask(snapshot, "", None, limit=1, filter=Filter(category="decision"))) == ["wanted"]
+
+
+def test_rows_of_a_session_stay_hidden_from_those_outside() -> None:
+    secret = [insight(f"s{number}", "redis secret", scope=Scope(session_id="s1")) for number in range(9)]
+    snapshot = store(*NOTES, *secret)
+    assert ids(ask(snapshot, "redis secret", WordAxes())) == ["cache"]
+    assert ids(ask(snapshot, "", None, limit=20)) == ["sky", "snake", "store", "cache"]
+    inside = ask(snapshot, "redis secret", WordAxes(), limit=20, filter=Filter(scope=Scope(session_id="s1")))
+    assert set(ids(inside)) == {"cache", *(f"s{number}" for number in range(9))}
+    everything = ask(snapshot, "redis secret", WordAxes(), limit=20, filter=Filter(all_sessions=True))
+    assert set(ids(everything)) == set(ids(inside))
+
+
+def test_a_retired_memory_is_gone_and_the_old_snapshot_still_has_it() -> None:
+    index = MemoryIndex.build([(note, None) for note in NOTES], [], WordAxes.dimension)
+    before = index.snapshot
+    index.apply([RetireInsight("cache", "forgotten")])
+    assert ids(ask(index.snapshot, "redis")) == []
+    assert ids(ask(before, "redis")) == ["cache"]
+
+
+def test_chinese_is_found_by_pairs_of_characters() -> None:
+    snapshot = store(
+        insight("storage", "我们决定使用SQLite作为存储"),
+        insight("coffee", "他喜欢喝咖啡"),
+        insight("tower", "東京タワーに行きました"),
+    )
+    assert ids(ask(snapshot, "为什么使用存储？", WordAxes()))[0] == "storage"
+    assert ids(ask(snapshot, "咖啡")) == ["coffee"]
+    assert ids(ask(snapshot, "タワー")) == ["tower"]
+
+
+def test_a_tag_or_an_entity_is_as_good_as_a_word() -> None:
+    snapshot = store(
+        insight("a", "It was slow", tags=("performance",)), insight("b", "It was fast", entities=("Caroline",))
+    )
+    assert ids(ask(snapshot, "performance")) == ["a"]
+    assert ids(ask(snapshot, "Caroline's opinion")) == ["b"]
+
+
+def test_equal_scores_go_to_the_more_important_then_the_newer_then_the_smaller_id() -> None:
+    snapshot = store(
+        insight("b", "redis", at=1),
+        insight("a", "redis", at=1),
+        insight("newer", "redis", at=2),
+        insight("important", "redis", at=0, importance=5),
+    )
+    assert ids(ask(snapshot, "redis", WordAxes())) == ["important", "newer", "a", "b"]
+    assert ids(ask(snapshot, "redis", WordAxes(), limit=3)) == ["important", "newer", "a"]
+
+
+def test_the_same_question_gets_the_same_answer() -> None:
+    snapshot = store(*NOTES)
+    assert ask(snapshot, "redis database rain", WordAxes()) == ask(snapshot, "redis database rain", WordAxes())
+
+
+def test_few_results_are_hinted_at() -> None:
+    snapshot = store(*NOTES)
+    assert ask(snapshot, "redis", WordAxes(), limit=3).hint == "sparse_results"
+    assert ask(snapshot, "redis", WordAxes(), limit=2).hint is None
