@@ -1,0 +1,1 @@
+"""mnemonctl: the thin client of mnemond."""

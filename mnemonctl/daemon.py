@@ -1,0 +1,287 @@
+"""Starting, stopping and looking after the daemon, from outside."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from mnemonctl import fast, files, rpc
+from mnemond.commands.layout import plural
+from mnemond.commands.output import Output
+from mnemond.commands.status import duration
+from mnemond.commands.terminal import one_line
+from mnemond.errors import BUSY, INTERNAL, LOCKED, UNREACHABLE, MnemonError
+from mnemond.protocol.daemon import CliRunResult
+
+START_S = 2.0
+"""Seconds a daemon may take until it answers; $MNEMON_START_WAIT or --wait change it."""
+
+STOP_S = 4.0
+"""Seconds a daemon may take to leave: it finishes what it has received within 3."""
+
+PROBE_S = 1.0
+"""Seconds to wait for the answer to one `hello`."""
+
+POLL_S = 0.01
+"""Pause between two looks at something that is about to happen."""
+
+REPLACE_EVERY_S = 60.0
+"""Least time between two restarts of an outdated daemon: two clients must not fight over it."""
+
+_SUPERVISION = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")
+"""Variables by which a service manager speaks to this process; the daemon we start is none of its business."""
+
+T = TypeVar("T")
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A daemon that answers."""
+
+    pid: int
+    version: str
+    protocol: int
+    outdated: bool = False
+
+
+class Replaced(msgspec.Struct, frozen=True):
+    """Versions of the daemon before and after a restart."""
+
+    before: str
+    after: str
+
+
+def start_wait(environ: Mapping[str, str]) -> float:
+    """Seconds to wait for a daemon that is being started."""
+    try:
+        chosen = float(environ.get("MNEMON_START_WAIT", ""))
+    except ValueError:
+        return START_S
+    return chosen if 0 < chosen <= 3600 else START_S
+
+
+def probe(directory: Path, deadline: float = PROBE_S) -> Running | None:
+    """Who answers, or None when nobody listens. Raises MnemonError for a socket that cannot be used or stays silent."""
+    hello: dict[str, object] = {"client_version": fast.VERSION}
+    try:
+        result = rpc.call(directory, "hello", hello, deadline)
+        return msgspec.convert(result, Running)
+    except OSError as error:
+        if error.errno in rpc.NOT_RUNNING:
+            return None
+        raise rpc.unreachable(directory, error) from None
+    except fast.NoAnswer as error:
+        raise MnemonError(UNREACHABLE, f"{error} (socket {rpc.socket_path(directory)})") from None
+    except msgspec.ValidationError as error:
+        raise MnemonError(INTERNAL, f"mnemond's greeting cannot be understood: {error}") from None
+
+
+def _poll(look: Callable[[], T | None], seconds: float) -> T | None:
+    """The first thing `look` finds, or None when the time is over."""
+    ends = time.monotonic() + seconds
+    while (found := look()) is None and time.monotonic() < ends:
+        time.sleep(POLL_S)
+    return found
+
+
+# ------------------------------------------------------------------ start
+
+
+@contextmanager
+def starting(directory: Path, seconds: float) -> Iterator[None]:
+    """Only one client starts or restarts the daemon at a time. Raises MnemonError when another takes too long."""
+    files.make_private(directory)
+    with files.private_file(directory / "start.lock") as descriptor:
+        if not _poll(lambda: files.try_lock(descriptor) or None, seconds):
+            raise MnemonError(BUSY, f"another mnemonctl has been starting mnemond for more than {seconds:g} s")
+        yield
+
+
+def start(directory: Path, wait: float = START_S) -> Running:
+    """The running daemon, started if there was none. Raises MnemonError when it does not answer in time."""
+    with starting(directory, wait + STOP_S):
+        return _running_or_gone(directory) or spawn(directory, wait)
+
+
+def _running_or_gone(directory: Path) -> Running | None:
+    """The daemon that answers; None once there is none. One that is just leaving is waited for."""
+
+    def look() -> Running | bool | None:
+        return probe(directory) or files.is_unlocked(directory / "lock") or None
+
+    found = _poll(look, STOP_S)
+    return found if isinstance(found, Running) else None
+
+
+def command(directory: Path) -> list[str]:
+    """The daemon's command line. -P: a directory called mnemond where the user stands is not the daemon."""
+    return [sys.executable, "-P", "-m", "mnemond", "--data-dir", str(directory)]
+
+
+def spawn(directory: Path, wait: float) -> Running:
+    """Start a daemon of its own session and wait until it answers. The caller holds the start lock."""
+    environ = {name: value for name, value in os.environ.items() if name not in _SUPERVISION}
+    with files.log_file(directory) as log:
+        logged = os.fstat(log).st_size
+        child = subprocess.Popen(  # noqa: S603 - our own interpreter, no shell, no words of the user but the directory
+            command(directory), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True, close_fds=True, cwd="/", env=environ,
+        )  # fmt: skip
+    threading.Thread(target=child.wait, daemon=True).start()  # a client that lives on must not keep a zombie
+    return _ready(directory, child, wait, logged)
+
+
+def _ready(directory: Path, child: subprocess.Popen[bytes], wait: float, logged: int) -> Running:
+    def look() -> Running | int | None:
+        running = _answering(directory)
+        if running is not None:
+            return running
+        return None if child.returncode == LOCKED.exit else child.returncode
+
+    found = _poll(look, wait)
+    if isinstance(found, Running):
+        return found
+    words = files.last_words(directory, logged)
+    said = f"; its last words: {words}" if words else ""
+    if found is not None:
+        message = f"mnemond (pid {child.pid}) left with exit status {found}{said}"
+    elif child.returncode == LOCKED.exit:
+        message = f"another mnemond holds {directory / 'lock'} but does not answer on {rpc.socket_path(directory)}"
+    else:
+        message = f"mnemond (pid {child.pid}) did not answer within {wait:g} s{said}"
+    raise MnemonError(UNREACHABLE, message, hint=f"Its log: {files.log_path(directory)}")
+
+
+def _answering(directory: Path) -> Running | None:
+    """Like `probe`, but a daemon that is still busy starting is not an error."""
+    try:
+        return probe(directory)
+    except MnemonError as error:
+        if error.kind is UNREACHABLE:
+            return None
+        raise
+
+
+# ------------------------------------------------------------------ stop, restart
+
+
+def stop(directory: Path) -> int | None:
+    """Ask the daemon to leave and wait until it has. Returns its pid, or None when none ran."""
+    try:
+        pid = int(rpc.call(directory, "daemon.stop", {}, STOP_S)["pid"])
+    except OSError as error:
+        if error.errno in rpc.NOT_RUNNING and files.is_unlocked(directory / "lock"):
+            return None
+        raise rpc.unreachable(directory, error) from None
+    except fast.NoAnswer as error:
+        raise MnemonError(UNREACHABLE, f"{error} when it was asked to stop") from None
+    if _poll(lambda: files.is_unlocked(directory / "lock") or None, STOP_S) is None:
+        message = f"mnemond (pid {pid}) was asked to stop but is still there after {STOP_S:g} s"
+        raise MnemonError(
+            UNREACHABLE, message, hint=f"Its log: {files.log_path(directory)}; as a last resort: kill {pid}"
+        )
+    return pid
+
+
+def restart(directory: Path, wait: float = START_S) -> Running:
+    """Stop the daemon, if one runs, and start it again."""
+    with starting(directory, wait + STOP_S):
+        stop(directory)
+        return spawn(directory, wait)
+
+
+def replace_outdated(directory: Path) -> Replaced | None:
+    """Restart a daemon that is older than this client: once, and not again within a minute. None when it was not done.
+
+    A daemon of the same or a newer release is never touched.
+    """
+    if not files.claim_stamp(directory / "restart.stamp", REPLACE_EVERY_S):
+        return None
+    with starting(directory, START_S + STOP_S):
+        running = probe(directory)
+        if running is None or not running.outdated:
+            return None
+        stop(directory)
+        return Replaced(running.version, spawn(directory, start_wait(os.environ)).version)
+
+
+# ------------------------------------------------------------------ the commands
+
+
+def carry_out(name: str, directory: Path, wait: float, output: Output) -> CliRunResult:
+    """`daemon start|stop|restart|status|run`. Raises MnemonError."""
+    match name:
+        case "daemon start":
+            before = probe(directory) if directory.is_dir() else None
+            running = before or start(directory, wait)
+            return _answer(output, _state(running, "runs already" if before else "started"))
+        case "daemon restart":
+            return _answer(output, _state(restart(directory, wait), "restarted"))
+        case "daemon stop":
+            pid = stop(directory)
+            done: dict[str, object] = {"status": "not running" if pid is None else "stopped", "pid": pid}
+            text = "no daemon was running" if pid is None else f"mnemond stopped (pid {pid})"
+            return _answer(output, (done, text))
+        case "daemon status":
+            return status(directory, output)
+        case _:
+            raise run(directory)
+
+
+def _state(running: Running, status: str) -> tuple[dict[str, object], str]:
+    facts: dict[str, object] = {"status": status, "pid": running.pid, "version": running.version}
+    return facts, f"mnemond {one_line(running.version)} {status} (pid {running.pid})"
+
+
+def _answer(output: Output, shown: tuple[dict[str, object], str], exit_code: int = 0) -> CliRunResult:
+    facts, text = shown
+    return CliRunResult(exit_code, False, output.json(facts) if output.form == "json" else f"{text}\n", "")
+
+
+def status(directory: Path, output: Output) -> CliRunResult:
+    """What runs, on standard output; exit status 69 when nothing does."""
+    path = rpc.socket_path(directory)
+    facts: dict[str, object] = {"running": False, "socket": str(path), "data_dir": str(directory)}
+    running = probe(directory)
+    if running is None:
+        return _answer(output, (facts, f"no daemon is running ({path})"), UNREACHABLE.exit)
+    stores, uptime = _stores(directory)
+    facts |= {"running": True, "pid": running.pid, "version": running.version, "protocol": running.protocol}
+    facts |= {"uptime_s": uptime, "stores": stores}
+    up = "" if uptime is None else f", up {duration(uptime)}"
+    text = f"mnemond {one_line(running.version)} runs (pid {running.pid}{up})\n  socket  {one_line(str(path))}\n"
+    names = ": " + ", ".join(one_line(name) for name in stores) if stores else ""
+    return _answer(output, (facts, f"{text}  stores  {plural(len(stores), 'store')}{names}"))
+
+
+def _stores(directory: Path) -> tuple[list[str], float | None]:
+    """Names of the stores, and how long the daemon has been up. Asking for that must not create a store."""
+    try:
+        listed = rpc.call(directory, "store.list", {}, fast.DEADLINE_S)
+        names = [str(store["name"]) for store in listed["stores"]]
+        if listed["active"] not in names:
+            return names, None
+        return names, float(rpc.call(directory, "status", {"store": listed["active"]}, fast.DEADLINE_S)["uptime_s"])
+    except OSError as error:
+        raise rpc.unreachable(directory, error) from None
+    except fast.NoAnswer as error:
+        raise MnemonError(UNREACHABLE, str(error)) from None
+
+
+def run(directory: Path) -> MnemonError:
+    """Become the daemon, in the foreground. Returns only when that fails."""
+    arguments = command(directory)
+    try:
+        os.execv(arguments[0], arguments)  # noqa: S606 - see `command`
+    except OSError as error:
+        code = errno.errorcode.get(error.errno or 0, "unknown error")
+        return MnemonError(INTERNAL, f"cannot run {arguments[0]}: {error.strerror} ({code})")

@@ -1,0 +1,97 @@
+"""One JSON-RPC call over the daemon's socket, for the parts of the client that are not in a hurry."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from mnemonctl import fast
+from mnemond import errors
+from mnemond.errors import INTERNAL, KINDS, UNREACHABLE, MnemonError, Outcome
+
+_BY_CODE = {kind.rpc: kind for kind in KINDS}
+
+SANDBOXED = frozenset({errno.EPERM, errno.EACCES})
+NOT_RUNNING = frozenset({errno.ENOENT, errno.ECONNREFUSED})
+
+
+def socket_path(directory: Path) -> Path:
+    """Where the daemon of a data directory listens."""
+    return directory / "sock"
+
+
+def call(directory: Path, method: str, params: dict[str, object], deadline: float) -> dict[str, Any]:
+    """The result of `method`. Raises OSError when nothing can be connected to, fast.NoAnswer, and MnemonError when the
+    daemon refuses or answers what nobody understands."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    connection = fast.connect(os.fsencode(socket_path(directory)), deadline)
+    reply = fast.exchange(connection, json.dumps(message).encode() + b"\n", deadline)
+    return result_of(reply)
+
+
+def result_of(reply: bytes) -> dict[str, Any]:
+    """The result in a reply; raises the error in it."""
+    try:
+        document = json.loads(reply)
+    except ValueError:
+        document = None
+    if isinstance(document, dict) and isinstance(document.get("result"), dict):
+        result: dict[str, Any] = document["result"]
+        return result
+    error = document.get("error") if isinstance(document, dict) else None
+    if isinstance(error, dict):
+        raise _error(error)
+    raise not_understood(reply)
+
+
+def not_understood(reply: bytes) -> MnemonError:
+    """The answer has no form this client knows."""
+    return MnemonError(
+        INTERNAL,
+        f"mnemond answered something this client does not understand ({len(reply):,} bytes)",
+        hint="Client and daemon may be of different versions: mnemonctl daemon restart",
+    )
+
+
+def _error(error: dict[str, Any]) -> MnemonError:
+    data = error.get("data")
+    details: dict[str, Any] = data if isinstance(data, dict) else {}
+    kind = _BY_CODE.get(error.get("code", 0), INTERNAL)
+    outcome: Outcome | None = details["outcome"] if details.get("outcome") in {"rejected", "unknown"} else None
+    return MnemonError(kind, str(error.get("message", kind.meaning)), hint=details.get("hint"), outcome=outcome)
+
+
+def unreachable(directory: Path, error: OSError) -> MnemonError:
+    """Why nothing can be connected to, in words, and what to do instead."""
+    path = socket_path(directory)
+    reason = error.strerror or str(error)
+    if error.errno in SANDBOXED:
+        return MnemonError(
+            UNREACHABLE,
+            f"cannot reach mnemond at {path} ({reason}): an agent sandbox blocks the socket, or it is not yours",
+            hint="Inside a sandbox use the mnemond MCP tools or hooks instead; they run outside of it.",
+        )
+    if error.errno in NOT_RUNNING:
+        return MnemonError(
+            UNREACHABLE, f"no daemon is running at {path} ({reason})", hint="Start it: mnemonctl daemon start"
+        )
+    if error.errno == errno.EAGAIN:
+        return MnemonError(
+            UNREACHABLE,
+            f"mnemond at {path} accepts no connections: too many are waiting",
+            hint="Try again; if it stays so: mnemonctl daemon restart",
+        )
+    return MnemonError(UNREACHABLE, f"cannot reach mnemond at {path} ({reason})", hint="See: mnemonctl daemon status")
+
+
+def silent(directory: Path, error: fast.NoAnswer) -> MnemonError:
+    """No answer came back: whether a write was stored is unknown."""
+    return MnemonError(
+        errors.UNREACHABLE,
+        f"{error} (socket {socket_path(directory)})",
+        hint="A write may have been stored: look with mnemonctl list, or repeat it with the same --op-id.",
+        outcome="unknown",
+    )

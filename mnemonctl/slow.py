@@ -1,0 +1,143 @@
+"""What the fast path leaves alone: help, the version, `daemon …`, a daemon that has to be started, and errors."""
+
+from __future__ import annotations
+
+import _socket
+import errno
+import os
+import posix
+import time
+from pathlib import Path
+
+from mnemonctl import daemon, fast, rpc
+from mnemond.commands.grammar import Invocation, output_of, parse
+from mnemond.commands.output import Output, failure
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.protocol.daemon import CliRunParams, CliRunResult
+
+RETRY_S = 0.02
+"""Pause before connecting again to a daemon with a full backlog."""
+
+
+def run(argv: list[str], deadline: float) -> int:
+    """A command line that needs no daemon, or is about it. Returns the exit status."""
+    try:
+        parsed = parse(facts(argv))
+        if isinstance(parsed, CliRunResult):
+            return show(parsed)
+        if parsed.method is not None:
+            return fast.forward(argv, deadline)
+        return show(_daemon(argv, parsed))
+    except fast.Refused as refused:
+        return refuse(argv, refused)
+    except MnemonError as error:
+        return report(argv, error)
+
+
+def _daemon(argv: list[str], invocation: Invocation) -> CliRunResult:
+    directory = path_of(fast.data_dir(argv))
+    wait = invocation.options.get("wait", daemon.start_wait(os.environ))
+    return daemon.carry_out(invocation.command.name, directory, float(str(wait)), invocation.output)
+
+
+def facts(argv: list[str]) -> CliRunParams:
+    """What the daemon would be told about this terminal."""
+    tty = posix.isatty(1)
+    return CliRunParams(
+        argv=argv, tty=tty, columns=fast.columns() if tty else 80, color=tty and fast.color(), env_store=None
+    )
+
+
+def path_of(directory: bytes) -> Path:
+    """The data directory as an absolute path: the daemon runs elsewhere."""
+    return Path(os.path.abspath(os.fsdecode(directory)))
+
+
+def show(result: CliRunResult) -> int:
+    """Print a result and return its exit status."""
+    fast.write(1, result.stdout.encode("utf-8", "backslashreplace"))
+    fast.write(2, result.stderr.encode("utf-8", "backslashreplace"))
+    return result.exit_code
+
+
+# ------------------------------------------------------------------ errors
+
+
+def _output(argv: list[str]) -> Output:
+    return output_of(facts(argv))
+
+
+def report(argv: list[str], error: MnemonError) -> int:
+    """Print an error in the form the line asks for and return its exit status."""
+    return show(failure(error, _output(argv)))
+
+
+def refuse(argv: list[str], refused: fast.Refused) -> int:
+    """A command line that cannot be sent."""
+    return report(argv, MnemonError(INVALID_PARAMS, refused.message, hint=refused.hint, outcome="rejected"))
+
+
+def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.Odd) -> int:
+    """No answer, or one in another form than the fast path reads."""
+    if isinstance(error, fast.NoAnswer):
+        return report(argv, rpc.silent(path_of(directory), error))
+    try:
+        result = rpc.result_of(error.reply)
+        texts = str(result["stdout"]), str(result["stderr"])
+        return show(CliRunResult(int(result["exit_code"]), bool(result.get("outdated")), *texts))
+    except MnemonError as refusal:
+        return report(argv, refusal)
+    except (KeyError, ValueError, TypeError):
+        return report(argv, rpc.not_understood(error.reply))
+
+
+# ------------------------------------------------------------------ connecting
+
+
+def reconnect(argv: list[str], directory: bytes, request: bytes, error: OSError, deadline: float) -> int:
+    """The first connection failed, so nothing was sent: start the daemon if none runs, then carry on."""
+    try:
+        connection = _connect(directory, error, deadline)
+    except MnemonError as refusal:
+        return report(argv, refusal)
+    return fast.converse(argv, directory, connection, request, deadline)
+
+
+def _connect(directory: bytes, error: OSError, deadline: float) -> _socket.socket:
+    path = path_of(directory)
+    if error.errno in rpc.NOT_RUNNING:
+        daemon.start(path, daemon.start_wait(os.environ))
+        return _again(path, directory, deadline)
+    if error.errno == errno.EAGAIN:
+        return _until(path, directory, deadline)
+    raise rpc.unreachable(path, error)
+
+
+def _again(path: Path, directory: bytes, deadline: float) -> _socket.socket:
+    try:
+        return fast.connect(directory + b"/sock", deadline)
+    except OSError as error:
+        raise rpc.unreachable(path, error) from None
+
+
+def _until(path: Path, directory: bytes, deadline: float) -> _socket.socket:
+    """Connect as soon as the backlog has room."""
+    ends = time.monotonic() + deadline
+    while True:
+        try:
+            return fast.connect(directory + b"/sock", deadline)
+        except OSError as error:
+            if error.errno != errno.EAGAIN or time.monotonic() >= ends:
+                raise rpc.unreachable(path, error) from None
+        time.sleep(RETRY_S)
+
+
+def replace_outdated(directory: bytes) -> None:
+    """After an answer from a daemon older than this client: restart it, at most once a minute."""
+    try:
+        replaced = daemon.replace_outdated(path_of(directory))
+    except MnemonError as error:
+        fast.write(2, f"mnemonctl: the older daemon could not be replaced: {error.message}\n".encode())
+        return
+    if replaced is not None:
+        fast.write(2, f"mnemonctl: replaced mnemond {replaced.before} by {replaced.after}\n".encode())

@@ -1,0 +1,65 @@
+"""`mnemonctl get`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mnemond.commands.command import Arguments, Command, Request
+from mnemond.commands.layout import Style, body, lines
+from mnemond.commands.options import add_globals
+from mnemond.commands.parser import Parser
+from mnemond.commands.terminal import neutralise, one_line
+from mnemond.protocol.memories import GetResult, InsightDetail
+
+_FIELDS = (
+    "status", "category", "importance", "effective_importance", "tags", "entities", "source", "channel",
+    "conversation_id", "user_id", "session_id", "agent_id", "created_at", "updated_at", "valid_from", "invalid_at",
+    "access_count", "metadata",
+)  # fmt: skip
+_LABEL = max(map(len, _FIELDS)) + 2
+
+
+def _parser() -> Parser:
+    parser = Parser("get")
+    add_globals(parser)
+    return parser
+
+
+def _request(arguments: Arguments) -> Request:
+    return Request("get", {**arguments.options, "id": arguments.single("get", "the id of a memory")})
+
+
+def _render(result: GetResult, style: Style) -> str:
+    insight = result.insight
+    if style.quiet:
+        return lines(neutralise(insight.content))
+    fields = ((name, _value(insight, name)) for name in _FIELDS)
+    return lines(
+        style.strong(one_line(insight.id)),
+        body(insight.content, style, "  "),
+        "",
+        *(f"  {name.replace('_', ' '):<{_LABEL}}{value}" for name, value in fields if value),
+    )
+
+
+def _value(insight: InsightDetail, name: str) -> str:
+    value = getattr(insight, name)
+    if value is None or value in ((), {}):
+        return ""
+    if isinstance(value, tuple):
+        return one_line(", ".join(value))
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return one_line(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+COMMAND = Command(
+    name="get",
+    summary="Show one memory with everything known about it.",
+    words="ID",
+    examples=("mnemonctl get 1a2b3c4d", "mnemonctl get 1a2b3c4d --json --pretty"),
+    details="Any unique beginning of the id will do, from six characters on.",
+    parser=_parser(),
+    request=_request,
+    render=_render,
+)

@@ -1,0 +1,1 @@
+"""Wire ↔ model, grouped by noun: the only place that knows both."""

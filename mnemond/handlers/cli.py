@@ -1,0 +1,99 @@
+"""`cli.run`: a command line goes in, what the client prints comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+
+import msgspec
+
+from mnemond.commands.command import Command
+from mnemond.commands.grammar import Invocation, output_of, parse
+from mnemond.commands.output import Output, failure, success
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.handlers.daemon import check_protocol, is_outdated
+from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.server.call import Call
+from mnemond.server.deferred import Deferred
+
+Invoke: TypeAlias = Callable[[str, bytes, Call], object]
+"""Runs a method with its parameters as JSON: returns the result, a Deferred of it or a coroutine that returns it."""
+
+
+class CliHandler:
+    """Runs command lines through the same methods that every other caller uses."""
+
+    def __init__(self, invoke: Invoke) -> None:
+        self._invoke = invoke
+
+    def run(self, call: Call, params: CliRunParams) -> object:
+        """A CliRunResult, a Deferred of one or a coroutine that returns one. A MnemonError becomes its text."""
+        outdated = is_outdated(params.client_version)
+        try:
+            check_protocol(params.protocol)
+            parsed = parse(params)
+            if isinstance(parsed, CliRunResult):
+                return msgspec.structs.replace(parsed, outdated=outdated)
+            result = self._invoke(_method(parsed), msgspec.json.encode(parsed.params), call)
+        except MnemonError as error:
+            return failure(error, output_of(params), outdated=outdated)
+        answer = _Answer(parsed.command, parsed.output, outdated)
+        if isinstance(result, Deferred):
+            return _Later(result, answer)
+        return answer.wait_for(result) if isinstance(result, Coroutine) else answer.success(result)
+
+
+def _method(invocation: Invocation) -> str:
+    if invocation.method is None:
+        name = invocation.command.name
+        raise MnemonError(INVALID_PARAMS, f"{name} is carried out by the client", hint=f"Run: mnemonctl {name}")
+    return invocation.method
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """How the outcome of one command line is shown."""
+
+    command: Command
+    output: Output
+    outdated: bool
+
+    def success(self, result: object) -> CliRunResult:
+        """The text or JSON of a result."""
+        return success(self.command, result, self.output, outdated=self.outdated)
+
+    def failure(self, error: MnemonError) -> CliRunResult:
+        """The text or JSON of an error."""
+        return failure(error, self.output, outdated=self.outdated)
+
+    async def wait_for(self, result: Coroutine[Any, Any, object]) -> CliRunResult:
+        """The answer, once a coroutine has its result."""
+        try:
+            return self.success(await result)
+        except MnemonError as error:
+            return self.failure(error)
+
+
+class _Later(Deferred[CliRunResult]):
+    """The answer to a line whose result comes later. It is made when asked for, so a defect in it reaches the asker
+    and not the one who settles the result."""
+
+    __slots__ = ("_answer", "_source")
+
+    def __init__(self, source: Deferred[object], answer: _Answer) -> None:
+        super().__init__()
+        self._source = source
+        self._answer = answer
+
+    @property
+    def settled(self) -> bool:
+        return self._source.settled
+
+    def result(self) -> CliRunResult:
+        try:
+            value = self._source.result()
+        except MnemonError as error:
+            return self._answer.failure(error)
+        return self._answer.success(value)
+
+    def subscribe(self, callback: Callable[[], None]) -> None:
+        self._source.subscribe(callback)

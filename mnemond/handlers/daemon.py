@@ -1,0 +1,152 @@
+"""The methods about the daemon itself and its stores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from mnemond.config import Config
+from mnemond.errors import PROTOCOL_VERSION, MnemonError
+from mnemond.handlers.door import OpenStore, StoreDoor
+from mnemond.protocol import daemon
+from mnemond.protocol.registry import METHODS
+from mnemond.protocol.version import PROTOCOL, SERVER_VERSION, release_key
+from mnemond.server.call import Call
+from mnemond.store import insights, oplog
+from mnemond.store.connection import Connection
+from mnemond.store.registry import StoreRegistry
+
+TOP_ENTITIES = 10
+"""Entities that `status` names."""
+
+
+class Life(msgspec.Struct, frozen=True):
+    """What a daemon can say of its own life: seconds since it started, connections held, and how to end it."""
+
+    uptime_s: Callable[[], float]
+    connections: Callable[[], int]
+    request_stop: Callable[[], None]
+
+
+class DaemonHandlers:
+    """hello, ping, status, store.list, store.create, daemon.stop."""
+
+    def __init__(self, data_dir: Path, config: Config, stores: StoreRegistry, door: StoreDoor, life: Life) -> None:
+        self._data_dir = data_dir
+        self._config = config
+        self._stores = stores
+        self._door = door
+        self._life = life
+
+    def hello(self, call: Call, params: daemon.HelloParams) -> daemon.HelloResult:
+        """Who answers. Raises MnemonError(PROTOCOL_VERSION) when the two cannot understand each other."""
+        check_protocol(params.protocol)
+        return daemon.HelloResult(
+            name="mnemond",
+            version=SERVER_VERSION,
+            protocol=PROTOCOL,
+            pid=os.getpid(),
+            data_dir=str(self._data_dir),
+            capabilities={
+                "methods": sorted(METHODS),
+                "batches": True,
+                "max_in_flight": self._config.server.max_in_flight,
+            },
+            outdated=is_outdated(params.client_version),
+        )
+
+    def ping(self, call: Call, params: daemon.PingParams) -> daemon.PingResult:
+        """Answers at once."""
+        return daemon.PingResult(ok=True)
+
+    def status(self, call: Call, params: daemon.StatusParams) -> object:
+        """A store and its daemon."""
+        return self._door.through(params.store, self._status)
+
+    def store_list(self, call: Call, params: daemon.StoreListParams) -> daemon.StoreListResult:
+        """Every store there is."""
+        active, source = self._stores.active()
+        entries = [daemon.StoreEntry(name, name == active) for name in self._stores.names()]
+        return daemon.StoreListResult(stores=entries, active=active, source=source)
+
+    async def store_create(self, call: Call, params: daemon.StoreCreateParams) -> daemon.StoreCreateResult:
+        """Make a store. Raises MnemonError for a name that is not one or a directory that cannot be written."""
+        path = self._stores.path(params.name)
+        existed = self._stores.exists(params.name)
+        await self._door.open(params.name, create_it=True)
+        return daemon.StoreCreateResult(name=params.name, path=str(path), created=not existed)
+
+    def daemon_stop(self, call: Call, params: daemon.DaemonStopParams) -> daemon.DaemonStopResult:
+        """Answer, then leave."""
+        self._life.request_stop()
+        return daemon.DaemonStopResult(stopping=True, pid=os.getpid())
+
+    async def _status(self, warm: OpenStore) -> daemon.StatusResult:
+        snapshot = warm.store.snapshot
+        degradation = warm.degradation()
+        by_status: dict[str, int] | None = None
+        oplog_count: int | None = None
+        try:
+            by_status, oplog_count = await warm.store.read(_counts)
+        except MnemonError as error:
+            degradation = {"degraded": True, "degraded_reason": error.message}
+        cap = self._config.lifecycle.max_insights
+        result = daemon.StatusResult(
+            store=warm.store.name,
+            total_insights=snapshot.live,
+            deleted_insights=None if by_status is None else sum(by_status.values()) - by_status.get("active", 0),
+            by_category=snapshot.by_category(),
+            by_status=by_status,
+            edge_count=sum(snapshot.edge_counts().values()),
+            edges_by_type=snapshot.edge_counts(),
+            top_entities=[daemon.EntityCount(name, n) for name, n in snapshot.top_entities(TOP_ENTITIES)],
+            oplog_count=oplog_count,
+            db_path=str(warm.store.path),
+            db_size_bytes=_size(warm.store.path),
+            embedding=None if warm.embedder is None else warm.embedder.name,
+            embedded=snapshot.embedded,
+            over_capacity=0 < cap < snapshot.live,
+            max_insights=cap,
+            pending_jobs=0,
+            pending_reviews=0,
+            version=SERVER_VERSION,
+            pid=os.getpid(),
+            uptime_s=round(self._life.uptime_s(), 3),
+            connections=self._life.connections(),
+        )
+        return msgspec.structs.replace(result, **degradation) if degradation else result
+
+
+def check_protocol(theirs: int | None) -> None:
+    """Refuse a caller of another protocol in words. Raises MnemonError(PROTOCOL_VERSION)."""
+    if theirs is None or theirs == PROTOCOL:
+        return
+    newer = "this daemon is older" if theirs > PROTOCOL else "this client is older"
+    raise MnemonError(
+        PROTOCOL_VERSION,
+        f"the client speaks protocol {theirs}, mnemond {SERVER_VERSION} speaks {PROTOCOL}: {newer}",
+        hint="`mnemonctl daemon restart` starts the daemon that belongs to the installed client",
+    )
+
+
+def is_outdated(client_version: str | None) -> bool:
+    """Whether the caller is a newer release than this daemon."""
+    return client_version is not None and release_key(client_version) > release_key(SERVER_VERSION)
+
+
+def _counts(connection: Connection) -> tuple[dict[str, int], int]:
+    return insights.count_by_status(connection), oplog.count(connection)
+
+
+def _size(path: Path) -> int:
+    """Bytes of the database and its write-ahead log."""
+    total = 0
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        try:
+            total += os.stat(file).st_size
+        except FileNotFoundError:
+            continue
+    return total

@@ -1,0 +1,225 @@
+"""From command lines to requests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.commands.grammar import Invocation, parse
+from mnemond.commands.registry import BY_NAME, COMMANDS, GROUPS
+from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.protocol.registry import METHODS
+
+
+def line(*argv: str, **facts: object) -> CliRunParams:
+    return CliRunParams(argv=list(argv), tty=True, **facts)  # type: ignore[arg-type]
+
+
+def understood(*argv: str, **facts: object) -> Invocation:
+    parsed = parse(line(*argv, **facts))
+    assert isinstance(parsed, Invocation), parsed
+    return parsed
+
+
+def answered(*argv: str, **facts: object) -> CliRunResult:
+    parsed = parse(line(*argv, **facts))
+    assert isinstance(parsed, CliRunResult), parsed
+    return parsed
+
+
+def request(*argv: str, **facts: object) -> tuple[str | None, dict[str, object]]:
+    invocation = understood(*argv, **facts)
+    return invocation.method, invocation.params
+
+
+def test_every_option_of_remember() -> None:
+    assert request(
+        "remember", "We", "chose", "SQLite", "--category", "decision", "--importance", "4", "--tag", "a,b",
+        "--tags", "c, d,", "--entity", "SQLite", "--entities", "Redis,Team", "--entity-mode", "provided",
+        "--source", "git",
+        "--conversation-id", "c1", "--session", "s1", "--user", "u1", "--agent", "a1",
+        "--created-at", "2026-02-17T09:00:00Z", "--no-diff", "--dry-run", "--channel", "hook",
+        "--op-id", "o1", "--store", "work",
+    ) == (
+        "remember",
+        {
+            "content": "We chose SQLite", "category": "decision", "importance": 4, "tags": ["a,b", "c", "d"],
+            "entities": ["SQLite", "Redis", "Team"], "entity_mode": "provided", "source": "git",
+            "conversation_id": "c1", "session_id": "s1", "user_id": "u1", "agent_id": "a1",
+            "created_at": "2026-02-17T09:00:00Z", "no_diff": True,
+            "dry_run": True, "channel": "hook", "op_id": "o1", "store": "work",
+        },
+    )  # fmt: skip
+
+
+def test_every_option_of_recall() -> None:
+    assert request(
+        "recall", "why", "SQLite", "--limit", "3", "--category", "fact", "--source", "git", "--all-sessions",
+        "--now", "2026-02-17T09:00:00Z", "--no-touch", "--anchors", "keyword,vector", "--user", "u",
+    ) == (
+        "recall",
+        {
+            "query": "why SQLite", "limit": 3, "category": "fact", "source": "git", "all_sessions": True,
+            "now": "2026-02-17T09:00:00Z", "touch": False, "anchors": ["keyword", "vector"], "user_id": "u",
+        },
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["list"], ("list", {})),
+        (["list", "--limit", "5", "--before", "1a2b3c4d"], ("list", {"limit": 5, "before": "1a2b3c4d"})),
+        (["get", "1a2b3c4d", "--store", "w"], ("get", {"id": "1a2b3c4d", "store": "w"})),
+        (["forget", "1a2b3c4d", "--op-id", "o"], ("forget", {"id": "1a2b3c4d", "op_id": "o"})),
+        (["status"], ("status", {})),
+        (["store", "list"], ("store.list", {})),
+        (["store", "create", "work"], ("store.create", {"name": "work"})),
+        (["store", "--json", "create", "--store", "x", "work"], ("store.create", {"name": "work"})),
+        (["--store", "w", "--json", "list"], ("list", {"store": "w"})),
+        (["--store=w", "list"], ("list", {"store": "w"})),
+        (["--data-dir", "daemon", "list"], ("list", {})),
+        (["recall", "--", "--limit", "-x"], ("recall", {"query": "--limit -x"})),
+        (["recall", "a", "--limit", "2", "b"], ("recall", {"query": "a b", "limit": 2})),
+        (["recall", "-5", "degrees"], ("recall", {"query": "-5 degrees"})),
+        (["remember", "- buy milk"], ("remember", {"content": "- buy milk"})),
+        (
+            ["remember", "--flags are text in one argument"],
+            ("remember", {"content": "--flags are text in one argument"}),
+        ),
+        (["get", "1a2b3c4d", "--user", "someone"], ("get", {"id": "1a2b3c4d"})),
+    ],
+)
+def test_requests(argv: list[str], expected: tuple[str, dict[str, object]]) -> None:
+    assert request(*argv) == expected
+
+
+def test_a_dash_is_standard_input_without_its_last_line_break() -> None:
+    assert request("remember", "-", stdin="two\nlines\n") == ("remember", {"content": "two\nlines"})
+
+
+def test_a_dash_without_standard_input_is_refused() -> None:
+    result = answered("remember", "-")
+    assert result.exit_code == 2
+    assert "standard input" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("env", "argv", "store"),
+    [("work", [], "work"), ("work", ["--store", "home"], "home"), ("", [], None), (None, [], None)],
+)
+def test_store_resolution(env: str | None, argv: list[str], store: str | None) -> None:
+    _, params = request("recall", "x", *argv, env_store=env)
+    assert params.get("store") == store
+
+
+def test_the_environment_names_no_store_for_commands_without_one() -> None:
+    assert request("store", "list", env_store="work") == ("store.list", {})
+
+
+@pytest.mark.parametrize(
+    ("argv", "message", "hint"),
+    [
+        (["rember", "x"], 'there is no command "rember"', "Did you mean: mnemonctl remember?"),
+        (["store", "crate", "x"], 'store has no command "crate"', "Did you mean: mnemonctl store create?"),
+        (["daemon", "stat"], 'daemon has no command "stat"', "Did you mean: mnemonctl daemon"),
+        (["qqqqqqq"], 'there is no command "qqqqqqq"', "See: mnemonctl --help"),
+        (["recall", "x", "--catgory", "fact"], "recall has no option --catgory", "Did you mean --category?"),
+        (["recall", "x", "-z"], "recall has no option -z", "See: mnemonctl recall --help"),
+        (["recall", "x", "--limit", "many"], "--limit/-n: must be a whole number, not 'many'", "recall --help"),
+        (["recall", "x", "--limit"], "--limit/-n: expected one argument", "recall --help"),
+        (["recall"], "recall needs a question", "recall --help"),
+        (["remember"], "remember needs the text to remember", "remember --help"),
+        (["get"], "get needs the id of a memory", "get --help"),
+        (["get", "aaaaaa", "bbbbbb"], "only one (2 were given)", "get --help"),
+        (["list", "extra"], "list takes no arguments, only options (1 were given)", None),
+        (["daemon", "stop", "now"], "daemon stop takes no arguments", None),
+        (["daemon", "start", "--wait", "soon"], "--wait", "daemon start --help"),
+        (["--limit", "3", "recall", "x"], "--limit stands before the command", "Write the command first"),
+        (["recall", "x", "--limi", "3"], "recall has no option --limi", "Did you mean --limit?"),
+        (["recall", "\x1b[31m--x"], "", None),
+        (["\x1b]0;x\x07"], "\\x1b]0;x\\x07", None),
+    ],
+)  # fmt: skip
+def test_usage_errors(argv: list[str], message: str, hint: str | None) -> None:
+    parsed = parse(line(*argv))
+    if not message:
+        assert isinstance(parsed, Invocation)
+        return
+    assert isinstance(parsed, CliRunResult)
+    assert (parsed.exit_code, parsed.stdout) == (2, "")
+    assert message in parsed.stderr
+    assert (hint or "") in parsed.stderr
+    assert "\x1b" not in parsed.stderr
+
+
+@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_every_command_has_help_with_examples_first(name: str, option: str) -> None:
+    result = answered(*name.split(), option)
+    assert result.exit_code == 0
+    if name == "help":
+        assert result.stdout.startswith("mnemonctl: remember and recall")
+        return
+    assert result.stdout.startswith("Examples\n  ")
+    assert f"mnemonctl {name}" in result.stdout
+    assert BY_NAME[name].summary.split()[0] in result.stdout
+    assert all(text in result.stdout for text in ("Usage", "--store", "--json"))
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["help"], ["--store", "x"], ["help", "--json"]])
+def test_help_for_everything(argv: list[str]) -> None:
+    result = answered(*argv)
+    assert result.exit_code == 0
+    assert result.stdout.index("Examples") < result.stdout.index("Commands")
+    assert all(f"  {command.name}" in result.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_groups_have_help(group: str) -> None:
+    assert answered(group).stdout == answered(group, "--help").stdout == answered("help", group).stdout
+    assert answered(group).stdout.startswith("Examples\n")
+
+
+def test_help_about_an_unknown_command_suggests_one() -> None:
+    assert "Did you mean: mnemonctl recall?" in answered("help", "recal").stderr
+
+
+@pytest.mark.parametrize("wait", ["0", "-1", "nan", "1e9", "soon"])
+def test_how_long_to_wait_is_checked(wait: str) -> None:
+    assert understood("daemon", "start", "--wait", "2.5").options["wait"] == 2.5
+    assert "--wait: invalid seconds value" in answered("daemon", "start", f"--wait={wait}").stderr
+
+
+def test_help_after_two_dashes_is_text() -> None:
+    assert request("recall", "--", "--help") == ("recall", {"query": "--help"})
+
+
+@pytest.mark.parametrize("argv", [["version"], ["--version"], ["recall", "--version"]])
+def test_version(argv: list[str]) -> None:
+    assert answered(*argv).stdout.startswith("mnemonctl 0.")
+    assert '"protocol":1' in answered(*argv, "--json").stdout
+
+
+def test_parsers_keep_nothing_between_lines() -> None:
+    assert request("remember", "a", "--tag", "x")[1]["tags"] == ["x"]
+    assert request("remember", "a", "--tag", "y")[1]["tags"] == ["y"]
+
+
+def test_every_option_is_a_parameter_of_its_method_or_global() -> None:
+    assert {command.name for command in COMMANDS if command.request} <= {name.replace(".", " ") for name in METHODS}
+
+
+WORDS = st.sampled_from(
+    ["recall", "store", "create", "daemon", "help", "version", "--help", "-h", "--store", "--json", "--", "-", "-5",
+     "x", "--limit", "--tags", "--now=", "", "-q", "--versio", "start"]
+)  # fmt: skip
+
+
+@given(st.lists(st.one_of(WORDS, st.text(max_size=6)), max_size=8))
+def test_any_line_is_understood_or_answered(argv: list[str]) -> None:
+    parsed = parse(line(*argv))
+    if isinstance(parsed, CliRunResult):
+        assert parsed.exit_code in {0, 2}
+        assert bool(parsed.stdout) != bool(parsed.stderr)

@@ -1,0 +1,165 @@
+"""`cli.run` inside the daemon: results now, later and from coroutines; failures of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
+from mnemond.handlers.cli import CliHandler
+from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.protocol.version import PROTOCOL
+from mnemond.server.call import Call
+from mnemond.server.deferred import Deferred
+from tests.commands.results import CREATED, RECALLED, REMEMBERED
+
+CALL = Call(connection=1, peer_pid=2, peer_uid=3)
+
+
+def run(outcome: Callable[[], object], *argv: str, **facts: Any) -> Any:
+    asked: list[tuple[str, object, Call]] = []
+
+    def invoke(name: str, params: bytes, call: Call) -> object:
+        asked.append((name, msgspec.json.decode(params), call))
+        return outcome()
+
+    answer = CliHandler(invoke).run(CALL, CliRunParams(argv=list(argv), **facts))
+    assert all(call is CALL for _, _, call in asked)
+    return answer if not asked else (answer, asked[0][:2])
+
+
+def refuse(error: MnemonError) -> Callable[[], object]:
+    def outcome() -> object:
+        raise error
+
+    return outcome
+
+
+def test_a_result_that_is_here_is_rendered_at_once() -> None:
+    answer, asked = run(lambda: CREATED, "store", "create", "work", tty=True)
+    assert answer == CliRunResult(0, False, 'Created store "work"\n', "")
+    assert asked == ("store.create", {"name": "work"})
+
+
+def test_json_where_there_is_no_terminal() -> None:
+    answer, asked = run(lambda: RECALLED, "recall", "x", env_store="work")
+    assert msgspec.json.decode(answer.stdout) == msgspec.json.decode(msgspec.json.encode(RECALLED))
+    assert asked == ("recall", {"query": "x", "store": "work"})
+
+
+@pytest.mark.parametrize(
+    ("tty", "argv", "text"),
+    [(True, [], True), (False, [], False), (True, ["--json"], False), (False, ["--text"], True),
+     (True, ["--text", "--json"], False)],
+)  # fmt: skip
+def test_the_form_of_the_answer(tty: bool, argv: list[str], text: bool) -> None:
+    answer, _ = run(lambda: CREATED, "store", "create", "work", *argv, tty=tty)
+    assert answer.stdout.startswith("Created") is text
+
+
+def test_a_deferred_result_is_rendered_when_it_is_settled() -> None:
+    later: Deferred[object] = Deferred()
+    answer, _ = run(lambda: later, "remember", "x", tty=True)
+    assert isinstance(answer, Deferred)
+    heard: list[CliRunResult] = []
+    answer.subscribe(lambda: heard.append(answer.result()))
+    assert not answer.settled
+    assert heard == []
+    later.resolve(REMEMBERED)
+    assert heard == [CliRunResult(0, False, 'Remembered 1a2b3c4d in store "default", 3 links\n', "")]
+    assert answer.settled
+
+
+def test_a_deferred_failure_becomes_text_and_an_exit_code() -> None:
+    later: Deferred[object] = Deferred()
+    answer, _ = run(lambda: later, "remember", "x", tty=True)
+    later.fail(MnemonError(STORAGE, "the disk is full", hint="free some space", outcome="rejected"))
+    assert answer.result() == CliRunResult(5, False, "", "mnemonctl: the disk is full\n  free some space\n")
+
+
+def test_a_defect_in_a_deferred_result_reaches_the_asker() -> None:
+    later: Deferred[object] = Deferred()
+    answer, _ = run(lambda: later, "remember", "x", tty=True)
+    later.fail(ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        answer.result()
+
+
+async def test_a_coroutine_is_awaited() -> None:
+    async def slowly() -> object:
+        return CREATED
+
+    answer, _ = run(slowly, "store", "create", "work", tty=True)
+    assert isinstance(answer, Coroutine)
+    assert await answer == CliRunResult(0, False, 'Created store "work"\n', "")
+
+
+async def test_a_coroutine_that_fails_becomes_text_and_an_exit_code() -> None:
+    async def slowly() -> object:
+        raise MnemonError(NOT_FOUND, "no store is called work")
+
+    answer, _ = run(slowly, "status", "--store", "work", tty=True)
+    assert await answer == CliRunResult(3, False, "", "mnemonctl: no store is called work\n")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_of_error_has_its_exit_code(kind: Any) -> None:
+    answer, _ = run(refuse(MnemonError(kind, "so it is")), "list", tty=True)
+    assert (answer.exit_code, answer.stdout) == (kind.exit, "")
+
+
+def test_an_error_is_one_json_object_in_json_mode() -> None:
+    error = invalid([FieldProblem("limit", "limit must be 1 to 1000, not 5000")], hint="Ask for fewer.")
+    answer, _ = run(refuse(error), "list", "--limit", "5000")
+    assert answer.exit_code == 2
+    assert msgspec.json.decode(answer.stderr) == {
+        "error": {
+            "code": "invalid_params",
+            "message": "limit must be 1 to 1000, not 5000",
+            "details": {
+                "hint": "Ask for fewer.",
+                "retryable": False,
+                "outcome": "rejected",
+                "problems": [{"field": "limit", "message": "limit must be 1 to 1000, not 5000"}],
+            },
+        }
+    }
+
+
+def test_each_bad_field_has_a_line_of_its_own() -> None:
+    error = invalid([FieldProblem("limit", "limit is 0"), FieldProblem("query", "query is empty")], hint="2 to mend")
+    answer, _ = run(refuse(error), "recall", "x", tty=True)
+    assert answer.stderr == "mnemonctl: limit is 0\nmnemonctl: query is empty\n  2 to mend\n"
+
+
+def test_the_text_of_an_error_cannot_drive_the_terminal() -> None:
+    answer, _ = run(refuse(MnemonError(INVALID_PARAMS, "bad \x1b]0;x\x07", hint="\u202e")), "list", tty=True)
+    assert answer.stderr == "mnemonctl: bad \\x1b]0;x\\x07\n  \\u202e\n"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "outdated"), [("0.0.9", False), ("999.0", True), (None, False), ("nonsense", False)]
+)
+def test_only_a_newer_client_makes_the_daemon_outdated(theirs: str | None, outdated: bool) -> None:
+    for argv in (["store", "create", "work"], ["--help"], ["nonsense"]):
+        answer = run(lambda: CREATED, *argv, client_version=theirs)
+        result = answer[0] if isinstance(answer, tuple) else answer
+        assert result.outdated is outdated
+
+
+def test_another_protocol_is_a_sentence_and_the_command_that_mends_it() -> None:
+    result = run(lambda: CREATED, "store", "create", "work", protocol=PROTOCOL + 1, tty=True)
+    assert isinstance(result, CliRunResult)  # the method was not called
+    assert result.exit_code == 2
+    assert f"protocol {PROTOCOL + 1}" in result.stderr
+    assert "mnemonctl daemon restart" in result.stderr
+
+
+def test_what_the_client_does_by_itself_is_refused() -> None:
+    result = run(lambda: CREATED, "daemon", "stop", tty=True)
+    assert result == CliRunResult(
+        2, False, "", "mnemonctl: daemon stop is carried out by the client\n  Run: mnemonctl daemon stop\n"
+    )

@@ -1,0 +1,67 @@
+"""Widths, wrapping and short forms."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.commands.layout import (
+    MIN_WRAP,
+    Style,
+    body,
+    fraction,
+    milliseconds,
+    plural,
+    shorten,
+    text_width,
+    wrap,
+)
+
+
+def test_wrapping_breaks_at_spaces() -> None:
+    assert wrap("one two three four five six", 20) == ["one two three four", "five six"]
+
+
+def test_wide_characters_take_two_cells() -> None:
+    assert text_width("東京") == 4
+    assert wrap("東京都千代田区丸の内一丁目", 20) == ["東京都千代田区丸の内", "一丁目"]
+
+
+def test_combining_marks_take_none() -> None:
+    assert text_width("e\u0301") == 1
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=("Cc", "Cs"))), st.integers(1, 60))
+def test_no_line_is_too_wide_and_no_visible_character_is_lost(text: str, width: int) -> None:
+    wrapped = wrap(text, width)
+    assert all(text_width(line) <= max(width, MIN_WRAP) for line in wrapped)
+    assert "".join(wrapped).replace(" ", "") == text.replace(" ", "")
+
+
+@given(st.text(), st.integers(3, 40))
+def test_a_shortened_text_fits(text: str, width: int) -> None:
+    assert text_width(shorten(text, width)) <= width
+
+
+def test_a_body_keeps_its_paragraphs() -> None:
+    assert body("first\n\nsecond", Style(columns=40)) == "   first\n\n   second"
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.85, ".85"), (1.0, "1.0"), (0.0, "0"), (0.999, "1.0"), (0.001, ".00")])
+def test_fractions(value: float, shown: str) -> None:
+    assert fraction(value) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.123, "0.12"), (1.25, "1.2"), (123.4, "123")])
+def test_milliseconds(value: float, shown: str) -> None:
+    assert milliseconds(value) == shown
+
+
+def test_plurals() -> None:
+    assert [plural(n, "memory") for n in (0, 1, 2000)] == ["0 memories", "1 memory", "2,000 memories"]
+
+
+def test_colours_are_added_only_when_asked_for() -> None:
+    assert Style().strong("x") == "x"
+    assert Style(color=True).strong("x") == "\x1b[1mx\x1b[0m"

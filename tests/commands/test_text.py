@@ -1,0 +1,173 @@
+"""What people read: transcripts, and that no memory can break out of them."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mnemond.commands.layout import Style
+from mnemond.commands.output import Output, success
+from mnemond.commands.registry import BY_NAME
+from mnemond.protocol.daemon import StoreListResult
+from mnemond.protocol.memories import ListResult, RecallResult
+from mnemond.protocol.registry import METHODS
+from tests.commands.results import BY_METHOD, CREATED, RECALLED, REMEMBERED, STATUS
+from tests.commands.test_terminal import PAYLOADS, unsafe_left
+
+WIDE = Style(columns=72)
+
+STORABLE = [payload for payload in PAYLOADS.values() if "\ud800" not in payload]
+"""No message can carry a lone surrogate into the store."""
+
+TRANSCRIPTS = {
+    "remember": 'Remembered 1a2b3c4d in store "default", 3 links\n',
+    "recall": """\
+1. 0.73 high    1a2b3c4d  2026-02-17  decision/4
+   We chose SQLite because the team lacks Redis experience
+   #db #architecture
+   keyword .85 · similarity .72 · entity 0 · graph 0  via hybrid
+
+2. 0.40 low     9f8e7d6c  2026-02-17  fact/3
+   The import job writes one row per message.
+   It runs at night and keeps a log of what it skipped, with the reason.
+   keyword .85 · similarity .72 · entity 0 · graph 0  via vector
+
+2 memories in store "default"
+took 0.52 ms: embed 0.31 · search 0.12
+""",
+    "get": """\
+1a2b3c4d-0000-4000-8000-000000000001
+  We chose SQLite because the team lacks Redis experience
+
+  status                active
+  category              decision
+  importance            4
+  effective importance  0.70
+  tags                  db, architecture
+  entities              SQLite, Redis
+  source                user
+  channel               manual
+  conversation id       c1
+  created at            2026-02-17T09:30:00.000000Z
+  updated at            2026-02-17T09:30:00.000000Z
+  access count          1
+  metadata              {"ticket":7}
+""",
+    "list": """\
+1a2b3c4d  2026-02-17  decision/4     We chose SQLite because the team l…
+More: mnemonctl list --before 1a2b3c4d
+""",
+    "forget": "Forgot 1a2b3c4d, 2 links removed\n",
+    "status": """\
+Store "default"
+  memories    1,234 of 100,000, 3 deleted
+  categories  fact 1,000, decision 234
+  links       12: temporal 12
+  entities    SQLite 9
+  embedding   minilm, 1,230 embedded
+  file        /home/ana/.mnemon/data/default/mnemon.db (1.5 KiB)
+mnemond 0.1.0, pid 42, up 2 h, 1 connection
+""",
+    "store.list": "* default\n  work\n",
+    "store.create": 'Created store "work"\n',
+}
+
+
+def shown(method: str, result: object, style: Style = WIDE) -> str:
+    answer = success(BY_NAME[method.replace(".", " ")], result, Output("text", style=style))
+    assert answer.exit_code == 0
+    return answer.stdout
+
+
+@pytest.mark.parametrize("method", TRANSCRIPTS)
+def test_transcripts(method: str) -> None:
+    assert shown(method, BY_METHOD[method]) == TRANSCRIPTS[method]
+
+
+def test_nothing_found() -> None:
+    meta = msgspec.structs.replace(RECALLED.meta, hint="empty_query")
+    text = shown("recall", RecallResult(results=[], meta=meta))
+    assert text.startswith('Nothing found in store "default" (empty query)\ntook ')
+
+
+def test_nothing_listed() -> None:
+    assert shown("list", ListResult(insights=[], next=None)) == "no memories here\n"
+    assert shown("store.list", StoreListResult(stores=[], active="default", source="default")) == "no stores yet\n"
+
+
+def test_a_store_that_was_there() -> None:
+    assert shown("store.create", msgspec.structs.replace(CREATED, created=False)) == 'Store "work" exists already\n'
+
+
+def test_what_became_of_a_memory() -> None:
+    replace = msgspec.structs.replace
+    assert "nothing was written" in shown("remember", replace(REMEMBERED, dry_run=True, id=None))
+    assert "Remembered before as 1a2b3c4d" in shown("remember", replace(REMEMBERED, replayed=True))
+    text = shown("remember", replace(REMEMBERED, quality_warnings=["very short"], embed_error="no model"))
+    assert text.splitlines()[1:] == ["  very short", "  not embedded: no model"]
+
+
+@pytest.mark.parametrize("method", BY_METHOD)
+def test_quiet_is_shorter(method: str) -> None:
+    quiet = shown(method, BY_METHOD[method], Style(quiet=True))
+    assert 0 < len(quiet) <= len(TRANSCRIPTS[method]) + 40
+
+
+def test_a_degraded_store_is_mentioned_beside_the_answer() -> None:
+    result = msgspec.structs.replace(STATUS, degraded=True, degraded_reason="the disk is full\x1b[2J")
+    answer = success(BY_NAME["status"], result, Output("text"))
+    assert answer.stderr == "mnemonctl: the store is degraded: the disk is full\\x1b[2J\n"
+    assert answer.exit_code == 0
+
+
+@pytest.mark.parametrize("method", BY_METHOD)
+def test_json_is_the_result_itself(method: str) -> None:
+    command = BY_NAME[method.replace(".", " ")]
+    compact = success(command, BY_METHOD[method], Output("json")).stdout
+    pretty = success(command, BY_METHOD[method], Output("json", pretty=True)).stdout
+    assert compact.encode() == msgspec.json.encode(BY_METHOD[method]) + b"\n"
+    assert msgspec.json.decode(pretty) == msgspec.json.decode(compact)
+    assert pretty.startswith('{\n  "')
+
+
+def hostile(value: object, payload: str) -> object:
+    """The value with every string in it replaced."""
+    if isinstance(value, str):
+        return payload
+    if isinstance(value, dict):
+        return {payload + key: hostile(item, payload) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(hostile(item, payload) for item in value)
+    if isinstance(value, msgspec.Struct):
+        fields = {name: hostile(getattr(value, name), payload) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **fields)
+    return value
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+@pytest.mark.parametrize("method", BY_METHOD)
+def test_no_field_of_a_result_can_drive_the_terminal(method: str, quiet: bool) -> None:
+    for payload in STORABLE:
+        text = shown(method, hostile(BY_METHOD[method], payload + "\nsecond line"), Style(quiet=quiet))
+        assert unsafe_left(text) == []
+        assert text
+
+
+@pytest.mark.parametrize("method", BY_METHOD)
+def test_json_on_a_terminal_is_harmless_and_means_the_same(method: str) -> None:
+    for payload in STORABLE:
+        result = hostile(BY_METHOD[method], payload)
+        text = success(BY_NAME[method.replace(".", " ")], result, Output("json", tty=True)).stdout
+        assert unsafe_left(text) == []
+        assert msgspec.json.decode(text) == msgspec.json.decode(msgspec.json.encode(result))
+
+
+@pytest.mark.parametrize("method", BY_METHOD)
+@pytest.mark.parametrize("columns", [20, 40, 1000])
+def test_any_width_will_do(method: str, columns: int) -> None:
+    assert shown(method, BY_METHOD[method], Style(columns=columns, color=True)).endswith("\n")
+
+
+def test_every_method_that_has_a_command_has_a_transcript() -> None:
+    commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if command.request}
+    assert commands == set(TRANSCRIPTS) <= set(METHODS)

@@ -1,0 +1,152 @@
+"""Opening stores: once, on demand, with the embedder their vectors were made with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trio
+
+from mnemond.embed.embedder import Embedder
+from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.handlers.door import OpenStore, StoreDoor, settle
+from mnemond.model.changes import Vector
+from mnemond.server.deferred import Deferred
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.registry import StoreRegistry
+
+
+class ToyEmbedder:
+    """Two dimensions, one direction."""
+
+    name = "toy"
+    dimension = 2
+    inline = True
+
+    def __init__(self, fingerprint: str = "toy-1") -> None:
+        self.fingerprint = fingerprint
+
+    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        return [np.array([1, 0], np.float32) for _ in texts]
+
+
+def registry_at(path: Path, embedder: Embedder | None) -> StoreRegistry:
+    record = None if embedder is None else EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
+    return StoreRegistry(
+        path, wanted=record, now_us=lambda: 0, loop=trio.lowlevel.current_trio_token(), on_defect=_fail
+    )
+
+
+def _fail(where: str, error: BaseException) -> None:
+    raise AssertionError(where) from error
+
+
+@pytest.fixture
+async def stores(tmp_path: Path) -> AsyncIterator[StoreRegistry]:
+    registry = registry_at(tmp_path, ToyEmbedder())
+    yield registry
+    assert await registry.close() == []
+
+
+async def test_a_store_is_opened_once_however_many_ask(stores: StoreRegistry) -> None:
+    door = StoreDoor(stores, ToyEmbedder())
+    seen: list[OpenStore] = []
+
+    async def ask() -> None:
+        seen.append(await door.open("default"))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ask)
+    assert len({id(warm.store) for warm in seen}) == 1
+    assert door.through(None, lambda warm: warm.store is seen[0].store) is True
+
+
+async def test_a_cold_store_answers_through_a_coroutine(stores: StoreRegistry) -> None:
+    door = StoreDoor(stores, ToyEmbedder())
+    assert await settle(door.through("default", lambda warm: warm.store.name)) == "default"
+
+
+async def test_a_deferred_result_of_a_cold_store_is_waited_for(stores: StoreRegistry) -> None:
+    door = StoreDoor(stores, ToyEmbedder())
+    later: Deferred[int] = Deferred()
+
+    def use(warm: OpenStore) -> Deferred[int]:
+        trio.lowlevel.current_trio_token().run_sync_soon(later.resolve, 7)
+        return later
+
+    assert await settle(door.through("default", use)) == 7
+
+
+async def test_only_the_default_store_comes_into_being_by_itself(stores: StoreRegistry) -> None:
+    door = StoreDoor(stores, ToyEmbedder())
+    with pytest.raises(MnemonError, match='no store named "work"') as caught:
+        await door.open("work")
+    assert caught.value.kind is NOT_FOUND
+    assert stores.names() == []
+    await door.open("work", create_it=True)
+    assert stores.names() == ["work"]
+
+
+async def test_a_store_that_cannot_be_opened_says_why(stores: StoreRegistry, tmp_path: Path) -> None:
+    (tmp_path / "data" / "broken").mkdir(parents=True)
+    (tmp_path / "data" / "broken" / "mnemon.db").write_bytes(b"this is not a database" * 100)
+    with pytest.raises(MnemonError, match="cannot be opened") as caught:
+        await StoreDoor(stores, ToyEmbedder()).open("broken")
+    assert caught.value.kind is STORAGE
+
+
+async def test_an_embedder_of_another_build_is_not_used(tmp_path: Path) -> None:
+    first = registry_at(tmp_path, ToyEmbedder())
+    await StoreDoor(first, ToyEmbedder()).open("default")
+    await first.close()
+    again = registry_at(tmp_path, ToyEmbedder("toy-2"))
+    warm = await StoreDoor(again, ToyEmbedder("toy-2")).open("default")
+    assert warm.embedder is None
+    assert warm.embed_error == "this store's vectors were made by another build of toy"
+    await again.close()
+
+
+async def test_a_store_made_with_a_shipped_model_keeps_it(tmp_path: Path) -> None:
+    from mnemond.embed.registry import DEFAULT, create
+
+    shipped = create(DEFAULT)
+    first = registry_at(tmp_path, shipped)
+    await StoreDoor(first, shipped).open("default")
+    await first.close()
+    again = registry_at(tmp_path, ToyEmbedder())
+    warm = await StoreDoor(again, ToyEmbedder()).open("default")
+    assert warm.embedder is not None
+    assert warm.embedder.name == DEFAULT
+    await again.close()
+
+
+async def test_an_embedder_that_is_not_to_be_had_leaves_keywords(tmp_path: Path) -> None:
+    first = registry_at(tmp_path, ToyEmbedder())
+    await StoreDoor(first, ToyEmbedder()).open("default")
+    await first.close()
+    again = registry_at(tmp_path, None)
+    warm = await StoreDoor(again, None).open("default")
+    assert warm.embedder is None
+    assert warm.embed_error is not None
+    assert "not available" in warm.embed_error
+    await again.close()
+
+
+async def test_a_store_made_without_an_embedder_stays_without(tmp_path: Path) -> None:
+    first = registry_at(tmp_path, None)
+    assert (await StoreDoor(first, None).open("default")).embed_error == "this store was made without an embedder"
+    await first.close()
+
+
+async def test_the_active_file_names_the_store(stores: StoreRegistry, tmp_path: Path) -> None:
+    assert stores.active() == ("default", "default")
+    (tmp_path / "active").write_text("\ufeffwork \n")
+    assert stores.active() == ("work", "active-file")
+    assert stores.resolve(None) == "work"
+    (tmp_path / "active").write_text("../escape")
+    assert stores.active() == ("default", "default")
+    (tmp_path / "active").unlink()
+    assert stores.active() == ("default", "default")

@@ -1,0 +1,346 @@
+"""Whole command lines against daemons that behave well, badly or not at all."""
+
+from __future__ import annotations
+
+import _socket
+import errno
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from mnemonctl import daemon, fast, files, slow
+from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.protocol.envelope import NO_ID, encode_error
+from tests.mnemonctl.daemons import fake_daemon, line
+
+ROOT = Path(__file__).resolve().parents[2]
+Capture = pytest.CaptureFixture[str]
+
+
+def run(directory: Path, *argv: str, deadline: float = 10.0) -> int:
+    return fast.run([*argv, "--data-dir", str(directory)], deadline)
+
+
+@pytest.fixture
+def never_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*_: object) -> NoReturn:
+        pytest.fail("a daemon was started")
+
+    monkeypatch.setattr(daemon, "start", start)
+
+
+def error_of(text: str) -> dict[str, object]:
+    error = json.loads(text)["error"]
+    assert set(error) == {"code", "message", "details"}
+    assert isinstance(error, dict)
+    return error
+
+
+def test_what_the_daemon_says_is_printed(tmp_path: Path, capfd: Capture) -> None:
+    with fake_daemon(tmp_path, lambda _: line(3, 'out "é"\n', "err\n")) as served:
+        assert run(tmp_path, "recall", "x") == 3
+    assert capfd.readouterr() == ('out "é"\n', "err\n")
+    assert json.loads(served.messages[0])["params"]["argv"] == ["recall", "x", "--data-dir", str(tmp_path)]
+
+
+def test_a_reply_that_ends_without_a_line_break(tmp_path: Path, capfd: Capture) -> None:
+    with fake_daemon(tmp_path, lambda _: line(0, "out")[:-1]):
+        assert run(tmp_path, "list") == 0
+    assert capfd.readouterr().out == "out"
+
+
+def test_a_long_reply(tmp_path: Path, capfd: Capture) -> None:
+    text = "memory 東京\n" * 50_000
+    with fake_daemon(tmp_path, lambda _: line(0, text)):
+        assert run(tmp_path, "list") == 0
+    assert capfd.readouterr().out == text
+
+
+def test_a_reply_in_another_form_is_understood_all_the_same(tmp_path: Path, capfd: Capture) -> None:
+    result = {"stdout": "é\n", "stderr": "", "exit_code": 0, "outdated": False}
+    with fake_daemon(tmp_path, lambda _: json.dumps({"result": result, "id": 1}).encode() + b"\n"):
+        assert run(tmp_path, "list") == 0
+    assert capfd.readouterr().out == "é\n"
+
+
+def test_an_error_reply_is_a_sentence_and_its_exit_code(tmp_path: Path, capfd: Capture) -> None:
+    reply = encode_error(NO_ID, MnemonError(NOT_FOUND, "no such thing", hint="look elsewhere")) + b"\n"
+    with fake_daemon(tmp_path, lambda _: reply):
+        assert run(tmp_path, "list", "--text") == 3
+        assert capfd.readouterr() == ("", "mnemonctl: no such thing\n  look elsewhere\n")
+        assert run(tmp_path, "list") == 3
+    assert error_of(capfd.readouterr().err)["code"] == "not_found"
+
+
+@pytest.mark.parametrize("reply", [b"nonsense\n", b"{}\n", b'{"result":{"exit_code":"x"}}\n', b"[]\n", b"\xff\n"])
+def test_a_reply_nobody_understands(tmp_path: Path, capfd: Capture, reply: bytes) -> None:
+    with fake_daemon(tmp_path, lambda _: reply):
+        assert run(tmp_path, "list", "--text") == 1
+    assert "does not understand" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("never_starts")
+def test_no_answer_at_all_ends_at_the_deadline_and_nothing_is_sent_again(tmp_path: Path, capfd: Capture) -> None:
+    with fake_daemon(tmp_path, lambda _: None) as served:
+        assert run(tmp_path, "remember", "x", "--text", deadline=0.5) == 69
+    assert len(served.messages) == 1
+    captured = capfd.readouterr()
+    assert "did not answer within 0.5 s" in captured.err
+    assert "--op-id" in captured.err
+
+
+@pytest.mark.usefixtures("never_starts")
+def test_half_an_answer_is_none(tmp_path: Path, capfd: Capture) -> None:
+    with fake_daemon(tmp_path, lambda _: b"") as served:
+        assert run(tmp_path, "remember", "x") == 69
+    error = error_of(capfd.readouterr().err)
+    assert "closed the connection without an answer" in str(error["message"])
+    assert error["details"]["outcome"] == "unknown"  # type: ignore[index]
+    assert len(served.messages) == 1
+
+
+def test_a_dripping_answer_ends_at_the_deadline() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(5)
+        theirs.sendall(b"drip")
+        with pytest.raises(TimeoutError):
+            fast.receive(ours, ends=0.0)
+
+
+@pytest.mark.usefixtures("never_starts")
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EACCES])
+def test_a_sandbox_is_named(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def blocked(*_: object) -> NoReturn:
+        raise OSError(number, "Operation not permitted")
+
+    monkeypatch.setattr(fast, "connect", blocked)
+    assert run(tmp_path, "recall", "x", "--text") == 69
+    err = capfd.readouterr().err
+    assert "sandbox" in err
+    assert "MCP tools" in err
+    assert str(tmp_path / "sock") in err
+
+
+@pytest.mark.usefixtures("never_starts")
+def test_a_full_backlog_does_not_hang(tmp_path: Path, capfd: Capture) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(tmp_path / "sock"))
+        listener.listen(0)
+        waiting = []
+        try:
+            while True:
+                waiting.append(fast.connect(bytes(tmp_path / "sock"), 1.0))
+        except BlockingIOError:
+            pass
+        began = time.monotonic()
+        assert run(tmp_path, "recall", "x", "--text", deadline=0.2) == 69
+        assert time.monotonic() - began < 5
+        for connection in waiting:
+            connection.close()
+    assert "too many are waiting" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("never_starts")
+def test_a_backlog_that_empties_is_waited_for(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, refusals = fast.connect, [BlockingIOError(errno.EAGAIN, "again") for _ in range(2)]
+
+    def busy(path: bytes, deadline: float) -> _socket.socket:
+        if refusals:
+            raise refusals.pop()
+        return real(path, deadline)
+
+    monkeypatch.setattr(fast, "connect", busy)
+    monkeypatch.setattr(slow, "RETRY_S", 0.0)
+    with fake_daemon(tmp_path, lambda _: line(0, "late\n")):
+        assert run(tmp_path, "list") == 0
+    assert capfd.readouterr().out == "late\n"
+
+
+@pytest.mark.usefixtures("never_starts")
+def test_a_path_that_is_too_long_for_a_socket(tmp_path: Path, capfd: Capture) -> None:
+    assert run(tmp_path / ("d" * 200), "list", "--text") == 69
+    assert "too long" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("never_starts")
+@pytest.mark.parametrize("argv", [["daemon", "status"], ["daemon", "stop"]])
+def test_asking_about_the_daemon_never_starts_it(tmp_path: Path, argv: list[str]) -> None:
+    code = run(tmp_path / "new", *argv)
+    assert code == (69 if argv[1] == "status" else 0)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_socket_that_refuses_is_started_over(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    stale = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    stale.bind(str(tmp_path / "sock"))
+    stale.close()
+    served: list[object] = []
+
+    def start(directory: Path, _wait: float) -> None:
+        (directory / "sock").unlink()
+        context = fake_daemon(directory, lambda _: line(0, "started\n"))
+        served.append(context)
+        context.__enter__()
+
+    monkeypatch.setattr(daemon, "start", start)
+    assert run(tmp_path, "list") == 0
+    assert capfd.readouterr().out == "started\n"
+    served[0].__exit__(None, None, None)  # type: ignore[attr-defined]
+
+
+def test_an_argument_that_is_not_utf8_is_a_usage_error(tmp_path: Path, capfd: Capture) -> None:
+    assert run(tmp_path, "remember", "a\udcff", "--text") == 2
+    assert "argument 2 is not UTF-8" in capfd.readouterr().err
+
+
+def test_an_unknown_daemon_command_gets_a_hint(tmp_path: Path, capfd: Capture) -> None:
+    assert run(tmp_path, "daemon", "statsu", "--text") == 2
+    assert "Did you mean: mnemonctl daemon status?" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["recall", "--help"], ["daemon", "--help"], ["store", "--help"]])
+def test_help_needs_no_daemon(tmp_path: Path, capfd: Capture, argv: list[str]) -> None:
+    assert run(tmp_path / "none", *argv) == 0
+    assert "Examples" in capfd.readouterr().out
+    assert not (tmp_path / "none").exists()
+
+
+# ------------------------------------------------------------------ versions that meet
+
+
+def test_an_older_daemon_is_replaced_after_its_answer(
+    tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon, "replace_outdated", lambda _: daemon.Replaced("0.0.1", "0.1.0"))
+    with fake_daemon(tmp_path, lambda _: line(0, "answer\n", outdated=True)):
+        assert run(tmp_path, "list") == 0
+    assert capfd.readouterr() == ("answer\n", "mnemonctl: replaced mnemond 0.0.1 by 0.1.0\n")
+
+
+def hello(*, outdated: bool) -> bytes:
+    result = {"name": "mnemond", "version": "0.0.1", "protocol": 1, "pid": 7, "outdated": outdated}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode() + b"\n"
+
+
+def test_a_daemon_that_is_not_older_is_never_touched(tmp_path: Path) -> None:
+    with fake_daemon(tmp_path, lambda _: hello(outdated=False)) as served:
+        assert daemon.replace_outdated(tmp_path) is None
+    assert [json.loads(message)["method"] for message in served.messages] == ["hello"]
+
+
+def test_a_daemon_is_replaced_once_a_minute_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(daemon, "stop", lambda _: calls.append("stop"))
+    monkeypatch.setattr(daemon, "spawn", lambda *_: daemon.Running(8, "0.1.0", 1))
+    with fake_daemon(tmp_path, lambda _: hello(outdated=True)):
+        assert daemon.replace_outdated(tmp_path) == daemon.Replaced("0.0.1", "0.1.0")
+        assert daemon.replace_outdated(tmp_path) is None
+    assert calls == ["stop"]
+
+
+@pytest.mark.parametrize(("age", "claimed"), [(0, False), (59, False), (61, True), (-1000, True)])
+def test_stamps_grow_old(tmp_path: Path, age: float, claimed: bool) -> None:
+    import os
+
+    stamp = tmp_path / "stamp"
+    assert files.claim_stamp(stamp, 60)
+    now = time.time()
+    os.utime(stamp, (now - age, now - age))
+    assert files.claim_stamp(stamp, 60) is claimed
+    assert stamp.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_failed_replacement_is_one_line(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: Path) -> NoReturn:
+        raise MnemonError(NOT_FOUND, "it would not go")
+
+    monkeypatch.setattr(daemon, "replace_outdated", fails)
+    slow.replace_outdated(bytes(tmp_path))
+    assert capfd.readouterr().err == "mnemonctl: the older daemon could not be replaced: it would not go\n"
+
+
+# ------------------------------------------------------------------ whole processes
+
+ALLOWED = {"_codecs", "_socket", "mnemonctl", "mnemonctl.fast", "posix"}
+
+
+@pytest.mark.parametrize("options", [["-IS"], ["-I"]])
+def test_the_fast_path_loads_built_in_modules_only(tmp_path: Path, options: list[str]) -> None:
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules)\n"
+        "from mnemonctl import fast\n"
+        f"code = fast.run(['remember', 'é\\n\"x', '--data-dir', {str(tmp_path)!r}])\n"
+        "sys.stderr.write(' '.join(sorted(set(sys.modules) - before))); sys.exit(code)"
+    )
+    with fake_daemon(tmp_path, lambda _: line(5, 'é "\n')):
+        done = subprocess.run([sys.executable, *options, "-c", program], capture_output=True, check=False, timeout=30)
+    assert (done.returncode, done.stdout.decode()) == (5, 'é "\n')
+    assert set(done.stderr.decode().split()) <= ALLOWED
+
+
+def main_process(*argv: str, stdin: int | None = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-IS", "-c", program, *argv], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_a_whole_process_prints_and_leaves(tmp_path: Path) -> None:
+    with fake_daemon(tmp_path, lambda _: line(4, "out\n", "err\n")):
+        process = main_process("list", "--data-dir", str(tmp_path))
+        assert process.communicate(timeout=30) == (b"out\n", b"err\n")
+    assert process.returncode == 4
+
+
+def test_an_answer_that_cannot_be_written_is_not_lost_silently(tmp_path: Path) -> None:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    with fake_daemon(tmp_path, lambda _: line(0, "answer\n")), Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-IS", "-c", program, "list", "--data-dir", str(tmp_path)],
+            stdout=full, stderr=subprocess.PIPE, check=False, timeout=30,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == (
+        b"mnemonctl: the command was carried out, but its answer cannot be written: No space left on device\n"
+    )
+
+
+def test_standard_input_reaches_the_daemon(tmp_path: Path) -> None:
+    with fake_daemon(tmp_path, lambda _: line()) as served:
+        process = main_process("remember", "-", "--data-dir", str(tmp_path), stdin=subprocess.PIPE)
+        process.communicate("two\nlines \\ é\n".encode(), timeout=30)
+    assert json.loads(served.messages[0])["params"]["stdin"] == "two\nlines \\ é\n"
+
+
+def test_closed_standard_streams_do_not_swallow_the_request(tmp_path: Path) -> None:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    shell = 'exec "$@" <&- >&- 2>&-'
+    with fake_daemon(tmp_path, lambda _: line(0, "nobody reads this")) as served:
+        done = subprocess.run(
+            ["sh", "-c", shell, "sh", sys.executable, "-IS", "-c", program, "list", "--data-dir", str(tmp_path)],
+            check=False, timeout=30,
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert [json.loads(message)["method"] for message in served.messages] == ["cli.run"]
+
+
+def test_control_c_leaves_at_once_with_130(tmp_path: Path) -> None:
+    arrived = threading.Event()
+
+    def silent(_: bytes) -> None:
+        arrived.set()
+
+    with fake_daemon(tmp_path, silent):
+        process = main_process("list", "--data-dir", str(tmp_path))
+        assert arrived.wait(30)
+        process.send_signal(2)
+        assert process.communicate(timeout=30) == (b"", b"")
+    assert process.returncode == 130

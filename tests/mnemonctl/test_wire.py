@@ -1,0 +1,273 @@
+"""The message written by hand and the reply cut by hand, against real JSON."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import posix
+import socket
+import string
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemonctl import fast
+from mnemond.commands.grammar import parse
+from mnemond.commands.options import GLOBAL_VALUES
+from mnemond.protocol import version
+from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from tests.mnemonctl.daemons import line
+
+
+class Sent(msgspec.Struct, forbid_unknown_fields=True):
+    jsonrpc: str
+    id: int
+    method: str
+    params: CliRunParams
+
+
+def sent(argv: list[str]) -> CliRunParams:
+    message = fast.encode(argv)
+    assert message.endswith(b"\n")
+    assert message.count(b"\n") == 1
+    request = msgspec.json.decode(message, type=Sent)
+    assert (request.jsonrpc, request.id, request.method) == ("2.0", 1, "cli.run")
+    return request.params
+
+
+def test_versions_are_those_of_the_package() -> None:
+    assert (fast.VERSION, fast.PROTOCOL) == (version.SERVER_VERSION, version.PROTOCOL)
+
+
+def test_options_with_values_are_those_of_the_grammar() -> None:
+    assert set(GLOBAL_VALUES) == fast.VALUE_OPTIONS
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_any_words_arrive_as_typed(argv: list[str]) -> None:
+    words = [word for word in argv if word != "-"]
+    params = sent(words)
+    assert params.argv == words
+    assert (params.client_version, params.protocol) == (fast.VERSION, fast.PROTOCOL)
+    assert not params.tty
+
+
+def test_control_characters_and_quotes_are_escaped() -> None:
+    word = "".join(map(chr, range(32))) + '"\\/\x7f\u2028'
+    assert sent([word]).argv == [word]
+
+
+def test_an_argument_that_is_not_utf8_is_named() -> None:
+    with pytest.raises(fast.Refused, match=r"argument 2 is not UTF-8 \(character 3 of 3\)"):
+        fast.encode(["remember", os.fsdecode(b"ab\xff")])
+
+
+def test_a_message_that_is_too_long_is_refused_with_its_size() -> None:
+    with pytest.raises(fast.Refused, match=r"longer than 1,048,576 bytes \(1,048,6\d\d as it would be sent\)"):
+        fast.encode(["remember", "x" * (1 << 20)])
+
+
+@pytest.mark.parametrize(("value", "expected"), [(b"work", "work"), (b"", None), (b"\xff", "\ufffd")])
+def test_the_store_of_the_environment(monkeypatch: pytest.MonkeyPatch, value: bytes, expected: str | None) -> None:
+    monkeypatch.setitem(posix.environ, b"MNEMON_STORE", value)
+    assert sent(["list"]).env_store == expected
+
+
+@pytest.mark.parametrize(
+    ("term", "no_color", "color"),
+    [(b"xterm", b"", True), (b"xterm", b"1", False), (b"dumb", b"", False), (b"xterm", None, True)],
+)
+def test_facts_about_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, term: bytes, no_color: bytes | None, color: bool
+) -> None:
+    monkeypatch.setattr(posix, "isatty", lambda _: True)
+    monkeypatch.setattr(posix, "get_terminal_size", lambda _: (120, 40))
+    monkeypatch.setitem(posix.environ, b"TERM", term)
+    monkeypatch.delitem(posix.environ, b"NO_COLOR", raising=False)
+    if no_color is not None:
+        monkeypatch.setitem(posix.environ, b"NO_COLOR", no_color)
+    params = sent(["list"])
+    assert (params.tty, params.columns, params.color) == (True, 120, color)
+
+
+@pytest.mark.parametrize(("width", "told"), [(0, 80), (5, 20), (100_000, 1000)])
+def test_the_width_stays_within_what_the_daemon_accepts(monkeypatch: pytest.MonkeyPatch, width: int, told: int) -> None:
+    monkeypatch.setattr(posix, "get_terminal_size", lambda _: (width, 40))
+    assert fast.columns() == told
+
+
+# ------------------------------------------------------------------ standard input
+
+
+def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    left = [data[start : start + 65536] for start in range(0, len(data), 65536)]
+    monkeypatch.setattr(posix, "read", lambda *_: left.pop(0) if left else b"")
+
+
+def test_standard_input_is_sent_for_a_lone_dash_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(monkeypatch, "grüße\n".encode())
+    assert sent(["remember", "a", "--", "-"]).stdin is None
+    assert sent(["remember", "-"]).stdin == "grüße\n"
+
+
+def test_standard_input_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(monkeypatch, b"x" * ((1 << 20) + 5))
+    with pytest.raises(fast.Refused, match=r"longer than 1,048,576 bytes \(1,048,581 bytes were read\)"):
+        fast.encode(["remember", "-"])
+
+
+def test_standard_input_that_is_not_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(monkeypatch, b"abc\xff")
+    with pytest.raises(fast.Refused, match=r"not UTF-8 \(byte 4 of 4\)"):
+        fast.encode(["remember", "-"])
+
+
+def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: int) -> bytes:
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr(posix, "read", closed)
+    with pytest.raises(fast.Refused, match="cannot be read: Bad file descriptor"):
+        fast.encode(["remember", "-"])
+
+
+# ------------------------------------------------------------------ which path, which directory
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [[], ["--json"], ["help"], ["version"], ["daemon", "stop"], ["--store", "x"], ["--data-dir", "d", "daemon", "run"],
+     ["recall", "--help"], ["recall", "x", "-h"], ["--version"], ["--data-dir=d", "help"]],
+)  # fmt: skip
+def test_what_needs_no_daemon_takes_the_slow_path(argv: list[str]) -> None:
+    assert fast.is_slow(argv)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["recall", "daemon"], ["--store", "daemon", "list"], ["recall", "--", "--help"], ["-"], ["recall", "help"]],
+)
+def test_what_needs_the_daemon_takes_the_fast_path(argv: list[str]) -> None:
+    assert not fast.is_slow(argv)
+
+
+WORDS = st.sampled_from(["recall", "daemon", "stop", "help", "--help", "--", "--store", "--json", "x", "-q", "-5"])
+
+
+@given(st.lists(WORDS, max_size=6))
+def test_both_sides_agree_on_what_needs_no_daemon(argv: list[str]) -> None:
+    parsed = parse(CliRunParams(argv=argv))
+    if isinstance(parsed, CliRunResult):
+        return
+    assert fast.is_slow(argv) == (parsed.method is None)
+
+
+@pytest.mark.parametrize(
+    ("argv", "variable", "expected"),
+    [
+        ([], None, b"/home/ana/.mnemon"),
+        ([], b"", b"/home/ana/.mnemon"),
+        ([], b"/srv/m", b"/srv/m"),
+        ([], b"~/memories", b"/home/ana/memories"),
+        (["list", "--data-dir", "/d"], b"/srv/m", b"/d"),
+        (["--data-dir=/d", "list"], b"/srv/m", b"/d"),
+        (["--data-dir", "/a", "list", "--data-dir", "/b"], None, b"/b"),
+        (["recall", "--", "--data-dir", "/d"], b"/srv/m", b"/srv/m"),
+        (["list", "--data-dir", "d\udcff"], None, b"d\xff"),
+    ],
+)
+def test_the_data_directory(
+    monkeypatch: pytest.MonkeyPatch, argv: list[str], variable: bytes | None, expected: bytes
+) -> None:
+    monkeypatch.setitem(posix.environ, b"HOME", b"/home/ana")
+    monkeypatch.delitem(posix.environ, b"MNEMON_DATA_DIR", raising=False)
+    if variable is not None:
+        monkeypatch.setitem(posix.environ, b"MNEMON_DATA_DIR", variable)
+    assert fast.data_dir(argv) == expected
+
+
+def test_no_home_and_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(posix.environ, b"HOME", raising=False)
+    monkeypatch.delitem(posix.environ, b"MNEMON_DATA_DIR", raising=False)
+    with pytest.raises(fast.Refused, match="HOME is not set"):
+        fast.data_dir(["list"])
+
+
+# ------------------------------------------------------------------ the reply
+
+TEXT = st.text()
+TRICKY = st.lists(st.sampled_from([*'",:\\{}', "stderr", '","stderr":"', "\x7f", "é", "🙂", "\n", "\x00"])).map("".join)
+
+
+@given(st.integers(0, 255), st.booleans(), st.one_of(TEXT, TRICKY), st.one_of(TEXT, TRICKY))
+def test_a_reply_comes_back_byte_for_byte(code: int, outdated: bool, out: str, err: str) -> None:
+    reply = line(code, out, err, outdated=outdated)[:-1]
+    assert fast.decode(reply) == (code, outdated, out.encode(), err.encode())
+
+
+@given(TEXT)
+def test_a_reply_in_another_form_is_never_misread(text: str) -> None:
+    result = {"exit_code": 0, "outdated": False, "stdout": text, "stderr": ""}
+    reply = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}, separators=(",", ":")).encode()
+    try:
+        out = fast.decode(reply)[2]
+    except fast.Odd:
+        return
+    assert out == text.encode()
+
+
+@pytest.mark.filterwarnings("ignore:invalid escape:DeprecationWarning", "ignore:invalid octal:DeprecationWarning")
+@given(st.binary(max_size=200), st.integers(0, 120))
+def test_any_bytes_are_read_or_odd(noise: bytes, cut: int) -> None:
+    good = line(0, "abc\n", "def")[:-1]
+    for reply in (noise, good[:cut] + noise, good[:cut] + noise + good[cut:], good[:cut]):
+        try:
+            code, *_ = fast.decode(reply)
+        except fast.Odd:
+            continue
+        assert code >= 0
+
+
+def test_a_negative_or_missing_exit_code_is_odd() -> None:
+    for digits in ("-1", "", "1.5", "null"):
+        reply = line(7)[:-1].replace(b":7,", f":{digits},".encode())
+        with pytest.raises(fast.Odd):
+            fast.decode(reply)
+
+
+# ------------------------------------------------------------------ writing
+
+
+def test_everything_is_written_to_a_slow_reader() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        theirs.settimeout(10)
+        data = string.ascii_letters.encode() * 20_000
+        got = bytearray()
+        import threading
+
+        def read() -> None:
+            while len(got) < len(data):
+                got.extend(theirs.recv(65536))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        fast.write(ours.fileno(), data)
+        reader.join()
+    assert bytes(got) == data
+
+
+def test_errors_that_mean_nobody_reads() -> None:
+    assert set(fast._NOBODY_READS) == {errno.EBADF, errno.EPIPE}
+
+
+def test_a_reader_who_left_is_no_error() -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        theirs.close()
+        fast.write(ours.fileno(), b"x" * 100_000)
+    fast.write(987, b"a closed stream")
