@@ -1,0 +1,88 @@
+"""The benchmark files: one JSON object a line - meta, store, memory, query, pair - and what is made of them.
+
+Every store's memories become one fresh store of the daemon; what is sent with a memory is what the product really has
+of a conversation: who spoke, in which conversation, when.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.wire import Json
+
+LONGEST_CONTENT = 8000
+"""Characters the product accepts (spec chapter 07); longer memories are cut there."""
+
+LIMIT = 100
+"""Results asked for; the scorer looks at no more."""
+
+
+@dataclass
+class BenchFile:
+    """One file: its name, memories by store in the order they are to be inserted, and queries by store."""
+
+    name: str
+    path: Path
+    memories: dict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
+    queries: dict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def query_count(self) -> int:
+        """Queries in all stores."""
+        return sum(map(len, self.queries.values()))
+
+
+def load(path: Path) -> BenchFile:
+    """Read one file; stores without queries keep their memories."""
+    bench = BenchFile(path.stem, path)
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            entry = json.loads(line)
+            if entry["type"] == "memory":
+                bench.memories[entry["store"]].append(entry)
+            elif entry["type"] == "query":
+                bench.queries[entry["store"]].append(entry)
+    for memories in bench.memories.values():
+        memories.sort(key=lambda memory: int(memory["seq"]))
+    return bench
+
+
+def remember_params(memory: Json, store: str) -> Json:
+    """What is sent for a memory."""
+    content = memory["content"]
+    if memory.get("caption"):
+        content += f" [image: {memory['caption']}]"
+    speaker = memory.get("speaker")
+    params: Json = {
+        "content": content[:LONGEST_CONTENT],
+        "source": speaker or memory.get("role") or "user",
+        "entities": [speaker] if speaker else [],
+        "no_diff": True,
+        "store": store,
+    }
+    if memory.get("ts"):
+        params["created_at"] = memory["ts"]
+    if memory.get("session"):
+        params["conversation_id"] = memory["session"]
+    return params
+
+
+def recall_params(query: Json, store: str, anchors: list[str] | None) -> Json:
+    """What is sent for a query: its words and its time, never what is known about the answer."""
+    params: Json = {"query": query["text"], "limit": LIMIT, "touch": False, "store": store}
+    if query.get("ref_time"):
+        params["now"] = query["ref_time"]
+    if anchors is not None:
+        params["anchors"] = anchors
+    return params
+
+
+def run_line(query: Json, result: Json, bench_ids: dict[str, str]) -> str:
+    """One line of a run: the ids of the file, best first, with their scores."""
+    hits = result["results"]
+    ranked = [bench_ids[hit["insight"]["id"]] for hit in hits]
+    scores = [hit["score"] for hit in hits]
+    return json.dumps({"store": query["store"], "query": query["id"], "ranked": ranked, "scores": scores})

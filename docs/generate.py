@@ -1,0 +1,69 @@
+"""Writes the pages that are derived from the code: docs/protocol.md, docs/errors.md, docs/config.md.
+
+`python docs/generate.py` writes them; `--check` compares instead, prints what differs and leaves with status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from pathlib import Path
+
+from mnemond.config import config_markdown
+from mnemond.errors import KINDS
+from mnemond.protocol.documentation import errors_markdown, protocol_markdown
+from mnemond.protocol.registry import METHODS
+
+DOCS = Path(__file__).resolve().parent
+
+
+def pages() -> dict[str, str]:
+    """What each generated page should hold, by file name."""
+    return {
+        "protocol.md": protocol_markdown(METHODS.values()),
+        "errors.md": errors_markdown(KINDS),
+        "config.md": config_markdown(),
+    }
+
+
+def difference(folder: Path, name: str, wanted: str) -> str:
+    """A unified diff from the page in `folder` to what it should be; empty if it is current."""
+    path = folder / name
+    present = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = difflib.unified_diff(
+        present.splitlines(keepends=True),
+        wanted.splitlines(keepends=True),
+        f"docs/{name}",
+        f"docs/{name} as the code is",
+    )
+    return "".join(lines)
+
+
+def check(folder: Path) -> int:
+    """Print every difference; the exit status."""
+    differences = "".join(difference(folder, name, wanted) for name, wanted in pages().items())
+    if differences:
+        sys.stdout.write(differences)
+        sys.stderr.write("generated pages are not current: run `make docs`, read what changed and commit it\n")
+    return 1 if differences else 0
+
+
+def write(folder: Path) -> int:
+    """Write every page; the exit status."""
+    for name, wanted in pages().items():
+        (folder / name).write_text(wanted, encoding="utf-8")
+    return 0
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Write the pages that are derived from the code.")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    parser.add_argument("--folder", type=Path, default=DOCS, help="where the pages are (default: docs)")
+    options = parser.parse_args()
+    return check(options.folder) if options.check else write(options.folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The import contracts hold, and each of them can break."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.seeds import ALLOWED, FORBIDDEN, LAYERS, PACKAGES, PURE, TARGET, Seed
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNNER = Path(__file__).with_name("lint_seeds.py")
+UNTOUCHED = "the tree as it is"
+
+
+def _python_files_only(directory: str, names: list[str]) -> list[str]:
+    """What shutil.copytree should leave out."""
+    return [name for name in names if not (name.endswith(".py") or (Path(directory) / name).is_dir())]
+
+
+def _copied_tree(target: Path) -> Path:
+    """The sources of both packages, every layer present, and in each package an empty module to import."""
+    for package in ("mnemond", "mnemonctl"):
+        shutil.copytree(ROOT / package, target / package, ignore=_python_files_only)
+    shutil.copy(ROOT / "pyproject.toml", target)
+    for name in PACKAGES:
+        folder = target / "mnemond" / name
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").touch()
+        (folder / f"{TARGET}.py").touch()
+    (target / "mnemonctl" / f"{TARGET}.py").touch()
+    return target
+
+
+@pytest.fixture(scope="module")
+def broken_by(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Ids of the broken contracts, by the name of the seed."""
+    tree = _copied_tree(tmp_path_factory.mktemp("tree"))
+    seeds = {seed.name: {seed.file: seed.line} for seed in (*FORBIDDEN, *ALLOWED)} | {UNTOUCHED: {}}
+    finished = subprocess.run(
+        [sys.executable, str(RUNNER)], cwd=tree, input=json.dumps(seeds), capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    answer: dict[str, list[str]] = json.loads(finished.stdout)
+    return answer
+
+
+def test_the_tree_keeps_every_contract(broken_by: dict[str, list[str]]) -> None:
+    assert broken_by[UNTOUCHED] == []
+
+
+@pytest.mark.parametrize("seed", FORBIDDEN, ids=lambda seed: seed.name)
+def test_a_forbidden_import_breaks_its_contract_and_no_other(seed: Seed, broken_by: dict[str, list[str]]) -> None:
+    assert set(broken_by[seed.name]) == seed.breaks
+
+
+@pytest.mark.parametrize("seed", ALLOWED, ids=lambda seed: seed.name)
+def test_an_allowed_import_breaks_nothing(seed: Seed, broken_by: dict[str, list[str]]) -> None:
+    assert broken_by[seed.name] == []
+
+
+def test_every_contract_has_a_seed_that_breaks_it() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    assert {contract["id"] for contract in contracts} == set().union(*(seed.breaks for seed in FORBIDDEN))
+
+
+def test_every_package_stands_in_a_layer() -> None:
+    found = {path.parent.name for path in (ROOT / "mnemond").glob("*/__init__.py")}
+    assert found <= {name for layer in LAYERS for name in layer}
+
+
+def test_a_graph_package_is_held_to_the_rules_of_the_pure_ones() -> None:
+    assert "graph" in PURE or not (ROOT / "mnemond" / "graph").exists()

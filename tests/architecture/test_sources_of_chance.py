@@ -1,0 +1,39 @@
+"""Nobody asks what time it is except mnemond.clock, which import contracts cannot see for `datetime`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+READS_THE_CLOCK = {
+    ("datetime", "now"),
+    ("datetime", "utcnow"),
+    ("datetime", "today"),
+    ("date", "today"),
+    ("time", "time"),
+    ("time", "time_ns"),
+}
+SOURCES = sorted(path for path in (ROOT / "mnemond").rglob("*.py") if path != ROOT / "mnemond" / "clock.py")
+
+
+def clock_readings(source: str) -> Iterator[str]:
+    """Calls such as `datetime.now()` and `dt.datetime.now()`, as written."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+            if (owner, node.attr) in READS_THE_CLOCK:
+                yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_wall_clock_is_read_in_one_place(path: Path) -> None:
+    assert list(clock_readings(path.read_text(encoding="utf-8"))) == []
+
+
+def test_a_reading_is_found() -> None:
+    source = "import datetime as dt\na = dt.datetime.now(dt.UTC)\nb = dt.date.today()\nc = dt.datetime(2024, 1, 1)\n"
+    assert list(clock_readings(source)) == ["dt.datetime.now", "dt.date.today"]
