@@ -87,10 +87,11 @@ class Daemon:
         """Open the store that most requests mean, if there is one, so that the first of them need not wait."""
         name, _ = self.stores.active()
         if self.stores.exists(name):
-            try:
-                await self.door.open(name)
-            except MnemonError as error:
-                self._log.error("store not opened", store=name, reason=error.message)
+            with self._dispatcher.boundary():  # whoever asks for this store will hear what is wrong with it
+                try:
+                    await self.door.open(name)
+                except MnemonError as error:
+                    self._log.error("store not opened", store=name, reason=error.message)
 
     async def close(self) -> None:
         """Checkpoint and close every store, within CLOSE_S."""

@@ -16,10 +16,9 @@ def one_active(snapshot: Snapshot, id_or_prefix: str) -> Insight:
     Raises MnemonError(NOT_FOUND), or MnemonError(AMBIGUOUS) with the matches.
     """
     found = snapshot.find(id_or_prefix.casefold())
-    if len(found) == 1:
-        row = snapshot.row_of(found[0])
-        if row is not None:
-            return snapshot.insight(row)
+    row = snapshot.row_of(found[0]) if len(found) == 1 else None
+    if row is not None:
+        return snapshot.insight(row)
     if not found:
         raise MnemonError(
             NOT_FOUND,

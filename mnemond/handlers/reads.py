@@ -76,7 +76,7 @@ class ReadHandlers:
         )
         found = recall(snapshot, query, warm.embedder, self._stopwatch)
         results = [views.recall_hit(hit) for hit in found.hits]
-        took_ms = round((self._stopwatch() - started) * 1e3, 3)
+        took_ms = round((self._stopwatch() - started) * 1e6) / 1e3
         result = RecallResult(results=results, meta=_meta(warm, found, took_ms))
         degradation = warm.degradation()
         return msgspec.structs.replace(result, **degradation) if degradation else result
@@ -94,7 +94,7 @@ def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
         window=None,
         hint=found.hint,
         rerank=RerankMeta(),
-        stages_ms={stage: round(ms, 3) for stage, ms in found.stages_ms.items()},
+        stages_ms=found.stages_ms,
         took_ms=took_ms,
         store=warm.store.name,
     )

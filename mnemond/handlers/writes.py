@@ -121,16 +121,16 @@ def _digest(params: Params) -> str:
 
 
 def _submitted(warm: OpenStore, change_set: ChangeSet) -> Deferred[Result]:
-    deferred: Deferred[Result] = Deferred()
+    deferred: Deferred[Outcome] = Deferred()
 
     def done(result: Outcome | MnemonError) -> None:
         if isinstance(result, MnemonError):
             deferred.fail(result)
         else:
-            deferred.resolve(_rendered(warm, result))
+            deferred.resolve(result)
 
     warm.store.submit(change_set, done)
-    return deferred
+    return deferred.map(lambda outcome: _rendered(warm, outcome))
 
 
 _RENDER: dict[type, Callable[..., Result]] = {Remembered: views.remember_result, Forgotten: views.forget_result}

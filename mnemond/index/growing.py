@@ -33,11 +33,6 @@ class Column:
         self._array = values
         self._used = len(values)
 
-    def append(self, value: float) -> None:
-        self._array = grown(self._array, self._used, self._used + 1)
-        self._array[self._used] = value
-        self._used += 1
-
     def extend(self, values: npt.NDArray[Any]) -> None:
         end = self._used + len(values)
         self._array = grown(self._array, self._used, end)

@@ -90,10 +90,14 @@ class MemoryIndex:
         """
         editor = self._adjacency.edit()
         retiring: set[int] = set()
+        adding: list[AddInsight] = []
         for change in changes:
+            if isinstance(change, AddInsight):
+                adding.append(change)
+                continue
+            self._add(adding, retiring)
+            adding = []
             match change:
-                case AddInsight():
-                    self._add(change, retiring)
                 case RetireInsight():
                     row = self._live_row(change.id, retiring)
                     editor.isolate(row)
@@ -104,6 +108,7 @@ class MemoryIndex:
                     self._unlink(editor, change, retiring)
                 case _:
                     assert_never(change)
+        self._add(adding, retiring)
         self._adjacency = editor.done()
         self._bury(sorted(retiring))
         if self._is_due():
@@ -113,19 +118,23 @@ class MemoryIndex:
 
     # ------------------------------------------------------------ single changes
 
-    def _add(self, change: AddInsight, retiring: set[int]) -> None:
-        insight = change.insight
-        if self._find(insight.id, retiring) is not None:
-            raise MnemonError(INTERNAL, f"the index holds memory {insight.id} already")
-        row = len(self._table.insights)
-        terms = document_terms(insight)
-        self._postings.add(row, terms)
-        self._lengths.append(len(terms))
-        self._alive.append(1)
-        self._embedded += self._vectors.extend([change.vector])
-        self._table.extend([insight])
-        self._live += 1
-        self._total_length += len(terms)
+    def _add(self, changes: list[AddInsight], retiring: set[int]) -> None:
+        """Append a row for each; together, because most of the cost is per call and not per row."""
+        if not changes:
+            return
+        insights = [change.insight for change in changes]
+        known = [insight.id for insight in insights if self._find(insight.id, retiring) is not None]
+        if known or len({insight.id for insight in insights}) < len(insights):
+            raise MnemonError(INTERNAL, f"the index holds memory {known[0] if known else insights[-1].id} already")
+        documents = [document_terms(insight) for insight in insights]
+        lengths = np.fromiter(map(len, documents), dtype=np.float32, count=len(documents))
+        self._postings.add(len(self._table.insights), documents)
+        self._lengths.extend(lengths)
+        self._alive.extend(np.ones(len(documents), dtype=np.uint8))
+        self._embedded += self._vectors.extend([change.vector for change in changes])
+        self._table.extend(insights)
+        self._live += len(documents)
+        self._total_length += int(lengths.sum(dtype=np.int64))
 
     def _bury(self, rows: list[int]) -> None:
         """Mark rows dead in a copy: snapshots that still see them alive keep the old marks."""

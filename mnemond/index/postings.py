@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -52,10 +52,10 @@ class Corpus(NamedTuple):
     total_length: int
 
 
-class _List(NamedTuple):
-    start: int
-    used: int
-    capacity: int
+_List: TypeAlias = tuple[int, int, int]
+"""Where a list lies in the arena: start, postings in use, room."""
+
+_NOWHERE: _List = (0, 0, 0)
 
 
 class Postings:
@@ -89,36 +89,37 @@ class Postings:
         sizes = np.bincount(unique >> 32, minlength=len(terms))
         starts = np.cumsum(sizes) - sizes
         lists = {
-            term: _List(start, size, size)
-            for term, start, size in zip(terms, starts.tolist(), sizes.tolist(), strict=True)
+            term: (start, size, size) for term, start, size in zip(terms, starts.tolist(), sizes.tolist(), strict=True)
         }
         return cls(lists, unique & 0xFFFFFFFF, times)
 
-    def add(self, row: int, terms: Sequence[str]) -> None:
-        """Append one document. `row` must be larger than every row added before."""
-        times = Counter(terms)
-        places = [self._room(term) for term in times]
-        at = np.array([place.start + place.used for place in places], dtype=np.int64)
-        rows, counts = self._arena
-        rows[at] = row
-        counts[at] = np.fromiter(times.values(), dtype=np.float32, count=len(times))
-        for term, (start, used, capacity) in zip(times, places, strict=True):
-            self._lists[term] = _List(start, used + 1, capacity)
+    def add(self, first_row: int, documents: Iterable[Sequence[str]]) -> None:
+        """Append documents as rows `first_row`, `first_row` + 1 …, all larger than every row added before."""
+        lists = self._lists
+        rows, times = self._arena
+        for row, terms in enumerate(documents, first_row):
+            for term, repeats in Counter(terms).items():
+                start, used, capacity = lists.get(term, _NOWHERE)
+                if used == capacity:
+                    start, capacity = self._moved(start, used)
+                    rows, times = self._arena
+                rows[start + used] = row
+                times[start + used] = repeats
+                lists[term] = (start, used + 1, capacity)
 
-    def _room(self, term: str) -> _List:
-        """The place of a term's list with room for one more; the list moves if it has none. Publishes nothing."""
-        place = self._lists.get(term, _List(0, 0, 0))
-        start, used, capacity = place
-        if used < capacity:
-            return place
-        room = max(SMALLEST_MOVED_LIST, 2 * capacity) if capacity else 1
+    def _moved(self, start: int, used: int) -> tuple[int, int]:
+        """Start and capacity of the copy of a full list, at the end of the arena. Publishes nothing."""
+        room = max(SMALLEST_MOVED_LIST, 2 * used) if used else 1
         new = self._used
         self._used = new + room
-        rows, times = (grown(part, new, self._used) for part in self._arena)
-        rows[new : new + used] = rows[start : start + used]
-        times[new : new + used] = times[start : start + used]
-        self._arena = (rows, times)
-        return _List(new, used, room)
+        if self._used > len(self._arena[0]):
+            rows, times = self._arena
+            self._arena = (grown(rows, new, self._used), grown(times, new, self._used))
+        if used:
+            rows, times = self._arena
+            rows[new : new + used] = rows[start : start + used]
+            times[new : new + used] = times[start : start + used]
+        return new, room
 
     def scores(self, terms: Sequence[str], corpus: Corpus, parameters: Bm25) -> tuple[Floats, float]:
         """BM25 of every row, shape (rows,), and the bound no document can reach: above 0 if there are terms.
@@ -126,29 +127,36 @@ class Postings:
         Document frequencies count live rows alone, so the scores are those of an index built from them. Dead rows
         get scores too; whoever selects rows leaves them out. A repeated term counts as often as it is repeated.
         """
-        k1, b = parameters.k1, parameters.b
+        k1, b, live = parameters.k1, parameters.b, corpus.live
         total = np.zeros(corpus.rows, dtype=np.float32)
-        slope = k1 * b * corpus.live / corpus.total_length if corpus.total_length else 0.0
-        bound = 0.0
-        for found, repeats, rows, times in self._rarest(Counter(terms), corpus):
-            most = repeats * (k1 + 1.0) * math.log1p((corpus.live - found + 0.5) / (found + 0.5))
-            bound += most
-            if found:
-                part = corpus.lengths[rows]
-                part *= slope
-                part += k1 * (1.0 - b)
-                part += times
-                np.divide(times, part, out=part)
-                part *= most
-                total[rows] += part
-        return total, bound
+        if not terms:
+            return total, 0.0
+        frequencies, repeats, lists, counts = zip(*self._rarest(terms, corpus), strict=True)
+        most = [
+            repeated * (k1 + 1.0) * math.log1p((live - found + 0.5) / (found + 0.5))
+            for found, repeated in zip(frequencies, repeats, strict=True)
+        ]
+        # All lists as one: with few postings the calls cost more than the numbers in them.
+        rows, times = np.concatenate(lists), np.concatenate(counts)
+        part = corpus.lengths[rows]
+        part *= k1 * b * live / corpus.total_length if corpus.total_length else 0.0
+        part += k1 * (1.0 - b)
+        part += times
+        np.divide(times, part, out=part)
+        part *= np.array(most, dtype=np.float32).repeat([len(each) for each in lists])
+        np.add.at(total, rows, part)
+        return total, sum(most)
 
-    def _rarest(self, repeats: Mapping[str, int], corpus: Corpus) -> list[tuple[int, int, Rows, Floats]]:
+    def _rarest(self, terms: Sequence[str], corpus: Corpus) -> list[tuple[int, int, Rows, Floats]]:
         """Live document frequency, repeats in the query, rows and times of each term worth a look."""
+        repeats: dict[str, int] = {}
+        for term in terms:
+            repeats[term] = repeats.get(term, 0) + 1
         lists: list[tuple[int, int, Rows, Floats]] = []
+        alive = corpus.alive
         for term, repeated in repeats.items():
             rows, times = self._postings(term, corpus.rows)
-            found = len(rows) if corpus.alive is None else int(np.count_nonzero(corpus.alive[rows]))
+            found = len(rows) if alive is None else int(np.count_nonzero(alive[rows]))
             lists.append((found, repeated, rows, times))
         if len(lists) > MOST_QUERY_TERMS:
             lists.sort(key=itemgetter(0))
@@ -157,10 +165,10 @@ class Postings:
 
     def _postings(self, term: str, rows: int) -> tuple[Rows, Floats]:
         """A term's rows below `rows` and its times in each. The list is read before the arena it lies in."""
-        start, used, _ = self._lists.get(term, _List(0, 0, 0))
+        start, used, _ = self._lists.get(term, _NOWHERE)
         arena_rows, arena_times = self._arena
         found = arena_rows[start : start + used]
-        if used and found[-1] >= rows:
+        if used and found.item(-1) >= rows:
             found = found[: int(np.searchsorted(found, rows))]
         return found, arena_times[start : start + len(found)]
 
@@ -177,7 +185,7 @@ class Postings:
         left = np.bincount(owners[kept], minlength=len(terms))
         begins = np.cumsum(left) - left
         lists = {
-            term: _List(start, size, size)
+            term: (start, size, size)
             for term, start, size in zip(terms, begins.tolist(), left.tolist(), strict=True)
             if size
         }

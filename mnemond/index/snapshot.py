@@ -148,21 +148,21 @@ class Snapshot:
     def best(self, scores: Floats, k: int, rows: Rows | None = None) -> Rows:
         """Positions in `scores` of the k best, best first; `rows` says which row each score belongs to (else its own).
 
-        Ties: the more important, then the newer, then the smaller id. A score of -inf is never chosen.
+        Ties: the more important, then the newer, then the smaller id. A negative score is never chosen.
         """
-        columns = self._parts.columns
         found = at_least_kth(scores, k)
+        values = scores[found]
+        if len(set(values.tolist())) == len(values):
+            return found[(-values).argsort()]
+        columns = self._parts.columns
         of = found if rows is None else rows[found]
         if len(found) > MANY_TIES + k:
-            kept = not_behind_kth((scores[found], columns.importance[of], columns.created_us[of]), k)
-            found, of = found[kept], of[kept]
-        insights = map(self._parts.table.insights.__getitem__, of.tolist())
-        ranked = sorted(
-            (-score, -insight.importance, -created, insight.id, place)
-            for score, insight, created, place in zip(
-                scores[found].tolist(), insights, columns.created_us[of].tolist(), found.tolist(), strict=True
-            )
-        )
+            kept = not_behind_kth((values, columns.importance[of], columns.created_us[of]), k)
+            found, of, values = found[kept], of[kept], values[kept]
+        insights = self._parts.table.insights
+        keys = (-values, -columns.importance[of], -columns.created_us[of])
+        ids = [insights[row].id for row in of.tolist()]
+        ranked = sorted(zip(*(key.tolist() for key in keys), ids, found.tolist(), strict=True))
         return np.array([place for *_, place in ranked[:k]], dtype=np.int64)
 
     # ------------------------------------------------------------ links
@@ -226,7 +226,7 @@ class Snapshot:
         for living in self._living():
             codes = codes[living[columns.mention_row]]
         counts = np.bincount(codes)
-        found = at_least_kth(np.where(counts > 0, counts, -np.inf).astype(np.float32), k)
+        found = at_least_kth(np.where(counts > 0, counts, -1).astype(np.float32), k)
         spellings = self._parts.table.names.spellings
         ranked = sorted((-int(counts[code]), spellings[code]) for code in found.tolist())
         return [(entity, -count) for count, entity in ranked[:k]]

@@ -36,7 +36,7 @@ class Query(msgspec.Struct, frozen=True):
     anchors: frozenset[str] = ANCHORS
 
 
-class Signals(msgspec.Struct, frozen=True):
+class Signals(msgspec.Struct, frozen=True, gc=False):
     """Every component of a score, each in [0, 1]; `graph` and `entity` are 0 until those anchors take part."""
 
     keyword: float
@@ -45,7 +45,7 @@ class Signals(msgspec.Struct, frozen=True):
     graph: float
 
 
-class Hit(msgspec.Struct, frozen=True):
+class Hit(msgspec.Struct, frozen=True, gc=False):
     """One result: the insight, its final score, and which anchors found it."""
 
     insight: Insight

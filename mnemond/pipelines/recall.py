@@ -24,6 +24,7 @@ from mnemond.rank.profiles import MNEMOND, Profile, Weights
 from mnemond.text.tokens import index_terms
 
 Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 
 EMPTY_QUERY = "empty_query"
 SPARSE_RESULTS = "sparse_results"
@@ -41,7 +42,7 @@ class _Found(NamedTuple):
 
 
 class _Stages:
-    """Milliseconds between laps, by name, in the order they ran."""
+    """Milliseconds between laps, to the microsecond, by name, in the order they ran."""
 
     def __init__(self, stopwatch: Callable[[], float]) -> None:
         self._stopwatch = stopwatch
@@ -50,7 +51,7 @@ class _Stages:
 
     def lap(self, name: str) -> None:
         now = self._stopwatch()
-        self.ms[name] = (now - self._last) * 1000.0
+        self.ms[name] = round((now - self._last) * 1e6) / 1e3
         self._last = now
 
 
@@ -80,14 +81,14 @@ def recall(
     stages.lap("vector")
     found = _Found(rows, keyword, similarity)
     fused = fuse(keyword, similarity, profile.weights)
-    candidates = _with_evidence(found, fused, profile)
+    silent = _silent(found, profile)
     stages.lap("fuse")
-    best = snapshot.best(candidates, query.limit, rows)
+    best = snapshot.best(fused.scores - silent, query.limit, rows)  # negative where silent: never chosen
     hits = _hits(snapshot, found, fused, best, profile)
     stages.lap("select")
     return Recalled(
         hits=hits,
-        anchor_count=int(np.count_nonzero(candidates > -np.inf)),
+        anchor_count=len(silent) - int(np.count_nonzero(silent)),
         weights=_weights(fused),
         embedding=embedding,
         hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
@@ -125,40 +126,42 @@ def _similarity(snapshot: Snapshot, vector: Vector, rows: Rows | None) -> Floats
     return np.maximum(scores, 0.0, out=scores)
 
 
-def _with_evidence(found: _Found, fused: Fused, profile: Profile) -> Floats:
-    """The fused scores, -inf for rows neither a word nor the embedding speaks for."""
-    silent = np.ones(len(fused.scores), dtype=np.bool_)
-    if found.keyword is not None:
-        silent &= found.keyword <= 0.0
-    if found.similarity is not None:
-        silent &= found.similarity <= profile.similarity_floor
-    candidates = fused.scores.copy()
-    candidates[silent] = -np.inf
-    return candidates
+def _silent(found: _Found, profile: Profile) -> Mask:
+    """Which visible rows neither a word nor the embedding speaks for.
+
+    Their fused scores are below 1, all others at least 0: subtracted from the scores, this leaves negative ones to the
+    silent rows alone. To set values by a mask instead takes twenty times as long over 100,000 rows.
+    """
+    silent = np.zeros(0, dtype=np.bool_) if found.keyword is None else found.keyword <= 0.0
+    if found.similarity is None:
+        return silent
+    unlike: Mask = found.similarity <= profile.similarity_floor
+    return unlike if found.keyword is None else np.logical_and(silent, unlike, out=silent)
 
 
 def _hits(snapshot: Snapshot, found: _Found, fused: Fused, places: Rows, profile: Profile) -> tuple[Hit, ...]:
     """Results for positions in the visible rows, in that order."""
     rows = places if found.rows is None else found.rows[places]
-    nothing = np.zeros(len(places), dtype=np.float32)
-    keywords = nothing if found.keyword is None else found.keyword[places]
-    similarities = nothing if found.similarity is None else found.similarity[places]
+    scores, keywords, similarities = (_at(places, each) for each in (fused.scores, found.keyword, found.similarity))
     nominal = Weights(
         keyword=0.0 if found.keyword is None else profile.weights.keyword,
         vector=0.0 if found.similarity is None else profile.weights.vector,
     )
     return tuple(
         Hit(
-            insight=snapshot.insight(row),
-            score=min(1.0, score),
-            confidence=label(evidence(keyword, similarity, nominal), profile.confidence),
-            via=_via(keyword, similarity, profile),
-            signals=Signals(keyword=keyword, entity=0.0, similarity=min(1.0, similarity), graph=0.0),
+            snapshot.insight(row),
+            min(1.0, score),
+            label(evidence(keyword, similarity, nominal), profile.confidence),
+            _via(keyword, similarity, profile),
+            Signals(keyword, 0.0, min(1.0, similarity), 0.0),
         )
-        for row, score, keyword, similarity in zip(
-            rows.tolist(), fused.scores[places].tolist(), keywords.tolist(), similarities.tolist(), strict=True
-        )
+        for row, score, keyword, similarity in zip(rows.tolist(), scores, keywords, similarities, strict=True)
     )
+
+
+def _at(places: Rows, signal: Floats | None) -> list[float]:
+    """The values of a signal; 0 for one that takes no part."""
+    return [0.0] * len(places) if signal is None else signal[places].tolist()
 
 
 def _via(keyword: float, similarity: float, profile: Profile) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class RecallParams(Params, frozen=True, kw_only=True):
     store: StoreName | None = None
 
 
-class InsightView(msgspec.Struct, frozen=True):
+class InsightView(msgspec.Struct, frozen=True, gc=False):
     """A memory as it is shown in results."""
 
     id: str
@@ -117,7 +117,7 @@ class InsightView(msgspec.Struct, frozen=True):
     invalid_at: str | None
 
 
-class SignalsView(msgspec.Struct, frozen=True):
+class SignalsView(msgspec.Struct, frozen=True, gc=False):
     """Every component of a score, each in [0, 1]."""
 
     keyword: float
@@ -126,7 +126,7 @@ class SignalsView(msgspec.Struct, frozen=True):
     graph: float
 
 
-class RecallHit(msgspec.Struct, frozen=True):
+class RecallHit(msgspec.Struct, frozen=True, gc=False):
     """One result. `via` names the signal that found it, or "hybrid" when several did (`via_all`)."""
 
     insight: InsightView

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -55,10 +56,10 @@ def _rate(weight: float, signal: Floats) -> float:
     """`weight` in units of the signal's standard deviation; 0 when it does not vary."""
     if not len(signal):
         return 0.0
-    square = float(np.dot(signal, signal)) / len(signal)
+    square = float(signal.dot(signal)) / len(signal)
     mean = float(np.add.reduce(signal)) / len(signal)
     variance = square - mean**2
-    return weight / float(np.sqrt(variance)) if variance > SMALLEST_SPREAD * square else 0.0
+    return weight / math.sqrt(variance) if variance > SMALLEST_SPREAD * square else 0.0
 
 
 def evidence(keyword: float, similarity: float, weights: Weights) -> float:

@@ -110,7 +110,11 @@ class Connection:
     def checkpoint(self, *, truncate: bool = False) -> tuple[int, int]:
         """Copy the write-ahead log into the database: (frames in the log, frames copied). Raises SqliteError."""
         mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if truncate else apsw.SQLITE_CHECKPOINT_PASSIVE
-        return self._db.wal_checkpoint(mode=mode)
+        self._db.set_busy_timeout(0)  # a reader of another process must not hold up the writes that wait
+        try:
+            return self._db.wal_checkpoint(mode=mode)
+        finally:
+            self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def backup_to(self, target: Path) -> None:
         """Copy the whole database into a new file through the online backup API. Raises SqliteError."""

@@ -110,12 +110,9 @@ class Engine:
         """Throw the connection away and read everything again: what is on disk is the truth."""
         self.degraded_reason = reason
         connection, self._connection = self._connection, None
-        if connection is not None:
-            try:
-                connection.close()
-            except SqliteError as error:
-                self.degraded_reason = f"{reason}; closing failed too: {error}"
         try:
+            if connection is not None:
+                connection.close()
             self._healthy()
         except (SqliteError, MnemonError) as error:
             self.degraded_reason = f"{reason}; reopening failed: {error}"
@@ -147,7 +144,7 @@ class Engine:
             self.degraded_reason = f"the write-ahead log cannot be copied into the database: {error}"
 
     def poison(self, reason: str) -> None:
-        """After a defect nobody foresaw: trust neither the connection nor the index."""
+        """After a defect nobody foresaw: trust neither the connection nor the index. Another defect may follow."""
         self._resync(reason)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.changes import AddInsight, RetireInsight, Vector
 from mnemond.model.insight import Insight, Scope
 from mnemond.store.connection import Connection
@@ -70,6 +71,16 @@ def _from_row(row: tuple[Any, ...]) -> Insight:
     )  # fmt: skip
 
 
+def damaged(what: str, error: Exception) -> MnemonError:
+    """The error for something in a database that no mnemond wrote."""
+    return MnemonError(
+        STORAGE,
+        f"the store is damaged: {what} cannot be read ({type(error).__name__})",
+        hint="keep a copy of the file as it is; then restore a backup",
+        outcome="rejected",
+    )
+
+
 def read(connection: Connection, insight_id: str) -> Insight | None:
     """One insight in any state."""
     row = connection.row(f"SELECT {_COLUMNS} FROM insights WHERE id = ?", (insight_id,))  # noqa: S608 - names only
@@ -97,7 +108,10 @@ def load_active(connection: Connection, dimension: int) -> Iterator[tuple[Insigh
         if not rows:
             return
         for row in rows:
-            yield _from_row(row), _vector(row[20], dimension)
+            try:
+                yield _from_row(row), _vector(row[20], dimension)
+            except (msgspec.MsgspecError, TypeError, AttributeError) as error:
+                raise damaged(f"the row of memory {row[0]!a}", error) from error
         last = rows[-1][21]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from mnemond.errors import STORAGE, MnemonError
 from mnemond.store.connection import Connection
 
 
@@ -16,9 +17,17 @@ class EmbedderRecord(msgspec.Struct, frozen=True):
 
 
 def read_embedder(connection: Connection) -> EmbedderRecord | None:
-    """The store's embedder, or None when none was ever recorded."""
+    """The store's embedder, or None when none was ever recorded. Raises MnemonError(STORAGE) for a damaged record."""
     row = connection.row("SELECT value FROM meta WHERE key = 'embedder'")
-    return None if row is None else msgspec.json.decode(row[0], type=EmbedderRecord)
+    try:
+        return None if row is None else msgspec.json.decode(row[0], type=EmbedderRecord)
+    except msgspec.MsgspecError as error:
+        raise MnemonError(
+            STORAGE,
+            f"the store is damaged: its record of the embedder cannot be read ({type(error).__name__})",
+            hint="keep a copy of the file as it is; then restore a backup",
+            outcome="rejected",
+        ) from error
 
 
 def write_embedder(connection: Connection, record: EmbedderRecord) -> None:

@@ -46,14 +46,6 @@ class StoreRegistry:
         """The store a request means. Raises MnemonError(INVALID_PARAMS) for a name that is not one."""
         return names.check(name) if name is not None else self.active()[0]
 
-    def opened(self, name: str) -> Store | None:
-        """The store if it is warm."""
-        return self._stores.get(name)
-
-    def all_open(self) -> list[Store]:
-        """Every warm store."""
-        return list(self._stores.values())
-
     def path(self, name: str) -> Path:
         """The file of a store, whether or not it exists."""
         return self._root / names.check(name) / FILE

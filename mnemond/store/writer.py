@@ -10,9 +10,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from mnemond.errors import BUSY, INTERNAL, MnemonError
+from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
 from mnemond.model.changes import ChangeSet
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.engine import Engine, Result
@@ -22,6 +22,7 @@ BATCH = 64
 CAPACITY = 4096
 """Writes that may wait; beyond it a write is refused as busy rather than queued without bound."""
 
+T = TypeVar("T")
 Done = Callable[[Result], None]
 Defect = Callable[[str, BaseException], None]
 
@@ -29,7 +30,7 @@ Defect = Callable[[str, BaseException], None]
 class EventLoop(Protocol):
     """The part of trio's token that a writer needs."""
 
-    def run_sync_soon(self, sync_fn: Callable[..., object], *args: object, idempotent: bool = False) -> None:
+    def run_sync_soon(self, sync_fn: Callable[..., object], *args: object) -> None:
         """Call `sync_fn` on the event loop; callable from any thread."""
         ...
 
@@ -58,10 +59,14 @@ class Writer:
         self._loop = loop
         self._on_defect = on_defect
         self._waiting: deque[_Write | _Job] = deque()
+        self._seen = 0
+        self._gathering = False
         self._busy = False
         self._closed = False
         self._inbox: SimpleQueue[list[_Write] | _Job | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=f"writer-{name}", daemon=False)
+        # A daemon thread: should closing take longer than the process may wait, leaving is no worse than kill -9, and
+        # nothing acknowledged depends on it.
+        self._thread = threading.Thread(target=self._run, name=f"writer-{name}", daemon=True)
         self._thread.start()
 
     @property
@@ -82,28 +87,46 @@ class Writer:
                 outcome="rejected",
             )
         self._waiting.append(_Write(change_set, done))
-        # Not at once: requests that arrive in the same pass of the event loop share one commit.
-        self._loop.run_sync_soon(self._kick, idempotent=True)
+        self._gather_soon()
 
     def read(self, query: Callable[[Connection], object], done: Callable[[object], None]) -> None:
         """Run a query on the connection between two batches; `done` gets its value or a MnemonError."""
         self._waiting.append(_Job(lambda: self._engine.read(query), done))
-        self._loop.run_sync_soon(self._kick, idempotent=True)
+        self._gather_soon()
 
     def close(self, done: Callable[[object], None]) -> None:
         """After everything queued: checkpoint, close, end the thread; `done` gets None or a MnemonError."""
         self._closed = True
         self._waiting.append(_Job(self._engine.close, done))
-        self._loop.run_sync_soon(self._kick, idempotent=True)
+        self._gather_soon()
 
     def join(self) -> None:
         """Wait for the thread to end (after `close`); blocks, so call it from a worker thread."""
         self._inbox.put(None)
         self._thread.join()
 
-    def _kick(self) -> None:
+    def _gather_soon(self) -> None:
+        if not self._gathering:
+            self._gathering = True
+            self._loop.run_sync_soon(self._gather)
+
+    def _gather(self) -> None:
+        """Hand over what waits once a pass of the event loop brought nothing more, or a batch is full.
+
+        A batch handed over while requests are still arriving would be small, and its thread would fight the event
+        loop for the interpreter: with 64 writers that costs more than the writing.
+        """
+        self._gathering = False
         if self._busy or not self._waiting:
             return
+        if self._seen < len(self._waiting) < BATCH:
+            self._seen = len(self._waiting)
+            self._gather_soon()
+            return
+        self._seen = 0
+        self._kick()
+
+    def _kick(self) -> None:
         self._busy = True
         first = self._waiting.popleft()
         if isinstance(first, _Job):
@@ -124,38 +147,45 @@ class Writer:
                 self._loop.run_sync_soon(self._finish_job, work, self._run_job(work))
                 continue
             self._loop.run_sync_soon(self._finish, work, self._commit(work))
-            self._engine.checkpoint_if_due()
+            self._guarded(self._engine.checkpoint_if_due)
 
     def _commit(self, batch: list[_Write]) -> Sequence[Result]:
-        try:
-            return self._engine.commit([write.change_set for write in batch])
-        # The thread must outlive any defect, or every later write would hang. It is no task: nothing cancels it.
-        except BaseException as error:  # noqa: ASYNC103
-            self._on_defect("store writer", error)
-            self._engine.poison(f"a defect in mnemond: {type(error).__name__}")
-            failure = MnemonError(
-                INTERNAL,
-                "a defect in mnemond interrupted this write; it may or may not be stored",
-                hint="repeat with the same op_id: it is stored at most once",
-                outcome="unknown",
-            )
-            return [failure] * len(batch)  # noqa: ASYNC104
+        results: Sequence[Result] | MnemonError = self._guarded(
+            lambda: self._engine.commit([write.change_set for write in batch])
+        )
+        if not isinstance(results, MnemonError):
+            return results
+        self._guarded(lambda: self._engine.poison(results.message))
+        return [results] * len(batch)
 
     def _run_job(self, job: _Job) -> object:
+        return self._guarded(job.run)
+
+    def _guarded(self, work: Callable[[], T]) -> T | MnemonError:
+        """What `work` returns, or why it does not. The thread must outlive any defect, or every later write would
+        hang; it is no task, so nothing cancels it."""
         try:
-            return job.run()
+            return work()
         except MnemonError as error:
             return error
         except SqliteError as error:
-            return MnemonError(INTERNAL, f"the database could not be read: {error}")
+            return MnemonError(STORAGE, f"the database could not be read: {error}")
+        except BaseException as error:  # noqa: ASYNC103
+            self._on_defect("store writer", error)
+            return MnemonError(
+                INTERNAL,
+                f"a defect in mnemond ({type(error).__name__}) interrupted this; a write may or may not be stored",
+                hint="repeat a write with the same op_id: it is stored at most once",
+                outcome="unknown",
+            )  # noqa: ASYNC104
 
     def _finish(self, batch: list[_Write], results: Sequence[Result]) -> None:
         self._busy = False
-        self._kick()
+        self._gather()
         for write, result in zip(batch, results, strict=True):
             write.done(result)
 
     def _finish_job(self, job: _Job, value: object) -> None:
         self._busy = False
-        self._kick()
+        self._gather()
         job.done(value)

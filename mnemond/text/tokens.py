@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
-import snowballstemmer
+import Stemmer
 
 from mnemond.text.stop_words import FUNCTION_WORDS, INDEX_STOP_WORDS
 
@@ -87,7 +87,7 @@ def _term(word: str) -> str:
 
 @cache
 def _english() -> Any:  # noqa: ANN401 - the package has no type information
-    return snowballstemmer.stemmer("english")
+    return Stemmer.Stemmer("english", 0)  # no cache of its own: every word comes here once
 
 
 @cache

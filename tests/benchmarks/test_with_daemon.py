@@ -25,6 +25,16 @@ open(out, "a").write(json.dumps({"turn": {"hit@1": first}}) + chr(10))
 """
 
 
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As few rounds as show that each part measures what it says."""
+    monkeypatch.setattr(sizes, "IDLE_S", 0.0)
+    monkeypatch.setattr(sizes, "STARTS", 1)
+    monkeypatch.setattr(sizes, "HOT_ROUNDS", 1)
+    monkeypatch.setattr(client, "MEMORIES", 50)
+    monkeypatch.setattr(ping, "BLOCK", 20)
+
+
 def test_a_daemon_starts_answers_costs_something_and_leaves() -> None:
     with temporary_data_dir() as data_dir:
         with DaemonProcess(data_dir) as daemon, daemon.connect() as wire:
@@ -134,6 +144,7 @@ def test_the_demo_shows_answers_and_timings(capsys: pytest.CaptureFixture[str]) 
 def test_the_demo_fails_when_an_answer_is_not_the_expected_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(demo, "NOTES", demo.NOTES[:2])
     monkeypatch.setattr(demo, "QUESTIONS", (Question("why did we pick SQLite", "The staging cluster"),))
     assert demo.main() == 1
     assert "should be answered by" in capsys.readouterr().err

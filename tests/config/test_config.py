@@ -45,6 +45,7 @@ def test_values_are_read(tmp_path: Path) -> None:
         ('[server]\nmax_connections = "many"\n', "F:2: server.max_connections: expected `int`, got `str`"),
         ("server = 3\n", "F:1: server is a table: write [server] and its settings below it"),
         ("lifecycle.max_insights = true\n", "F:1: lifecycle.max_insights: expected `int`, got `bool`"),
+        ('\n"serv\\u0065r" = 3\n', "F:1: server is a table: write [server] and its settings below it"),
         ('[embedding]\nmodel = "gpt"\n', "F:2: embedding.model: invalid enum value 'gpt'"),
     ],
 )

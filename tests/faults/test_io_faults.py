@@ -27,10 +27,13 @@ def vfs() -> Iterator[None]:
 class Run:
     """One pass of the workload with one operation failing."""
 
-    def __init__(self, home: Path, at: int | None, fault: Fault, *, persistent: bool) -> None:
+    def __init__(self, empty: Path, at: int | None, fault: Fault, *, persistent: bool) -> None:
+        """Starts from a copy of `empty`, a store nobody has written to yet."""
+        home = empty.parent / "run"
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
         self.path = home / "a.db"
+        shutil.copyfile(empty, self.path)
         self.engine = engine_at(self.path, NAME)
         self.acknowledged: set[str] = set()
         self.perhaps: set[str] = set()
@@ -91,11 +94,15 @@ def check_integrity(path: Path) -> None:
 
 
 def sweep(tmp_path: Path, fault: Fault, *, persistent: bool, stride: int) -> None:
-    operations = Run(tmp_path / "plain", None, fault, persistent=False).operations
+    empty = tmp_path / "empty.db"
+    engine_at(empty).close()
+    plain = Run(empty, None, fault, persistent=False)
+    check(plain)
+    operations = plain.operations
     assert operations > 30
     fired = 0
     for at in range(1, operations + 1, stride):
-        run = Run(tmp_path / "run", at, fault, persistent=persistent)
+        run = Run(empty, at, fault, persistent=persistent)
         fired += run.operations >= at
         check(run)
     assert fired > 5

@@ -13,11 +13,19 @@ from tests.index.worlds import DIMENSION, insight
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 6 * BLOCK), st.integers(1, 9), st.integers(1, 50), st.integers(0, 2**32 - 1))
-def test_everything_down_to_the_kth_is_kept_and_nothing_else(size: int, k: int, values: int, seed: int) -> None:
-    scores = np.random.default_rng(seed).integers(0, values, size).astype(np.float32)
-    scores[scores == 0] = -np.inf
-    finite = np.sort(scores[scores > -np.inf])[::-1]
+@given(
+    st.integers(0, 6 * BLOCK),
+    st.integers(1, 9) | st.integers(10, BLOCK // 2),
+    st.integers(1, 50),
+    st.sampled_from([-np.inf, -1.0, -0.001]),
+    st.integers(0, 2**32 - 1),
+)
+def test_everything_down_to_the_kth_is_kept_and_nothing_else(
+    size: int, k: int, values: int, never: float, seed: int
+) -> None:
+    scores = np.random.default_rng(seed).integers(-1, values, size).astype(np.float32)
+    scores[scores < 0] = never
+    finite = np.sort(scores[scores >= 0])[::-1]
     expected = np.flatnonzero(scores >= finite[min(k, len(finite)) - 1]) if len(finite) else np.zeros(0)
     assert at_least_kth(scores, k).tolist() == expected.tolist()
 
@@ -34,7 +42,7 @@ def test_ties_go_to_importance_then_to_the_newer_then_to_the_smaller_id(k: int) 
         insight("never", importance=5, at=9),
     ]
     snapshot = MemoryIndex.build([(row, None) for row in rows], [], DIMENSION).snapshot
-    scores = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.7, -np.inf], dtype=np.float32)
+    scores = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.7, -0.5], dtype=np.float32)
     order = [snapshot.insight(int(row)).id for row in snapshot.best(scores, k)]
     assert order == ["best", "important", "newer", "a", "b", "f"][:k]
 

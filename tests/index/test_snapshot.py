@@ -43,6 +43,11 @@ def test_an_empty_store_answers_everything_with_nothing() -> None:
     assert snapshot.visible(Filter(category="fact")) is not None
 
 
+def test_no_terms_score_nothing() -> None:
+    scores, bound = built(insight(1), insight(2)).snapshot.keyword([], BM25)
+    assert (scores.tolist(), bound) == ([0.0, 0.0], 0.0)
+
+
 def test_bm25_is_the_formula() -> None:
     index = built(insight("a", "redis cache redis"), insight("b", "cache"), insight("c", "sqlite storage engine here"))
     scores, bound = index.snapshot.keyword(["redi", "cach", "cach"], BM25)

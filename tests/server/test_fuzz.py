@@ -90,9 +90,9 @@ def answered(message: object) -> int:
     return int("id" in message or not isinstance(message.get("params", []), (dict, list)))
 
 
-def converse(path: Path, rng: random.Random) -> tuple[bytes, bytes]:
+def converse(path: Path, rng: random.Random, make: Callable[[random.Random], bytes] = hostile) -> tuple[bytes, bytes]:
     """Send hostile bytes in pieces from a blocking client; what was sent and what came back."""
-    sent = b"".join(hostile(rng) for _ in range(rng.randint(1, 4)))
+    sent = b"".join(make(rng) for _ in range(rng.randint(1, 4)))
     received = b""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(20)

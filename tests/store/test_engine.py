@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import INTERNAL, NOT_FOUND, OP_ID_REUSED, MnemonError
-from mnemond.model.changes import AddEdge, ChangeSet
+from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, RemoveEdge, RetireInsight
 from mnemond.model.edge import Edge
 from mnemond.model.outcomes import Forgotten, Remembered
 from mnemond.store import history, insights, operations, oplog
@@ -172,3 +172,96 @@ def test_an_existing_store_keeps_its_embedder(tmp_path: Path) -> None:
     assert opened.embedder is not None
     assert opened.embedder.name == "toy"
     opened.connection.close()
+
+
+def changing(number: int, *changes: Change) -> ChangeSet:
+    """An operation of several changes that is told as a remember."""
+    base = remember(number)
+    return ChangeSet(
+        op_id=f"change-{number}", client_op_id=False, method="remember", now=base.now, changes=changes,
+        outcome=base.outcome,
+    )  # fmt: skip
+
+
+def test_a_memory_can_take_the_place_of_another_in_one_operation(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1)])
+    successor = changing(2, RetireInsight(insight_id(1), "superseded"), *remember(2).changes)
+    outcome = engine.commit([successor])[0]
+    assert outcome == successor.outcome
+    assert contents(engine) == {"memory number 2"}
+    assert engine.read(insights.count_by_status) == {"active": 1, "superseded": 1}
+    engine.close()
+    assert stored(tmp_path / "a.db") == ["memory number 2"]
+
+
+def test_a_refused_change_undoes_those_before_it_in_the_same_operation(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    refused = engine.commit([changing(2, *remember(2).changes, RetireInsight(insight_id(1), "superseded"))])[0]
+    assert isinstance(refused, MnemonError)
+    assert refused.kind is NOT_FOUND
+    assert contents(engine) == set()
+    engine.close()
+    assert stored(tmp_path / "a.db") == []
+
+
+def test_edges_are_kept_raised_and_removed_as_the_index_has_them(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1), remember(2), remember(3)])
+    one, two, three = insight_id(1), insight_id(2), insight_id(3)
+    engine.commit(
+        [
+            changing(
+                10, AddEdge(Edge(one, two, "temporal", 0.5)), AddEdge(Edge(two, three, "entity", 0.9)),
+                AddEdge(Edge(one, three, "semantic", 0.3)),
+            )
+        ]
+    )  # fmt: skip
+    engine.commit(
+        [
+            changing(
+                11, AddEdge(Edge(one, two, "temporal", 0.8)), AddEdge(Edge(two, three, "entity", 0.1)),
+                RemoveEdge(one, three, "semantic"), RemoveEdge(one, three, "causal"),
+            )
+        ]
+    )  # fmt: skip
+    warm = engine.index.snapshot.edge_counts()
+    assert warm == {"temporal": 1, "semantic": 0, "causal": 0, "entity": 1}
+    engine.close()
+    again = engine_at(tmp_path / "a.db")
+    assert again.index.snapshot.edge_counts() == warm
+    rows = again.read(lambda connection: connection.rows("SELECT edge_type, weight FROM edges ORDER BY edge_type"))
+    assert rows == [("entity", 0.9), ("temporal", 0.8)]
+    again.close()
+
+
+def test_a_vector_of_another_length_counts_as_none_after_a_start(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1), remember(2)])
+    engine.read(
+        lambda connection: connection.run(
+            "UPDATE insights SET embedding = x'00000000', embedding_dim = 1 WHERE id = ?", (insight_id(2),)
+        )
+    )
+    engine.close()
+    again = engine_at(tmp_path / "a.db")
+    assert again.index.snapshot.live == 2
+    assert again.index.snapshot.embedded == 1
+    again.close()
+
+
+def test_a_memory_without_a_vector_stays_without(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    plain = remember(1)
+    change = plain.changes[0]
+    assert isinstance(change, AddInsight)
+    engine.commit([changing(1, AddInsight(change.insight, None)), remember(2)])
+    assert engine.index.snapshot.embedded == 1
+    assert engine.read(lambda db: db.rows("SELECT embedding_model, embedding_dim FROM insights ORDER BY id")) == [
+        (None, None),
+        ("toy", 8),
+    ]
+    engine.close()
+    again = engine_at(tmp_path / "a.db")
+    assert (again.index.snapshot.live, again.index.snapshot.embedded) == (2, 1)
+    again.close()

@@ -1,0 +1,160 @@
+"""The daemon as it is put together: defects, stores that do not open or close, and what its log may hold."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+import trio
+from structlog.testing import CapturingLogger
+
+from benchmarks.daemon_process import DaemonProcess
+from mnemond import app
+from mnemond.app import Daemon
+from mnemond.config import Config, Embedding
+from mnemond.embed.registry import DEFAULT
+from mnemond.errors import INTERNAL, MnemonError
+from mnemond.handlers.door import settle
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.logs import trace_of
+from mnemond.server.call import Call
+from mnemond.store.connection import Connection
+
+CALL = Call(connection=1, peer_pid=2, peer_uid=3)
+SECRET = "the launch code is 0000"
+
+
+def composed(path: Path) -> tuple[Daemon, CapturingLogger]:
+    log = CapturingLogger()
+    return Daemon(path, Config(), log, None), log
+
+
+async def remember(daemon: Daemon, content: str) -> object:
+    return await settle(daemon._invoke("remember", json.dumps({"content": content}).encode(), CALL))
+
+
+async def test_nothing_is_opened_that_is_not_there(tmp_path: Path) -> None:
+    daemon, log = composed(tmp_path)
+    await daemon.warm_up()
+    assert list(daemon.stores._stores.values()) == []
+    assert log.calls == []
+    await remember(daemon, "tea at four")
+    await daemon.close()
+    again, _ = composed(tmp_path)
+    await again.warm_up()
+    (store,) = list(again.stores._stores.values())
+    assert store.snapshot.live == 1
+    await again.close()
+
+
+async def test_a_store_that_does_not_open_is_logged_and_the_daemon_goes_on(tmp_path: Path) -> None:
+    broken = tmp_path / "data" / "default" / "mnemon.db"
+    broken.parent.mkdir(parents=True)
+    broken.write_bytes(b"this is not a database" * 100)
+    daemon, log = composed(tmp_path)
+    await daemon.warm_up()
+    (call,) = log.calls
+    assert (call.method_name, call.args, call.kwargs["store"]) == ("error", ("store not opened",), "default")
+    assert "cannot be opened" in call.kwargs["reason"]
+    made = await settle(daemon._invoke("store.create", b'{"name":"work"}', CALL))
+    assert getattr(made, "created", None) is True
+    await daemon.close()
+
+
+async def test_a_store_that_does_not_close_cleanly_is_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon, log = composed(tmp_path)
+    await remember(daemon, "tea at four")
+
+    def fail(self: Connection, *, truncate: bool = False) -> tuple[int, int]:
+        raise apsw.IOError("the disk is gone")
+
+    monkeypatch.setattr(Connection, "checkpoint", fail)
+    await daemon.close()
+    (call,) = log.calls
+    assert (call.method_name, call.args) == ("error", ("store not closed cleanly",))
+    assert "the disk is gone" in call.kwargs["reason"]
+
+
+async def test_closing_ends_even_when_a_store_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "CLOSE_S", 0.01)
+    daemon, _ = composed(tmp_path)
+
+    monkeypatch.setattr(daemon.stores, "close", trio.sleep_forever)
+    with trio.fail_after(30):
+        await daemon.close()
+
+
+async def test_a_defect_is_logged_without_a_word_of_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon, log = composed(tmp_path)
+
+    def broken(self: MemoryIndex, changes: object) -> object:
+        raise ZeroDivisionError(SECRET)
+
+    await remember(daemon, "before")
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryIndex, "apply", broken)
+        with pytest.raises(MnemonError) as caught:
+            await remember(daemon, SECRET)
+    assert (caught.value.kind, caught.value.outcome) == (INTERNAL, "unknown")
+    assert await remember(daemon, "after") is not None
+    (call,) = log.calls
+    assert (call.method_name, call.args, call.kwargs["where"]) == ("error", ("defect",), "store writer")
+    assert call.kwargs["trace"][-1] == "ZeroDivisionError"
+    assert any("in broken" in frame for frame in call.kwargs["trace"])
+    assert SECRET not in str(log.calls)
+    await daemon.close()
+
+
+def test_a_trace_names_every_frame_and_no_message() -> None:
+    def inner() -> None:
+        raise ValueError(SECRET)
+
+    try:
+        inner()
+    except ValueError as error:
+        trace = trace_of(error)
+    assert [line.rpartition(" in ")[2] for line in trace] == [
+        "test_a_trace_names_every_frame_and_no_message",
+        "inner",
+        "ValueError",
+    ]
+    assert trace_of(KeyError("never raised")) == ["KeyError"]
+
+
+def test_the_log_is_one_json_object_a_line_from_its_level_on() -> None:
+    code = (
+        "from mnemond.logs import configure; log = configure('warning');"
+        "log.info('unheard'); log.warning('heard', where={1, 1}, text='a\\nb')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    (line,) = done.stderr.splitlines()
+    entry = json.loads(line)
+    assert (entry["event"], entry["level"], entry["text"]) == ("heard", "warning", "a\nb")
+    assert entry["timestamp"].endswith("Z")
+
+
+def test_the_embedder_of_new_stores_is_the_one_configured() -> None:
+    assert app.preferred_embedder(Config(embedding=Embedding(provider="none"))) is None
+    default = app.preferred_embedder(Config())
+    named = app.preferred_embedder(Config(embedding=Embedding(model="minilm_static_256_int8")))
+    assert default is not None
+    assert named is not None
+    assert default.name == named.name == DEFAULT == "minilm_static_256_int8"
+
+
+def test_a_damaged_default_store_does_not_keep_the_daemon_from_serving(tmp_path: Path) -> None:
+    broken = tmp_path / "data" / "default" / "mnemon.db"
+    broken.parent.mkdir(parents=True)
+    broken.write_bytes(b"this is not a database" * 100)
+    with DaemonProcess(tmp_path) as daemon, daemon.connect() as wire:
+        assert wire.call("store.create", name="work")["created"] is True
+        assert wire.call("remember", content="tea at four", store="work")["action"] == "added"
+        reply = json.loads(wire.round_trip(b'{"jsonrpc":"2.0","id":1,"method":"recall","params":{"query":"tea"}}\n'))
+        assert reply["error"]["data"]["code"] == "storage"
+    log = (tmp_path / "benchmark-stderr.log").read_text()
+    assert "store not opened" in log
+    assert "tea at four" not in log

@@ -1,0 +1,93 @@
+"""The methods about the daemon: what they say of it and of its stores, even when a store is not well."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mnemond.config import Config, Lifecycle
+from mnemond.errors import PROTOCOL_VERSION, MnemonError
+from mnemond.handlers.door import settle
+from mnemond.protocol import daemon
+from mnemond.protocol.memories import RememberParams
+from mnemond.store.database import Opened
+from tests.handlers.toys import CALL, Bench, bench
+
+
+async def status_of(over: Bench) -> daemon.StatusResult:
+    result = await settle(over.daemon.status(CALL, daemon.StatusParams()))
+    assert isinstance(result, daemon.StatusResult)
+    return result
+
+
+async def fill(over: Bench, *texts: str) -> None:
+    for text in texts:
+        await settle(over.writes.remember(CALL, RememberParams(content=text)))
+
+
+async def test_status_counts_and_says_who_answers(tmp_path: Path) -> None:
+    async with bench(tmp_path, config=Config(lifecycle=Lifecycle(max_insights=1))) as over:
+        await fill(over, "one")
+        assert (await status_of(over)).over_capacity is False
+        await fill(over, "two")
+        status = await status_of(over)
+        assert (status.total_insights, status.by_status, status.oplog_count) == (2, {"active": 2}, 2)
+        assert (status.over_capacity, status.max_insights, status.embedding) == (True, 1, None)
+        assert (status.uptime_s, status.connections, status.pid) == (12.346, 7, os.getpid())
+        assert status.db_size_bytes > 2 * 4096
+        assert status.degraded is not True
+
+
+async def test_no_cap_is_never_exceeded(tmp_path: Path) -> None:
+    async with bench(tmp_path, config=Config(lifecycle=Lifecycle(max_insights=0))) as over:
+        await fill(over, "one", "two")
+        assert (await status_of(over)).over_capacity is False
+
+
+async def test_status_of_a_store_whose_disk_is_gone_tells_what_memory_knows(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "one", "two")
+        warm = await over.warm()
+
+        def reopen() -> Opened:
+            raise apsw.CantOpenError("no such disk")
+
+        warm.store._engine._reopen = reopen
+        warm.store._engine.poison("a defect")
+        for name in ("mnemon.db", "mnemon.db-wal"):
+            (warm.store.path.parent / name).unlink(missing_ok=True)
+        status = await status_of(over)
+        assert status.total_insights == 2
+        assert (status.by_status, status.deleted_insights, status.oplog_count) == (None, None, None)
+        assert status.db_size_bytes == 0
+        assert status.degraded is True
+        assert "no such disk" in str(status.degraded_reason)
+
+
+async def test_stopping_answers_first(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        assert over.daemon.daemon_stop(CALL, daemon.DaemonStopParams()).stopping is True
+        assert over.stopped == 1
+
+
+async def test_hello_refuses_another_protocol_in_words(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        assert over.daemon.hello(CALL, daemon.HelloParams()).data_dir == str(tmp_path)
+        for theirs, words in ((0, "this client is older"), (99, "this daemon is older")):
+            with pytest.raises(MnemonError, match=words) as caught:
+                over.daemon.hello(CALL, daemon.HelloParams(protocol=theirs))
+            assert caught.value.kind is PROTOCOL_VERSION
+
+
+async def test_stores_are_listed_with_the_active_one(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        made = await over.daemon.store_create(CALL, daemon.StoreCreateParams(name="work"))
+        assert (made.created, made.path) == (True, str(tmp_path / "data" / "work" / "mnemon.db"))
+        assert (await over.daemon.store_create(CALL, daemon.StoreCreateParams(name="work"))).created is False
+        (tmp_path / "active").write_text("work\n")
+        listed = over.daemon.store_list(CALL, daemon.StoreListParams())
+        assert listed.stores == [daemon.StoreEntry("work", True)]
+        assert (listed.active, listed.source) == ("work", "active-file")

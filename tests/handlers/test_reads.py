@@ -1,0 +1,160 @@
+"""recall, get and list: what is refused, where the work is done, and what a store that is not well says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.handlers import reads
+from mnemond.handlers.door import settle
+from mnemond.protocol.memories import (
+    ForgetParams,
+    GetParams,
+    GetResult,
+    ListParams,
+    ListResult,
+    RecallParams,
+    RecallResult,
+    RememberParams,
+)
+from mnemond.store.database import Opened
+from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
+
+
+async def fill(over: Bench, *texts: str) -> None:
+    for text in texts:
+        await settle(over.writes.remember(CALL, RememberParams(content=text)))
+
+
+async def recalled(over: Bench, query: str) -> list[str]:
+    result = await settle(over.reads.recall(CALL, RecallParams(query=query)))
+    assert isinstance(result, RecallResult)
+    return [hit.insight.content for hit in result.results]
+
+
+def fields_of(error: MnemonError) -> list[str]:
+    return [problem.field for problem in error.problems]
+
+
+@pytest.mark.parametrize(
+    ("params", "fields"),
+    [
+        (RecallParams(query="x", category="decison"), ["category"]),
+        (RecallParams(query="x", now="yesterday"), ["now"]),
+        (RecallParams(query="x", category="", now="2026-13-01T00:00:00Z"), ["category", "now"]),
+    ],
+)
+async def test_recall_refuses_what_it_cannot_mean(tmp_path: Path, params: RecallParams, fields: list[str]) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError) as caught:
+            over.reads.recall(CALL, params)
+        assert caught.value.kind is INVALID_PARAMS
+        assert fields_of(caught.value) == fields
+
+
+async def test_the_categories_are_named_when_none_of_them_is_meant(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError, match=r"one of .*decision") as caught:
+            over.reads.list(CALL, ListParams(category="x" * 1000))
+        assert fields_of(caught.value) == ["category"]
+        assert len(caught.value.message) < 300
+
+
+async def test_a_time_that_is_one_is_accepted(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "tea at four")
+        result = await settle(over.reads.recall(CALL, RecallParams(query="tea", now="2026-01-01T00:00:00Z")))
+        assert isinstance(result, RecallResult)
+        assert len(result.results) == 1
+
+
+async def test_a_small_recall_is_answered_on_the_spot_and_a_large_one_in_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = ToyEmbedder()
+    async with bench(tmp_path, toy) as over:
+        await fill(over, "tea at four", "coffee at five")
+        await over.warm()
+        here = toy.threads.copy()
+        params = RecallParams(query="tea")
+        small = over.reads.recall(CALL, params)
+        assert isinstance(small, RecallResult)
+        assert toy.threads == here
+        monkeypatch.setattr(reads, "INLINE_CELLS", 3)
+        large = over.reads.recall(CALL, params)
+        assert not isinstance(large, RecallResult)
+        assert await settle(large) == small
+        assert toy.threads > here
+
+
+async def test_an_embedder_that_takes_long_never_runs_on_the_event_loop(tmp_path: Path) -> None:
+    toy = ToyEmbedder(inline=False)
+    async with bench(tmp_path, toy) as over:
+        await over.warm()
+        await fill(over, "tea at four")
+        assert await recalled(over, "tea") == ["tea at four"]
+        assert "MainThread" not in toy.threads
+        assert toy.threads
+
+
+async def test_an_id_names_one_memory_or_the_matches_are_listed(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, *(f"note {number}" for number in range(7)))
+        await over.warm()
+        whole = over.ids.new()[:-12]
+        with pytest.raises(MnemonError, match=r"7 ids: .* and 2 more") as caught:
+            over.reads.get(CALL, GetParams(id="aaaaaaaa"))
+        assert (caught.value.kind, caught.value.outcome) == (AMBIGUOUS, "rejected")
+        assert caught.value.message.count(whole) == 5
+        found = over.reads.get(CALL, GetParams(id=f"{whole.upper()}000000000001"))
+        assert isinstance(found, GetResult)
+        assert found.insight.content == "note 0"
+
+
+async def test_few_matches_are_all_listed(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "note 0", "note 1")
+        await over.warm()
+        with pytest.raises(MnemonError, match="2 ids") as caught:
+            over.writes.forget(CALL, ForgetParams(id="aaaaaaaa"))
+        assert "more" not in caught.value.message
+        assert sorted(await recalled(over, "note")) == ["note 0", "note 1"]
+
+
+async def test_an_id_nobody_has_is_shortened_in_the_answer(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await over.warm()
+        with pytest.raises(MnemonError) as caught:
+            over.reads.get(CALL, GetParams(id="\x1b" + "z" * 1000))
+        assert caught.value.kind is NOT_FOUND
+        assert "\x1b" not in caught.value.message
+        assert len(caught.value.message) < 120
+
+
+async def test_reads_go_on_and_say_so_while_the_store_is_not_well(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "tea at four")
+        warm = await over.warm()
+
+        def reopen() -> Opened:
+            raise apsw.CantOpenError("no such disk")
+
+        warm.store._engine._reopen = reopen
+        warm.store._engine.poison("a defect")
+        answers = [
+            over.reads.recall(CALL, RecallParams(query="tea")),
+            over.reads.get(CALL, GetParams(id="aaaaaaaa")),
+            over.reads.list(CALL, ListParams()),
+        ]
+        recall, get, listed = answers
+        assert isinstance(recall, RecallResult)
+        assert isinstance(get, GetResult)
+        assert isinstance(listed, ListResult)
+        assert [hit.insight.content for hit in recall.results] == ["tea at four"]
+        assert get.insight.content == listed.insights[0].content == "tea at four"
+        for answer in (recall, get, listed):
+            assert answer.degraded is True
+            assert "no such disk" in str(answer.degraded_reason)

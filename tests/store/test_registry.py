@@ -1,0 +1,160 @@
+"""Which stores are open, what a new one leaves on the disk, and closing them all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+import trio
+
+from mnemond.errors import NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
+from mnemond.store.connection import Connection
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.registry import StoreRegistry
+from tests.store.factory import EMBEDDER, START_US, remember, stored
+
+
+def registry_at(path: Path, wanted: EmbedderRecord | None = EMBEDDER) -> StoreRegistry:
+    def defect(where: str, error: BaseException) -> None:
+        raise AssertionError(where) from error
+
+    return StoreRegistry(
+        path,
+        wanted=wanted,
+        now_us=lambda: START_US,
+        loop=trio.lowlevel.current_trio_token(),
+        on_defect=defect,
+    )
+
+
+async def write(registry: StoreRegistry, name: str, number: int) -> object:
+    store = await registry.open(name, create=True)
+    finished = trio.Event()
+    results: list[object] = []
+
+    def done(result: object) -> None:
+        results.append(result)
+        finished.set()
+
+    store.submit(remember(number), done)
+    await finished.wait()
+    return results[0]
+
+
+async def test_only_what_was_asked_for_is_open(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    assert registry.names() == []
+    for name in ("one", "two", "three"):
+        await registry.open(name, create=True)
+    await registry.close()
+    again = registry_at(tmp_path)
+    assert again.names() == ["one", "three", "two"]
+    assert list(again._stores.values()) == []
+    store = await again.open("two")
+    assert list(again._stores.values()) == [store]
+    assert again._stores["two"] is store
+    assert "one" not in again._stores
+    assert await again.close() == []
+    assert list(again._stores.values()) == []
+
+
+async def test_directories_are_flushed_into_their_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[str] = []
+    fsync = os.fsync
+
+    def noting(descriptor: int) -> None:
+        flushed.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    registry = registry_at(tmp_path)
+    await registry.open("work", create=True)
+    assert flushed == [str(tmp_path), str(tmp_path / "data")]
+    assert stat.S_IMODE((tmp_path / "data" / "work").stat().st_mode) == 0o700
+    await registry.open("play", create=True)
+    assert flushed[2:] == [str(tmp_path / "data")]
+    await registry.close()
+
+
+async def test_a_directory_that_cannot_be_made_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file stands where the directory should be")
+    registry = registry_at(tmp_path)
+    with pytest.raises(MnemonError, match="cannot be opened") as caught:
+        await registry.open("default")
+    assert (caught.value.kind, caught.value.outcome) == (STORAGE, "rejected")
+    assert str(tmp_path / "data" / "default") in str(caught.value.hint)
+
+
+async def test_a_name_that_is_none_opens_nothing(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    with pytest.raises(MnemonError) as caught:
+        await registry.open("../escape", create=True)
+    assert caught.value.problems[0].field == "store"
+    with pytest.raises(MnemonError) as missing:
+        await registry.open("nowhere")
+    assert missing.value.kind is NOT_FOUND
+    assert os.listdir(tmp_path) == []
+
+
+async def test_a_store_that_could_not_be_opened_is_tried_again(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    path = registry.path("work")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"this is not a database" * 100)
+    with pytest.raises(MnemonError):
+        await registry.open("work")
+    path.unlink()
+    await write(registry, "work", 1)
+    await registry.close()
+    assert stored(path) == ["memory number 1"]
+
+
+async def test_a_store_of_a_newer_release_is_refused_in_words(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    await registry.open("work", create=True)
+    await registry.close()
+    newer = apsw.Connection(str(registry.path("work")))
+    newer.pragma("user_version", 99)
+    newer.close()
+    with pytest.raises(MnemonError, match="schema version 99") as caught:
+        await registry_at(tmp_path).open("work")
+    assert caught.value.kind is UNSUPPORTED
+
+
+async def test_a_store_made_without_an_embedder_takes_the_first_it_meets(tmp_path: Path) -> None:
+    without = registry_at(tmp_path, None)
+    assert (await without.open("default")).embedder is None
+    await without.close()
+    with_one = registry_at(tmp_path, EMBEDDER)
+    assert (await with_one.open("default")).embedder == EMBEDDER
+    await with_one.close()
+    again = registry_at(tmp_path, EmbedderRecord("another", 4, "x"))
+    assert (await again.open("default")).embedder == EMBEDDER
+    await again.close()
+
+
+async def test_every_store_is_closed_even_when_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = registry_at(tmp_path)
+    for number, name in enumerate(("one", "two", "three")):
+        await write(registry, name, number)
+    checkpoint = Connection.checkpoint
+    asked: list[bool] = []
+
+    def fail_once(self: Connection, *, truncate: bool = False) -> tuple[int, int]:
+        asked.append(truncate)
+        if len(asked) == 1:
+            raise apsw.IOError("the disk is gone")
+        return checkpoint(self, truncate=truncate)
+
+    monkeypatch.setattr(Connection, "checkpoint", fail_once)
+    (failure,) = await registry.close()
+    assert failure.kind is STORAGE
+    assert "the disk is gone" in failure.message
+    assert asked == [True, True, True]
+    assert list(registry._stores.values()) == []
+    monkeypatch.undo()
+    for number, name in enumerate(("one", "two", "three")):
+        assert stored(registry.path(name)) == [f"memory number {number}"]
