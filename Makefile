@@ -14,6 +14,9 @@ JOBS     ?= 2
 TOGETHER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGETHER)
 
+# Tests start many daemons; compiling the sources anew for each would double their time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check check-all bench format docs clean \
         check-tests check-types check-lint check-format check-async check-imports check-dependencies check-docs

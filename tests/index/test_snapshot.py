@@ -44,7 +44,7 @@ def test_an_empty_store_answers_everything_with_nothing() -> None:
 
 
 def test_no_terms_score_nothing() -> None:
-    scores, bound = built(insight(1), insight(2)).snapshot.keyword([], BM25)
+    scores, bound = built(insight("m1"), insight("m2")).snapshot.keyword([], BM25)
     assert (scores.tolist(), bound) == ([0.0, 0.0], 0.0)
 
 
