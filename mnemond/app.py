@@ -56,6 +56,7 @@ class Daemon:
             now_us=clock.now_us,
             loop=trio.lowlevel.current_trio_token(),
             on_defect=self._on_defect,
+            warn=self._warn,
         )
         self.door = StoreDoor(self.stores, embedder)
         life = Life(
@@ -79,6 +80,9 @@ class Daemon:
 
     def _stop(self) -> None:
         self.server.request_stop()
+
+    def _warn(self, sentence: str) -> None:
+        self._log.warning("warning", reason=sentence)
 
     def _on_defect(self, where: str, error: BaseException) -> None:
         self._log.error("defect", where=where, trace=trace_of(error))

@@ -35,7 +35,6 @@ INVALID_PARAMS = Kind("invalid_params", -32602, 2, False, "a parameter is missin
 INTERNAL = Kind("internal", -32603, 1, True, "a defect in mnemond; the daemon goes on and its log has the traceback")
 NOT_FOUND = Kind("not_found", 1003, 3, False, "no memory, store or file by that name")
 BUSY = Kind("busy", 1004, 4, True, "another process holds the store, or too many writes are waiting")
-READ_ONLY = Kind("read_only", 1005, 5, False, "the store accepts no writes now")
 UNAVAILABLE = Kind("unavailable", 1006, 6, True, "something the request depends on is not installed or not answering")
 STORAGE = Kind("storage", 1010, 5, True, "the disk or the database refused; `outcome` says whether it may be stored")
 AMBIGUOUS = Kind("ambiguous", 1012, 2, False, "the id prefix names more than one memory")
@@ -52,7 +51,7 @@ LOCKED = Kind("locked", 1022, 75, True, "another daemon serves this data directo
 UNREACHABLE = Kind("unreachable", 1069, 69, True, "no daemon answers on the socket")
 
 KINDS: tuple[Kind, ...] = (
-    PARSE, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL, NOT_FOUND, BUSY, READ_ONLY, UNAVAILABLE,
+    PARSE, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL, NOT_FOUND, BUSY, UNAVAILABLE,
     STORAGE, AMBIGUOUS, TOO_LARGE, TOO_MANY_CONNECTIONS, TIMED_OUT, STOPPING, PROTOCOL_VERSION, OP_ID_REUSED,
     UNSUPPORTED, CONFIG, DATA_DIR, LOCKED, UNREACHABLE,
 )  # fmt: skip
@@ -69,7 +68,8 @@ class MnemonError(Exception):
     """A failure with a sentence for the user.
 
     `hint` is what to do next; `outcome` says of a failed write whether it certainly was not stored ("rejected")
-    or may have been ("unknown": repeat it with the same op_id); `problems` lists every bad field at once.
+    or may have been ("unknown": repeat it with the same op_id); `problems` lists every bad field at once;
+    `degraded_reason` says that the store behind it is not fully well.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class MnemonError(Exception):
         hint: str | None = None,
         outcome: Outcome | None = None,
         problems: tuple[FieldProblem, ...] = (),
+        degraded_reason: str | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -87,6 +88,7 @@ class MnemonError(Exception):
         self.hint = hint
         self.outcome = outcome
         self.problems = problems
+        self.degraded_reason = degraded_reason
 
 
 def invalid(problems: list[FieldProblem], hint: str | None = None) -> MnemonError:

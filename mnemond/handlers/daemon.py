@@ -15,8 +15,6 @@ from mnemond.protocol import daemon
 from mnemond.protocol.registry import METHODS
 from mnemond.protocol.version import PROTOCOL, SERVER_VERSION, release_key
 from mnemond.server.call import Call
-from mnemond.store import insights, oplog
-from mnemond.store.connection import Connection
 from mnemond.store.registry import StoreRegistry
 
 TOP_ENTITIES = 10
@@ -75,9 +73,8 @@ class DaemonHandlers:
     async def store_create(self, call: Call, params: daemon.StoreCreateParams) -> daemon.StoreCreateResult:
         """Make a store. Raises MnemonError for a name that is not one or a directory that cannot be written."""
         path = self._stores.path(params.name)
-        existed = self._stores.exists(params.name)
-        await self._door.open(params.name, create_it=True)
-        return daemon.StoreCreateResult(name=params.name, path=str(path), created=not existed)
+        created = await self._stores.create(params.name)
+        return daemon.StoreCreateResult(name=params.name, path=str(path), created=created)
 
     def daemon_stop(self, call: Call, params: daemon.DaemonStopParams) -> daemon.DaemonStopResult:
         """Answer, then leave."""
@@ -90,7 +87,7 @@ class DaemonHandlers:
         by_status: dict[str, int] | None = None
         oplog_count: int | None = None
         try:
-            by_status, oplog_count = await warm.store.read(_counts)
+            by_status, oplog_count = await warm.store.counts()
         except MnemonError as error:
             degradation = {"degraded": True, "degraded_reason": error.message}
         cap = self._config.lifecycle.max_insights
@@ -135,10 +132,6 @@ def check_protocol(theirs: int | None) -> None:
 def is_outdated(client_version: str | None) -> bool:
     """Whether the caller is a newer release than this daemon."""
     return client_version is not None and release_key(client_version) > release_key(SERVER_VERSION)
-
-
-def _counts(connection: Connection) -> tuple[dict[str, int], int]:
-    return insights.count_by_status(connection), oplog.count(connection)
 
 
 def _size(path: Path) -> int:

@@ -26,8 +26,14 @@ class OpenStore(msgspec.Struct, frozen=True):
 
     def degradation(self) -> dict[str, bool | str]:
         """The fields every result carries while the store is not fully well."""
-        reason = self.store.degraded_reason
+        reason = self.degraded_reason
         return {} if reason is None else {"degraded": True, "degraded_reason": reason}
+
+    @property
+    def degraded_reason(self) -> str | None:
+        """Why the store is not fully well: a storage fault, or vectors whose embedder is not to be had."""
+        missing = self.embed_error if self.store.embedder is not None else None
+        return self.store.degraded_reason or missing
 
 
 Use = Callable[[OpenStore], object]
@@ -40,6 +46,7 @@ class StoreDoor:
         self._stores = stores
         self._preferred = preferred
         self._warm: dict[str, OpenStore] = {}
+        self._loading = trio.Lock()
 
     def through(self, name: str | None, use: Use) -> object:
         """`use(store)` now when the store is warm, else a coroutine that opens it first.
@@ -50,12 +57,13 @@ class StoreDoor:
         warm = self._warm.get(resolved)
         return self._open_then(resolved, use) if warm is None else use(warm)
 
-    async def open(self, name: str, *, create_it: bool = False) -> OpenStore:
+    async def open(self, name: str) -> OpenStore:
         """The warm store. Raises MnemonError(NOT_FOUND) or MnemonError(STORAGE)."""
-        store = await self._stores.open(name, create=create_it)
-        if (warm := self._warm.get(name)) is None:
-            embedder, error = await trio.to_thread.run_sync(self._embedder_for, store.embedder)
-            warm = self._warm[name] = OpenStore(store, embedder, error)
+        store = await self._stores.open(name)
+        async with self._loading:
+            if (warm := self._warm.get(name)) is None:
+                embedder, error = await trio.to_thread.run_sync(self._embedder_for, store.embedder)
+                warm = self._warm[name] = OpenStore(store, embedder, error)
         return warm
 
     async def _open_then(self, name: str, use: Use) -> object:

@@ -89,7 +89,7 @@ def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
         anchor_count=found.anchor_count,
         traversed=0,
         mode="none",
-        weights=found.weights,
+        weights=tuple(found.weights.values()),
         embedding=found.embedding,
         window=None,
         hint=found.hint,
@@ -107,11 +107,17 @@ def _get(warm: OpenStore, params: GetParams) -> GetResult:
 
 def _list(warm: OpenStore, params: ListParams) -> ListResult:
     snapshot = warm.store.snapshot
-    page = snapshot.newest(_filter(params), params.limit + 1, params.before)
+    page = snapshot.newest(_filter(params), params.limit + 1, _whole(snapshot, params.before))
     shown = page[: params.limit]
     following = shown[-1].id if len(page) > params.limit else None
     result = ListResult(insights=[views.insight_view(it) for it in shown], next=following)
     return msgspec.structs.replace(result, **warm.degradation())
+
+
+def _whole(snapshot: Snapshot, before: str | None) -> str | None:
+    """The whole id where only its beginning was given; a retired memory is known by its whole id alone."""
+    found = [] if before is None else snapshot.find(before.casefold())
+    return found[0] if len(found) == 1 else before
 
 
 def _filter(params: RecallParams | ListParams) -> Filter:

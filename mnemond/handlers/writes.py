@@ -98,8 +98,12 @@ class WriteHandlers:
         snapshot = warm.store.snapshot
         # A repeat of a forget that already happened names a memory that is no longer active: let the writer, which
         # knows the op_id, answer it; it refuses an id that never was one.
-        found = snapshot.find(params.id)
-        insight_id = params.id if params.op_id is not None and not found else one_active(snapshot, params.id).id
+        try:
+            insight_id = one_active(snapshot, params.id).id
+        except MnemonError:
+            if params.op_id is None:
+                raise
+            insight_id = params.id.casefold()
         change_set = forget.plan(
             insight_id,
             params.op_id or self._ids.new(),
@@ -117,7 +121,9 @@ def _embed(embedder: Embedder, content: str) -> tuple[Vector | None, str | None]
 
 def _digest(params: Params) -> str:
     """What a request asks for, without its op_id: tells a repeat from a different request."""
-    return hashlib.blake2b(_json.encode(msgspec.structs.replace(params, op_id=None)), digest_size=16).hexdigest()
+    return hashlib.blake2b(
+        _json.encode(msgspec.structs.replace(params, op_id=None, store=None)), digest_size=16
+    ).hexdigest()
 
 
 def _submitted(warm: OpenStore, change_set: ChangeSet) -> Deferred[Result]:
@@ -125,6 +131,7 @@ def _submitted(warm: OpenStore, change_set: ChangeSet) -> Deferred[Result]:
 
     def done(result: Outcome | MnemonError) -> None:
         if isinstance(result, MnemonError):
+            result.degraded_reason = warm.degraded_reason
             deferred.fail(result)
         else:
             deferred.resolve(result)

@@ -169,7 +169,7 @@ def _insight(draft: Draft, identity: Identity) -> Insight:
         category=draft.category,
         importance=draft.importance,
         tags=_deduplicated(draft.tags),
-        entities=() if draft.entity_mode == "auto" else _deduplicated(draft.entities),
+        entities=_deduplicated(draft.entities),
         source=draft.source,
         channel=draft.channel,
         conversation_id=draft.conversation_id,

@@ -52,6 +52,8 @@ class _ErrorData(msgspec.Struct, frozen=True):
     retryable: bool
     outcome: str | None
     problems: tuple[FieldProblem, ...]
+    degraded: bool | msgspec.UnsetType = msgspec.UNSET
+    degraded_reason: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -163,7 +165,9 @@ def encode_error(request_id: msgspec.Raw, error: MnemonError) -> bytes:
     kind = error.kind
     problems = tuple(FieldProblem(clean(problem.field), clean(problem.message)) for problem in error.problems)
     hint = None if error.hint is None else clean(error.hint)
-    data = _ErrorData(kind.name, hint, kind.retryable, error.outcome, problems)
+    reason = error.degraded_reason
+    degraded = () if reason is None else (True, clean(reason))
+    data = _ErrorData(kind.name, hint, kind.retryable, error.outcome, problems, *degraded)
     body = _encoder.encode(_Error(kind.rpc, clean(error.message), data))
     return b"".join((b'{"jsonrpc":"2.0","id":', request_id, b',"error":', body, b"}"))
 

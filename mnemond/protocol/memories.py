@@ -146,14 +146,14 @@ class RerankMeta(msgspec.Struct, frozen=True):
 
 
 class RecallMeta(msgspec.Struct, frozen=True):
-    """How a recall came about; times in milliseconds."""
+    """How a recall came about; times in milliseconds. `weights` are those of keyword, entity, similarity and graph."""
 
     intent: str
     intent_source: str
     anchor_count: int
     traversed: int
     mode: str
-    weights: dict[str, float]
+    weights: tuple[float, ...]
     embedding: str | None
     window: None
     hint: str | None

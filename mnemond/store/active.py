@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from mnemond.store.names import DEFAULT, is_valid
@@ -12,18 +13,16 @@ MAX_BYTES = 256
 
 
 class ActiveName:
-    """Reads the file again only when it changed."""
+    """Reads the file again only when it changed; says once what is wrong with it."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, warn: Callable[[str], None]) -> None:
         self._path = data_dir / "active"
+        self._warn = warn
         self._seen: tuple[int, int] | None = None
         self._name: str | None = None
 
     def resolve(self) -> tuple[str, str]:
-        """(store name, where it comes from): "active-file", or "default" when the file is missing or names no store.
-
-        Raises OSError when the file exists but cannot be read.
-        """
+        """(store name, where it comes from): "active-file", or "default" when there is no file or it names no store."""
         try:
             state = os.stat(self._path)
         except FileNotFoundError:
@@ -31,7 +30,17 @@ class ActiveName:
             return DEFAULT, "default"
         seen = (state.st_mtime_ns, state.st_size)
         if seen != self._seen:
-            with open(self._path, "rb") as file:
-                text = file.read(MAX_BYTES).decode("utf-8-sig", "replace").strip()
-            self._seen, self._name = seen, text if is_valid(text) else None
+            self._seen, self._name = seen, self._read()
         return (self._name, "active-file") if self._name else (DEFAULT, "default")
+
+    def _read(self) -> str | None:
+        try:
+            with open(self._path, "rb") as file:
+                name = file.read(MAX_BYTES).decode("utf-8-sig", "replace").strip()
+        except OSError as error:
+            self._warn(f"{self._path} cannot be read ({error.strerror}); the store {DEFAULT!r} is used")
+            return None
+        if is_valid(name):
+            return name
+        self._warn(f"{self._path} does not hold the name of a store; the store {DEFAULT!r} is used")
+        return None

@@ -63,7 +63,7 @@ def _retire(connection: Connection, change_set: ChangeSet, change: RetireInsight
     if before is None or not insights.retire(connection, change, change_set.now):
         raise MnemonError(
             NOT_FOUND,
-            f"no active memory {change.id}: it was already {before.status if before else 'removed'}",
+            f"no active memory {change.id[:64]!a}" + (f": it was already {before.status}" if before else ""),
             hint="`mnemonctl list` shows the active ones",
             outcome="rejected",
         )

@@ -27,6 +27,8 @@ TRUNCATE_FRAMES = 16_000
 """Frames after which the log is also cut back to nothing (64 MB; reliability section 2)."""
 
 Result = Outcome | MnemonError
+Defect = Callable[[str, BaseException], None]
+"""Told where something escaped, and what; must not raise."""
 
 
 class _Refused(msgspec.Struct, frozen=True):
@@ -38,8 +40,9 @@ class _Refused(msgspec.Struct, frozen=True):
 class Engine:
     """One open store. `reopen` gives a fresh Opened after a storage failure."""
 
-    def __init__(self, opened: Opened, reopen: Callable[[], Opened]) -> None:
+    def __init__(self, opened: Opened, reopen: Callable[[], Opened], on_defect: Defect) -> None:
         self._connection: Connection | None = opened.connection
+        self._on_defect = on_defect
         self._index = opened.index
         self._reopen = reopen
         self.embedder = opened.embedder
@@ -81,7 +84,7 @@ class Engine:
             except (MnemonError, ConstraintError) as error:
                 connection.run("ROLLBACK TO operation")
                 connection.run("RELEASE operation")
-                results.append(_refusal(error))
+                results.append(self._refusal(error))
                 continue
             connection.run("RELEASE operation")
             results.append(applied.outcome)
@@ -89,6 +92,13 @@ class Engine:
                 changes.extend(change_set.changes)
         oplog.trim(connection)
         return results, changes
+
+    def _refusal(self, error: MnemonError | SqliteError) -> MnemonError:
+        """Why one operation was refused. A constraint that no check foresaw is a defect of ours."""
+        if isinstance(error, MnemonError):
+            return error
+        self._on_defect("store constraint", error)
+        return MnemonError(INTERNAL, f"the database refused this write: {error}", outcome="rejected")
 
     def _rejected(self, connection: Connection, error: SqliteError) -> MnemonError:
         """A failure before COMMIT: after the rollback certainly nothing of the batch is stored."""
@@ -163,9 +173,3 @@ def _storage(sentence: str, outcome: Certainty) -> MnemonError:
         " with the same op_id: it is stored at most once" if outcome == "unknown" else ""
     )
     return MnemonError(STORAGE, sentence, hint=hint, outcome=outcome)
-
-
-def _refusal(error: MnemonError | SqliteError) -> MnemonError:
-    if isinstance(error, MnemonError):
-        return error
-    return MnemonError(INTERNAL, f"the database refused this write: {error}", outcome="rejected")

@@ -13,9 +13,10 @@ from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.store import names
 from mnemond.store.active import ActiveName
 from mnemond.store.connection import SqliteError
+from mnemond.store.engine import Defect
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store, open_store
-from mnemond.store.writer import Defect, EventLoop
+from mnemond.store.writer import EventLoop
 
 FILE = "mnemon.db"
 
@@ -31,9 +32,10 @@ class StoreRegistry:
         now_us: Callable[[], int],
         loop: EventLoop,
         on_defect: Defect,
+        warn: Callable[[str], None],
     ) -> None:
         self._root = data_dir / "data"
-        self._active = ActiveName(data_dir)
+        self._active = ActiveName(data_dir, warn)
         self._open = partial(open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect)
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, trio.Lock] = {}
@@ -62,33 +64,46 @@ class StoreRegistry:
             entry.name for entry in self._root.iterdir() if names.is_valid(entry.name) and self.exists(entry.name)
         )
 
-    async def open(self, name: str, *, create: bool = False) -> Store:
-        """The store, opened when it is cold. `default` is created on first use, others only with `create`.
+    async def open(self, name: str) -> Store:
+        """The store, opened when it is cold. `default` is created on first use, others have to exist.
 
         Raises MnemonError(NOT_FOUND) for a store that does not exist, MnemonError(STORAGE) when it cannot be opened.
         """
-        async with self._opening.setdefault(name, trio.Lock()):
-            if (store := self._stores.get(name)) is not None:
-                return store
-            if not create and name != names.DEFAULT and not self.exists(name):
-                raise MnemonError(
-                    NOT_FOUND,
-                    f'no store named "{name}"',
-                    hint=f"`mnemonctl store create {name}` makes it; `mnemonctl store list` shows what is there",
-                    outcome="rejected",
-                )
-            path = self.path(name)
-            try:
-                store = await trio.to_thread.run_sync(self._open_blocking, name, path)
-            except (SqliteError, OSError) as error:
-                raise MnemonError(
-                    STORAGE,
-                    f'the store "{name}" cannot be opened: {error}',
-                    hint=f"look at {path} and its directory: space, owner, permissions",
-                    outcome="rejected",
-                ) from error
-            self._stores[name] = store
+        if (store := self._stores.get(name)) is not None:
             return store
+        if name != names.DEFAULT and not self.exists(name):
+            raise MnemonError(
+                NOT_FOUND,
+                f'no store named "{name}"',
+                hint=f"`mnemonctl store create {name}` makes it; `mnemonctl store list` shows what is there",
+                outcome="rejected",
+            )
+        async with self._opening.setdefault(name, trio.Lock()):
+            return await self._open_cold(name)
+
+    async def create(self, name: str) -> bool:
+        """Make a store and open it; whether it is new. Raises MnemonError(STORAGE) when that fails."""
+        async with self._opening.setdefault(name, trio.Lock()):
+            existed = self.exists(name)
+            await self._open_cold(name)
+            return not existed
+
+    async def _open_cold(self, name: str) -> Store:
+        """Open or create, with the name's lock held."""
+        if (store := self._stores.get(name)) is not None:
+            return store
+        path = self.path(name)
+        try:
+            store = await trio.to_thread.run_sync(self._open_blocking, name, path)
+        except (SqliteError, OSError) as error:
+            raise MnemonError(
+                STORAGE,
+                f'the store "{name}" cannot be opened: {error}',
+                hint=f"look at {path} and its directory: space, owner, permissions",
+                outcome="rejected",
+            ) from error
+        self._stores[name] = store
+        return store
 
     def _open_blocking(self, name: str, path: Path) -> Store:
         _make_durable_directory(path.parent.parent)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,11 +11,12 @@ import trio
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet
+from mnemond.store import insights, oplog
 from mnemond.store.connection import Connection
 from mnemond.store.database import Opened, open_database
-from mnemond.store.engine import Engine
+from mnemond.store.engine import Defect, Engine
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.writer import Defect, Done, EventLoop, Writer
+from mnemond.store.writer import Done, EventLoop, Writer
 
 T = TypeVar("T")
 
@@ -67,6 +67,10 @@ class Store:
             raise result[0]
         return result[0]  # type: ignore[return-value]  # the query's own value came back through the writer
 
+    async def counts(self) -> tuple[dict[str, int], int]:
+        """Insights in each state, and lines in the oplog. Raises MnemonError when the database cannot be read."""
+        return await self.read(lambda connection: (insights.count_by_status(connection), oplog.count(connection)))
+
     async def close(self) -> None:
         """Finish what is queued, checkpoint, close the file. Raises MnemonError when the checkpoint fails."""
         result: list[object] = []
@@ -98,5 +102,7 @@ def open_store(
     def open_it() -> Opened:
         return open_database(path, wanted, now_us(), vfs)
 
-    engine = Engine(open_it(), reopen=open_it)
-    return Store(name, path, engine, Writer(engine, loop, name, partial(on_defect)))
+    engine = Engine(open_it(), reopen=open_it, on_defect=on_defect)
+    writer = Writer(engine, loop, on_defect)
+    writer.start(name)
+    return Store(name, path, engine, writer)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
-from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
+from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError
 from mnemond.model.changes import ChangeSet
 from mnemond.store.connection import Connection, SqliteError
-from mnemond.store.engine import Engine, Result
+from mnemond.store.engine import Defect, Engine, Result
 
 BATCH = 64
 """Operations a transaction at most: larger groups gain nothing (measured: 8 → 64 in a group 83 → 53 µs each)."""
@@ -24,7 +24,6 @@ CAPACITY = 4096
 
 T = TypeVar("T")
 Done = Callable[[Result], None]
-Defect = Callable[[str, BaseException], None]
 
 
 class EventLoop(Protocol):
@@ -54,7 +53,7 @@ class _Job:
 class Writer:
     """Owns the engine's thread. All methods are for the event loop's thread."""
 
-    def __init__(self, engine: Engine, loop: EventLoop, name: str, on_defect: Defect) -> None:
+    def __init__(self, engine: Engine, loop: EventLoop, on_defect: Defect) -> None:
         self._engine = engine
         self._loop = loop
         self._on_defect = on_defect
@@ -66,31 +65,31 @@ class Writer:
         self._inbox: SimpleQueue[list[_Write] | _Job | None] = SimpleQueue()
         # A daemon thread: should closing take longer than the process may wait, leaving is no worse than kill -9, and
         # nothing acknowledged depends on it.
-        self._thread = threading.Thread(target=self._run, name=f"writer-{name}", daemon=True)
-        self._thread.start()
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    @property
-    def waiting(self) -> int:
-        """Operations not yet handed to the thread."""
-        return len(self._waiting)
+    def start(self, name: str) -> None:
+        """Start the thread, under a name for debuggers. `close` and `join` end it."""
+        self._thread.name = f"writer-{name}"
+        self._thread.start()
 
     def submit(self, change_set: ChangeSet, done: Done) -> None:
         """Queue a write; `done` gets its outcome or a MnemonError after the commit.
 
-        Raises MnemonError(BUSY) when the queue is full.
+        Raises MnemonError: BUSY when the queue is full, STOPPING after `close`.
         """
-        if self._closed or len(self._waiting) >= CAPACITY:
-            raise MnemonError(
-                BUSY,
-                "the store is closing" if self._closed else f"{CAPACITY:,} writes are waiting already",
-                hint="repeat in a moment",
-                outcome="rejected",
-            )
+        self._refuse_when_closed()
+        if len(self._waiting) >= CAPACITY:
+            sentence = f"{CAPACITY:,} writes are waiting already"
+            raise MnemonError(BUSY, sentence, hint="repeat in a moment", outcome="rejected")
         self._waiting.append(_Write(change_set, done))
         self._gather_soon()
 
     def read(self, query: Callable[[Connection], object], done: Callable[[object], None]) -> None:
-        """Run a query on the connection between two batches; `done` gets its value or a MnemonError."""
+        """Run a query on the connection between two batches; `done` gets its value or a MnemonError.
+
+        Raises MnemonError(STOPPING) after `close`.
+        """
+        self._refuse_when_closed()
         self._waiting.append(_Job(lambda: self._engine.read(query), done))
         self._gather_soon()
 
@@ -99,6 +98,10 @@ class Writer:
         self._closed = True
         self._waiting.append(_Job(self._engine.close, done))
         self._gather_soon()
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise MnemonError(STOPPING, "the store is closing", hint="repeat in a moment", outcome="rejected")
 
     def join(self) -> None:
         """Wait for the thread to end (after `close`); blocks, so call it from a worker thread."""

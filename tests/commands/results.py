@@ -85,7 +85,8 @@ RECALLED = RecallResult(
         ),
     ],
     meta=RecallMeta(
-        intent="GENERAL", intent_source="auto", anchor_count=2, traversed=0, mode="none", weights={"keyword": 0.45},
+        intent="GENERAL", intent_source="auto", anchor_count=2, traversed=0, mode="none",
+        weights=(0.45, 0.0, 0.55, 0.0),
         embedding="minilm_static_256_int8", window=None, hint=None, rerank=RerankMeta(),
         stages_ms={"embed": 0.31, "search": 0.12}, took_ms=0.52, store="default",
     ),

@@ -171,7 +171,7 @@ def gone_for_good(path: Path) -> Engine:
     def reopen() -> Opened:
         raise apsw.CantOpenError("no such disk")
 
-    engine = Engine(open_at(path), reopen)
+    engine = Engine(open_at(path), reopen, lambda where, error: None)
     engine.commit([remember(1)])
     engine.poison("a defect")
     return engine

@@ -32,10 +32,18 @@ class ToyEmbedder:
         return [np.array([1, 0], np.float32) for _ in texts]
 
 
+WARNINGS: list[str] = []
+
+
 def registry_at(path: Path, embedder: Embedder | None) -> StoreRegistry:
     record = None if embedder is None else EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
     return StoreRegistry(
-        path, wanted=record, now_us=lambda: 0, loop=trio.lowlevel.current_trio_token(), on_defect=_fail
+        path,
+        wanted=record,
+        now_us=lambda: 0,
+        loop=trio.lowlevel.current_trio_token(),
+        on_defect=_fail,
+        warn=WARNINGS.append,
     )
 
 
@@ -86,7 +94,9 @@ async def test_only_the_default_store_comes_into_being_by_itself(stores: StoreRe
         await door.open("work")
     assert caught.value.kind is NOT_FOUND
     assert stores.names() == []
-    await door.open("work", create_it=True)
+    assert await stores.create("work") is True
+    assert await stores.create("work") is False
+    assert (await door.open("work")).store.name == "work"
     assert stores.names() == ["work"]
 
 
@@ -146,7 +156,15 @@ async def test_the_active_file_names_the_store(stores: StoreRegistry, tmp_path: 
     (tmp_path / "active").write_text("\ufeffwork \n")
     assert stores.active() == ("work", "active-file")
     assert stores.resolve(None) == "work"
+    assert WARNINGS == []
     (tmp_path / "active").write_text("../escape")
     assert stores.active() == ("default", "default")
+    assert stores.active() == ("default", "default")
+    assert WARNINGS.pop().endswith("active does not hold the name of a store; the store 'default' is used")
+    assert WARNINGS == []  # said once
     (tmp_path / "active").unlink()
+    (tmp_path / "active").mkdir()
+    assert stores.active() == ("default", "default")
+    assert "cannot be read" in WARNINGS.pop()
+    (tmp_path / "active").rmdir()
     assert stores.active() == ("default", "default")

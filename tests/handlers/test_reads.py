@@ -143,7 +143,7 @@ async def test_reads_go_on_and_say_so_while_the_store_is_not_well(tmp_path: Path
             raise apsw.CantOpenError("no such disk")
 
         warm.store._engine._reopen = reopen
-        warm.store._engine.poison("a defect")
+        await warm.store.read(lambda _: warm.store._engine.poison("a defect"))
         answers = [
             over.reads.recall(CALL, RecallParams(query="tea")),
             over.reads.get(CALL, GetParams(id="aaaaaaaa")),

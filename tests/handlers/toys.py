@@ -77,6 +77,7 @@ class Bench:
             now_us=self.clock.now_us,
             loop=trio.lowlevel.current_trio_token(),
             on_defect=lambda where, error: self.defects.append((where, error)),
+            warn=lambda sentence: None,
         )
         self.door = StoreDoor(self.stores, embedder)
         self.writes = WriteHandlers(self.door, self.clock, self.ids)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.model.changes import AddInsight
+from mnemond.model.insight import ENTITY_MODES
 from mnemond.model.outcomes import Remembered
 from mnemond.pipelines.remember import Draft, Identity, plan, problems_of
 
@@ -98,11 +99,11 @@ def test_a_plan_is_canonical() -> None:
     assert "café" not in change_set.detail
 
 
-def test_entity_modes() -> None:
-    for mode, expected in (("merge", ("X",)), ("provided", ("X",)), ("auto", ())):
+def test_given_entities_are_kept_in_every_mode() -> None:
+    for mode in ENTITY_MODES:
         change = plan(Draft(content="c", entities=["X"], entity_mode=mode), IDENTITY, None, "why").changes[0]
         assert isinstance(change, AddInsight)
-        assert change.insight.entities == expected
+        assert change.insight.entities == ("X",)
 
 
 def test_a_backdated_memory_starts_decayed() -> None:

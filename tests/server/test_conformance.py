@@ -69,7 +69,7 @@ TABLE: list[tuple[str, list[object]]] = [
     (call("subtract", ',"params":[1,2,3],"id":5'), [bad(-32602, 5)]),
     (call("boom", ',"id":6'), [bad(-32603, 6)]),
     (call("nap.boom", ',"id":6'), [bad(-32603, 6)]),
-    (call("deny", ',"id":7'), [bad(1005, 7)]),
+    (call("deny", ',"id":7'), [bad(1019, 7)]),
     # ids
     (call("ping", ',"id":null'), [ok(True, None)]),
     (call("ping", ',"id":1.25'), [ok(True, 1.25)]),
@@ -123,7 +123,7 @@ async def test_errors_carry_hint_outcome_and_problems(tmp_path: Path) -> None:
             data.append({"message": error["message"], **error["data"]})
         denied, misspelt, unknown, wrong = data
         assert denied == {
-            "message": "no writing today", "code": "read_only", "hint": "try tomorrow", "retryable": False,
+            "message": "no writing today", "code": "unsupported", "hint": "try tomorrow", "retryable": False,
             "outcome": "rejected", "problems": [],
         }  # fmt: skip
         assert (misspelt["message"], misspelt["hint"]) == ("there is no method 'ecoh'", 'did you mean "echo"?')

@@ -37,7 +37,7 @@ def test_invoke_takes_structs_and_json() -> None:
         ("nothing", None, errors.METHOD_NOT_FOUND),
         ("ping", b'{"x":1}', errors.INVALID_PARAMS),
         ("subtract", b'{"minuend":"\xff"}', errors.PARSE),
-        ("deny", Nothing(), errors.READ_ONLY),
+        ("deny", Nothing(), errors.UNSUPPORTED),
     ],
 )
 def test_invoke_refuses(name: str, params: bytes | None, kind: errors.Kind) -> None:

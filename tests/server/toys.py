@@ -125,7 +125,7 @@ class Toys:
 
     def deny(self, _: Call, __: Nothing) -> Answer:
         """Refuse."""
-        raise MnemonError(errors.READ_ONLY, "no writing today", hint="try tomorrow", outcome="rejected")
+        raise MnemonError(errors.UNSUPPORTED, "no writing today", hint="try tomorrow", outcome="rejected")
 
     def boom(self, _: Call, __: Nothing) -> Answer:
         """Break."""

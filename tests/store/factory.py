@@ -61,8 +61,10 @@ def open_at(path: Path, vfs: str | None = None) -> Opened:
     return open_database(path, EMBEDDER, START_US, vfs)
 
 
-def engine_at(path: Path, vfs: str | None = None) -> Engine:
-    return Engine(open_at(path, vfs), lambda: open_at(path, vfs))
+def engine_at(path: Path, vfs: str | None = None, defects: list[BaseException] | None = None) -> Engine:
+    """An engine that notes its defects in `defects`."""
+    seen = [] if defects is None else defects
+    return Engine(open_at(path, vfs), lambda: open_at(path, vfs), lambda _, error: seen.append(error))
 
 
 def contents(engine: Engine) -> set[str]:

@@ -24,8 +24,10 @@ def test_what_is_committed_is_stored_and_seen(tmp_path: Path) -> None:
 
 
 def test_a_refused_operation_does_not_sink_the_others(tmp_path: Path) -> None:
-    engine = engine_at(tmp_path / "a.db")
+    defects: list[BaseException] = []
+    engine = engine_at(tmp_path / "a.db", defects=defects)
     results = engine.commit([remember(1), forget(9), remember(1), remember(2)])
+    assert len(defects) == 1  # the id that exists is one nobody foresaw
     assert isinstance(results[0], Remembered)
     assert isinstance(results[1], MnemonError)
     assert results[1].kind is NOT_FOUND

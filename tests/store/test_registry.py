@@ -27,11 +27,13 @@ def registry_at(path: Path, wanted: EmbedderRecord | None = EMBEDDER) -> StoreRe
         now_us=lambda: START_US,
         loop=trio.lowlevel.current_trio_token(),
         on_defect=defect,
+        warn=lambda sentence: None,
     )
 
 
 async def write(registry: StoreRegistry, name: str, number: int) -> object:
-    store = await registry.open(name, create=True)
+    await registry.create(name)
+    store = await registry.open(name)
     finished = trio.Event()
     results: list[object] = []
 
@@ -48,7 +50,7 @@ async def test_only_what_was_asked_for_is_open(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     assert registry.names() == []
     for name in ("one", "two", "three"):
-        await registry.open(name, create=True)
+        await registry.create(name)
     await registry.close()
     again = registry_at(tmp_path)
     assert again.names() == ["one", "three", "two"]
@@ -71,10 +73,10 @@ async def test_directories_are_flushed_into_their_parents(tmp_path: Path, monkey
 
     monkeypatch.setattr(os, "fsync", noting)
     registry = registry_at(tmp_path)
-    await registry.open("work", create=True)
+    await registry.create("work")
     assert flushed == [str(tmp_path), str(tmp_path / "data")]
     assert stat.S_IMODE((tmp_path / "data" / "work").stat().st_mode) == 0o700
-    await registry.open("play", create=True)
+    await registry.create("play")
     assert flushed[2:] == [str(tmp_path / "data")]
     await registry.close()
 
@@ -91,7 +93,7 @@ async def test_a_directory_that_cannot_be_made_is_an_error_with_a_hint(tmp_path:
 async def test_a_name_that_is_none_opens_nothing(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     with pytest.raises(MnemonError) as caught:
-        await registry.open("../escape", create=True)
+        await registry.create("../escape")
     assert caught.value.problems[0].field == "store"
     with pytest.raises(MnemonError) as missing:
         await registry.open("nowhere")
@@ -114,7 +116,7 @@ async def test_a_store_that_could_not_be_opened_is_tried_again(tmp_path: Path) -
 
 async def test_a_store_of_a_newer_release_is_refused_in_words(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
-    await registry.open("work", create=True)
+    await registry.create("work")
     await registry.close()
     newer = apsw.Connection(str(registry.path("work")))
     newer.pragma("user_version", 99)

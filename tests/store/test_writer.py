@@ -27,8 +27,9 @@ class Defects:
 
 
 def store_over(engine: Engine, path: Path, defects: Defects | None = None) -> Store:
-    loop = trio.lowlevel.current_trio_token()
-    return Store("default", path, engine, Writer(engine, loop, "test", defects or Defects()))
+    writing = Writer(engine, trio.lowlevel.current_trio_token(), defects or Defects())
+    writing.start("test")
+    return Store("default", path, engine, writing)
 
 
 class Collected:
@@ -99,12 +100,12 @@ async def test_a_full_queue_refuses_instead_of_growing(tmp_path: Path, monkeypat
     store, collected = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db"), Collected()
     for number in range(3):
         store.submit(remember(number), collected)
-    assert store._writer.waiting == 3
+    assert len(store._writer._waiting) == 3
     with pytest.raises(MnemonError, match="3 writes are waiting") as caught:
         store.submit(remember(3), collected)
     assert (caught.value.kind, caught.value.outcome) == (BUSY, "rejected")
     await collected.wait_for(3)
-    assert store._writer.waiting == 0
+    assert len(store._writer._waiting) == 0
     store.submit(remember(4), collected)
     await collected.wait_for(4)
     await store.close()
