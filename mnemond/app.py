@@ -36,9 +36,9 @@ from mnemond.store.connection import check_sqlite_version
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 
-CLOSE_S = 2.0
-"""Seconds that closing the stores may take after the last reply; a checkpoint that takes longer is left to the next
-start, which recovers the write-ahead log anyway."""
+STOP_S = 2.8
+"""Seconds from the request to stop to the end of the work it causes, replies and stores together (the promise is 3).
+A checkpoint that would take longer is left to the next start, which recovers the write-ahead log anyway."""
 
 
 class Daemon:
@@ -98,10 +98,14 @@ class Daemon:
                     self._log.error("store not opened", store=name, reason=error.message)
 
     async def close(self) -> None:
-        """Checkpoint and close every store, within CLOSE_S."""
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_S):
+        """Checkpoint and close every store, within what the stop has left of STOP_S."""
+        with trio.CancelScope(
+            shield=True, deadline=min(self.server.stop_requested_at, trio.current_time()) + STOP_S
+        ) as scope:
             for failure in await self.stores.close():
                 self._log.error("store not closed cleanly", reason=failure.message)
+        if scope.cancelled_caught:
+            self._log.warning("stores left to the next start", seconds=STOP_S)
 
 
 def _handlers(

@@ -48,7 +48,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     max_connections: Annotated[int, Meta(ge=1, le=4096, description="Connections held at once.")] = 256
     max_message_bytes: Annotated[
-        int, Meta(ge=65_536, le=64 << 20, description="Bytes of one message, newline included.")
+        int, Meta(ge=65_536, le=64 << 20, description="Bytes of one message, without its newline.")
     ] = 1 << 20
     max_in_flight: Annotated[
         int, Meta(ge=1, le=4096, description="Unanswered requests of one connection; beyond it reading stops.")
@@ -63,8 +63,8 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float, Meta(gt=0, le=3600, description="Seconds a client may take no bytes of a waiting reply.")
     ] = 30.0
     drain_s: Annotated[
-        float, Meta(gt=0, le=60, description="Seconds a stop may spend answering what was already received.")
-    ] = 2.5
+        float, Meta(gt=0, le=2.5, description="Seconds a stop may spend answering what was already received.")
+    ] = 2.0
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

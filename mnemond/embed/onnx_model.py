@@ -6,6 +6,7 @@ Needs the extra `onnx`. Pooling follows the model's own card: mean of the last h
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ Ids = npt.NDArray[np.int64]
 
 
 class OnnxModel:
-    """Embeds with a transformer, milliseconds a text; see `Embedder`. Not safe for two threads at once."""
+    """Embeds with a transformer, milliseconds a text; see `Embedder`. One thread at a time is let in."""
 
     inline = False
 
@@ -44,6 +45,7 @@ class OnnxModel:
         UNAVAILABLE when onnxruntime is not installed or a file is unusable.
         """
         runtime = _runtime()
+        self._turn = threading.Lock()
         model, vocabulary = directory / "model.onnx", directory / "vocab.txt"
         raw = read_model(model)
         self.name = directory.name
@@ -54,6 +56,10 @@ class OnnxModel:
 
     def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """One vector a text; None for a text without a token. Texts of like length run together."""
+        with self._turn:
+            return self._embed(texts)
+
+    def _embed(self, texts: Sequence[str]) -> list[Vector | None]:
         tokens = [self._encode(text) for text in texts]
         order = sorted((number for number, ids in enumerate(tokens) if ids), key=lambda number: len(tokens[number]))
         vectors: list[Vector | None] = [None] * len(texts)

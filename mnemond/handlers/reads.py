@@ -14,7 +14,7 @@ from mnemond.handlers.lookup import one_active
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import CATEGORIES, Scope
 from mnemond.model.recall import ANCHORS, Filter, Query, Recalled
-from mnemond.model.timestamp import parse_rfc3339
+from mnemond.pipelines.fields import choice_problems, time_problems
 from mnemond.pipelines.recall import recall
 from mnemond.protocol.memories import (
     GetParams,
@@ -42,9 +42,9 @@ class ReadHandlers:
 
     def recall(self, call: Call, params: RecallParams) -> object:
         """Find the memories that answer a question. Raises MnemonError(INVALID_PARAMS)."""
-        problems = _filter_problems(params.category)
+        problems = _category_problems(params.category)
         if params.now is not None:
-            problems += _time_problem("now", params.now)
+            problems += time_problems("now", params.now)
         if problems:
             raise invalid(problems)
         return self._door.through(params.store, lambda warm: self._recall(warm, params))
@@ -55,7 +55,7 @@ class ReadHandlers:
 
     def list(self, call: Call, params: ListParams) -> object:
         """One page of memories, newest first. Raises MnemonError(INVALID_PARAMS)."""
-        if problems := _filter_problems(params.category):
+        if problems := _category_problems(params.category):
             raise invalid(problems)
         return self._door.through(params.store, lambda warm: _list(warm, params))
 
@@ -129,15 +129,5 @@ def _filter(params: RecallParams | ListParams) -> Filter:
     )
 
 
-def _filter_problems(category: str | None) -> list[FieldProblem]:
-    if category is None or category in CATEGORIES:
-        return []
-    return [FieldProblem("category", f"category is {category[:40]!a}; it must be one of {', '.join(CATEGORIES)}")]
-
-
-def _time_problem(field: str, text: str) -> list[FieldProblem]:
-    try:
-        parse_rfc3339(text)
-    except ValueError as error:
-        return [FieldProblem(field, f"{field}: {error}")]
-    return []
+def _category_problems(category: str | None) -> list[FieldProblem]:
+    return [] if category is None else choice_problems("category", category, CATEGORIES)

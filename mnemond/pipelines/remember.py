@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from collections.abc import Sequence
 
@@ -13,6 +12,7 @@ from mnemond.model.changes import AddInsight, ChangeSet, Vector
 from mnemond.model.insight import CATEGORIES, ENTITY_MODES, Insight, Scope
 from mnemond.model.outcomes import Remembered
 from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.pipelines.fields import choice_problems, time_problems
 from mnemond.rank.effective_importance import effective_importance
 
 MAX_CONTENT = 8000
@@ -60,9 +60,9 @@ def problems_of(fields: dict[str, object]) -> list[FieldProblem]:
     if "content" in fields:
         found += _content_problems(str(fields["content"]))
     if "category" in fields:
-        found += _choice_problems("category", str(fields["category"]), CATEGORIES)
+        found += choice_problems("category", str(fields["category"]), CATEGORIES)
     if "entity_mode" in fields:
-        found += _choice_problems("entity_mode", str(fields["entity_mode"]), ENTITY_MODES)
+        found += choice_problems("entity_mode", str(fields["entity_mode"]), ENTITY_MODES)
     if isinstance(importance := fields.get("importance"), int) and not MIN_IMPORTANCE <= importance <= MAX_IMPORTANCE:
         allowed = f"an integer from {MIN_IMPORTANCE} to {MAX_IMPORTANCE}"
         found.append(FieldProblem("importance", f"importance is {str(importance)[:20]}; it must be {allowed}"))
@@ -72,7 +72,7 @@ def problems_of(fields: dict[str, object]) -> list[FieldProblem]:
         if "\0" in str(fields.get(name) or ""):
             found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
     if (created_at := fields.get("created_at")) is not None:
-        found += _time_problems("created_at", str(created_at))
+        found += time_problems("created_at", str(created_at))
     return found
 
 
@@ -87,15 +87,6 @@ def _content_problems(content: str) -> list[FieldProblem]:
         position = content.index("\0") + 1
         return [FieldProblem("content", f"content has a NUL character at position {position:,}; remove it")]
     return []
-
-
-def _choice_problems(field: str, value: str, choices: Sequence[str]) -> list[FieldProblem]:
-    if value in choices:
-        return []
-    near = difflib.get_close_matches(value.casefold(), choices, n=1)
-    suggestion = f'; did you mean "{near[0]}"?' if near else ""
-    message = f"{field} is {value[:40]!a}; it must be one of {', '.join(choices)}{suggestion}"
-    return [FieldProblem(field, message)]
 
 
 def _list_problems(field: str, values: object, most: int, longest: int) -> list[FieldProblem]:
@@ -114,14 +105,6 @@ def _list_problems(field: str, values: object, most: int, longest: int) -> list[
         elif "\0" in value:
             found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
     return found
-
-
-def _time_problems(field: str, value: str) -> list[FieldProblem]:
-    try:
-        parse_rfc3339(value)
-    except ValueError as error:
-        return [FieldProblem(field, f"{field}: {error}")]
-    return []
 
 
 def _deduplicated(values: Sequence[str]) -> tuple[str, ...]:

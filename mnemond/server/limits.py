@@ -33,7 +33,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Without any progress of a reader that has replies waiting."""
     sweep_s: _Seconds = 0.5
     """Between two looks at the deadlines above; so much later than promised they may strike."""
-    drain_s: _Seconds = 2.5
+    drain_s: _Seconds = 2.0
     """For answering everything received when the daemon stops (of 3 s for the whole process)."""
     inline_ms: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 1.0
     """Of uninterrupted work for one connection before the others have their turn."""

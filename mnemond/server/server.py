@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import socket
 from collections.abc import Callable, Coroutine
@@ -39,18 +40,17 @@ class Server:
         self._dirty: dict[Connection, None] = {}
         self._flush = trio.Event()
         self._stop = trio.Event()
+        self.stop_requested_at = math.inf
+        """On trio's clock; infinite before a stop was asked for."""
         self._emptied = trio.Event()
         self._spare: int | None = None
         self._nursery: trio.Nursery | None = None
 
-    @property
-    def stopping(self) -> bool:
-        """Whether a stop was asked for."""
-        return self._stop.is_set()
-
     def request_stop(self) -> None:
         """Answer everything received, then let `serve` return. Asking twice changes nothing."""
-        self._stop.set()
+        if not self._stop.is_set():
+            self.stop_requested_at = trio.current_time()
+            self._stop.set()
 
     async def serve(self, listener: Listener, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Accept and answer until `request_stop`, then drain for at most `limits.drain_s`. The listener stays open

@@ -80,12 +80,13 @@ async def test_a_store_that_does_not_close_cleanly_is_logged(tmp_path: Path, mon
 
 
 async def test_closing_ends_even_when_a_store_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "CLOSE_S", 0.01)
-    daemon, _ = composed(tmp_path)
+    monkeypatch.setattr(app, "STOP_S", 0.01)
+    daemon, log = composed(tmp_path)
 
     monkeypatch.setattr(daemon.stores, "close", trio.sleep_forever)
     with trio.fail_after(30):
         await daemon.close()
+    assert [call.args for call in log.calls] == [("stores left to the next start",)]
 
 
 async def test_a_defect_is_logged_without_a_word_of_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
