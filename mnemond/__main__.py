@@ -11,7 +11,7 @@ from pathlib import Path
 # 25 ms at the median, with one 0.8 – 2 ms (reliability section 3).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from mnemond.app import run
+from mnemond.app import check_config, run
 from mnemond.errors import MnemonError
 from mnemond.logs import LEVELS, configure
 from mnemond.protocol.version import SERVER_VERSION
@@ -39,6 +39,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         help="where everything lives (default: $MNEMON_DATA_DIR, else ~/.mnemon)",
     )
     parser.add_argument("--log-level", choices=list(LEVELS), default="info", help="default: info")
+    parser.add_argument(
+        "--check-config", action="store_true", help="read the configuration, say what is wrong with it, and leave"
+    )
     parser.add_argument("--version", action="version", version=f"mnemond {SERVER_VERSION}")
     return parser.parse_args(argv)
 
@@ -48,7 +51,10 @@ def main(argv: list[str] | None = None) -> int:
     options = _arguments(argv)
     log = configure(options.log_level)
     try:
-        run(options.data_dir.expanduser(), log)
+        if options.check_config:
+            check_config(options.data_dir.expanduser())
+        else:
+            run(options.data_dir.expanduser(), log)
     except MnemonError as error:
         hint = f"\n  {error.hint}" if error.hint else ""
         sys.stderr.write(f"mnemond: {error.message}{hint}\n")

@@ -44,7 +44,14 @@ A checkpoint that would take longer is left to the next start, which recovers th
 class Daemon:
     """Everything a running mnemond consists of. Built inside the event loop."""
 
-    def __init__(self, data_dir: Path, config: Config, log: FilteringBoundLogger, embedder: Embedder | None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        config: Config,
+        log: FilteringBoundLogger,
+        embedder: Embedder | None,
+        lacking: str | None = None,
+    ) -> None:
         self._log = log
         self._started_s = monotonic_s()
         clock, ids = SystemClock(), RandomIds()
@@ -58,7 +65,7 @@ class Daemon:
             on_defect=self._on_defect,
             warn=self._warn,
         )
-        self.door = StoreDoor(self.stores, embedder)
+        self.door = StoreDoor(self.stores, embedder, lacking)
         life = Life(
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
@@ -146,11 +153,19 @@ def harden_process() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def preferred_embedder(config: Config) -> Embedder | None:
-    """The embedder of new stores. Raises MnemonError when the configured one is not to be had."""
+def preferred_embedder(config: Config) -> tuple[Embedder | None, str | None]:
+    """The embedder of new stores, or why the configured one is not to be had: stores go on without vectors then."""
     if config.embedding.provider == "none":
-        return None
-    return create(config.embedding.model or DEFAULT)
+        return None, None
+    try:
+        return create(config.embedding.model or DEFAULT), None
+    except MnemonError as error:
+        return None, f"{error.message} ({error.hint})"
+
+
+def check_config(data_dir: Path) -> None:
+    """Read the configuration as a start would. Raises MnemonError(CONFIG)."""
+    configuration.load(data_dir / "config.toml")
 
 
 def run(data_dir: Path, log: FilteringBoundLogger) -> None:
@@ -163,20 +178,20 @@ def run(data_dir: Path, log: FilteringBoundLogger) -> None:
     directory = open_data_dir(data_dir.absolute())
     held = lock(directory)
     config = configuration.load(directory.path / "config.toml")
-    embedder = preferred_embedder(config)
     listener = adopt(os.environ) or bind(directory, held)
     try:
-        trio.run(_serve, directory.path, config, log, embedder, listener)
+        trio.run(_serve, directory.path, config, log, listener)
     finally:
         listener.close()
         held.close()
         directory.close()
 
 
-async def _serve(
-    data_dir: Path, config: Config, log: FilteringBoundLogger, embedder: Embedder | None, listener: Listener
-) -> None:
-    daemon = Daemon(data_dir, config, log, embedder)
+async def _serve(data_dir: Path, config: Config, log: FilteringBoundLogger, listener: Listener) -> None:
+    embedder, lacking = preferred_embedder(config)
+    if lacking is not None:
+        log.warning("no embedder", reason=lacking)
+    daemon = Daemon(data_dir, config, log, embedder, lacking)
     log.info("ready", version=SERVER_VERSION, pid=os.getpid(), data_dir=str(data_dir), adopted=listener.adopted)
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signals, daemon.server)

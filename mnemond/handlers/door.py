@@ -18,11 +18,15 @@ from mnemond.store.store import Store
 
 
 class OpenStore(msgspec.Struct, frozen=True):
-    """A warm store with the embedder its vectors belong to; `embed_error` says why there is none."""
+    """A warm store with the embedder its vectors belong to.
+
+    `embed_error` says why there is none, `lacks_embedder` whether there should be one.
+    """
 
     store: Store
     embedder: Embedder | None
     embed_error: str | None
+    lacks_embedder: bool = False
 
     def degradation(self) -> dict[str, bool | str]:
         """The fields every result carries while the store is not fully well."""
@@ -32,8 +36,7 @@ class OpenStore(msgspec.Struct, frozen=True):
     @property
     def degraded_reason(self) -> str | None:
         """Why the store is not fully well: a storage fault, or vectors whose embedder is not to be had."""
-        missing = self.embed_error if self.store.embedder is not None else None
-        return self.store.degraded_reason or missing
+        return self.store.degraded_reason or (self.embed_error if self.lacks_embedder else None)
 
 
 Use = Callable[[OpenStore], object]
@@ -42,9 +45,11 @@ Use = Callable[[OpenStore], object]
 class StoreDoor:
     """Finds, opens and remembers stores by name for the handlers. For the event loop's thread."""
 
-    def __init__(self, stores: StoreRegistry, preferred: Embedder | None) -> None:
+    def __init__(self, stores: StoreRegistry, preferred: Embedder | None, lacking: str | None = None) -> None:
+        """`preferred` is the embedder of new stores; `lacking` says why the configured one is not to be had."""
         self._stores = stores
         self._preferred = preferred
+        self._lacking = lacking
         self._warm: dict[str, OpenStore] = {}
         self._loading = trio.Lock()
 
@@ -63,7 +68,8 @@ class StoreDoor:
         async with self._loading:
             if (warm := self._warm.get(name)) is None:
                 embedder, error = await trio.to_thread.run_sync(self._embedder_for, store.embedder)
-                warm = self._warm[name] = OpenStore(store, embedder, error)
+                wanted = store.embedder is not None or self._lacking is not None
+                warm = self._warm[name] = OpenStore(store, embedder, error, embedder is None and wanted)
         return warm
 
     async def _open_then(self, name: str, use: Use) -> object:
@@ -72,7 +78,7 @@ class StoreDoor:
     def _embedder_for(self, record: EmbedderRecord | None) -> tuple[Embedder | None, str | None]:
         """The embedder that made a store's vectors, or why it is not to be had (blocking: it may load a model)."""
         if record is None:
-            return None, "this store was made without an embedder"
+            return None, self._lacking or "this store was made without an embedder"
         candidate = self._preferred
         if candidate is None or candidate.name != record.name:
             try:

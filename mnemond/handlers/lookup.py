@@ -23,7 +23,7 @@ def one_active(snapshot: Snapshot, id_or_prefix: str) -> Insight:
         raise MnemonError(
             NOT_FOUND,
             f"no active memory with id {id_or_prefix[:64]!a}",
-            hint="`mnemonctl list` shows the active ones; a forgotten one cannot be forgotten again",
+            hint="`mnemonctl list` shows the active ones; what was forgotten is not among them",
             outcome="rejected",
         )
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""

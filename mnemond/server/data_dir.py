@@ -95,7 +95,9 @@ def _make_private(path: Path, fd: int) -> None:
         raise MnemonError(
             errors.DATA_DIR,
             f"others may write to the data directory {path} (mode {mode:04o}); what is in it cannot be trusted",
-            hint=f"look through it, then: chmod 700 {path}",
+            hint=f"it is shared by everybody; name a directory of your own in it, such as {path / 'mnemon'}"
+            if status.st_mode & stat.S_ISVTX
+            else f"look through it, then: chmod 700 {path}",
         )
     if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         os.fchmod(fd, 0o700)

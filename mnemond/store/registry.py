@@ -72,9 +72,10 @@ class StoreRegistry:
         if (store := self._stores.get(name)) is not None:
             return store
         if name != names.DEFAULT and not self.exists(name):
+            origin = ' (the file "active" names it)' if self.active() == (name, "active-file") else ""
             raise MnemonError(
                 NOT_FOUND,
-                f'no store named "{name}"',
+                f'no store named "{name}"{origin}',
                 hint=f"`mnemonctl store create {name}` makes it; `mnemonctl store list` shows what is there",
                 outcome="rejected",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from mnemond.errors import INTERNAL, MnemonError
 from mnemond.handlers.door import settle
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.logs import trace_of
+from mnemond.protocol.memories import RecallResult, RememberResult
 from mnemond.server.call import Call
 from mnemond.store.connection import Connection
 
@@ -139,12 +141,46 @@ def test_the_log_is_one_json_object_a_line_from_its_level_on() -> None:
 
 
 def test_the_embedder_of_new_stores_is_the_one_configured() -> None:
-    assert app.preferred_embedder(Config(embedding=Embedding(provider="none"))) is None
-    default = app.preferred_embedder(Config())
-    named = app.preferred_embedder(Config(embedding=Embedding(model="minilm_static_256_int8")))
+    assert app.preferred_embedder(Config(embedding=Embedding(provider="none"))) == (None, None)
+    default, _ = app.preferred_embedder(Config())
+    named, _ = app.preferred_embedder(Config(embedding=Embedding(model="minilm_static_256_int8")))
     assert default is not None
     assert named is not None
     assert default.name == named.name == DEFAULT == "minilm_static_256_int8"
+
+
+async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    embedder, lacking = app.preferred_embedder(Config(embedding=Embedding(model="minilm_l6_v2_int8")))
+    assert embedder is None
+    assert lacking is not None
+    assert "onnxruntime" in lacking
+    daemon = app.Daemon(tmp_path, Config(), CapturingLogger(), None, lacking)
+    made = await settle(daemon._invoke("remember", b'{"content":"tea at four"}', CALL))
+    assert isinstance(made, RememberResult)
+    assert (made.embedded, made.degraded, made.embed_error) == (False, True, lacking)
+    found = await settle(daemon._invoke("recall", b'{"query":"tea"}', CALL))
+    assert isinstance(found, RecallResult)
+    assert [hit.insight.content for hit in found.results] == ["tea at four"]
+    assert found.degraded_reason == lacking
+    await daemon.close()
+
+
+def test_a_configuration_can_be_checked_without_a_daemon(tmp_path: Path) -> None:
+    def check() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "mnemond", "--check-config", "--data-dir", str(tmp_path)],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    assert (check().returncode, os.listdir(tmp_path)) == (0, [])
+    (tmp_path / "config.toml").write_text("[server]\nmax_conections = 3\n")
+    done = check()
+    assert done.returncode == 2
+    assert 'did you mean "server.max_connections"?' in done.stderr
+    assert os.listdir(tmp_path) == ["config.toml"]
 
 
 def test_a_damaged_default_store_does_not_keep_the_daemon_from_serving(tmp_path: Path) -> None:
