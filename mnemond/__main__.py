@@ -12,7 +12,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from mnemond.app import check_config, run
-from mnemond.errors import MnemonError
+from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.logs import LEVELS, configure
 from mnemond.protocol.version import SERVER_VERSION
 
@@ -46,15 +46,26 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def _data_dir(given: Path) -> Path:
+    """The directory meant, absolute. Raises MnemonError(DATA_DIR) for a path that cannot be used or shown."""
+    try:
+        path = given.expanduser().absolute()
+        str(path).encode()
+    except (RuntimeError, UnicodeEncodeError) as error:
+        raise MnemonError(DATA_DIR, f"the data directory {str(given)!a} cannot be used: {error}") from error
+    return path
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run; the process's exit status."""
     options = _arguments(argv)
     log = configure(options.log_level)
     try:
+        data_dir = _data_dir(options.data_dir)
         if options.check_config:
-            check_config(options.data_dir.expanduser())
+            check_config(data_dir)
         else:
-            run(options.data_dir.expanduser(), log)
+            run(data_dir, log)
     except MnemonError as error:
         hint = f"\n  {error.hint}" if error.hint else ""
         sys.stderr.write(f"mnemond: {error.message}{hint}\n")

@@ -175,7 +175,8 @@ def run(data_dir: Path, log: FilteringBoundLogger) -> None:
     """
     harden_process()
     check_sqlite_version()
-    directory = open_data_dir(data_dir.absolute())
+    # Links on the way are resolved once, here; SQLite follows none, and the last part must not be one.
+    directory = open_data_dir(data_dir.parent.resolve() / data_dir.name)
     held = lock(directory)
     config = configuration.load(directory.path / "config.toml")
     listener = adopt(os.environ) or bind(directory, held)

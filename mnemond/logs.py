@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
-from typing import Literal
+from typing import BinaryIO, Literal, cast
 
 import msgspec
 import structlog
@@ -17,10 +18,25 @@ def _render(_logger: object, _method: str, event: structlog.typing.EventDict) ->
     return msgspec.json.encode(event, enc_hook=repr)
 
 
+class _Output:
+    """Standard error, where there is one. A line that cannot be written is dropped: whoever closed the pipe or filled
+    the disk must not end the daemon with it, and there is nowhere left to say so."""
+
+    def write(self, line: bytes) -> None:
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.buffer.write(line)
+
+    def flush(self) -> None:
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.buffer.flush()
+
+
 def configure(level: Level) -> structlog.typing.FilteringBoundLogger:
     """The daemon's logger (JSON lines on standard error, UTC ISO times)."""
     logger: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(
-        structlog.BytesLogger(sys.stderr.buffer),
+        structlog.BytesLogger(cast("BinaryIO", _Output())),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from pathlib import Path
 
+from mnemond.text.marks import capped
+
 UNKNOWN = "[UNK]"
 
 LONGEST_WORD = 100
@@ -121,7 +123,7 @@ class WordPiece:
             if not lowered.isprintable():
                 lowered = lowered.translate(ASCII_CONTROLS)
             return map(WHOLE_MATCH, ASCII_WORD.finditer(lowered))
-        cleaned = unicodedata.normalize("NFD", text.translate(self._cleaning))
+        cleaned = unicodedata.normalize("NFD", capped(text).translate(self._cleaning))
         # A capital sigma is lowered as if it stood inside a word, because the reference lowers each character alone.
         return iter(cleaned.replace("Σ", "σ").lower().translate(self._splitting).split())
 

@@ -182,7 +182,9 @@ class Snapshot:
     # ------------------------------------------------------------ listings and figures
 
     def newest(self, wanted: Filter, limit: int, before_id: str | None = None) -> list[Insight]:
-        """The last `limit` visible memories by (created_at, id), newest first; with `before_id` those before it.
+        """The last `limit` visible memories by creation time, newest first; with `before_id` those before it.
+
+        Of equal times the one stored later counts as newer.
 
         NOT_FOUND when no memory, retired ones included, has the id `before_id`.
         """
@@ -193,10 +195,11 @@ class Snapshot:
             rows = self._older(rows, before_id)
         if len(rows) > limit:
             times = created[rows]
-            rows = rows[times >= np.partition(times, len(rows) - limit)[len(rows) - limit]]
-        found = [(int(created[row]), self.insight(row).id, row) for row in rows.tolist()]
-        found.sort(reverse=True)
-        return [self.insight(row) for _, _, row in found[:limit]]
+            least = np.partition(times, len(rows) - limit)[len(rows) - limit]
+            newer = rows[times > least]
+            rows = np.concatenate([rows[times == least][len(newer) - limit :], newer])
+        order = np.lexsort((rows, created[rows]))[::-1]
+        return [self.insight(row) for row in rows[order].tolist()]
 
     def _older(self, rows: Rows, before_id: str) -> Rows:
         before = self._known_row(before_id)
@@ -204,8 +207,8 @@ class Snapshot:
             raise MnemonError(NOT_FOUND, f'no memory has the id "{before_id[:80]}"', hint="list again from the start")
         created = self._parts.columns.created_us
         times = created[rows]
-        same = [row for row in rows[times == created[before]].tolist() if self.insight(row).id < before_id]
-        return np.concatenate([rows[times < created[before]], np.array(same, dtype=np.int64)])
+        older: Rows = rows[(times < created[before]) | ((times == created[before]) & (rows < before))]
+        return older
 
     def by_category(self) -> dict[str, int]:
         """How many live memories each category has; categories without any are left out."""

@@ -14,11 +14,14 @@ from mnemond.model.outcomes import Remembered
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.pipelines.fields import choice_problems, time_problems
 from mnemond.rank.effective_importance import effective_importance
+from mnemond.text.marks import LONGEST_RUN, long_run_at
 
 MAX_CONTENT = 8000
 """Characters (code points after NFC) of one memory (spec 8; bytes would cut Chinese at a third)."""
 MAX_TAGS, MAX_TAG = 20, 100
 MAX_ENTITIES, MAX_ENTITY = 50, 200
+MAX_PROBLEMS = 20
+"""Bad entries of one list that are told; more would say the same."""
 MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 5
 
 
@@ -77,6 +80,9 @@ def problems_of(fields: dict[str, object]) -> list[FieldProblem]:
 
 
 def _content_problems(content: str) -> list[FieldProblem]:
+    if (at := long_run_at(content)) is not None:
+        message = f"content has more than {LONGEST_RUN} combining marks in a row at position {at + 1:,}"
+        return [FieldProblem("content", message)]
     length = len(unicodedata.normalize("NFC", content))
     if length > MAX_CONTENT:
         message = f"content is {length:,} characters; the limit is {MAX_CONTENT:,}"
@@ -93,12 +99,16 @@ def _list_problems(field: str, values: object, most: int, longest: int) -> list[
     if not isinstance(values, list | tuple):
         return []
     found = []
-    distinct = len(_deduplicated(values))
+    distinct = len(set(values))
     if distinct > most:
         found.append(FieldProblem(field, f"{field} has {distinct} different entries; the limit is {most}"))
     for position, value in enumerate(values):
         name = f"{field}[{position}]"
-        if len(value) > longest:
+        if len(found) >= MAX_PROBLEMS:
+            break
+        if long_run_at(value) is not None:
+            found.append(FieldProblem(name, f"{name} has more than {LONGEST_RUN} combining marks in a row"))
+        elif len(value) > longest:
             found.append(FieldProblem(name, f"{name} is {len(value):,} characters; the limit is {longest}"))
         elif not value.strip():
             found.append(FieldProblem(name, f"{name} is empty; it needs 1 to {longest} characters"))

@@ -8,6 +8,10 @@ import msgspec
 
 from mnemond.protocol.types import IdOrPrefix, Limit, Name, OpId, Params, Result, StoreName
 
+MAX_NAMES = 500
+"""Entries of a list of tags or entities as it is sent; how many different ones a memory may have is less."""
+
+Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_NAMES)]
 Anchor = Literal["keyword", "vector"]
 
 
@@ -17,8 +21,8 @@ class RememberParams(Params, frozen=True, kw_only=True):
     content: str
     category: str = "general"
     importance: int = 3
-    tags: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
+    tags: Names = ()
+    entities: Names = ()
     entity_mode: str = "merge"
     source: Name = "user"
     conversation_id: Name | None = None

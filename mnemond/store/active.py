@@ -34,6 +34,9 @@ class ActiveName:
         return (self._name, "active-file") if self._name else (DEFAULT, "default")
 
     def _read(self) -> str | None:
+        if not self._path.is_file():
+            self._warn(f"{self._path} is not a file; the store {DEFAULT!r} is used")
+            return None
         try:
             with open(self._path, "rb") as file:
                 name = file.read(MAX_BYTES).decode("utf-8-sig", "replace").strip()

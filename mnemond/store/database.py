@@ -10,16 +10,18 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.store import edges, insights, operations
 from mnemond.store.connection import FULL, Connection
+from mnemond.store.files import StoreFiles
 from mnemond.store.meta import EmbedderRecord, read_embedder, write_embedder
 from mnemond.store.migrate import migrate, refuse_newer
 
 
 class Opened(msgspec.Struct):
-    """An open store: its connection, its index, and the embedder its vectors belong to."""
+    """An open store: its connection, its index, the embedder its vectors belong to, and its files."""
 
     connection: Connection
     index: MemoryIndex
     embedder: EmbedderRecord | None
+    files: StoreFiles
 
 
 def open_database(path: Path, wanted: EmbedderRecord | None, now_us: int, vfs: str | None = None) -> Opened:
@@ -30,6 +32,8 @@ def open_database(path: Path, wanted: EmbedderRecord | None, now_us: int, vfs: s
     give durable write-ahead logging, SqliteError for everything the database refuses.
     """
     if path.exists():
+        if not path.is_file():
+            raise MnemonError(STORAGE, f"{path} is not a regular file", hint="move it away", outcome="rejected")
         refuse_newer(path)
     connection = Connection(path, vfs=vfs)
     try:
@@ -39,7 +43,7 @@ def open_database(path: Path, wanted: EmbedderRecord | None, now_us: int, vfs: s
         connection.run("BEGIN IMMEDIATE")
         operations.expire(connection, now_us)
         connection.run("COMMIT")
-        return Opened(connection, load_index(connection, embedder), embedder)
+        return Opened(connection, load_index(connection, embedder), embedder, StoreFiles(path))
     except BaseException:
         connection.close()
         raise

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
 from mnemond.errors import Outcome as Certainty
 from mnemond.index.memory_index import MemoryIndex
@@ -31,12 +29,6 @@ Defect = Callable[[str, BaseException], None]
 """Told where something escaped, and what; must not raise."""
 
 
-class _Refused(msgspec.Struct, frozen=True):
-    """One operation's savepoint was rolled back."""
-
-    error: MnemonError
-
-
 class Engine:
     """One open store. `reopen` gives a fresh Opened after a storage failure."""
 
@@ -45,6 +37,7 @@ class Engine:
         self._on_defect = on_defect
         self._index = opened.index
         self._reopen = reopen
+        self._files = opened.files
         self.embedder = opened.embedder
         self.degraded_reason: str | None = None
 
@@ -60,6 +53,8 @@ class Engine:
         except (SqliteError, MnemonError) as error:
             refusal = _storage(f"the store is closed after an error and cannot be reopened: {error}", "rejected")
             return [refusal] * len(batch)
+        if (lost := self._lost_files("rejected")) is not None:
+            return [lost] * len(batch)
         try:
             results, changes = self._write(connection, batch)
         except SqliteError as error:
@@ -70,7 +65,21 @@ class Engine:
             self._resync(f"COMMIT failed: {error}")
             return [_storage(f"the disk or database failed while committing: {error}", "unknown")] * len(batch)
         self._index.apply(changes)
-        return results
+        lost = self._lost_files("unknown")
+        return results if lost is None else [lost] * len(batch)
+
+    def _lost_files(self, outcome: Certainty) -> MnemonError | None:
+        """Why nothing may be acknowledged any more when somebody took the files away."""
+        file = self._files.replaced()
+        if file is None:
+            return None
+        self.degraded_reason = f"{file} was removed or replaced while the store was open"
+        return MnemonError(
+            STORAGE,
+            f"{self.degraded_reason}; a write would be lost",
+            hint="put the file back if you can, then: mnemonctl daemon restart",
+            outcome=outcome,
+        )
 
     def _write(self, connection: Connection, batch: Sequence[ChangeSet]) -> tuple[list[Result], list[Change]]:
         """Everything between BEGIN and COMMIT."""
@@ -132,6 +141,7 @@ class Engine:
         if self._connection is None:
             opened = self._reopen()
             self._connection, self._index, self.embedder = opened.connection, opened.index, opened.embedder
+            self._files = opened.files
             self.degraded_reason = None
         return self._connection
 

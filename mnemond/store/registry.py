@@ -9,16 +9,25 @@ from pathlib import Path
 
 import trio
 
-from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.errors import BUSY, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store import names
 from mnemond.store.active import ActiveName
-from mnemond.store.connection import SqliteError
+from mnemond.store.connection import BusyError, SqliteError
 from mnemond.store.engine import Defect
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store, open_store
 from mnemond.store.writer import EventLoop
 
 FILE = "mnemon.db"
+
+
+class _Opening:
+    """Attempts to open one store, one at a time."""
+
+    def __init__(self) -> None:
+        self.lock = trio.Lock()
+        self.failures = 0
+        self.failure: MnemonError | None = None
 
 
 class StoreRegistry:
@@ -38,7 +47,7 @@ class StoreRegistry:
         self._active = ActiveName(data_dir, warn)
         self._open = partial(open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect)
         self._stores: dict[str, Store] = {}
-        self._opening: dict[str, trio.Lock] = {}
+        self._opening: dict[str, _Opening] = {}
 
     def active(self) -> tuple[str, str]:
         """(name, source) of the store used when none is named."""
@@ -79,12 +88,20 @@ class StoreRegistry:
                 hint=f"`mnemonctl store create {name}` makes it; `mnemonctl store list` shows what is there",
                 outcome="rejected",
             )
-        async with self._opening.setdefault(name, trio.Lock()):
-            return await self._open_cold(name)
+        opening = self._opening.setdefault(name, _Opening())
+        seen = opening.failures
+        async with opening.lock:
+            if opening.failures > seen and opening.failure is not None:
+                raise opening.failure  # of the attempt this one waited for: another would take as long and fail too
+            try:
+                return await self._open_cold(name)
+            except MnemonError as error:
+                opening.failure, opening.failures = error, opening.failures + 1
+                raise
 
     async def create(self, name: str) -> bool:
         """Make a store and open it; whether it is new. Raises MnemonError(STORAGE) when that fails."""
-        async with self._opening.setdefault(name, trio.Lock()):
+        async with self._opening.setdefault(name, _Opening()).lock:
             existed = self.exists(name)
             await self._open_cold(name)
             return not existed
@@ -98,7 +115,7 @@ class StoreRegistry:
             store = await trio.to_thread.run_sync(self._open_blocking, name, path)
         except (SqliteError, OSError) as error:
             raise MnemonError(
-                STORAGE,
+                BUSY if isinstance(error, BusyError) else STORAGE,
                 f'the store "{name}" cannot be opened: {error}',
                 hint=f"look at {path} and its directory: space, owner, permissions",
                 outcome="rejected",

@@ -184,9 +184,18 @@ class Writer:
 
     def _finish(self, batch: list[_Write], results: Sequence[Result]) -> None:
         self._busy = False
+        refusal = results[0]
+        if isinstance(refusal, MnemonError) and refusal.kind is BUSY:
+            batch, results = self._with_all_writes(batch, refusal)
         self._gather()
         for write, result in zip(batch, results, strict=True):
             write.done(result)
+
+    def _with_all_writes(self, batch: list[_Write], refusal: MnemonError) -> tuple[list[_Write], list[Result]]:
+        """Refuse what waits as well: another process has the database, and every batch would wait as long for it."""
+        writes = batch + [work for work in self._waiting if isinstance(work, _Write)]
+        self._waiting = deque(work for work in self._waiting if isinstance(work, _Job))
+        return writes, [refusal] * len(writes)
 
     def _finish_job(self, job: _Job, value: object) -> None:
         self._busy = False

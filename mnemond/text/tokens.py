@@ -16,6 +16,7 @@ from typing import Any
 
 import Stemmer
 
+from mnemond.text.marks import capped
 from mnemond.text.stop_words import FUNCTION_WORDS, INDEX_STOP_WORDS
 
 PAIRED_SCRIPTS = (
@@ -43,7 +44,7 @@ def fold(text: str) -> str:
     """`text` with compatibility forms and letter case removed (NFKC, casefold)."""
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", capped(text)).casefold())
 
 
 def tokens(text: str) -> list[str]:

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import IO
 
 import apsw
 import pytest
@@ -14,6 +16,7 @@ import trio
 from structlog.testing import CapturingLogger
 
 from benchmarks.daemon_process import DaemonProcess
+from benchmarks.wire import Wire
 from mnemond import app
 from mnemond.app import Daemon
 from mnemond.config import Config, Embedding
@@ -195,3 +198,50 @@ def test_a_damaged_default_store_does_not_keep_the_daemon_from_serving(tmp_path:
     log = (tmp_path / "benchmark-stderr.log").read_text()
     assert "store not opened" in log
     assert "tea at four" not in log
+
+
+def started(data_dir: str, stderr: int | IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "mnemond", "--data-dir", data_dir]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=stderr)
+
+
+def ask_to_stop(data_dir: Path, process: subprocess.Popen[bytes]) -> int:
+    with waiting_wire(data_dir / "sock", process) as wire:
+        assert wire.call("remember", content="tea at four")["action"] == "added"
+        wire.call("daemon.stop")
+    return process.wait(20)
+
+
+def waiting_wire(path: Path, process: subprocess.Popen[bytes]) -> Wire:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            return Wire(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            time.sleep(0.01)
+    raise AssertionError(f"no daemon listens at {path}")
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_log_that_cannot_be_written_ends_nothing(tmp_path: Path, closed: bool) -> None:
+    if closed:
+        shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-m", "mnemond", "--data-dir", str(tmp_path)]
+        process = subprocess.Popen(shell, stdin=subprocess.DEVNULL)
+    else:
+        with Path("/dev/full").open("wb") as full:
+            process = started(str(tmp_path), stderr=full)
+    assert ask_to_stop(tmp_path, process) == 0
+
+
+def test_links_on_the_way_to_the_data_directory_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    process = started(str(tmp_path / "link" / "home"))
+    assert ask_to_stop(tmp_path / "real" / "home", process) == 0
+
+
+def test_a_path_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    process = started(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff"), stderr=subprocess.PIPE)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert b"cannot be used" in said

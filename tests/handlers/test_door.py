@@ -165,6 +165,6 @@ async def test_the_active_file_names_the_store(stores: StoreRegistry, tmp_path: 
     (tmp_path / "active").unlink()
     (tmp_path / "active").mkdir()
     assert stores.active() == ("default", "default")
-    assert "cannot be read" in WARNINGS.pop()
+    assert "is not a file" in WARNINGS.pop()
     (tmp_path / "active").rmdir()
     assert stores.active() == ("default", "default")

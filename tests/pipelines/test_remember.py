@@ -34,6 +34,8 @@ def messages(**fields: object) -> list[str]:
         ({"content": ""}, "content is empty (0 characters); it needs 1 to 8,000"),
         ({"content": " \n\t"}, "content is empty (3 characters); it needs 1 to 8,000"),
         ({"content": "a\0b"}, "content has a NUL character at position 2; remove it"),
+        ({"content": "a" + "\u0316\u0301" * 30_000}, "content has more than 30 combining marks in a row at position 2"),
+        ({"tags": ["a" + "\u0316" * 31]}, "tags[0] has more than 30 combining marks in a row"),
         ({"importance": 0}, "importance is 0; it must be an integer from 1 to 5"),
         ({"importance": 6}, "importance is 6; it must be an integer from 1 to 5"),
         ({"tags": [str(n) for n in range(21)]}, "tags has 21 different entries; the limit is 20"),
@@ -62,6 +64,7 @@ def test_the_nearest_category_is_suggested() -> None:
 def test_everything_at_once() -> None:
     found = messages(content="x" * 9000, category="nope", importance=77, tags=[""], entity_mode="all", created_at="x")
     assert len(found) == 6
+    assert len(messages(tags=[""] * 1000)) == 20
 
 
 @pytest.mark.parametrize("content", ["x" * 8000, "记" * 8000, "e\u0301" * 8000, "😀" * 8000])

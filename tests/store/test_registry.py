@@ -10,7 +10,7 @@ import apsw
 import pytest
 import trio
 
-from mnemond.errors import NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
+from mnemond.errors import BUSY, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
@@ -160,3 +160,37 @@ async def test_every_store_is_closed_even_when_one_fails(tmp_path: Path, monkeyp
     monkeypatch.undo()
     for number, name in enumerate(("one", "two", "three")):
         assert stored(registry.path(name)) == [f"memory number {number}"]
+
+
+async def test_those_who_wait_for_an_attempt_share_its_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = registry_at(tmp_path)
+    attempts: list[str] = []
+
+    def busy(name: str, path: Path) -> object:
+        attempts.append(name)
+        raise apsw.BusyError("database is locked")
+
+    monkeypatch.setattr(registry, "_open_blocking", busy)
+    errors: list[MnemonError] = []
+
+    async def ask() -> None:
+        with pytest.raises(MnemonError) as caught:
+            await registry.open("default")
+        errors.append(caught.value)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(ask)
+    assert attempts == ["default"]
+    assert [error.kind for error in errors] == [BUSY] * 5
+    await ask()
+    assert attempts == ["default"] * 2  # who asks later is not told of an old failure
+
+
+async def test_a_pipe_in_the_place_of_a_store_is_refused(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    path = registry.path("default")
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    with trio.fail_after(10), pytest.raises(MnemonError, match="not a regular file"):
+        await registry.open("default")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 import trio
 
@@ -179,3 +180,26 @@ async def test_a_failing_query_is_an_error_not_a_hang(tmp_path: Path) -> None:
     with pytest.raises(MnemonError, match="nothing there"):
         await store.read(refuse)
     await store.close()
+
+
+async def test_a_database_that_others_hold_refuses_all_who_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    counted = CountingEngine(engine, monkeypatch)
+    store, collected = store_over(engine, tmp_path / "a.db"), Collected()
+    monkeypatch.setattr("mnemond.store.connection.BUSY_TIMEOUT_MS", 10)
+    engine._connection._db.set_busy_timeout(10)  # type: ignore[union-attr]  # the engine is open
+    other = apsw.Connection(str(tmp_path / "a.db"))
+    other.execute("BEGIN IMMEDIATE")
+    for number in range(200):
+        store.submit(remember(number), collected)
+    await collected.wait_for(200)
+    assert counted.sizes == [64]
+    assert {result.kind for result in collected.results if isinstance(result, MnemonError)} == {BUSY}
+    other.execute("ROLLBACK")
+    store.submit(remember(999), collected)
+    await collected.wait_for(201)
+    assert isinstance(collected.results[-1], Remembered)
+    await store.close()
+    other.close()

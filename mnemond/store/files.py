@@ -1,0 +1,39 @@
+"""Whether an open store's files are still the ones at its path.
+
+A file that was removed or replaced while it was open takes writes and loses them: SQLite goes on writing into the old
+file, which nobody can open any more. Looking costs two `stat` calls and opens nothing: closing a descriptor of the
+database would drop SQLite's locks.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_Identity = tuple[int, int] | None
+
+
+class StoreFiles:
+    """The database and its write-ahead log, as they were when the store was opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._paths = (path, path.with_name(f"{path.name}-wal"))
+        self._known = [_identity(file) for file in self._paths]
+
+    def replaced(self) -> Path | None:
+        """The file that was removed or replaced since, if one was."""
+        for number, file in enumerate(self._paths):
+            found = _identity(file)
+            if self._known[number] is None:
+                self._known[number] = found  # a log comes into being with the first write
+            elif found != self._known[number]:
+                return file
+        return None
+
+
+def _identity(path: Path) -> _Identity:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,38 @@
+"""Runs of combining marks: what makes normalisation slow, and no language needs.
+
+Putting marks into canonical order takes time that grows with the square of a run's length: 60,000 marks after one
+letter cost seconds. Unicode's stream-safe text format (UAX #15, section 13) draws the line at thirty.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+LONGEST_RUN = 30
+"""Combining marks in a row that any text may have (UAX #15)."""
+
+_FIRST, _END = 0x300, 0x1E95B
+"""Code points between which every combining mark lies (Unicode 15)."""
+
+
+def capped(text: str) -> str:
+    """`text` with every run of marks cut to `LONGEST_RUN`. Linear time; the same string when there is no long run."""
+    return text if text.isascii() else _long_run().sub(_cut, text)
+
+
+def long_run_at(text: str) -> int | None:
+    """Position of the first run longer than `LONGEST_RUN`, or None."""
+    found = None if text.isascii() else _long_run().search(text)
+    return None if found is None else found.start()
+
+
+def _cut(run: re.Match[str]) -> str:
+    return run[0][:LONGEST_RUN]
+
+
+@cache
+def _long_run() -> re.Pattern[str]:
+    marks = "".join(chr(code) for code in range(_FIRST, _END) if unicodedata.combining(chr(code)))
+    return re.compile(f"[{marks}]{{{LONGEST_RUN + 1},}}")

@@ -1,0 +1,39 @@
+"""Runs of combining marks are found and cut in linear time."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.text.marks import LONGEST_RUN, capped, long_run_at
+from mnemond.text.tokens import index_terms, tokens
+
+
+def test_ordinary_text_is_left_alone() -> None:
+    for text in ("plain", "café", "e\u0301" * 1000, "नमस्ते", "记" * 8000, "a" + "\u0316" * LONGEST_RUN):
+        assert capped(text) is text or capped(text) == text
+        assert long_run_at(text) is None
+
+
+def test_a_long_run_is_found_and_cut() -> None:
+    text = "ab" + "\u0316\u0301" * 500 + "c"
+    assert long_run_at(text) == 2
+    assert capped(text) == "ab" + "\u0316\u0301" * (LONGEST_RUN // 2) + "c"
+
+
+def test_a_megabyte_of_marks_does_not_take_its_square() -> None:
+    hostile = "a" + "\u0316\u0301" * 250_000  # normalising it as it stands would take minutes
+    assert len(capped(hostile)) == 1 + LONGEST_RUN
+    assert len(index_terms(hostile)) <= 2
+    assert len(tokens(hostile)) == 1
+
+
+@given(st.text(st.sampled_from("aé\u0301\u0316\u3099\U0001d165记")))
+def test_what_is_left_has_no_long_run(text: str) -> None:
+    run = longest = 0
+    for character in capped(text * 8):
+        run = run + 1 if unicodedata.combining(character) else 0
+        longest = max(longest, run)
+    assert longest <= LONGEST_RUN
