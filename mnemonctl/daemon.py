@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from mnemonctl import fast, files, rpc
+from mnemonctl import fast, files, refusal, rpc
 from mnemond.commands.layout import plural
 from mnemond.commands.output import Output
 from mnemond.commands.status import duration
@@ -31,6 +31,9 @@ STOP_S = 4.0
 
 PROBE_S = 1.0
 """Seconds to wait for the answer to one `hello`."""
+
+CHECK_S = 15.0
+"""Seconds that checking the configuration may take: the start of a Python on a busy machine, and one small file."""
 
 POLL_S = 0.01
 """Pause between two looks at something that is about to happen."""
@@ -60,6 +63,23 @@ class Replaced(msgspec.Struct, frozen=True):
     after: str
 
 
+class _Leaving(msgspec.Struct):
+    pid: int
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _Stores(msgspec.Struct):
+    stores: list[_Named]
+    active: str
+
+
+class _Uptime(msgspec.Struct):
+    uptime_s: float
+
+
 def start_wait(environ: Mapping[str, str]) -> float:
     """Seconds to wait for a daemon that is being started."""
     try:
@@ -73,16 +93,13 @@ def probe(directory: Path, deadline: float = PROBE_S) -> Running | None:
     """Who answers, or None when nobody listens. Raises MnemonError for a socket that cannot be used or stays silent."""
     hello: dict[str, object] = {"client_version": fast.VERSION}
     try:
-        result = rpc.call(directory, "hello", hello, deadline)
-        return msgspec.convert(result, Running)
+        return rpc.call(directory, "hello", hello, deadline, Running)
     except OSError as error:
         if error.errno in rpc.NOT_RUNNING:
             return None
         raise rpc.unreachable(directory, error) from None
     except fast.NoAnswer as error:
         raise MnemonError(UNREACHABLE, f"{error} (socket {rpc.socket_path(directory)})") from None
-    except msgspec.ValidationError as error:
-        raise MnemonError(INTERNAL, f"mnemond's greeting cannot be understood: {error}") from None
 
 
 def _poll(look: Callable[[], T | None], seconds: float) -> T | None:
@@ -150,15 +167,15 @@ def _ready(directory: Path, child: subprocess.Popen[bytes], wait: float, logged:
     found = _poll(look, wait)
     if isinstance(found, Running):
         return found
-    words = files.last_words(directory, logged)
-    said = f"; its last words: {words}" if words else ""
-    if found is not None:
-        message = f"mnemond (pid {child.pid}) left with exit status {found}{said}"
-    elif child.returncode == LOCKED.exit:
+    said, hint = files.logged(directory, logged), f"Its log: {files.log_path(directory)}"
+    if isinstance(found, int):
+        raise refusal.of("the daemon does not start:", said, found, directory, hint)
+    if child.returncode == LOCKED.exit:
         message = f"another mnemond holds {directory / 'lock'} but does not answer on {rpc.socket_path(directory)}"
-    else:
-        message = f"mnemond (pid {child.pid}) did not answer within {wait:g} s{said}"
-    raise MnemonError(UNREACHABLE, message, hint=f"Its log: {files.log_path(directory)}")
+        raise MnemonError(LOCKED, message, hint=hint)
+    words = refusal.last_words(said)
+    message = f"mnemond (pid {child.pid}) did not answer within {wait:g} s"
+    raise MnemonError(UNREACHABLE, message + (f"; its last words: {words}" if words else ""), hint=hint)
 
 
 def _answering(directory: Path) -> Running | None:
@@ -177,7 +194,7 @@ def _answering(directory: Path) -> Running | None:
 def stop(directory: Path) -> int | None:
     """Ask the daemon to leave and wait until it has. Returns its pid, or None when none ran."""
     try:
-        pid = int(rpc.call(directory, "daemon.stop", {}, STOP_S)["pid"])
+        pid = rpc.call(directory, "daemon.stop", {}, STOP_S, _Leaving).pid
     except OSError as error:
         if error.errno in rpc.NOT_RUNNING and files.is_unlocked(directory / "lock"):
             return None
@@ -192,9 +209,26 @@ def stop(directory: Path) -> int | None:
     return pid
 
 
+def check(directory: Path) -> None:
+    """Let a daemon that is not going to serve read the configuration. Raises MnemonError when it could not start."""
+    line = [*command(directory), "--check-config"]
+    try:
+        done = subprocess.run(  # noqa: S603 - see `spawn`
+            line, stdin=subprocess.DEVNULL, capture_output=True, cwd="/", timeout=CHECK_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        message = f"mnemond did not check its configuration within {CHECK_S:g} s; nothing was stopped"
+        raise MnemonError(UNREACHABLE, message, hint="Try again.") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace")
+        headline = "the daemon would not start again; nothing was stopped:"
+        raise refusal.of(headline, said, done.returncode, directory, "Mend that first.")
+
+
 def restart(directory: Path, wait: float = START_S) -> Running:
-    """Stop the daemon, if one runs, and start it again."""
+    """Stop the daemon, if one runs, and start it again. One that could not start again is not stopped."""
     with starting(directory, wait + STOP_S):
+        check(directory)
         stop(directory)
         return spawn(directory, wait)
 
@@ -210,6 +244,7 @@ def replace_outdated(directory: Path) -> Replaced | None:
         running = probe(directory)
         if running is None or not running.outdated:
             return None
+        check(directory)
         stop(directory)
         return Replaced(running.version, spawn(directory, start_wait(os.environ)).version)
 
@@ -253,7 +288,7 @@ def status(directory: Path, output: Output) -> CliRunResult:
     facts: dict[str, object] = {"running": False, "socket": str(path), "data_dir": str(directory)}
     running = probe(directory)
     if running is None:
-        return _answer(output, (facts, f"no daemon is running ({path})"), UNREACHABLE.exit)
+        return _answer(output, (facts, f"no daemon is running ({one_line(str(path))})"), UNREACHABLE.exit)
     stores, uptime = _stores(directory)
     facts |= {"running": True, "pid": running.pid, "version": running.version, "protocol": running.protocol}
     facts |= {"uptime_s": uptime, "stores": stores}
@@ -266,11 +301,11 @@ def status(directory: Path, output: Output) -> CliRunResult:
 def _stores(directory: Path) -> tuple[list[str], float | None]:
     """Names of the stores, and how long the daemon has been up. Asking for that must not create a store."""
     try:
-        listed = rpc.call(directory, "store.list", {}, fast.DEADLINE_S)
-        names = [str(store["name"]) for store in listed["stores"]]
-        if listed["active"] not in names:
+        listed = rpc.call(directory, "store.list", {}, fast.DEADLINE_S, _Stores)
+        names = [store.name for store in listed.stores]
+        if listed.active not in names:
             return names, None
-        return names, float(rpc.call(directory, "status", {"store": listed["active"]}, fast.DEADLINE_S)["uptime_s"])
+        return names, rpc.call(directory, "status", {"store": listed.active}, fast.DEADLINE_S, _Uptime).uptime_s
     except OSError as error:
         raise rpc.unreachable(directory, error) from None
     except fast.NoAnswer as error:

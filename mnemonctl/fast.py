@@ -20,6 +20,9 @@ PROTOCOL = 1
 DEADLINE_S = 30.0
 """Seconds from connecting to the last byte of the answer."""
 
+LONGEST_REPLY = 1 << 28
+"""Bytes of an answer that are taken in: several times the longest a daemon gives."""
+
 MAX_MESSAGE = 1 << 20
 """Bytes of a message the daemon reads, and of standard input that is sent."""
 
@@ -161,13 +164,29 @@ def data_dir(argv: list[str]) -> bytes:
             chosen = word[11:]
         elif word == "--data-dir" and index + 1 < len(argv):
             chosen = argv[index + 1]
-    path = chosen.encode("utf-8", "surrogateescape") or posix.environ.get(b"MNEMON_DATA_DIR", b"")
+    if not chosen:
+        return default_data_dir()
+    path = chosen.encode("utf-8", "surrogateescape")
+    return in_home(path[2:] or b".mnemon") if path[:2] == b"~/" else path
+
+
+def default_data_dir() -> bytes:
+    """$MNEMON_DATA_DIR, else ~/.mnemon. Raises Refused: a relative one would be another store in every directory."""
+    path = posix.environ.get(b"MNEMON_DATA_DIR", b"")
+    if not path or path[:2] == b"~/":
+        return in_home(path[2:] or b".mnemon")
+    if path[:1] != b"/":
+        shown = path[:200].decode("utf-8", "replace")
+        raise Refused(f"MNEMON_DATA_DIR is relative ({shown})", "Set it to an absolute path, or to one below ~/.")
+    return path
+
+
+def in_home(path: bytes) -> bytes:
+    """A path below the home directory. Raises Refused when that is unknown."""
     home = posix.environ.get(b"HOME", b"")
-    if path and path[:2] != b"~/":
-        return path
     if not home:
         raise Refused("the data directory is unknown: $HOME is not set", "Give one with --data-dir DIR.")
-    return home + b"/" + (path[2:] or b".mnemon")
+    return home + b"/" + path
 
 
 def wants_stdin(argv: list[str]) -> bool:
@@ -208,6 +227,8 @@ def encode(argv: list[str]) -> bytes:
     parts.append(f'],"client_version":"{VERSION}","protocol":{PROTOCOL}')
     if posix.isatty(1):
         parts.append(f',"tty":true,"columns":{columns()},"color":{"true" if color() else "false"}')
+    if posix.isatty(2):
+        parts.append(',"tty_err":true')
     store = posix.environ.get(b"MNEMON_STORE", b"")
     if store:
         parts.append(',"env_store":' + quote(store.decode("utf-8", "replace")))
@@ -266,8 +287,7 @@ def exchange(connection: _socket.socket, request: bytes, deadline: float) -> byt
     """Send the request and return the reply without its line break. Raises NoAnswer, with the reason."""
     ends = posix.times()[4] + deadline
     try:
-        connection.sendall(request)
-        connection.shutdown(_socket.SHUT_WR)
+        send(connection, request)
         return receive(connection, ends)
     except TimeoutError:
         raise NoAnswer(f"mnemond did not answer within {deadline:g} s") from None
@@ -277,17 +297,35 @@ def exchange(connection: _socket.socket, request: bytes, deadline: float) -> byt
         connection.close()
 
 
+def send(connection: _socket.socket, request: bytes) -> None:
+    """The whole request, then the end. A daemon that turned the connection away closes it before it has read
+    everything; what it said first is still there to be received. Raises TimeoutError."""
+    try:
+        connection.sendall(request)
+        connection.shutdown(_socket.SHUT_WR)
+    except TimeoutError:
+        raise
+    except OSError:
+        return
+
+
 def receive(connection: _socket.socket, ends: float) -> bytes:
     """Bytes up to a line break or the end. Raises TimeoutError, NoAnswer."""
     parts: list[bytes] = []
-    while part := connection.recv(1 << 16):
+    room = LONGEST_REPLY
+    while (left := ends - posix.times()[4]) > 0:
+        connection.settimeout(left)
+        part = connection.recv(1 << 16)
+        if not part:
+            break
         parts.append(part)
+        room -= len(part)
         if part[-1] == 10:
             return b"".join(parts)[:-1]
-        left = ends - posix.times()[4]
-        if left <= 0:
-            raise TimeoutError
-        connection.settimeout(left)
+        if room < 0:
+            raise NoAnswer(f"mnemond's answer is longer than {LONGEST_REPLY} bytes")
+    else:
+        raise TimeoutError
     if parts:
         return b"".join(parts)
     raise NoAnswer("mnemond closed the connection without an answer")
@@ -308,7 +346,12 @@ def decode(reply: bytes) -> tuple[int, bool, bytes, bytes]:
     start = digits_end + len(_OUTDATED if outdated else _NOT_OUTDATED)
     middle = reply.find(_BETWEEN, start)
     digits = reply[len(_HEAD) : digits_end]
-    if middle < 0 or not (digits.isdigit() and (outdated or reply.startswith(_NOT_OUTDATED, digits_end))):
+    if middle < 0 or not (
+        digits.isdigit()
+        and len(digits) <= 3
+        and int(digits) <= 255
+        and (outdated or reply.startswith(_NOT_OUTDATED, digits_end))
+    ):
         raise Odd(reply)
     return int(digits), outdated, unquote(reply, start, middle), unquote(reply, middle + len(_BETWEEN), -len(_TAIL))
 
@@ -322,7 +365,8 @@ def unquote(reply: bytes, start: int, end: int) -> bytes:
     text = reply[start:end]
     if b"\\" not in text:
         return text
-    if b"\\/" in text or text.count(b"\\u00") != text.count(b"\\u000") + text.count(b"\\u001"):
+    escapes = text.replace(b"\\\\", b"")  # what follows an escaped backslash is no escape
+    if b"\\/" in escapes or escapes.count(b"\\u00") != escapes.count(b"\\u000") + escapes.count(b"\\u001"):
         raise Odd(reply)
     try:
         return _codecs.unicode_escape_decode(text)[0].encode("latin-1")

@@ -9,20 +9,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mnemond.commands.terminal import one_line
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.server.data_dir import open_data_dir
+from mnemond.server.listener import MAX_PATH_BYTES, SOCKET
 
-_TAIL = 8192
-"""Bytes at the end of the log among which its last line is looked for."""
+ANOTHER = "choose another with --data-dir or MNEMON_DATA_DIR"
+"""What to do about a data directory that cannot be used."""
 
-_SHOWN = 500
-"""Characters of that line which are shown."""
+_TAIL = 65_536
+"""Bytes at the end of the log that may be looked at: what a daemon says while it starts is much less."""
+
+
+def usable(directory: Path) -> Path:
+    """The data directory, if it can be one. Raises MnemonError for a file, or a path that leaves a socket no room."""
+    length = len(os.fsencode(directory / SOCKET))
+    if length > MAX_PATH_BYTES:
+        raise MnemonError(
+            DATA_DIR,
+            f"the path of the socket, {directory / SOCKET}, has {length} bytes; the system allows {MAX_PATH_BYTES}",
+            hint="use a shorter --data-dir",
+        )
+    there = next(path for path in (directory, *directory.parents) if os.path.exists(path))
+    if not os.path.isdir(there):
+        raise MnemonError(DATA_DIR, f"there is no room for the data directory: {there} is a file", hint=ANOTHER)
+    return directory
 
 
 def make_private(directory: Path) -> None:
     """Create the data directory, 0700. Raises MnemonError for one that is not safe to write to, as the daemon does."""
-    open_data_dir(directory).close()
+    try:
+        open_data_dir(directory).close()
+    except MnemonError as error:
+        error.hint = error.hint or ANOTHER
+        raise
 
 
 def log_path(directory: Path) -> Path:
@@ -59,18 +78,14 @@ def log_file(directory: Path) -> Iterator[int]:
         os.close(inside)
 
 
-def last_words(directory: Path, since: int) -> str:
-    """The last line that was logged after byte `since` and is not indented (a hint, a trace), harmless and shortened;
-    empty when there is none."""
+def logged(directory: Path, since: int) -> str:
+    """What was logged after byte `since`, as it is: not harmless. Empty when the log cannot be read."""
     try:
         with log_path(directory).open("rb") as log:
             log.seek(max(os.fstat(log.fileno()).st_size - _TAIL, since))
-            text = log.read(_TAIL).decode("utf-8", "replace")
+            return log.read(_TAIL).decode("utf-8", "replace")
     except OSError:
         return ""
-    lines = [line for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if not line[0].isspace()] or lines
-    return one_line(told[-1].strip())[:_SHOWN] if told else ""
 
 
 def try_lock(descriptor: int) -> bool:

@@ -6,12 +6,15 @@ import errno
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from mnemonctl import fast
 from mnemond import errors
-from mnemond.errors import INTERNAL, KINDS, UNREACHABLE, MnemonError, Outcome
+from mnemond.errors import INTERNAL, KINDS, UNREACHABLE, MnemonError
 
+T = TypeVar("T")
 _BY_CODE = {kind.rpc: kind for kind in KINDS}
 
 SANDBOXED = frozenset({errno.EPERM, errno.EACCES})
@@ -23,20 +26,23 @@ def socket_path(directory: Path) -> Path:
     return directory / "sock"
 
 
-def call(directory: Path, method: str, params: dict[str, object], deadline: float) -> dict[str, Any]:
-    """The result of `method`. Raises OSError when nothing can be connected to, fast.NoAnswer, and MnemonError when the
-    daemon refuses or answers what nobody understands."""
+def call(directory: Path, method: str, params: dict[str, object], deadline: float, into: type[T]) -> T:
+    """The result of `method`, as far as `into` names its fields. Raises OSError when nothing can be connected to,
+    fast.NoAnswer, and MnemonError when the daemon refuses or answers what nobody understands."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     connection = fast.connect(os.fsencode(socket_path(directory)), deadline)
     reply = fast.exchange(connection, json.dumps(message).encode() + b"\n", deadline)
-    return result_of(reply)
+    try:
+        return msgspec.convert(result_of(reply), into)
+    except msgspec.ValidationError:
+        raise not_understood(reply) from None
 
 
 def result_of(reply: bytes) -> dict[str, Any]:
     """The result in a reply; raises the error in it."""
     try:
         document = json.loads(reply)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if isinstance(document, dict) and isinstance(document.get("result"), dict):
         result: dict[str, Any] = document["result"]
@@ -59,9 +65,14 @@ def not_understood(reply: bytes) -> MnemonError:
 def _error(error: dict[str, Any]) -> MnemonError:
     data = error.get("data")
     details: dict[str, Any] = data if isinstance(data, dict) else {}
-    kind = _BY_CODE.get(error.get("code", 0), INTERNAL)
-    outcome: Outcome | None = details["outcome"] if details.get("outcome") in {"rejected", "unknown"} else None
-    return MnemonError(kind, str(error.get("message", kind.meaning)), hint=details.get("hint"), outcome=outcome)
+    code, outcome, hint = error.get("code"), details.get("outcome"), details.get("hint")
+    kind = _BY_CODE.get(code, INTERNAL) if isinstance(code, int) else INTERNAL
+    return MnemonError(
+        kind,
+        str(error.get("message", kind.meaning)),
+        hint=None if hint is None else str(hint),
+        outcome=outcome if outcome in ("rejected", "unknown") else None,
+    )
 
 
 def unreachable(directory: Path, error: OSError) -> MnemonError:

@@ -9,9 +9,10 @@ import posix
 import time
 from pathlib import Path
 
-from mnemonctl import daemon, fast, rpc
+from mnemonctl import daemon, fast, files, rpc
 from mnemond.commands.grammar import Invocation, output_of, parse
 from mnemond.commands.output import Output, failure
+from mnemond.commands.terminal import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
 
@@ -35,7 +36,7 @@ def run(argv: list[str], deadline: float) -> int:
 
 
 def _daemon(argv: list[str], invocation: Invocation) -> CliRunResult:
-    directory = path_of(fast.data_dir(argv))
+    directory = files.usable(path_of(fast.data_dir(argv)))
     wait = invocation.options.get("wait", daemon.start_wait(os.environ))
     return daemon.carry_out(invocation.command.name, directory, float(str(wait)), invocation.output)
 
@@ -43,9 +44,9 @@ def _daemon(argv: list[str], invocation: Invocation) -> CliRunResult:
 def facts(argv: list[str]) -> CliRunParams:
     """What the daemon would be told about this terminal."""
     tty = posix.isatty(1)
-    return CliRunParams(
-        argv=argv, tty=tty, columns=fast.columns() if tty else 80, color=tty and fast.color(), env_store=None
-    )
+    columns = fast.columns() if tty else 80
+    color = tty and fast.color()
+    return CliRunParams(argv=argv, tty=tty, tty_err=posix.isatty(2), columns=columns, color=color, env_store=None)
 
 
 def path_of(directory: bytes) -> Path:
@@ -87,7 +88,7 @@ def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.Odd) 
         return show(CliRunResult(int(result["exit_code"]), bool(result.get("outdated")), *texts))
     except MnemonError as refusal:
         return report(argv, refusal)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return report(argv, rpc.not_understood(error.reply))
 
 
@@ -104,7 +105,7 @@ def reconnect(argv: list[str], directory: bytes, request: bytes, error: OSError,
 
 
 def _connect(directory: bytes, error: OSError, deadline: float) -> _socket.socket:
-    path = path_of(directory)
+    path = files.usable(path_of(directory))
     if error.errno in rpc.NOT_RUNNING:
         daemon.start(path, daemon.start_wait(os.environ))
         return _again(path, directory, deadline)
@@ -137,7 +138,8 @@ def replace_outdated(directory: bytes) -> None:
     try:
         replaced = daemon.replace_outdated(path_of(directory))
     except MnemonError as error:
-        fast.write(2, f"mnemonctl: the older daemon could not be replaced: {error.message}\n".encode())
+        reason = one_line(" ".join(error.message.split()))
+        fast.write(2, f"mnemonctl: the older daemon could not be replaced: {reason}\n".encode())
         return
     if replaced is not None:
         fast.write(2, f"mnemonctl: replaced mnemond {replaced.before} by {replaced.after}\n".encode())

@@ -8,8 +8,11 @@ from typing import Any
 
 import msgspec
 
-from mnemond.commands.layout import Style
+from mnemond.commands.layout import SHORT_ID, Style, plural
 from mnemond.commands.parser import Parser, UsageError
+
+MIN_PREFIX = 6
+"""Characters of an id that are needed to name a memory; the same as in the protocol (a test compares them)."""
 
 
 class Arguments(msgspec.Struct, frozen=True):
@@ -35,10 +38,22 @@ class Arguments(msgspec.Struct, frozen=True):
         message = f"{command} needs {what}" + (f", and only one ({count} were given)" if count else "")
         raise UsageError(message, f"See: mnemonctl {command} --help")
 
+    def identifier(self, command: str) -> str:
+        """The id of a memory, or the beginning of one. Raises UsageError for one too short to mean anything."""
+        word = self.single(command, "the id of a memory")
+        if len(word) < MIN_PREFIX:
+            raise UsageError(
+                f"the id has {plural(len(word), 'character')}; it needs {MIN_PREFIX}",
+                f"give at least {MIN_PREFIX} characters of the id; `mnemonctl list` shows {SHORT_ID}",
+            )
+        return word
+
     def nothing(self, command: str) -> None:
         """For a command that takes no words. Raises UsageError for any."""
-        if self.words:
-            raise UsageError(f"{command} takes no arguments, only options ({len(self.words)} were given)")
+        count = len(self.words)
+        if count:
+            given = "1 was given" if count == 1 else f"{count} were given"
+            raise UsageError(f"{command} takes no arguments, only options ({given})")
 
     def _standard_input(self, command: str) -> str:
         if self.stdin is None:
@@ -57,7 +72,8 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Command(msgspec.Struct, frozen=True):
-    """One command. `words` is what may follow its name; `request` is None for what the client does by itself.
+    """One command. `words` is what may follow its name; `request` is None for what the client does by itself;
+    `details` are paragraphs of its help.
 
     `render` makes the text for people, from the method's result; `notes` are lines for standard error.
     """
@@ -69,7 +85,7 @@ class Command(msgspec.Struct, frozen=True):
     parser: Parser
     request: Callable[[Arguments], Request] | None = None
     render: Callable[[Any, Style], str] | None = None
-    details: str = ""
+    details: tuple[str, ...] = ()
 
 
 def typed(options: argparse.Namespace) -> dict[str, object]:

@@ -28,7 +28,7 @@ START = Command(
     summary="Start the daemon, if none runs. Other commands do so by themselves.",
     words="",
     examples=("mnemonctl daemon start", "mnemonctl daemon start --wait 10"),
-    details="They wait as long for its first answer as $MNEMON_START_WAIT says: 2 seconds, unless it is set.",
+    details=("They wait as long for its first answer as $MNEMON_START_WAIT says: 2 seconds, unless it is set.",),
     parser=_parser("daemon start", waits=True),
 )
 STOP = Command(
@@ -43,6 +43,7 @@ RESTART = Command(
     summary="Stop the daemon, if one runs, and start it again.",
     words="",
     examples=("mnemonctl daemon restart",),
+    details=("The configuration is checked first: a daemon that could not start again is not stopped.",),
     parser=_parser("daemon restart", waits=True),
 )
 STATUS = Command(

@@ -18,7 +18,7 @@ def _parser() -> Parser:
 
 
 def _request(arguments: Arguments) -> Request:
-    return Request("forget", {**arguments.options, "id": arguments.single("forget", "the id of a memory")})
+    return Request("forget", {**arguments.options, "id": arguments.identifier("forget")})
 
 
 def _render(result: ForgetResult, style: Style) -> str:
@@ -34,7 +34,9 @@ COMMAND = Command(
     summary="Take one memory out of recall.",
     words="ID",
     examples=("mnemonctl forget 1a2b3c4d",),
-    details="The memory is marked as deleted, not erased. Any unique beginning of the id will do, from six characters.",
+    details=(
+        "The memory is marked as deleted, not erased. Any unique beginning of the id will do, from six characters.",
+    ),
     parser=_parser(),
     request=_request,
     render=_render,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mnemond.commands.command import Arguments, Command, Request
-from mnemond.commands.layout import Style, body, lines
+from mnemond.commands.layout import Style, body, lines, wrap
 from mnemond.commands.options import add_globals
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import neutralise, one_line
@@ -26,7 +26,7 @@ def _parser() -> Parser:
 
 
 def _request(arguments: Arguments) -> Request:
-    return Request("get", {**arguments.options, "id": arguments.single("get", "the id of a memory")})
+    return Request("get", {**arguments.options, "id": arguments.identifier("get")})
 
 
 def _render(result: GetResult, style: Style) -> str:
@@ -38,7 +38,15 @@ def _render(result: GetResult, style: Style) -> str:
         style.strong(one_line(insight.id)),
         body(insight.content, style, "  "),
         "",
-        *(f"  {name.replace('_', ' '):<{_LABEL}}{value}" for name, value in fields if value),
+        *(_field(name, value, style) for name, value in fields if value),
+    )
+
+
+def _field(name: str, value: str, style: Style) -> str:
+    """A label and a value, wrapped beside it."""
+    first, *others = wrap(value, style.columns - _LABEL - 2)
+    return "\n".join(
+        [f"  {name.replace('_', ' '):<{_LABEL}}{first}", *(" " * (_LABEL + 2) + other for other in others)]
     )
 
 
@@ -58,7 +66,7 @@ COMMAND = Command(
     summary="Show one memory with everything known about it.",
     words="ID",
     examples=("mnemonctl get 1a2b3c4d", "mnemonctl get 1a2b3c4d --json --pretty"),
-    details="Any unique beginning of the id will do, from six characters on.",
+    details=("Any unique beginning of the id will do, from six characters on.",),
     parser=_parser(),
     request=_request,
     render=_render,

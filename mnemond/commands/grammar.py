@@ -7,20 +7,22 @@ from collections.abc import Sequence
 import msgspec
 
 from mnemond.commands import help as help_text
+from mnemond.commands import suggestions
 from mnemond.commands.command import Arguments, Command, Request, typed
-from mnemond.commands.layout import Style
+from mnemond.commands.layout import UNLIMITED, Style
 from mnemond.commands.options import GLOBAL_FLAGS, GLOBAL_VALUES
-from mnemond.commands.output import Output, failure
-from mnemond.commands.parser import UsageError, looks_like_option, split_at_dashes
-from mnemond.commands.registry import BY_NAME, FIRST_WORDS, GROUPS
+from mnemond.commands.output import Form, Output, failure
+from mnemond.commands.parser import SHOWN, UsageError, looks_like_option, split_at_dashes
+from mnemond.commands.registry import BY_NAME, COMMANDS, FIRST_WORDS, GROUPS
 from mnemond.commands.terminal import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
 from mnemond.protocol.registry import METHODS
 from mnemond.protocol.version import PROTOCOL, SERVER_VERSION
-from mnemond.protocol.wording import nearest
 
 _HELP = frozenset({"-h", "--help"})
+_SHORT = {"-V": "--version", "-v": "--version", "-?": "--help", "-s": "--store", "-j": "--json"}
+"""What other programs call them."""
 
 
 class Invocation(msgspec.Struct, frozen=True):
@@ -51,20 +53,31 @@ def parse(run: CliRunParams) -> Invocation | CliRunResult:
 
 
 def output_of(run: CliRunParams) -> Output:
-    """The form of the answer, known even for a line that cannot be parsed: the last of --json and --text decides."""
+    """The form of the answer, known even for a line that cannot be parsed: the last of --json and --text decides, then
+    --quiet, which is for text; else results and errors are text on a terminal, each on its own stream."""
     head, _ = split_at_dashes(run.argv)
     forms = [word for word in head if word in {"--json", "--text"}]
-    text = forms[-1] == "--text" if forms else run.tty
+    quiet = "--quiet" in head or any(word.startswith("-q") for word in head)  # "-qn3" is "-q -n 3"
+    chosen = (forms[-1] == "--text") if forms else True if quiet else None
     style = Style(
-        columns=run.columns,
-        color=run.color and "--no-color" not in head,
-        quiet="-q" in head or "--quiet" in head,
+        columns=run.columns if run.tty else UNLIMITED, color=run.color and "--no-color" not in head, quiet=quiet
     )
-    return Output("text" if text else "json", "--pretty" in head, run.tty, style)
+    return Output(
+        form=_form(chosen, run.tty),
+        pretty="--pretty" in head,
+        tty=run.tty,
+        style=style,
+        error_form=_form(chosen, run.tty_err),
+        tty_err=run.tty_err,
+    )
+
+
+def _form(chosen: bool | None, terminal: bool) -> Form:
+    return "text" if (terminal if chosen is None else chosen) else "json"
 
 
 def _parse(run: CliRunParams, output: Output) -> Invocation | CliRunResult:
-    answer = _answer(run.argv, output)
+    answer = _answer(run.argv, output, msgspec.structs.replace(output.style, columns=run.columns))
     if answer is not None:
         return CliRunResult(0, False, answer, "")
     found = _find(run.argv)
@@ -88,18 +101,21 @@ def _params(request: Request, env_store: str | None) -> dict[str, object]:
 # ------------------------------------------------------------------ help and version
 
 
-def _answer(argv: Sequence[str], output: Output) -> str | None:
-    """The text of help or version, or None when the line asks for neither."""
+def _answer(argv: Sequence[str], output: Output, page: Style) -> str | None:
+    """The text of help or version, or None when the line asks for neither. Help is laid out for `page`: read by
+    people, it has lines of a sensible length everywhere."""
     head, _ = split_at_dashes(argv)
     words = _command_words(head)
     if words[:1] == ["help"]:
-        return _help(words[1:], output.style)
+        return _help(words[1:], page)
     if not _HELP.isdisjoint(head):
-        return _help(words, output.style)
+        return _help(words, page)
     if words[:1] == ["version"] or "--version" in head:
         return version_text(output)
-    asks_group = len(words) == 1 and words[0] in GROUPS
-    return _help(words, output.style) if asks_group or not words else None
+    if words and not (len(words) == 1 and words[0] in GROUPS):
+        return None
+    _only_global_options(head)
+    return _help(words, page)
 
 
 def version_text(output: Output) -> str:
@@ -116,6 +132,29 @@ def _help(words: Sequence[str], style: Style) -> str:
         name = " ".join(words[:2])
         return help_text.command(BY_NAME[name], style) if name in BY_NAME else help_text.group(words[0], style)
     return help_text.command(_lookup(words[0]), style)
+
+
+def _only_global_options(head: Sequence[str]) -> None:
+    """For a line without a command. Raises UsageError for an option that no command has, or not every command."""
+    skip = False
+    for word in head:
+        name = word.partition("=")[0]
+        if skip or not looks_like_option(word):
+            skip = False
+        elif name not in GLOBAL_VALUES and name not in GLOBAL_FLAGS:
+            raise _misplaced(name)
+        else:
+            skip = word in GLOBAL_VALUES
+
+
+def _misplaced(name: str) -> UsageError:
+    """The error for an option that stands where only options of every command may."""
+    shown = one_line(name[:SHOWN])
+    if any(name in command.parser.option_names() for command in COMMANDS):
+        return UsageError(f"{shown} stands before the command", "Write the command first: mnemonctl COMMAND [options]")
+    meant = _SHORT.get(name) or suggestions.option(name, [*GLOBAL_VALUES, *GLOBAL_FLAGS])
+    hint = f"Did you mean {meant}?" if meant else "See: mnemonctl --help"
+    return UsageError(f"there is no option {shown}", hint)
 
 
 def _command_words(head: Sequence[str]) -> list[str]:
@@ -159,23 +198,25 @@ def _next_word(argv: Sequence[str], start: int) -> int:
         index += 2 if word in GLOBAL_VALUES else 1
     if index >= len(argv):
         raise UsageError("no command was given", "See: mnemonctl --help")
-    raise UsageError(
-        f"{one_line(argv[index])} stands before the command", "Write the command first: mnemonctl COMMAND [options]"
-    )
+    raise _misplaced(argv[index].partition("=")[0])
 
 
 def _lookup(word: str) -> Command:
     if word in BY_NAME:
         return BY_NAME[word]
-    raise _unknown(f"there is no command {_quoted(word)}", nearest(word, FIRST_WORDS))
+    raise _unknown(f"there is no command {_quoted(word)}", suggestions.command(word, FIRST_WORDS))
 
 
 def _lookup_in(group: str, word: str) -> Command:
     name = f"{group} {word}"
     if name in BY_NAME:
         return BY_NAME[name]
-    meant = nearest(word, [command.name.partition(" ")[2] for command in GROUPS[group]])
-    raise _unknown(f"{group} has no command {_quoted(word)}", f"{group} {meant}" if meant else None)
+    known = [command.name.partition(" ")[2] for command in GROUPS[group]]
+    meant = suggestions.second(word, known)
+    message = f"{group} has no command {_quoted(word)}"
+    if meant is None:
+        raise UsageError(message, f"It has: {', '.join(known)}. See: mnemonctl {group} --help")
+    raise _unknown(message, f"{group} {meant}")
 
 
 def _unknown(message: str, meant: str | None) -> UsageError:

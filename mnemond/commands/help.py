@@ -13,16 +13,28 @@ _COLUMN = 30
 """Cells of the left column of a table of options or commands."""
 
 _TOP_EXAMPLES = (
-    'mnemonctl remember "We chose SQLite because the team lacks Redis experience" --category decision',
+    'mnemonctl remember "We chose SQLite, the team lacks Redis" --category decision',
     'mnemonctl recall "why SQLite"',
     "mnemonctl list --limit 5",
     "mnemonctl status",
 )
 
 _EXIT_CODES = (
-    "0 done · 1 defect in mnemond · 2 bad usage or input · 3 not found · 4 busy · 5 read-only or degraded · "
-    "6 dependency unavailable · 69 no daemon · 130 interrupted"
+    ("0", "done"),
+    ("1", "a defect in mnemond"),
+    ("2", "bad usage, input, configuration or data directory"),
+    ("3", "not found"),
+    ("4", "busy: try again"),
+    ("5", "the disk or the database refused"),
+    ("6", "something it depends on is not installed or not answering"),
+    ("69", "no daemon answers"),
+    ("75", "another daemon holds the lock of the data directory"),
+    ("130", "interrupted"),
 )
+"""Those of `mnemond.errors`, in fewer words (a test compares them), and what the shell makes of Ctrl-C."""
+
+_NUMBER = 6
+"""Cells of the column of exit codes."""
 
 
 def top(style: Style) -> str:
@@ -39,9 +51,10 @@ def top(style: Style) -> str:
         *_table(_options(COMMANDS[0], globals_only=True), style),
         "",
         style.strong("Exit codes"),
-        *(f"  {line}" for line in wrap(_EXIT_CODES, style.columns - 2)),
+        *_table(_EXIT_CODES, style, _NUMBER),
         "",
-        "Output is text on a terminal and JSON elsewhere. More: mnemonctl COMMAND --help",
+        "Output is text on a terminal and JSON elsewhere; so are errors.",
+        "More: mnemonctl COMMAND --help",
     )
 
 
@@ -61,17 +74,18 @@ def group(name: str, style: Style) -> str:
 def command(subject: Command, style: Style) -> str:
     """`mnemonctl recall --help`."""
     own = list(_options(subject, globals_only=False))
+    details = (line for text in subject.details for line in wrap(text, style.columns))
     return lines(
         *_examples(subject.examples, style),
         "",
         style.strong("Usage"),
         f"  mnemonctl {_usage(subject)} [options]",
         "",
-        *wrap(" ".join(part for part in (subject.summary, subject.details) if part), style.columns),
+        *wrap(subject.summary, style.columns),
+        *details,
         *(["", style.strong("Options"), *_table(own, style)] if own else []),
         "",
-        style.strong("Options of every command"),
-        *_table(_options(subject, globals_only=True), style),
+        "Options of every command: mnemonctl help",
     )
 
 
@@ -94,13 +108,13 @@ def _option(action: argparse.Action) -> tuple[str, str]:
     return (f"{names} {action.metavar}" if action.metavar else names), action.help or ""
 
 
-def _table(rows: Iterable[tuple[str, str]], style: Style) -> list[str]:
+def _table(rows: Iterable[tuple[str, str]], style: Style, column: int = _COLUMN) -> list[str]:
     shown: list[str] = []
     for left, right in rows:
-        texts = wrap(right, style.columns - _COLUMN - 2)
-        if len(left) > _COLUMN - 2:
+        texts = wrap(right, style.columns - column - 2)
+        if len(left) > column - 2:
             shown.append(f"  {left}")
             left = ""
-        shown.append(f"  {left:<{_COLUMN}}{texts[0]}".rstrip())
-        shown.extend(f"  {'':<{_COLUMN}}{text}" for text in texts[1:])
+        shown.append(f"  {left:<{column}}{texts[0]}".rstrip())
+        shown.extend(f"  {'':<{column}}{text}" for text in texts[1:])
     return shown

@@ -6,10 +6,16 @@ import unicodedata
 
 import msgspec
 
-from mnemond.commands.terminal import neutralise, one_line
+from mnemond.commands.terminal import JOINERS, neutralise, one_line
 
 SHORT_ID = 8
 """Characters of an id that are shown; the daemon accepts any unique prefix of at least six."""
+
+UNLIMITED = 1 << 30
+"""Columns of what is not a terminal: a program reads it, so nothing is cut or wrapped."""
+
+SHORTENED = 8
+"""Characters looked at for each cell of a short form: marks and joiners take none, a hidden one is written as six."""
 
 MIN_WRAP = 20
 """Columns below which wrapping makes text worse, not better."""
@@ -32,10 +38,11 @@ class Style(msgspec.Struct, frozen=True):
 
 
 def char_width(char: str) -> int:
-    """Terminal cells of one character: 2 for wide East Asian ones, 0 for combining marks, else 1 (UAX #11)."""
+    """Terminal cells of one character: 2 for wide East Asian ones, 0 for combining marks and joiners, else 1
+    (UAX #11)."""
     if char < "\u0300":
         return 1
-    if unicodedata.category(char) in {"Mn", "Me"}:
+    if char in JOINERS or unicodedata.category(char) in {"Mn", "Me"}:
         return 0
     return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
 
@@ -53,8 +60,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 def _wrap_paragraph(text: str, width: int) -> list[str]:
     lines: list[str] = []
-    while text_width(text) > width:
-        cut = fitting(text, width)
+    while (cut := fitting(text, width)) < len(text):
         space = text.rfind(" ", 0, cut + 1)
         if space > 0:
             lines.append(text[:space].rstrip())
@@ -72,12 +78,22 @@ def fitting(text: str, width: int) -> int:
     for index, char in enumerate(text):
         used += char_width(char)
         if used > width:
-            return max(index, 1)
+            return _before_joiners(text, index)
     return len(text)
+
+
+def _before_joiners(text: str, cut: int) -> int:
+    """The last place up to `cut` that takes no joined characters apart; `cut` itself where everything is joined."""
+    at = max(cut, 1)
+    while at > 1 and not JOINERS.isdisjoint(text[at - 1 : at + 1]):
+        at -= 1
+    return max(cut, 1) if at == 1 and text[1:2] in JOINERS else at
 
 
 def shorten(text: str, width: int) -> str:
     """`text` on one line of at most `width` cells, with "…" where something was cut."""
+    if len(text) > SHORTENED * width:
+        text = text[: SHORTENED * width]  # more cannot be shown, and measuring all of it takes time
     line = one_line(text)
     if text_width(line) <= width:
         return line

@@ -8,6 +8,12 @@ from typing import Any
 
 from mnemond.commands.parser import Parser
 
+CATEGORIES = "preference, decision, fact, insight, context, general"
+"""Those of `mnemond.model.insight`, which a layer this low does not see (a test compares them)."""
+
+NO_EFFECT = "(no effect yet)"
+"""Said of options that are accepted for compatibility."""
+
 GLOBAL_VALUES = (
     "--store", "--data-dir", "--user", "--user-id", "--session", "--session-id", "--agent", "--agent-id", "--now",
 )  # fmt: skip
@@ -68,7 +74,7 @@ def add_globals(parser: Parser) -> None:
     group.add_argument("--user", "--user-id", dest="user_id", metavar="ID", help="whose memories")
     group.add_argument("--session", "--session-id", dest="session_id", metavar="ID", help="of which session")
     group.add_argument("--agent", "--agent-id", dest="agent_id", metavar="ID", help="of which agent")
-    group.add_argument("--now", metavar="TIME", help="reference time of a question, RFC 3339 (for tests)")
+    group.add_argument("--now", metavar="TIME", help=f"reference time, RFC 3339 {NO_EFFECT}")
     group.add_argument("--data-dir", metavar="DIR", help="the data directory (default: $MNEMON_DATA_DIR, ~/.mnemon)")
     group.add_argument("--no-color", action="store_true", help="no colours (also: a non-empty $NO_COLOR)")
     group.add_argument("-h", "--help", action="store_true", help="show help, with examples")
@@ -77,7 +83,7 @@ def add_globals(parser: Parser) -> None:
 
 def add_filters(parser: Parser) -> None:
     """What recall and list can be narrowed to."""
-    parser.add_argument("--category", "--cat", metavar="NAME", help="only this category")
+    parser.add_argument("--category", "--cat", metavar="NAME", help=f"only this category: {CATEGORIES}")
     parser.add_argument("--source", metavar="NAME", help="only from this source")
     parser.add_argument("--all-sessions", action="store_true", help="also memories meant for other sessions")
 

@@ -17,12 +17,15 @@ Form = Literal["text", "json"]
 
 
 class Output(msgspec.Struct, frozen=True):
-    """In which form to answer. `tty` says that a terminal shows it, so JSON must be harmless too."""
+    """In which form to answer, and to fail. `tty` and `tty_err` say that a terminal shows it, so that JSON must be
+    harmless too."""
 
     form: Form = "text"
     pretty: bool = False
     tty: bool = False
     style: Style = Style()
+    error_form: Form = "text"
+    tty_err: bool = False
 
     def json(self, value: object) -> str:
         """One JSON document and a line break."""
@@ -47,8 +50,9 @@ def _notes(result: object) -> str:
 
 def failure(error: MnemonError, output: Output, *, outdated: bool = False) -> CliRunResult:
     """What is printed for an error: a sentence and what to do next, or one JSON object; on standard error."""
-    if output.form == "json":
-        return CliRunResult(error.kind.exit, outdated, "", output.json({"error": _error_object(error)}))
+    if output.error_form == "json":
+        shown_on = msgspec.structs.replace(output, tty=output.tty_err)
+        return CliRunResult(error.kind.exit, outdated, "", shown_on.json({"error": _error_object(error)}))
     sentences = [problem.message for problem in error.problems] or [error.message]
     text = "".join(f"mnemonctl: {sentence}\n" for sentence in sentences)
     hint = f"  {error.hint}\n" if error.hint else ""

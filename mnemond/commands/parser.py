@@ -6,8 +6,14 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
+from mnemond.commands import suggestions
 from mnemond.commands.terminal import one_line
-from mnemond.protocol.wording import nearest
+
+SHOWN = 60
+"""Characters of an unknown option that are shown."""
+
+LONGEST_CLUSTER = 32
+"""Characters of a word such as -qn3 that may be several short options; there are not as many."""
 
 
 class UsageError(Exception):
@@ -26,9 +32,10 @@ class Parser(argparse.ArgumentParser):
     of the command, wherever it stands; after "--" everything is.
     """
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, *, takes_text: bool = False) -> None:
         super().__init__(prog=command, add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS)
         self.command = command
+        self._takes_text = takes_text
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse for a missing or bad value."""
@@ -45,6 +52,9 @@ class Parser(argparse.ArgumentParser):
     def split(self, argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         """(options, words). Raises UsageError for an unknown option or a bad value."""
         head, tail = split_at_dashes(argv)
+        for word in head:
+            if len(word) > LONGEST_CLUSTER and word.startswith("-") and not word.startswith("--"):
+                raise self.unknown_option(word)  # argparse would take it apart letter by letter
         options, rest = self.parse_known_args(head)
         for word in rest:
             if looks_like_option(word):
@@ -54,9 +64,10 @@ class Parser(argparse.ArgumentParser):
     def unknown_option(self, word: str) -> UsageError:
         """The error for an option this command does not have."""
         name = word.partition("=")[0]
-        meant = nearest(name, self.option_names()) if name.startswith("--") else None
+        meant = suggestions.option(name, self.option_names())
         hint = f"Did you mean {meant}?" if meant else f"See: mnemonctl {self.command} --help"
-        return UsageError(f"{self.command} has no option {one_line(name)}", hint)
+        text = "; what follows -- is text, not options" if self._takes_text and not meant else ""
+        return UsageError(f"{self.command} has no option {one_line(name[:SHOWN])}", hint + text)
 
 
 def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from mnemond.commands.command import Arguments, Command, Request
-from mnemond.commands.layout import Style, body, day, fraction, lines, milliseconds, plural, short_id
-from mnemond.commands.options import Split, add_filters, add_globals, whole_number
+from mnemond.commands.layout import Style, body, day, fraction, lines, milliseconds, plural, short_id, wrap
+from mnemond.commands.options import NO_EFFECT, Split, add_filters, add_globals, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import neutralise, one_line
 from mnemond.protocol.memories import InsightView, RecallHit, RecallMeta, RecallResult, SignalsView
 
+_INDENT = "   "
+"""What stands below the first line of a result."""
+
 
 def _parser() -> Parser:
-    parser = Parser("recall")
+    parser = Parser("recall", takes_text=True)
     parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="at most so many results; default 10")
     add_filters(parser)
     parser.add_argument("--anchors", action=Split, metavar="A,B", help="only these signals: keyword, vector")
-    parser.add_argument("--no-touch", action="store_false", dest="touch", help="write nothing, not even access counts")
+    parser.add_argument(
+        "--no-touch",
+        action="store_false",
+        dest="touch",
+        help=f"write nothing at all {NO_EFFECT}",
+    )
     add_globals(parser)
     return parser
 
@@ -33,12 +41,13 @@ def _render(result: RecallResult, style: Style) -> str:
 
 def _hit(rank: int, hit: RecallHit, style: Style) -> str:
     insight = hit.insight
-    head = f"{rank}. {hit.score:.2f} {one_line(hit.confidence):<6}  {short_id(insight.id)}  {day(insight.created_at)}"
+    head = f"{rank}. {short_id(insight.id)}  {day(insight.created_at)}  {kind(insight)}"
+    evidence = f"score {fraction(hit.score)} · confidence {one_line(hit.confidence)} · {_signals(hit.signals)}"
     return lines(
-        style.strong(f"{head}  {kind(insight)}"),
+        style.strong(head),
         body(insight.content, style),
-        tags(insight, "   "),
-        style.faint(f"   {_signals(hit.signals)}  via {one_line(hit.via)}"),
+        _tags(insight, style),
+        *(style.faint(f"{_INDENT}{line}") for line in wrap(evidence, style.columns - len(_INDENT))),
     )
 
 
@@ -47,18 +56,15 @@ def kind(insight: InsightView) -> str:
     return f"{one_line(insight.category)}/{insight.importance}"
 
 
-def tags(insight: InsightView, indent: str) -> str | None:
-    """The tags on a line of their own, or None."""
-    return indent + " ".join(f"#{one_line(tag)}" for tag in insight.tags) if insight.tags else None
+def _tags(insight: InsightView, style: Style) -> str | None:
+    """The tags on lines of their own, or None."""
+    return body(" ".join(f"#{one_line(tag)}" for tag in insight.tags), style, _INDENT) if insight.tags else None
 
 
 def _signals(signals: SignalsView) -> str:
-    parts = (
-        ("keyword", signals.keyword),
-        ("similarity", signals.similarity),
-        ("entity", signals.entity),
-        ("graph", signals.graph),
-    )
+    """Keyword and similarity always; the other signals where they had a say."""
+    parts = [("keyword", signals.keyword), ("similarity", signals.similarity)]
+    parts += [(name, value) for name, value in (("entity", signals.entity), ("graph", signals.graph)) if value]
     return " · ".join(f"{name} {fraction(value)}" for name, value in parts)
 
 
@@ -83,6 +89,11 @@ COMMAND = Command(
         'mnemonctl recall "why did we choose SQLite"',
         "mnemonctl recall release date --limit 3 --category fact",
         "mnemonctl recall --json deploy steps | jq -r '.results[].insight.content'",
+    ),
+    details=(
+        "score: what ranks the results; comparable within one answer only.",
+        "confidence: what speaks for a result by itself; low: perhaps something else.",
+        "sparse results: fewer were found than half of --limit.",
     ),
     parser=_parser(),
     request=_request,

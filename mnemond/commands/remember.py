@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, plural, short_id
-from mnemond.commands.options import Append, Split, add_globals, add_op_id, whole_number
+from mnemond.commands.options import CATEGORIES, NO_EFFECT, Append, Split, add_globals, add_op_id, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
 from mnemond.protocol.memories import RememberResult
 
 
 def _parser() -> Parser:
-    parser = Parser("remember")
-    parser.add_argument(
-        "--category", "--cat", metavar="NAME", help="decision, fact, preference, insight, context, general"
-    )
+    parser = Parser("remember", takes_text=True)
+    parser.add_argument("--category", "--cat", metavar="NAME", help=f"{CATEGORIES}; default general")
     parser.add_argument(
         "--importance", type=whole_number, metavar="N", help="1 (trifle) to 5 (never forget); default 3"
     )
@@ -27,13 +25,13 @@ def _parser() -> Parser:
     parser.add_argument(
         "--entity-mode",
         metavar="MODE",
-        help="merge (yours and found ones), provided (only yours), auto (only found ones)",
+        help=f"merge (yours and found ones), provided (only yours), auto (only found ones) {NO_EFFECT}",
     )
     parser.add_argument("--source", metavar="NAME", help="who said it; default user")
     parser.add_argument("--conversation-id", "--conversation", metavar="ID", help="the conversation it comes from")
     parser.add_argument("--created-at", metavar="TIME", help="when it happened, RFC 3339; default now")
     parser.add_argument("--channel", metavar="NAME", help="how it came in; default manual")
-    parser.add_argument("--no-diff", action="store_true", help="store it without comparing it with what is known")
+    parser.add_argument("--no-diff", action="store_true", help=f"do not look for duplicates {NO_EFFECT}")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen and write nothing")
     add_op_id(parser)
     add_globals(parser)
@@ -73,11 +71,11 @@ COMMAND = Command(
     summary="Store one memory.",
     words="TEXT… | -",
     examples=(
-        'mnemonctl remember "We chose SQLite because the team lacks Redis experience" --cat decision --importance 4',
-        'mnemonctl remember "Ana prefers tabs" --cat preference --tag style --entity Ana',
+        'mnemonctl remember "We chose SQLite" --cat decision --importance 4',
+        'mnemonctl remember "Ana prefers tabs" --cat preference --entity Ana',
         "git log -1 --format=%B | mnemonctl remember - --source git",
     ),
-    details='Words are joined by spaces; "-" reads the text from standard input; after "--" everything is text.',
+    details=('Words are joined by spaces; "-" reads the text from standard input; after "--" everything is text.',),
     parser=_parser(),
     request=_request,
     render=_render,

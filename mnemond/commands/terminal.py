@@ -11,7 +11,20 @@ import unicodedata
 UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Controls, formats (bidi, joiners, tags), surrogates, private, unassigned, line and paragraph separators."""
 
+JOINERS = frozenset("\u200c\u200d")
+"""Zero-width non-joiner and joiner: part of how Persian, Indic scripts and emoji are spelt (Unicode 15, 23.2)."""
+
+_JOINED = frozenset("LMS")
+"""First letters of the categories between which a joiner spells something: letters, marks, symbols."""
+
 _ASTRAL = 0x10000
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether the character there is a joiner with something to join. Beside ASCII it would only hide."""
+    if text[at] not in JOINERS or not 0 < at < len(text) - 1:
+        return False
+    return all(not char.isascii() and unicodedata.category(char)[0] in _JOINED for char in (text[at - 1], text[at + 1]))
 
 
 def _is_unsafe(char: str) -> bool:
@@ -28,12 +41,15 @@ def _visible(char: str) -> str:
 def neutralise(text: str) -> str:
     r"""`text` with every unsafe character but "\n" and "\t" replaced by a visible escape such as "\u202e".
 
-    A "\r\n" counts as a line break.
+    A "\r\n" counts as a line break. A joiner between two letters, marks or symbols beyond ASCII stays.
     """
     text = text.replace("\r\n", "\n")
     if text.isprintable():
         return text
-    return "".join(_visible(char) if char not in "\n\t" and _is_unsafe(char) else char for char in text)
+    return "".join(
+        _visible(char) if char not in "\n\t" and _is_unsafe(char) and not _joins(text, at) else char
+        for at, char in enumerate(text)
+    )
 
 
 def one_line(text: str) -> str:

@@ -7,15 +7,18 @@ from typing import Annotated
 import msgspec
 
 from mnemond.protocol.types import Params, Result, StoreName
+from mnemond.protocol.version import MAX_VERSION
 
 MAX_ARGUMENTS = 1000
 """Words of one command line; the message limit bounds their total length."""
+
+ClientVersion = Annotated[str, msgspec.Meta(max_length=MAX_VERSION)]
 
 
 class HelloParams(Params, frozen=True, kw_only=True):
     """What the caller speaks. Both may be left out."""
 
-    client_version: str | None = None
+    client_version: ClientVersion | None = None
     protocol: int | None = None
 
 
@@ -125,15 +128,17 @@ class DaemonStopResult(Result, frozen=True, kw_only=True):
 
 
 class CliRunParams(Params, frozen=True, kw_only=True):
-    """One command line, as typed. `tty` says that standard output is a terminal; `env_store` is $MNEMON_STORE."""
+    """One command line, as typed. `tty` and `tty_err` say that standard output and standard error are terminals;
+    `env_store` is $MNEMON_STORE."""
 
     argv: Annotated[list[str], msgspec.Meta(max_length=MAX_ARGUMENTS)]
     stdin: str | None = None
     tty: bool = False
+    tty_err: bool = False
     columns: Annotated[int, msgspec.Meta(ge=20, le=1000)] = 80
     color: bool = False
     env_store: str | None = None
-    client_version: str | None = None
+    client_version: ClientVersion | None = None
     protocol: int | None = None
 
 

@@ -10,10 +10,15 @@ PROTOCOL = 1
 SERVER_VERSION = __version__
 
 
+MAX_VERSION = 64
+"""Characters of a version."""
+
+
 def release_key(version: str) -> tuple[int, ...]:
-    """Order releases such as "0.10.2" by number; anything after the digits (rc1, .dev3) is ignored."""
+    """Order releases such as "0.10.2" by number; anything after the digits (rc1, .dev3) is ignored, and so is what
+    follows MAX_VERSION characters."""
     numbers: list[int] = []
-    for part in version.split("."):
+    for part in version[:MAX_VERSION].split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]
         if not digits:
             break

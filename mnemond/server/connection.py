@@ -16,9 +16,9 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.protocol.envelope import NO_ID, Refused, Request, encode_error, parse
+from mnemond.protocol.envelope import Refused, Request, encode_error, parse
 from mnemond.protocol.framing import Framer
-from mnemond.server.batch import Batch
+from mnemond.server.batch import Batch, Gathering
 from mnemond.server.call import Call
 from mnemond.server.counters import Counters
 from mnemond.server.deferred import Deferred
@@ -27,6 +27,9 @@ from mnemond.server.limits import Limits
 
 RECEIVE_BYTES = 65536
 """One read. Much larger buffers cost more than they save: 1 MiB takes ten times as long as 64 KiB."""
+
+SEND_BYTES = 1 << 20
+"""One write at most. The kernel takes about 200 kB from a reader that lags, everything from one that keeps up."""
 
 OPTIMISTIC_CONNECTIONS = 4
 """Up to so many open connections, reading is tried again before waiting: one client gains a third of its round trip,
@@ -54,8 +57,9 @@ class Connection:
     """Reads until it `ended`, answers everything it has read, then closes itself."""
 
     __slots__ = (
-        "_arrived", "_begun", "_blocked", "_call", "_framer", "_gate", "_host", "_in_flight", "_inbox", "_last_call",
-        "_limits", "_out", "_socket", "_spoke", "_stalled", "_turn_ends", "_unsent", "closed", "ended",
+        "_arrived", "_begun", "_blocked", "_call", "_framer", "_gate", "_gathering", "_host", "_in_flight", "_inbox",
+        "_last_call", "_last_turn", "_limits", "_out", "_quiet_since", "_rest", "_socket", "_spoke", "_stalled",
+        "_turn_ends", "_unsent", "closed", "ended",
     )  # fmt: skip
 
     def __init__(self, sock: socket.socket, call: Call, host: Host) -> None:
@@ -66,7 +70,9 @@ class Connection:
         self._framer = Framer(host.limits.message_bytes)
         self._inbox: deque[tuple[bytes | Request | Refused, Batch | None]] = deque()
         self._in_flight = 0
-        self._out: list[bytes] = []
+        self._gathering = Gathering(host.limits.batch_bytes)
+        self._out: deque[bytes] = deque()
+        self._rest: bytes | memoryview = b""
         self._unsent = 0
         self._blocked = False
         self._gate: trio.Event | None = None
@@ -75,7 +81,8 @@ class Connection:
         self._arrived = trio.current_time()
         self._begun: float | None = None
         self._stalled: float | None = None
-        self._turn_ends = self._arrived + host.limits.inline_ms / 1000
+        self._turn_ends = self._last_turn = self._arrived + host.limits.inline_ms / 1000
+        self._quiet_since = self._arrived
         self.ended = False
         self.closed = False
 
@@ -183,24 +190,34 @@ class Connection:
         self._host.counters.messages += 1
         parsed = parse(message)
         if isinstance(parsed, list):
-            batch = Batch(len(parsed))
+            batch = Batch(len(parsed), self._gathering)
             self._inbox.extendleft((request, batch) for request in reversed(parsed))
         else:
             self._handle(parsed, None)
 
     def _handle(self, request: Request | Refused, batch: Batch | None) -> None:
-        answer = self._host.dispatcher.answer(request, self._call, self._host.spawn)
-        if not isinstance(answer, Deferred):
-            self._deliver(answer, batch)
-            return
-        self._in_flight += 1
-        answer.subscribe(self._settled(answer, batch))
+        dispatcher = self._host.dispatcher
+        answer: Reply | Deferred[Reply]
+        if isinstance(request, Refused):
+            answer = encode_error(request.id, request.error)
+        elif batch is not None and batch.full:
+            answer = dispatcher.refused(request, batch.refusal())
+        else:
+            answer = dispatcher.answer(request, self._call, self._host.spawn)
+            if isinstance(answer, Deferred):
+                self._in_flight += 1
+                answer.subscribe(self._settled(answer, request, batch))
+                return
+        self._deliver(answer, batch)
 
-    def _settled(self, answer: Deferred[Reply], batch: Batch | None) -> Callable[[], None]:
+    def _settled(self, answer: Deferred[Reply], request: Request, batch: Batch | None) -> Callable[[], None]:
         def settle() -> None:
             self._in_flight -= 1
             if not self.closed:
-                self._deliver(answer.result(), batch)
+                reply = answer.result()
+                if batch is not None and not batch.has_room(reply):
+                    reply = self._host.dispatcher.dropped(request, batch.refusal().message)
+                self._deliver(reply, batch)
                 self._host.flush_soon(self)
                 self._open_gate()
 
@@ -208,8 +225,11 @@ class Connection:
 
     def _deliver(self, reply: Reply, batch: Batch | None) -> None:
         if batch is not None:
-            reply = batch.add(reply)
-        if reply is not None:
+            pieces = batch.add(reply)
+            if pieces:
+                self._out += (*pieces, b"\n")
+                self._unsent += sum(map(len, pieces)) + 1
+        elif reply is not None:
             self._out += (reply, b"\n")
             self._unsent += len(reply) + 1
 
@@ -237,6 +257,9 @@ class Connection:
 
     def enforce(self, now: float) -> bool:
         """Cut the connection off if it missed a deadline at `now`; whether it did."""
+        if self._turn_ends != self._last_turn or self.unanswered:
+            self._last_turn = self._turn_ends  # noticed here and not on the way of each request, which must be short
+            self._quiet_since = now
         if self._stalled is not None and now - self._stalled >= self._limits.write_stall_s:
             self.close()
             return True
@@ -253,6 +276,24 @@ class Connection:
         if self._begun is None and not self._spoke and now - self._arrived >= self._limits.first_byte_s:
             return f"no message began within {self._limits.first_byte_s:g} s of connecting"
         return None
+
+    def idle_s(self, now: float) -> float:
+        """How long it neither said anything nor waited for anything, to within two sweeps; 0 while it does, and for
+        one whose deadlines run."""
+        quiet = self._spoke and self._begun is None and not self.ended and not self.unanswered
+        return now - self._quiet_since if quiet else 0.0
+
+    def make_way(self) -> bool:
+        """Close an idle connection, unless it has just said something that is not read yet; whether it is closed."""
+        with contextlib.suppress(OSError):
+            if not self.closed and self._socket.recv(1, socket.MSG_PEEK):
+                return False
+        sentence = "all connections are taken; this one was idle for longest and makes way for another"
+        self._end_with(Refused(MnemonError(errors.TIMED_OUT, sentence, hint="connect again", outcome="rejected")))
+        self._work()
+        self.flush()
+        self.close()
+        return True
 
     # ---------------------------------------------------------------- writing
 
@@ -273,32 +314,53 @@ class Connection:
         self._close_if_done()
 
     def _send(self) -> bool:
-        """One write of everything; whether nothing is left."""
-        while self._out:
-            data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
-            try:
-                sent = self._socket.send(data)
-            except BlockingIOError:
-                self._out = [data]
-                self._stalled = self._stalled or trio.current_time()
-                return False
-            except OSError:
-                self.close()
-                return True
-            self._unsent -= sent
-            self._out = [data[sent:]] if sent < len(data) else []
+        """One write of at most SEND_BYTES; whether nothing is left. What is left waits until the others have had their
+        turn, and is never copied."""
+        unsent = self._unsent
+        if not unsent:
+            return True
+        data = self._rest or self._next_piece()
+        try:
+            sent = self._socket.send(data if unsent <= SEND_BYTES else data[:SEND_BYTES])
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self.close()
+            return True
+        self._unsent = unsent - sent
+        if sent == unsent:
+            self._rest = b""
             self._stalled = None
+        else:
+            self._rest = memoryview(data)[sent:]
+            if sent or self._stalled is None:
+                self._stalled = trio.current_time()
+        if self._gate is not None:
             self._open_gate()
-        return True
+        return sent == unsent
+
+    def _next_piece(self) -> bytes:
+        """As many replies as make one write; a longer one is alone."""
+        out = self._out
+        size = self._unsent
+        if size <= SEND_BYTES:
+            data = b"".join(out)
+            out.clear()
+            return data
+        pieces = [out.popleft()]
+        size = len(pieces[0])
+        while out and (size := size + len(out[0])) <= SEND_BYTES:
+            pieces.append(out.popleft())
+        return b"".join(pieces)
 
     def _close_if_done(self) -> None:
-        if self.ended and not self._inbox and not self._in_flight and not self._out:
+        if self.ended and not self._inbox and not self._in_flight and not self._unsent:
             self.close()
 
     @property
     def unanswered(self) -> bool:
         """Whether anything read has not been answered to the end."""
-        return bool(self._inbox or self._in_flight or self._out)
+        return bool(self._inbox or self._in_flight or self._unsent)
 
     def close(self) -> None:
         """Let go of the client, at once."""
@@ -307,13 +369,9 @@ class Connection:
         self.closed = self.ended = True
         self._inbox.clear()
         self._out.clear()
+        self._rest = b""
+        self._unsent = 0
         trio.lowlevel.notify_closing(self._socket)
         self._socket.close()
         self._open_gate()
         self._host.forget(self)
-
-
-def last_word(sock: socket.socket, error: MnemonError) -> None:
-    """Tell a client that gets no connection why, as far as its socket takes it without waiting."""
-    with contextlib.suppress(OSError):
-        sock.send(encode_error(NO_ID, error) + b"\n")

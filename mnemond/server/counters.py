@@ -14,6 +14,8 @@ class Counters(msgspec.Struct):
     """Connections over the limit, of another user, or for want of a descriptor."""
     cut: int = 0
     """Connections that missed a deadline."""
+    made_way: int = 0
+    """Idle connections closed for the sake of a new one at the limit."""
     messages: int = 0
     abandoned: int = 0
     """Connections closed at the end of a stop although something was still unanswered."""

@@ -9,9 +9,9 @@ from typing import Any, Self, TypeAlias
 import msgspec
 
 from mnemond import errors
-from mnemond.errors import FieldProblem, MnemonError, invalid
+from mnemond.errors import FieldProblem, MnemonError, Outcome, invalid
 from mnemond.protocol.decode import decode_params, explain
-from mnemond.protocol.envelope import NO_ID, Refused, Request, encode_error, encode_result
+from mnemond.protocol.envelope import NO_ID, Request, encode_error, encode_result
 from mnemond.protocol.registry import Access, Method
 from mnemond.protocol.types import Params
 from mnemond.protocol.wording import nearest, short
@@ -69,10 +69,8 @@ class Dispatcher:
             params = self._decode(method, params)
         return self._handlers[name](call, params)
 
-    def answer(self, request: Request | Refused, call: Call, spawn: Spawn) -> Reply | Deferred[Reply]:
+    def answer(self, request: Request, call: Call, spawn: Spawn) -> Reply | Deferred[Reply]:
         """The reply, now or later. Never raises an Exception."""
-        if isinstance(request, Refused):
-            return encode_error(request.id, request.error)
         with Boundary(self, request) as boundary:
             result = self.invoke(request.method, request.arguments, call)
             if isinstance(result, CoroutineType):
@@ -130,18 +128,25 @@ class Dispatcher:
         """The reply to a request that failed for a reason the caller should know."""
         return None if request.notification else encode_error(request.id, error)
 
+    def dropped(self, request: Request, sentence: str) -> Reply:
+        """The reply to a request that was carried out but whose result cannot be sent."""
+        error = MnemonError(errors.TOO_LARGE, sentence, hint="ask for less at once", outcome=self._outcome(request))
+        return self.refused(request, error)
+
+    def _outcome(self, request: Request) -> Outcome | None:
+        """What the caller knows of a request whose result is lost."""
+        reading = self._methods[request.method].access is Access.READ if request.method in self._methods else True
+        return None if reading else "unknown"
+
     def defect(self, request: Request | None, error: BaseException) -> Reply:
         """The reply to a request that met a defect: logged in full, told without details."""
         self.defects += 1
         self._on_defect(_CONNECTION if request is None else request.method, error)
         if request is None:
             return encode_error(NO_ID, MnemonError(errors.INTERNAL, "the connection met a defect in mnemond"))
-        reading = self._methods[request.method].access is Access.READ if request.method in self._methods else True
         sentence = f"{short(request.method)} met a defect in mnemond: {type(error).__name__}"
         hint = "the daemon's log has the traceback; please report it"
-        return self.refused(
-            request, MnemonError(errors.INTERNAL, sentence, hint=hint, outcome=None if reading else "unknown")
-        )
+        return self.refused(request, MnemonError(errors.INTERNAL, sentence, hint=hint, outcome=self._outcome(request)))
 
 
 class Boundary:

@@ -25,12 +25,17 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     is taken request by request as well."""
     unsent_bytes: _Positive = 4 << 20
     """Replies waiting for one slow reader; beyond it nothing more is read from it."""
+    batch_bytes: _Positive = 16 << 20
+    """Replies gathered for the unfinished batches of one connection; what is asked beyond it is refused."""
     first_byte_s: _Seconds = 10.0
     """From connecting to the first byte of the first message."""
     whole_message_s: _Seconds = 5.0
     """From the first byte of a message to its last."""
     write_stall_s: _Seconds = 30.0
     """Without any progress of a reader that has replies waiting."""
+    idle_s: _Seconds = 10.0
+    """Without a byte and without anything to answer. Nothing happens then, but once all connections are taken, the
+    one that is idle for longest makes way for a newcomer."""
     sweep_s: _Seconds = 0.5
     """Between two looks at the deadlines above; so much later than promised they may strike."""
     drain_s: _Seconds = 2.0

@@ -44,6 +44,31 @@ class Listener:
         with contextlib.suppress(OSError):  # macOS knows no shutdown of a listening socket; there the close does it
             self.socket.shutdown(socket.SHUT_RD)
 
+    @property
+    def lost(self) -> bool:
+        """Whether clients no longer find the socket that we bound: it was removed, or something else is there."""
+        if self._bound_in is None or self._inode is None:
+            return False
+        try:
+            return _inode(self._bound_in) != self._inode
+        except OSError:
+            return False  # we cannot even look; what is there may be ours
+
+    def regain(self) -> None:
+        """Listen in a new socket where the lost one was. Whoever waits in the backlog of the old one is dropped.
+
+        Call it while the instance lock is held. Raises MnemonError (DATA_DIR) as `bind` does, and when the directory
+        itself is no longer at its path: what is there may be another daemon's.
+        """
+        if self._bound_in is None:
+            return
+        _check_in_place(self._bound_in)
+        fresh = _listen(self._bound_in)
+        fresh.setblocking(False)
+        self.socket.close()
+        self.socket = fresh
+        self._inode = _inode(self._bound_in)
+
     def close(self) -> None:
         """Stop listening; a socket that we bound disappears. Call it while the instance lock is held."""
         if self._bound_in is not None:
@@ -85,6 +110,10 @@ def bind(directory: DataDir, lock: InstanceLock) -> Listener:
 
     Raises MnemonError (DATA_DIR) when the path is too long, or something else than a socket is in the way.
     """
+    return Listener(_listen(directory), directory)
+
+
+def _listen(directory: DataDir) -> socket.socket:
     path = directory.path / SOCKET
     length = len(os.fsencode(path))
     if length > MAX_PATH_BYTES:
@@ -98,18 +127,26 @@ def bind(directory: DataDir, lock: InstanceLock) -> Listener:
     try:
         _bind_privately(sock, path.as_posix())
         sock.listen(BACKLOG)
-        return Listener(sock, directory)
     except OSError as error:
         sock.close()
         raise MnemonError(errors.DATA_DIR, f"cannot listen on {path}: {error.strerror}") from error
+    return sock
 
 
 def _bind_privately(sock: socket.socket, path: str) -> None:
-    before = os.umask(0o177)
+    """Nobody else reaches the socket in between: the directory is private. (A umask would be that of all threads.)"""
+    sock.bind(path)
+    os.chmod(path, 0o600)
+
+
+def _check_in_place(directory: DataDir) -> None:
     try:
-        sock.bind(path)
-    finally:
-        os.umask(before)
+        there = os.stat(directory.path, follow_symlinks=False)
+    except OSError as error:
+        raise MnemonError(errors.DATA_DIR, f"{directory.path} cannot be opened: {error.strerror}") from error
+    ours = os.fstat(directory.fd)
+    if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+        raise MnemonError(errors.DATA_DIR, f"{directory.path} is no longer the directory that this daemon serves")
 
 
 def _clear_the_way(directory: DataDir) -> None:

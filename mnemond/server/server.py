@@ -14,12 +14,13 @@ import trio
 from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.server.call import Call
-from mnemond.server.connection import Connection, last_word
+from mnemond.server.connection import Connection
 from mnemond.server.counters import Counters
 from mnemond.server.dispatch import Dispatcher
 from mnemond.server.limits import Limits
 from mnemond.server.listener import Listener
 from mnemond.server.peer import credentials
+from mnemond.server.refusal import MOST_LEAVING, discard, last_word, see_out
 
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _OUT_OF_MEMORY = (errno.ENOBUFS, errno.ENOMEM)
@@ -44,6 +45,7 @@ class Server:
         """On trio's clock; infinite before a stop was asked for."""
         self._emptied = trio.Event()
         self._spare: int | None = None
+        self._leaving = 0
         self._nursery: trio.Nursery | None = None
 
     def request_stop(self) -> None:
@@ -60,7 +62,7 @@ class Server:
             self._spare = _spare_descriptor()
             try:
                 nursery.start_soon(self._flusher)
-                nursery.start_soon(self._sweeper)
+                nursery.start_soon(self._sweeper, listener)
                 task_status.started()
                 await self._accept_until_stopped(listener)
                 with trio.move_on_after(self.limits.drain_s):
@@ -100,9 +102,11 @@ class Server:
             for connection in dirty:
                 connection.flush()
 
-    async def _sweeper(self) -> None:
+    async def _sweeper(self, listener: Listener) -> None:
         while True:
             await trio.sleep(self.limits.sweep_s)
+            if listener.lost:
+                trio.lowlevel.notify_closing(listener.socket)  # so that the task that accepts looks after it
             now = trio.current_time()
             for connection in list(self._connections):
                 self.counters.cut += connection.enforce(now)
@@ -115,9 +119,22 @@ class Server:
 
     async def _accept_forever(self, listener: Listener) -> None:
         while True:
-            await trio.lowlevel.wait_readable(listener.socket)
+            lost = False
+            try:
+                await trio.lowlevel.wait_readable(listener.socket)
+            except trio.ClosedResourceError:
+                lost = True
             while await self._accept_some(listener):
                 pass
+            if lost:
+                self._regain(listener)
+
+    def _regain(self, listener: Listener) -> None:
+        """Be reachable again, or make room for a daemon that is."""
+        with self.dispatcher.boundary() as boundary:
+            listener.regain()
+        if boundary.reply is not None:
+            self.request_stop()
 
     async def _accept_some(self, listener: Listener) -> bool:
         """Accept and serve for one turn; whether more may be waiting. The others have had theirs when it says so."""
@@ -151,16 +168,38 @@ class Server:
         except OSError:
             return False
         else:
-            self._refuse(sock, "the daemon has no file descriptor left")
+            self._refuse(sock, "the daemon has no file descriptor left", may_linger=False)
             return True
         finally:
             self._spare = _spare_descriptor()
 
-    def _refuse(self, sock: socket.socket, sentence: str) -> None:
+    def _refuse(self, sock: socket.socket, sentence: str, *, may_linger: bool) -> None:
         self.counters.refused += 1
-        with sock:
-            sock.setblocking(False)
-            last_word(sock, MnemonError(errors.TOO_MANY_CONNECTIONS, sentence, hint="try again", outcome="rejected"))
+        sock.setblocking(False)
+        last_word(sock, MnemonError(errors.TOO_MANY_CONNECTIONS, sentence, hint="try again", outcome="rejected"))
+        if discard(sock) and may_linger and self._leaving < MOST_LEAVING:
+            self._leaving += 1
+            self.spawn(lambda: self._see_out(sock))
+        else:
+            sock.close()
+
+    async def _see_out(self, sock: socket.socket) -> None:
+        try:
+            await see_out(sock)
+        finally:
+            self._leaving -= 1
+
+    def _room(self) -> bool:
+        """Whether there is room for one more, if need be in the place of the one that is idle for longest."""
+        if len(self._connections) < self._allowed:
+            return True
+        now = trio.current_time()
+        idle = [one for one in self._connections if one.idle_s(now) >= self.limits.idle_s]
+        for connection in sorted(idle, key=lambda one: one.idle_s(now), reverse=True):
+            if connection.make_way():
+                self.counters.made_way += 1
+                return True
+        return False
 
     def _welcome(self, sock: socket.socket) -> None:
         """Serve a new connection. A client that sends one request and is done is answered and gone when this
@@ -175,8 +214,9 @@ class Server:
             self.counters.refused += 1
             sock.close()
             return
-        if len(self._connections) >= self._allowed:
-            self._refuse(sock, f"{len(self._connections)} connections are open; the limit is {self._allowed}")
+        if not self._room():
+            sentence = f"{len(self._connections)} connections are open; the limit is {self._allowed}"
+            self._refuse(sock, sentence, may_linger=True)
             return
         self.counters.accepted += 1
         connection = Connection(sock, Call(self.counters.accepted, pid, uid), self)

@@ -75,7 +75,7 @@ def test_the_keyword_floor_has_a_posting_for_each_note_with_a_term() -> None:
 
 def test_every_floor_does_its_work() -> None:
     meta = {
-        "intent": "GENERAL", "intent_source": "none", "anchor_count": 0, "traversed": 0, "mode": "none", "weights": {},
+        "intent": "GENERAL", "intent_source": "none", "anchor_count": 0, "traversed": 0, "mode": "none", "weights": [],
         "embedding": None, "window": None, "hint": None, "rerank": {"applied": False}, "stages_ms": {}, "took_ms": 0.1,
         "store": "default",
     }  # fmt: skip

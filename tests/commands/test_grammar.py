@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.commands import suggestions
+from mnemond.commands.command import MIN_PREFIX
 from mnemond.commands.grammar import Invocation, parse
+from mnemond.commands.layout import SHORT_ID, text_width
+from mnemond.commands.options import GLOBAL_FLAGS, GLOBAL_VALUES
 from mnemond.commands.registry import BY_NAME, COMMANDS, GROUPS
+from mnemond.errors import KINDS
+from mnemond.model.insight import CATEGORIES
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
 from mnemond.protocol.registry import METHODS
+from mnemond.protocol.types import IdOrPrefix
 
 
 def line(*argv: str, **facts: object) -> CliRunParams:
-    return CliRunParams(argv=list(argv), tty=True, **facts)  # type: ignore[arg-type]
+    return CliRunParams(argv=list(argv), tty=True, tty_err=True, **facts)  # type: ignore[arg-type]
 
 
 def understood(*argv: str, **facts: object) -> Invocation:
@@ -125,6 +134,23 @@ def test_the_environment_names_no_store_for_commands_without_one() -> None:
         (["store", "crate", "x"], 'store has no command "crate"', "Did you mean: mnemonctl store create?"),
         (["daemon", "stat"], 'daemon has no command "stat"', "Did you mean: mnemonctl daemon"),
         (["qqqqqqq"], 'there is no command "qqqqqqq"', "See: mnemonctl --help"),
+        (["stop"], 'there is no command "stop"', "Did you mean: mnemonctl daemon stop?"),
+        (["restart"], 'there is no command "restart"', "Did you mean: mnemonctl daemon restart?"),
+        (["search", "x"], 'there is no command "search"', "Did you mean: mnemonctl recall?"),
+        (["add", "x"], 'there is no command "add"', "Did you mean: mnemonctl remember?"),
+        (["rm", "x"], 'there is no command "rm"', "Did you mean: mnemonctl forget?"),
+        (["gte", "x"], 'there is no command "gte"', "Did you mean: mnemonctl get?"),
+        (["store", "delete", "x"], 'store has no command "delete"', "It has: list, create."),
+        (["store", "new", "x"], 'store has no command "new"', "Did you mean: mnemonctl store create?"),
+        (["--bogus"], "there is no option --bogus", "See: mnemonctl --help"),
+        (["-V"], "there is no option -V", "Did you mean --version?"),
+        (["--versoin"], "there is no option --versoin", "Did you mean --version?"),
+        (["--bogus", "recall", "x"], "there is no option --bogus", "See: mnemonctl --help"),
+        (["store", "--jsn"], "there is no option --jsn", "Did you mean --json?"),
+        (["--limit", "3"], "--limit stands before the command", "Write the command first"),
+        (["recall", "x", "--weird"], "recall has no option --weird", "recall --help; what follows -- is text"),
+        (["list", "--bogus"], "list has no option --bogus", "See: mnemonctl list --help\n"),
+        (["recall", "x", "--tga"], "recall has no option --tga", "recall --help"),
         (["recall", "x", "--catgory", "fact"], "recall has no option --catgory", "Did you mean --category?"),
         (["recall", "x", "-z"], "recall has no option -z", "See: mnemonctl recall --help"),
         (["recall", "x", "--limit", "many"], "--limit/-n: must be a whole number, not 'many'", "recall --help"),
@@ -133,7 +159,10 @@ def test_the_environment_names_no_store_for_commands_without_one() -> None:
         (["remember"], "remember needs the text to remember", "remember --help"),
         (["get"], "get needs the id of a memory", "get --help"),
         (["get", "aaaaaa", "bbbbbb"], "only one (2 were given)", "get --help"),
-        (["list", "extra"], "list takes no arguments, only options (1 were given)", None),
+        (["list", "extra"], "list takes no arguments, only options (1 was given)", None),
+        (["list", "two", "words"], "list takes no arguments, only options (2 were given)", None),
+        (["get", "1"], "the id has 1 character; it needs 6", "give at least 6 characters of the id; `mnemonctl list`"),
+        (["forget", "1a2b3"], "the id has 5 characters; it needs 6", "`mnemonctl list` shows 8"),
         (["daemon", "stop", "now"], "daemon stop takes no arguments", None),
         (["daemon", "start", "--wait", "soon"], "--wait", "daemon start --help"),
         (["--limit", "3", "recall", "x"], "--limit stands before the command", "Write the command first"),
@@ -165,7 +194,52 @@ def test_every_command_has_help_with_examples_first(name: str, option: str) -> N
     assert result.stdout.startswith("Examples\n  ")
     assert f"mnemonctl {name}" in result.stdout
     assert BY_NAME[name].summary.split()[0] in result.stdout
-    assert all(text in result.stdout for text in ("Usage", "--store", "--json"))
+    assert "Usage" in result.stdout
+    assert result.stdout.endswith("\nOptions of every command: mnemonctl help\n")
+    assert all(option in result.stdout for option in own_options(name))
+    assert max(map(text_width, result.stdout.splitlines())) <= 80
+
+
+def own_options(name: str) -> set[str]:
+    return set(BY_NAME[name].parser.option_names()) - {*GLOBAL_VALUES, *GLOBAL_FLAGS}
+
+
+def test_help_says_what_only_the_code_knows() -> None:
+    remember, recall = answered("help", "remember").stdout, answered("help", "recall").stdout
+    assert "no effect yet" in remember[remember.index("--no-diff") :][:120]
+    assert "no effect yet" in " ".join(remember[remember.index("--entity-mode") :][:200].split())
+    assert "no effect yet" in recall[recall.index("--no-touch") :][:120]
+    assert "no effect yet" in answered("help").stdout.partition("--now")[2][:80]
+    assert all(category in text for category in CATEGORIES for text in (remember, recall))
+    for meaning in ("score: ", "confidence: ", "sparse results: "):
+        assert sum(line.startswith(meaning) for line in recall.splitlines()) == 1
+
+
+def test_help_lists_every_exit_code_on_a_line_of_its_own() -> None:
+    page = answered("--help").stdout.partition("Exit codes\n")[2].partition("\n\n")[0]
+    assert [int(line.split()[0]) for line in page.splitlines()] == sorted({0, 130, *(kind.exit for kind in KINDS)})
+
+
+def test_help_is_laid_out_where_there_is_no_terminal_too() -> None:
+    parsed = parse(CliRunParams(argv=["remember", "--help"]))
+    assert isinstance(parsed, CliRunResult)
+    assert parsed.stdout == answered("remember", "--help").stdout
+
+
+def test_the_shortest_prefix_is_that_of_the_protocol() -> None:
+    metadata = get_args(IdOrPrefix)[1]
+    assert metadata.min_length == MIN_PREFIX <= SHORT_ID
+
+
+@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+def test_no_option_is_suggested_for_nonsense(name: str) -> None:
+    for nonsense in ("--bogus", "--weird", "--force", "--verbose", "--x"):
+        assert suggestions.option(nonsense, BY_NAME[name].parser.option_names()) is None
+
+
+def test_every_synonym_means_a_command() -> None:
+    assert set(suggestions.SYNONYMS.values()) <= set(BY_NAME)
+    assert not set(suggestions.SYNONYMS) & set(BY_NAME)
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["help"], ["--store", "x"], ["help", "--json"]])
@@ -223,3 +297,10 @@ def test_any_line_is_understood_or_answered(argv: list[str]) -> None:
     if isinstance(parsed, CliRunResult):
         assert parsed.exit_code in {0, 2}
         assert bool(parsed.stdout) != bool(parsed.stderr)
+
+
+def test_a_cluster_of_short_options_is_not_taken_apart_letter_by_letter() -> None:
+    result = parse(CliRunParams(argv=["recall", "-" + "q" * 1_000_000]))
+    assert isinstance(result, CliRunResult)
+    assert result.exit_code == 2
+    assert len(result.stderr) < 1000

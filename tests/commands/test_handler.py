@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,15 +12,18 @@ import pytest
 from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
 from mnemond.handlers.cli import CliHandler
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.protocol.memories import ListResult, RecallResult
 from mnemond.protocol.version import PROTOCOL
 from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
-from tests.commands.results import CREATED, RECALLED, REMEMBERED
+from tests.commands.results import CREATED, ID, LISTED, RECALLED, REMEMBERED
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 
 
 def run(outcome: Callable[[], object], *argv: str, **facts: Any) -> Any:
+    """`tty` means both streams, unless `tty_err` says otherwise."""
+    facts.setdefault("tty_err", facts.get("tty", False))
     asked: list[tuple[str, object, Call]] = []
 
     def invoke(name: str, params: bytes, call: Call) -> object:
@@ -58,6 +62,56 @@ def test_json_where_there_is_no_terminal() -> None:
 def test_the_form_of_the_answer(tty: bool, argv: list[str], text: bool) -> None:
     answer, _ = run(lambda: CREATED, "store", "create", "work", *argv, tty=tty)
     assert answer.stdout.startswith("Created") is text
+
+
+def test_quiet_may_stand_in_front_of_another_short_option() -> None:
+    answer, asked = run(lambda: LISTED, "list", "-qn", "3")
+    assert answer.stdout == f"{ID}\n"
+    assert asked == ("list", {"limit": 3})
+
+
+@pytest.mark.parametrize(("argv", "text"), [(["-q"], True), (["--quiet"], True), (["-q", "--json"], False)])
+def test_quiet_is_text_everywhere_unless_json_is_asked_for(argv: list[str], text: bool) -> None:
+    answer, _ = run(lambda: REMEMBERED, "remember", "x", *argv)
+    assert (answer.stdout == f"{ID}\n") is text
+    refused, _ = run(refuse(MnemonError(NOT_FOUND, "no such store")), "remember", "x", *argv)
+    assert refused.stderr.startswith("mnemonctl: ") is text
+
+
+@pytest.mark.parametrize(
+    ("tty", "tty_err", "argv", "text"),
+    [
+        (False, True, [], True),
+        (True, False, [], False),
+        (False, True, ["--json"], False),
+        (True, False, ["--text"], True),
+    ],
+)
+def test_errors_have_the_form_of_their_own_stream(tty: bool, tty_err: bool, argv: list[str], text: bool) -> None:
+    answer, _ = run(refuse(MnemonError(NOT_FOUND, "no \x9b store")), "list", *argv, tty=tty, tty_err=tty_err)
+    assert answer.stderr.startswith("mnemonctl: no \\x9b store") is text
+    unparsed = run(refuse(MnemonError(NOT_FOUND, "never asked")), "nonsense", *argv, tty=tty, tty_err=tty_err)
+    assert unparsed.stderr.startswith("mnemonctl: ") is text
+
+
+@pytest.mark.parametrize("tty_err", [False, True])
+def test_json_errors_are_harmless_on_a_terminal(tty_err: bool) -> None:
+    answer, _ = run(refuse(MnemonError(NOT_FOUND, "no \x9b store")), "list", "--json", tty=not tty_err, tty_err=tty_err)
+    assert ("\x9b" not in answer.stderr) is tty_err
+
+
+def test_text_for_a_program_is_neither_cut_nor_wrapped() -> None:
+    content = "a word and " * 40 + "the end"
+    listed = LISTED.insights[0]
+    long = msgspec.structs.replace(listed, content=content, tags=("tag",) * 60)
+    answer, _ = run(lambda: ListResult(insights=[long], next=None), "list", "--text")
+    assert answer.stdout.endswith(f"{content}\n")
+    found = msgspec.structs.replace(RECALLED.results[0], insight=long)
+    recalled = RecallResult(results=[found], meta=RECALLED.meta)
+    answer, _ = run(lambda: recalled, "recall", "x", "--text")
+    assert f"   {content}\n   {' '.join(['#tag'] * 60)}\n   score" in answer.stdout
+    narrow, _ = run(lambda: recalled, "recall", "x", tty=True, columns=40)
+    assert max(map(len, narrow.stdout.split("\n\n")[0].splitlines())) <= 40
 
 
 def test_a_deferred_result_is_rendered_when_it_is_settled() -> None:
@@ -163,3 +217,29 @@ def test_what_the_client_does_by_itself_is_refused() -> None:
     assert result == CliRunResult(
         2, False, "", "mnemonctl: daemon stop is carried out by the client\n  Run: mnemonctl daemon stop\n"
     )
+
+
+def passed(result: object) -> object:
+    return result
+
+
+async def eventually(result: object) -> object:
+    return result
+
+
+async def test_a_long_result_is_laid_out_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemond.handlers.cli.LONG_TEXT", 10)
+    at_once, _ = run(lambda: CREATED, "store", "create", "work", tty=True)
+    assert isinstance(at_once, CliRunResult)
+    expected, _ = run(lambda: msgspec.structs.replace(RECALLED, results=RECALLED.results[:0]), "recall", "x", tty=True)
+    assert isinstance(expected, CliRunResult)
+    for result, command in ((RECALLED, ["recall", "x"]), (LISTED, ["list"])):
+        later, _ = run(partial(passed, result), *command, tty=True)
+        assert isinstance(later, Coroutine)
+        shown = await later
+        again, _ = run(partial(eventually, result), *command, tty=True)
+        assert (await again) == shown
+        monkeypatch.setattr("mnemond.handlers.cli.LONG_TEXT", 1 << 30)
+        now, _ = run(partial(passed, result), *command, tty=True)
+        assert now == shown
+        monkeypatch.setattr("mnemond.handlers.cli.LONG_TEXT", 10)

@@ -39,6 +39,18 @@ def test_no_line_is_too_wide_and_no_visible_character_is_lost(text: str, width: 
     assert "".join(wrapped).replace(" ", "") == text.replace(" ", "")
 
 
+def test_joiners_take_no_cell_and_are_not_cut_off() -> None:
+    family = "👨\u200d👩\u200d👧"
+    assert text_width(family) == 6
+    assert wrap("一二三四五六七八九" + family, 20) == ["一二三四五六七八九", family]
+    assert shorten("一二三四五六七" + family, 19) == "一二三四五六七…"
+
+
+def test_a_chain_of_joiners_ends() -> None:
+    chain = "\u200d".join("👩" * 50)
+    assert "".join(wrap(chain, 20)) == chain
+
+
 @given(st.text(), st.integers(3, 40))
 def test_a_shortened_text_fits(text: str, width: int) -> None:
     assert text_width(shorten(text, width)) <= width
@@ -65,3 +77,13 @@ def test_plurals() -> None:
 def test_colours_are_added_only_when_asked_for() -> None:
     assert Style().strong("x") == "x"
     assert Style(color=True).strong("x") == "\x1b[1mx\x1b[0m"
+
+
+def test_a_long_paragraph_is_wrapped_in_linear_time() -> None:
+    wide = "測試" * 50_000  # measuring the rest for every line would take minutes
+    assert "".join(wrap(wide, 80)) == wide
+    assert {len(line) for line in wrap(wide, 80)} == {40}
+
+
+def test_a_short_form_looks_at_no_more_than_it_can_show() -> None:
+    assert shorten("記" * 1_000_000, 20) == "記" * 9 + "…"

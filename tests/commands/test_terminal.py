@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 
 import pytest
@@ -28,6 +29,13 @@ PAYLOADS = {
     "bidi isolate": "\u2066abc\u2069",
     "inhibit symmetric swapping": "\u206a",
     "zero width": "pass\u200bword\u200d\ufeff",
+    "joiner between ascii": "pass\u200dword",
+    "joiner beside ascii": "é\u200dx\u200cé",
+    "joiners in a row": "é\u200d\u200cé",
+    "joiner at an end": "\u200dé\u200c",
+    "joiner beside a space": "é\u200d\u00a0é",
+    "joiner beside punctuation": "é\u200d、",
+    "joiner beside a digit": "٣\u200d٣",
     "tag characters": "hello\U000e0001\U000e0041\U000e007f",
     "line separator": "a\u2028b\u2029c",
     "next line": "a\x85b",
@@ -37,8 +45,22 @@ PAYLOADS = {
 }
 
 
+JOINED = re.compile("(?<=([^\\x00-\\x7f]))[\u200c\u200d](?=([^\\x00-\\x7f]))")
+
+
+def without_joiners(text: str) -> str:
+    """`text` without the joiners that may stay: those between letters, marks and symbols beyond ASCII."""
+
+    def stay(found: re.Match[str]) -> str:
+        joins = all(unicodedata.category(side)[0] in "LMS" for side in found.groups())
+        return "" if joins else found[0]
+
+    return JOINED.sub(stay, text)
+
+
 def unsafe_left(text: str) -> list[str]:
-    return [hex(ord(char)) for char in text if char not in "\n\t" and unicodedata.category(char) in UNSAFE]
+    shown = without_joiners(text)
+    return [hex(ord(char)) for char in shown if char not in "\n\t" and unicodedata.category(char) in UNSAFE]
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
@@ -82,6 +104,34 @@ def test_json_for_a_terminal_means_the_same(text: str) -> None:
     shown = escape_json(document)
     assert json.loads(shown) == {"text": text}
     assert unsafe_left(shown) == []
+
+
+JOINERS_AMONG = st.lists(st.sampled_from([*"aé9 \n٣🙂☂\u200c\u200d\u200b\u202e\ufe0f\u094dक、\x9b"])).map("".join)
+
+
+@given(JOINERS_AMONG)
+def test_joiners_stay_only_where_they_spell_something(text: str) -> None:
+    shown = neutralise(text)
+    assert unsafe_left(shown) == []
+    assert len(shown) - len(without_joiners(shown)) == len(text) - len(without_joiners(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "می\u200cخواهم",
+        "क\u094d\u200dष",
+        "👩\u200d💻",
+        "👩🏽\u200d🚀",
+        "❤\ufe0f\u200d🔥",
+        "🏳\ufe0f\u200d🌈",
+        "👨\u200d👩\u200d👧",
+    ],
+    ids=["persian", "conjunct", "emoji", "skin tone", "variation selector", "flag", "family"],
+)
+def test_joined_letters_and_emoji_stay(text: str) -> None:
+    assert neutralise(text) == text
+    assert one_line(text) == text
 
 
 def test_json_escapes_beyond_the_basic_plane_are_pairs() -> None:

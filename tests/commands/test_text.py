@@ -9,9 +9,9 @@ from mnemond.commands.layout import Style
 from mnemond.commands.output import Output, success
 from mnemond.commands.registry import BY_NAME
 from mnemond.protocol.daemon import StoreListResult
-from mnemond.protocol.memories import ListResult, RecallResult
+from mnemond.protocol.memories import GetResult, ListResult, RecallResult
 from mnemond.protocol.registry import METHODS
-from tests.commands.results import BY_METHOD, CREATED, RECALLED, REMEMBERED, STATUS
+from tests.commands.results import BY_METHOD, CREATED, DETAIL, RECALLED, REMEMBERED, STATUS
 from tests.commands.test_terminal import PAYLOADS, unsafe_left
 
 WIDE = Style(columns=72)
@@ -22,15 +22,15 @@ STORABLE = [payload for payload in PAYLOADS.values() if "\ud800" not in payload]
 TRANSCRIPTS = {
     "remember": 'Remembered 1a2b3c4d in store "default", 3 links\n',
     "recall": """\
-1. 0.73 high    1a2b3c4d  2026-02-17  decision/4
+1. 1a2b3c4d  2026-02-17  decision/4
    We chose SQLite because the team lacks Redis experience
    #db #architecture
-   keyword .85 · similarity .72 · entity 0 · graph 0  via hybrid
+   score .73 · confidence high · keyword .85 · similarity .72
 
-2. 0.40 low     9f8e7d6c  2026-02-17  fact/3
+2. 9f8e7d6c  2026-02-17  fact/3
    The import job writes one row per message.
    It runs at night and keeps a log of what it skipped, with the reason.
-   keyword .85 · similarity .72 · entity 0 · graph 0  via vector
+   score .40 · confidence low · keyword .85 · similarity .72
 
 2 memories in store "default"
 took 0.52 ms: embed 0.31 · search 0.12
@@ -88,6 +88,27 @@ def test_nothing_found() -> None:
     meta = msgspec.structs.replace(RECALLED.meta, hint="empty_query")
     text = shown("recall", RecallResult(results=[], meta=meta))
     assert text.startswith('Nothing found in store "default" (empty query)\ntook ')
+
+
+def test_signals_that_had_a_say_are_shown() -> None:
+    signals = msgspec.structs.replace(RECALLED.results[0].signals, keyword=0.0, entity=0.5, graph=0.25)
+    hit = msgspec.structs.replace(RECALLED.results[0], signals=signals)
+    text = shown("recall", RecallResult(results=[hit], meta=RECALLED.meta), Style(columns=100))
+    assert "   score .73 · confidence high · keyword 0 · similarity .72 · entity .50 · graph .25\n" in text
+
+
+def test_many_tags_and_entities_wrap() -> None:
+    many = tuple(f"tag{number}" for number in range(40))
+    detail = msgspec.structs.replace(DETAIL, tags=many, entities=many)
+    insight = msgspec.structs.replace(RECALLED.results[0].insight, tags=many)
+    hit = msgspec.structs.replace(RECALLED.results[0], insight=insight)
+    got = shown("get", GetResult(insight=detail))
+    recalled = shown("recall", RecallResult(results=[hit], meta=RECALLED.meta))
+    for text in (got, recalled):
+        assert max(map(len, text.splitlines())) <= WIDE.columns
+        assert all(tag in text for tag in many)
+    assert f"\n{' ' * 24}tag" in got
+    assert "\n   #tag" in recalled
 
 
 def test_nothing_listed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _socket
 import errno
 import json
+import posix
 import signal
 import socket
 import subprocess
@@ -17,8 +18,9 @@ from typing import NoReturn
 import pytest
 
 from mnemonctl import daemon, fast, files, slow
-from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
 from mnemond.protocol.envelope import NO_ID, encode_error
+from mnemond.server.listener import MAX_PATH_BYTES
 from tests.mnemonctl.daemons import fake_daemon, line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -167,8 +169,58 @@ def test_a_backlog_that_empties_is_waited_for(tmp_path: Path, capfd: Capture, mo
 
 @pytest.mark.usefixtures("never_starts")
 def test_a_path_that_is_too_long_for_a_socket(tmp_path: Path, capfd: Capture) -> None:
-    assert run(tmp_path / ("d" * 200), "list", "--text") == 69
-    assert "too long" in capfd.readouterr().err
+    for argv in (["list"], ["daemon", "status"], ["daemon", "start"], ["daemon", "run"], ["daemon", "stop"]):
+        assert run(tmp_path / ("d" * 200), *argv, "--text") == 2
+        err = capfd.readouterr().err
+        assert f"{len(bytes(tmp_path)) + 206} bytes; the system allows {MAX_PATH_BYTES}" in err
+        assert err.endswith("\n  use a shorter --data-dir\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("never_starts")
+@pytest.mark.parametrize("inside", ["", "below"])
+@pytest.mark.parametrize("argv", [["list"], ["daemon", "start"], ["daemon", "status"]])
+def test_a_file_is_no_data_directory(tmp_path: Path, capfd: Capture, argv: list[str], inside: str) -> None:
+    (tmp_path / "file").touch()
+    assert run(tmp_path / "file" / inside, *argv, "--text") == 2
+    err = capfd.readouterr().err
+    assert f"{tmp_path / 'file'} is a file\n  choose another with --data-dir or MNEMON_DATA_DIR\n" in err
+
+
+def test_a_place_that_cannot_be_written_to(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(path: Path) -> NoReturn:
+        raise MnemonError(DATA_DIR, f"{path} cannot be opened: Read-only file system")
+
+    monkeypatch.setattr(files, "open_data_dir", read_only)
+    assert run(tmp_path / "new", "list", "--text") == 2
+    err = capfd.readouterr().err
+    assert err.endswith("Read-only file system\n  choose another with --data-dir or MNEMON_DATA_DIR\n")
+
+
+@pytest.mark.usefixtures("never_starts")
+@pytest.mark.parametrize("argv", [["list"], ["daemon", "start"]])
+def test_a_relative_directory_of_the_environment(
+    capfd: Capture, monkeypatch: pytest.MonkeyPatch, argv: list[str]
+) -> None:
+    monkeypatch.setitem(posix.environ, b"MNEMON_DATA_DIR", b"here/\x1b[2J")
+    assert fast.run([*argv, "--text"]) == 2
+    assert "mnemonctl: MNEMON_DATA_DIR is relative (here/\\x1b[2J)\n" in capfd.readouterr().err
+
+
+def test_a_relative_directory_may_be_given(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with fake_daemon(tmp_path, lambda _: line(0, "here\n")):
+        assert run(Path(), "list") == 0
+    assert capfd.readouterr().out == "here\n"
+    assert slow.path_of(b"new") == tmp_path / "new"
+
+
+@pytest.mark.parametrize("word", ["--bogus", "-V"])
+def test_an_unknown_option_alone_is_an_error(tmp_path: Path, capfd: Capture, word: str) -> None:
+    assert run(tmp_path / "none", word, "--text") == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert f"no option {word}" in captured.err
 
 
 @pytest.mark.usefixtures("never_starts")
@@ -240,11 +292,12 @@ def test_a_daemon_that_is_not_older_is_never_touched(tmp_path: Path) -> None:
 def test_a_daemon_is_replaced_once_a_minute_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     monkeypatch.setattr(daemon, "stop", lambda _: calls.append("stop"))
+    monkeypatch.setattr(daemon, "check", lambda _: calls.append("check"))
     monkeypatch.setattr(daemon, "spawn", lambda *_: daemon.Running(8, "0.1.0", 1))
     with fake_daemon(tmp_path, lambda _: hello(outdated=True)):
         assert daemon.replace_outdated(tmp_path) == daemon.Replaced("0.0.1", "0.1.0")
         assert daemon.replace_outdated(tmp_path) is None
-    assert calls == ["stop"]
+    assert calls == ["check", "stop"]
 
 
 @pytest.mark.parametrize(("age", "claimed"), [(0, False), (59, False), (61, True), (-1000, True)])
@@ -261,11 +314,12 @@ def test_stamps_grow_old(tmp_path: Path, age: float, claimed: bool) -> None:
 
 def test_a_failed_replacement_is_one_line(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: Path) -> NoReturn:
-        raise MnemonError(NOT_FOUND, "it would not go")
+        raise MnemonError(NOT_FOUND, "it would not go:\n  for\x1b two reasons")
 
     monkeypatch.setattr(daemon, "replace_outdated", fails)
     slow.replace_outdated(bytes(tmp_path))
-    assert capfd.readouterr().err == "mnemonctl: the older daemon could not be replaced: it would not go\n"
+    reason = "it would not go: for\\x1b two reasons"
+    assert capfd.readouterr().err == f"mnemonctl: the older daemon could not be replaced: {reason}\n"
 
 
 # ------------------------------------------------------------------ whole processes

@@ -15,11 +15,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks.daemon_process import DaemonProcess
-from mnemonctl import daemon, fast, files, rpc
+from mnemonctl import daemon, fast, files, refusal, rpc
 from mnemond.commands.output import Output
-from mnemond.errors import BUSY, DATA_DIR, INTERNAL, UNREACHABLE, MnemonError
+from mnemond.errors import (
+    BUSY,
+    CONFIG,
+    DATA_DIR,
+    INTERNAL,
+    LOCKED,
+    STORAGE,
+    UNAVAILABLE,
+    UNREACHABLE,
+    UNSUPPORTED,
+    Kind,
+    MnemonError,
+)
+from tests.commands.test_terminal import unsafe_left
 from tests.mnemonctl.daemons import fake_daemon
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,9 +68,84 @@ def test_a_daemon_that_leaves_is_reported_at_once(home: Path, monkeypatch: pytes
     began = time.monotonic()
     error = failure(home)
     assert time.monotonic() - began < PATIENCE_S / 2
-    assert error.kind is UNREACHABLE
-    assert "left with exit status 2; its last words: mnemond: bad \\x1b[2J config" in error.message
-    assert error.hint == f"Its log: {home / 'log' / 'mnemond.log'}"
+    assert error.message == "the daemon does not start:\n  bad \\x1b[2J config"
+    assert error.hint == "a hint"
+    assert error.kind.exit == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence", "kind"),
+    [
+        (2, "{home}/config.toml:3: unknown key", CONFIG),
+        (2, "others may write to the data directory {home}", DATA_DIR),
+        (2, "SQLite 3.1 is too old", UNSUPPORTED),
+        (5, "the disk is full", STORAGE),
+        (6, "no model", UNAVAILABLE),
+        (75, "another daemon serves {home}", LOCKED),
+        (1, "Traceback", UNREACHABLE),
+        (3, "whatever", UNREACHABLE),
+    ],
+)
+def test_the_status_of_the_daemon_is_that_of_the_client(home: Path, status: int, sentence: str, kind: Kind) -> None:
+    told = f'{{"event":"ready"}}\nmnemond: {sentence.format(home=home)}\n  do this\n'
+    error = refusal.of("it does not start:", told, status, home, "Its log.")
+    assert error.kind is kind
+    assert error.hint == "do this"
+    assert error.message.startswith("it does not start:\n  ")
+    assert sentence.format(home=home) in error.message
+
+
+def test_each_complaint_has_a_line_of_its_own(home: Path) -> None:
+    path = home / "config.toml"
+    complaints = [f'{path}:{number}: unknown key "a;b{number}"; did you mean "c"?' for number in range(1, 13)]
+    error = refusal.of("it does not start:", f"mnemond: {'; '.join(complaints)}\n", 2, home, "Its log.")
+    shown = error.message.splitlines()
+    assert shown[:2] == ["it does not start:", f"  {complaints[0]}"]
+    assert shown[10:] == [f"  {complaints[9]}", "  … and 2 more"]
+    assert error.hint == "Its log."
+
+
+@given(st.text(), st.integers(-20, 255))
+def test_whatever_a_daemon_says_is_harmless(said: str, status: int) -> None:
+    for words in (said, f"mnemond: {said}"):
+        error = refusal.of("it does not start:", words, status, Path("/d"), "Its log.")
+        assert unsafe_left(error.message + (error.hint or "")) == []
+        assert len(error.message) < 30_000
+
+
+def test_a_bad_configuration_is_told_line_by_line(real: Path, capfd: Capture) -> None:
+    real.mkdir(mode=0o700)
+    (real / "config.toml").write_text("[lifecycle]\nmax_insight = 5\n\n[server]\nmax_connections = 0\n")
+    lines = (f'{real}/config.toml:2: unknown key "lifecycle.max_insight"', f"{real}/config.toml:5: server.max_conn")
+    assert run(real, "list") == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    shown = captured.err.splitlines()
+    assert shown[0] == "mnemonctl: the daemon does not start:"
+    assert [told.startswith(f"  {wanted}") for told, wanted in zip(shown[1:3], lines, strict=True)] == [True, True]
+    assert shown[3:] == ["  mend these lines; docs/config.md lists every setting"]
+    assert fast.run(["daemon", "start", "--json", "--data-dir", str(real)]) == 2
+    error = json.loads(capfd.readouterr().err)["error"]
+    assert (error["code"], error["details"]["retryable"]) == ("config", False)
+
+
+def test_a_restart_that_would_fail_stops_nothing(real: Path, capfd: Capture) -> None:
+    before = daemon.start(real, PATIENCE_S)
+    (real / "config.toml").write_text("max_insights = 5\n")
+    assert run(real, "daemon", "restart") == 2
+    err = capfd.readouterr().err
+    assert err.startswith("mnemonctl: the daemon would not start again; nothing was stopped:\n  ")
+    assert f'{real}/config.toml:1: unknown key "max_insights"' in err
+    assert daemon.probe(real) == before
+    (real / "config.toml").write_text("")
+    assert run(real, "daemon", "restart") == 0
+
+
+def test_a_check_that_does_not_end_stops_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(monkeypatch, "import time; time.sleep(60)")
+    monkeypatch.setattr(daemon, "CHECK_S", 0.3)
+    with pytest.raises(MnemonError, match=r"within 0\.3 s; nothing was stopped"):
+        daemon.check(home)
 
 
 def test_words_of_an_earlier_life_are_not_repeated(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +171,9 @@ def test_a_daemon_that_never_answers_is_reported_with_pid_log_and_last_line(
 
 def test_a_lock_without_a_socket_is_explained(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(monkeypatch, "raise SystemExit(75)")
-    assert "another mnemond holds" in failure(home, wait=0.5).message
+    error = failure(home, wait=0.5)
+    assert "another mnemond holds" in error.message
+    assert error.kind is LOCKED
 
 
 def test_files_of_a_start_are_private(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +257,7 @@ def test_a_greeting_nobody_understands(tmp_path: Path) -> None:
     reply = b'{"jsonrpc":"2.0","id":1,"result":{"pid":"x"}}\n'
     with fake_daemon(tmp_path, lambda _: reply), pytest.raises(MnemonError) as caught:
         daemon.probe(tmp_path)
-    assert "greeting" in caught.value.message
+    assert "does not understand" in caught.value.message
 
 
 def test_a_daemon_that_stays_silent_is_not_taken_for_none(tmp_path: Path) -> None:
@@ -380,6 +472,6 @@ def test_a_terminal_gets_text(served: Path) -> None:
 
 def test_rpc_errors_carry_what_the_daemon_said(served: Path) -> None:
     with pytest.raises(MnemonError) as caught:
-        rpc.call(served, "recal", {}, 10)
+        rpc.call(served, "recal", {}, 10, dict)
     assert caught.value.kind.name == "method_not_found"
     assert "recall" in (caught.value.hint or "")

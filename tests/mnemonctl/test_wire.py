@@ -8,18 +8,20 @@ import os
 import posix
 import socket
 import string
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl import fast
+from mnemonctl import daemon, fast, rpc, slow
 from mnemond.commands.grammar import parse
 from mnemond.commands.options import GLOBAL_VALUES
+from mnemond.errors import MnemonError
 from mnemond.protocol import version
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from tests.mnemonctl.daemons import line
+from tests.mnemonctl.daemons import fake_daemon, line
 
 
 class Sent(msgspec.Struct, forbid_unknown_fields=True):
@@ -90,7 +92,15 @@ def test_facts_about_the_terminal(
     if no_color is not None:
         monkeypatch.setitem(posix.environ, b"NO_COLOR", no_color)
     params = sent(["list"])
-    assert (params.tty, params.columns, params.color) == (True, 120, color)
+    assert (params.tty, params.tty_err, params.columns, params.color) == (True, True, 120, color)
+
+
+@pytest.mark.parametrize("terminals", [set(), {1}, {2}, {1, 2}])
+def test_each_stream_is_told_of(monkeypatch: pytest.MonkeyPatch, terminals: set[int]) -> None:
+    monkeypatch.setattr(posix, "isatty", lambda descriptor: descriptor in terminals)
+    params = sent(["list"])
+    assert (params.tty, params.tty_err) == (1 in terminals, 2 in terminals)
+    assert slow.facts(["list"]) == msgspec.structs.replace(params, client_version=None, protocol=None)
 
 
 @pytest.mark.parametrize(("width", "told"), [(0, 80), (5, 20), (100_000, 1000)])
@@ -177,6 +187,8 @@ def test_both_sides_agree_on_what_needs_no_daemon(argv: list[str]) -> None:
         (["--data-dir", "/a", "list", "--data-dir", "/b"], None, b"/b"),
         (["recall", "--", "--data-dir", "/d"], b"/srv/m", b"/srv/m"),
         (["list", "--data-dir", "d\udcff"], None, b"d\xff"),
+        (["list", "--data-dir", "here"], b"there", b"here"),
+        (["list", "--data-dir", "~/x"], b"there", b"/home/ana/x"),
     ],
 )
 def test_the_data_directory(
@@ -187,6 +199,13 @@ def test_the_data_directory(
     if variable is not None:
         monkeypatch.setitem(posix.environ, b"MNEMON_DATA_DIR", variable)
     assert fast.data_dir(argv) == expected
+
+
+@pytest.mark.parametrize("value", [b"memories", b"./m", b"../m", b"~ana/m", b"m\xff"])
+def test_a_relative_directory_of_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch, value: bytes) -> None:
+    monkeypatch.setitem(posix.environ, b"MNEMON_DATA_DIR", value)
+    with pytest.raises(fast.Refused, match="MNEMON_DATA_DIR is relative"):
+        fast.data_dir(["list"])
 
 
 def test_no_home_and_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,6 +225,11 @@ TRICKY = st.lists(st.sampled_from([*'",:\\{}', "stderr", '","stderr":"', "\x7f",
 def test_a_reply_comes_back_byte_for_byte(code: int, outdated: bool, out: str, err: str) -> None:
     reply = line(code, out, err, outdated=outdated)[:-1]
     assert fast.decode(reply) == (code, outdated, out.encode(), err.encode())
+
+
+@pytest.mark.parametrize("text", ["\\/", "\\\\/", "\\u00e9", '\\"/', "\\\x01\\u0041"])
+def test_text_that_looks_like_an_escape_takes_the_fast_path(text: str) -> None:
+    assert fast.decode(line(0, text, text)[:-1]) == (0, False, text.encode(), text.encode())
 
 
 @given(TEXT)
@@ -271,3 +295,34 @@ def test_a_reader_who_left_is_no_error() -> None:
         theirs.close()
         fast.write(ours.fileno(), b"x" * 100_000)
     fast.write(987, b"a closed stream")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":[1],"message":5,"data":{"outcome":{},"hint":[]}}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"pid":null}}',
+        b'{"result":' + b"[" * 100_000,
+        b"[]",
+        b"null",
+        b"\xff",
+    ],
+)
+def test_whatever_answers_the_slow_path_says_so_in_words(tmp_path: Path, reply: bytes) -> None:
+    with fake_daemon(tmp_path, lambda _: reply + b"\n"), pytest.raises(MnemonError):
+        rpc.call(tmp_path, "hello", {}, 10, daemon.Running)
+
+
+def test_an_exit_status_no_process_has_is_left_to_the_slow_path() -> None:
+    for status in (b"256", b"9" * 5000):
+        reply = (
+            b'{"jsonrpc":"2.0","id":1,"result":{"exit_code":' + status + b',"outdated":false,"stdout":"","stderr":""}}'
+        )
+        with pytest.raises(fast.Odd):
+            fast.decode(reply)
+
+
+def test_an_endless_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "LONGEST_REPLY", 1000)
+    with fake_daemon(tmp_path, lambda _: b"x" * 200_000), pytest.raises(fast.NoAnswer, match="longer than 1000 bytes"):
+        rpc.call(tmp_path, "hello", {}, 10, daemon.Running)

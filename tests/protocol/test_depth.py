@@ -53,9 +53,28 @@ def test_brackets_in_text_do_not_count() -> None:
         b"[]" * (1 << 19),
         b'[["' * 300_000,
         b"\\" * (1 << 20),
+        b'[""],' * 200_000,
+        b'["\\\\\\""],' * 100_000,
     ],
-    ids=["unclosed", "escapes", "deep", "wide", "mixed", "backslashes"],
+    ids=["unclosed", "escapes", "deep", "wide", "mixed", "backslashes", "strings", "both"],
 )
 def test_hostile_megabytes_take_linear_time(hostile: bytes) -> None:
     """A quadratic scan of any of these takes hours, not the few hundredths of a second of a linear one."""
     too_deep(hostile)
+
+
+@pytest.mark.parametrize(
+    ("text", "deep"),
+    [
+        (rb'"\\",[[[', True),
+        (rb'"\\\",[[[', False),
+        (rb'"\\\"",[[[', True),
+        (rb'"\"[[["', False),
+        (rb'"\u005b",[[[', True),
+        (b'[[["', True),
+        (b'"[[[', False),
+        (b"]]][[[", False),
+    ],
+)
+def test_what_an_escape_hides(text: bytes, deep: bool) -> None:
+    assert too_deep(text, 2) == deep

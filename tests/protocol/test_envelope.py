@@ -17,8 +17,8 @@ from mnemond.protocol.envelope import (
     NO_ID,
     Refused,
     Request,
+    batch_pieces,
     clean,
-    encode_batch,
     encode_error,
     encode_result,
     parse,
@@ -96,7 +96,8 @@ def test_a_batch_keeps_its_order_and_its_bad_parts() -> None:
     assert isinstance(batch, list)
     assert [bytes(each.id) for each in batch] == [b"1", b"null", b"2"]
     assert [isinstance(each, Request) for each in batch] == [True, False, True]
-    assert encode_batch([b"1", b"2"]) == b"[1,2]"
+    assert b"".join(batch_pieces([b"1", b"2"])) == b"[1,2]"
+    assert b"".join(batch_pieces([b"{}"])) == b"[{}]"
 
 
 def test_the_recursion_guard_of_the_decoder_is_answered_too(monkeypatch: pytest.MonkeyPatch) -> None:

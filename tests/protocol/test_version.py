@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from mnemond.protocol.daemon import CliRunParams, HelloParams
 from mnemond.protocol.version import release_key
 
 
@@ -16,3 +18,21 @@ def test_releases_are_ordered_by_number(older: str, newer: str) -> None:
 
 def test_what_follows_the_digits_does_not_count() -> None:
     assert release_key("1.2.3.dev4") == release_key("1.2.3rc1") == (1, 2, 3)
+
+
+def test_a_version_of_any_length_is_compared() -> None:
+    """int() refuses more than 4300 digits."""
+    assert release_key("9" * 5000) == (10**64 - 1,)
+    assert release_key("1." * 5000 + "7") == (1,) * 32
+
+
+@pytest.mark.parametrize("params", [{}, {"argv": []}])
+def test_a_long_version_is_refused(params: dict[str, object]) -> None:
+    kind = CliRunParams if params else HelloParams
+    for length, good in ((64, True), (65, False)):
+        raw = msgspec.json.encode({**params, "client_version": "9" * length})
+        if good:
+            msgspec.json.decode(raw, type=kind)
+        else:
+            with pytest.raises(msgspec.ValidationError, match="client_version"):
+                msgspec.json.decode(raw, type=kind)
