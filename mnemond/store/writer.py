@@ -175,12 +175,7 @@ class Writer:
             return MnemonError(STORAGE, f"the database could not be read: {error}")
         except BaseException as error:  # noqa: ASYNC103
             self._on_defect("store writer", error)
-            return MnemonError(
-                INTERNAL,
-                f"a defect in mnemond ({type(error).__name__}) interrupted this; a write may or may not be stored",
-                hint="repeat a write with the same op_id: it is stored at most once",
-                outcome="unknown",
-            )  # noqa: ASYNC104
+            return _defective(error)  # noqa: ASYNC104
 
     def _finish(self, batch: list[_Write], results: Sequence[Result]) -> None:
         self._busy = False
@@ -201,3 +196,12 @@ class Writer:
         self._busy = False
         self._gather()
         job.done(value)
+
+
+def _defective(error: BaseException) -> MnemonError:
+    return MnemonError(
+        INTERNAL,
+        f"a defect in mnemond ({type(error).__name__}) interrupted this; a write may or may not be stored",
+        hint="repeat a write with the same op_id: it is stored at most once",
+        outcome="unknown",
+    )

@@ -14,6 +14,7 @@ from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.model.changes import Vector
 from mnemond.server.deferred import Deferred
+from mnemond.store.active import ActiveName
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 
@@ -168,3 +169,16 @@ async def test_the_active_file_names_the_store(stores: StoreRegistry, tmp_path: 
     assert "is not a file" in WARNINGS.pop()
     (tmp_path / "active").rmdir()
     assert stores.active() == ("default", "default")
+
+
+def test_an_active_file_that_cannot_be_read_falls_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "active").write_text("work")
+    warnings: list[str] = []
+
+    def refuse(*_: object) -> object:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    assert ActiveName(tmp_path, warnings.append).resolve() == ("default", "default")
+    monkeypatch.undo()
+    assert "cannot be read (Permission denied)" in warnings[0]

@@ -10,6 +10,7 @@ import pytest
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.outcomes import Remembered
 from mnemond.store.engine import Engine
+from mnemond.store.files import StoreFiles
 from tests.store.factory import contents, engine_at, remember, stored
 
 
@@ -76,3 +77,15 @@ def test_a_checkpoint_and_a_reopened_store_are_no_loss(tmp_path: Path, monkeypat
     assert isinstance(engine.commit([remember(9)])[0], Remembered)
     engine.close()
     assert len(stored(tmp_path / "store" / "a.db")) == 6
+
+
+def test_a_log_that_comes_into_being_later_is_no_loss(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.write_bytes(b"")
+    files = StoreFiles(path)
+    assert files.replaced() is None
+    log = tmp_path / "a.db-wal"
+    log.write_bytes(b"")
+    assert files.replaced() is None
+    log.unlink()
+    assert files.replaced() == log
