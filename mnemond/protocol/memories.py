@@ -181,22 +181,9 @@ class GetParams(Params, frozen=True, kw_only=True):
     store: StoreName | None = None
 
 
-class InsightDetail(msgspec.Struct, frozen=True):
+class InsightDetail(InsightView, frozen=True):
     """A memory with everything known about it."""
 
-    id: str
-    content: str
-    category: str
-    importance: int
-    tags: tuple[str, ...]
-    entities: tuple[str, ...]
-    source: str
-    access_count: int
-    effective_importance: float
-    created_at: str
-    updated_at: str
-    valid_from: str | None
-    invalid_at: str | None
     channel: str
     conversation_id: str | None
     user_id: str | None
