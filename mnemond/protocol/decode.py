@@ -21,6 +21,9 @@ P = TypeVar("P", bound=Params)
 MAX_PROBLEMS = 20
 """Problems told of one field, and unknown fields told of: a thousand bad items need no thousand sentences."""
 
+MAX_ITEMS = 1000
+"""Items of a list that are looked at one by one; what is wrong with later ones is told as the decoder says it."""
+
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _elements = msgspec.json.Decoder(list[msgspec.Raw])
 _anything = msgspec.json.Decoder()
@@ -127,7 +130,7 @@ def _sentences(path: str, node: inspect.Type, value: object) -> Iterator[tuple[s
             yield path, f"{path} must be {expected(node)}; it is {short(value)}"
         case ((inspect.ListType() | inspect.VarTupleType()), list()):
             yield from _out_of_bounds(path, node, len(value), f"has {len(value)} items")
-            for at, item in enumerate(value):
+            for at, item in enumerate(itertools.islice(value, MAX_ITEMS)):
                 yield from _sentences(f"{path}[{at}]", node.item_type, item)
         case inspect.StrType(), str():
             yield from _out_of_bounds(path, node, len(value), f"has {len(value)} characters")

@@ -112,7 +112,8 @@ class StoreRegistry:
             return store
         path = self.path(name)
         try:
-            store = await trio.to_thread.run_sync(self._open_blocking, name, path)
+            # A stop does not wait for a database that others hold: nothing has been written that could be half-done.
+            store = await trio.to_thread.run_sync(self._open_blocking, name, path, abandon_on_cancel=True)
         except (SqliteError, OSError) as error:
             raise MnemonError(
                 BUSY if isinstance(error, BusyError) else STORAGE,

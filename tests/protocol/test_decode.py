@@ -169,3 +169,14 @@ def test_short_values_are_printable() -> None:
     assert short("a\x1b]52;c\x07\u202e") == "'a\\x1b]52;c\\x07\\u202e'"
     assert len(short("é" * 10_000)) == SHOWN
     assert nearest("zzz", ("alpha", "beta")) is None
+
+
+class Listed(Params, frozen=True, kw_only=True):
+    argv: list[str]
+
+
+def test_a_bad_item_far_down_a_long_list_is_still_refused() -> None:
+    raw = b'{"argv":[' + b'"x",' * 2000 + b"7]}"
+    good, problems = explain(Listed, raw)
+    assert good == {}
+    assert [problem.field for problem in problems] == ["argv"]
