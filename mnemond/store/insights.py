@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.changes import AddInsight, RetireInsight, Vector
 from mnemond.model.insight import Insight, Scope
 from mnemond.store.connection import Connection
+from mnemond.store.damage import damaged
 from mnemond.store.meta import EmbedderRecord
 
 _COLUMNS = (
@@ -69,16 +69,6 @@ def _from_row(row: tuple[Any, ...]) -> Insight:
         last_accessed_at=row[15], effective_importance=row[16], valid_from=row[17], invalid_at=row[18],
         status=row[19],
     )  # fmt: skip
-
-
-def damaged(what: str, error: Exception) -> MnemonError:
-    """The error for something in a database that no mnemond wrote."""
-    return MnemonError(
-        STORAGE,
-        f"the store is damaged: {what} cannot be read ({type(error).__name__})",
-        hint="keep a copy of the file as it is; then restore a backup",
-        outcome="rejected",
-    )
 
 
 def read(connection: Connection, insight_id: str) -> Insight | None:

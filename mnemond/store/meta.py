@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.errors import STORAGE, MnemonError
 from mnemond.store.connection import Connection
+from mnemond.store.damage import damaged
 
 
 class EmbedderRecord(msgspec.Struct, frozen=True):
@@ -22,12 +22,7 @@ def read_embedder(connection: Connection) -> EmbedderRecord | None:
     try:
         return None if row is None else msgspec.json.decode(row[0], type=EmbedderRecord)
     except msgspec.MsgspecError as error:
-        raise MnemonError(
-            STORAGE,
-            f"the store is damaged: its record of the embedder cannot be read ({type(error).__name__})",
-            hint="keep a copy of the file as it is; then restore a backup",
-            outcome="rejected",
-        ) from error
+        raise damaged("its record of the embedder", error) from error
 
 
 def write_embedder(connection: Connection, record: EmbedderRecord) -> None:
