@@ -39,7 +39,13 @@ class Engine:
         self._reopen = reopen
         self._files = opened.files
         self.embedder = opened.embedder
-        self.degraded_reason: str | None = None
+        self._fault: str | None = None
+        self._checkpoint_failure: str | None = None
+
+    @property
+    def degraded_reason(self) -> str | None:
+        """Why the store is not fully well, or None."""
+        return self._fault or self._checkpoint_failure
 
     @property
     def index(self) -> MemoryIndex:
@@ -73,10 +79,10 @@ class Engine:
         file = self._files.replaced()
         if file is None:
             return None
-        self.degraded_reason = f"{file} was removed or replaced while the store was open"
+        self._fault = f"{file} was removed or replaced while the store was open"
         return MnemonError(
             STORAGE,
-            f"{self.degraded_reason}; a write would be lost",
+            f"{self._fault}; a write would be lost",
             hint="put the file back if you can, then: mnemonctl daemon restart",
             outcome=outcome,
         )
@@ -127,14 +133,14 @@ class Engine:
 
     def _resync(self, reason: str) -> None:
         """Throw the connection away and read everything again: what is on disk is the truth."""
-        self.degraded_reason = reason
+        self._fault = reason
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
                 connection.close()
             self._healthy()
         except (SqliteError, MnemonError) as error:
-            self.degraded_reason = f"{reason}; reopening failed: {error}"
+            self._fault = f"{reason}; reopening failed: {error}"
 
     def _healthy(self) -> Connection:
         """The connection, reopened when a failure closed it. Raises SqliteError while that fails."""
@@ -142,7 +148,7 @@ class Engine:
             opened = self._reopen()
             self._connection, self._index, self.embedder = opened.connection, opened.index, opened.embedder
             self._files = opened.files
-            self.degraded_reason = None
+            self._fault = self._checkpoint_failure = None
         return self._connection
 
     def read(self, query: Callable[[Connection], object]) -> object:
@@ -157,11 +163,11 @@ class Engine:
             frames = self._connection.wal_frames()
             if frames >= CHECKPOINT_FRAMES:
                 self._connection.checkpoint(truncate=frames >= TRUNCATE_FRAMES)
-                self.degraded_reason = None
+                self._checkpoint_failure = None
         except BusyError:
             return  # a reader of another process holds the log; the next batch tries again
         except SqliteError as error:
-            self.degraded_reason = f"the write-ahead log cannot be copied into the database: {error}"
+            self._checkpoint_failure = f"the write-ahead log cannot be copied into the database: {error}"
 
     def poison(self, reason: str) -> None:
         """After a defect nobody foresaw: trust neither the connection nor the index. Another defect may follow."""

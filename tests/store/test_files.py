@@ -66,6 +66,15 @@ def test_a_file_taken_away_during_a_commit_is_not_acknowledged(tmp_path: Path, m
     assert result.outcome == "unknown"
 
 
+def test_a_checkpoint_does_not_hide_that_a_file_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemond.store.engine.CHECKPOINT_FRAMES", 1)
+    engine = opened(tmp_path)
+    (tmp_path / "store" / "a.db").unlink()
+    refused(engine, 2)
+    engine.checkpoint_if_due()
+    assert "a.db was removed or replaced" in str(engine.degraded_reason)
+
+
 def test_a_checkpoint_and_a_reopened_store_are_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemond.store.engine.CHECKPOINT_FRAMES", 1)
     monkeypatch.setattr("mnemond.store.engine.TRUNCATE_FRAMES", 1)
