@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mnemond.index.memory_index import MemoryIndex
@@ -12,6 +12,10 @@ from mnemond.index.selection import BLOCK, at_least_kth
 from tests.index.worlds import DIMENSION, insight
 
 
+# One for each way the bound is found, so that none depends on what is drawn.
+@example(6 * BLOCK, 3, 50, -np.inf, 0)
+@example(BLOCK, 9, 50, -1.0, 0)
+@example(4, 9, 50, -0.001, 0)
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 6 * BLOCK),
