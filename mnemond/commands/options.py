@@ -40,21 +40,6 @@ class Split(argparse.Action):
         setattr(namespace, self.dest, [*before, *(part for part in parts if part)])
 
 
-class Append(argparse.Action):
-    """Adds a value to a list."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """May be repeated."""
-        del parser, option_string
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest, []), str(values)])
-
-
 def whole_number(text: str) -> int:
     """A decimal integer; anything else is a usage error that shows what was given."""
     digits = text.removeprefix("-")

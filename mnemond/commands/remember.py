@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, plural, short_id
-from mnemond.commands.options import CATEGORIES, NO_EFFECT, Append, Split, add_globals, add_op_id, whole_number
+from mnemond.commands.options import CATEGORIES, NO_EFFECT, Split, add_globals, add_op_id, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
 from mnemond.protocol.memories import RememberResult
@@ -16,10 +16,10 @@ def _parser() -> Parser:
     parser.add_argument(
         "--importance", type=whole_number, metavar="N", help="1 (trifle) to 5 (never forget); default 3"
     )
-    parser.add_argument("--tag", action=Append, dest="tags", metavar="TAG", help="a tag; may be repeated")
+    parser.add_argument("--tag", action="append", dest="tags", metavar="TAG", help="a tag; may be repeated")
     parser.add_argument("--tags", action=Split, dest="tags", metavar="A,B", help="several tags")
     parser.add_argument(
-        "--entity", action=Append, dest="entities", metavar="NAME", help="a name in it; may be repeated"
+        "--entity", action="append", dest="entities", metavar="NAME", help="a name in it; may be repeated"
     )
     parser.add_argument("--entities", action=Split, dest="entities", metavar="A,B", help="several names")
     parser.add_argument(

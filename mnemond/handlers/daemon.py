@@ -15,6 +15,7 @@ from mnemond.protocol import daemon
 from mnemond.protocol.registry import METHODS
 from mnemond.protocol.version import PROTOCOL, SERVER_VERSION, release_key
 from mnemond.server.call import Call
+from mnemond.store.files import size_bytes
 from mnemond.store.registry import StoreRegistry
 
 TOP_ENTITIES = 10
@@ -83,13 +84,13 @@ class DaemonHandlers:
 
     async def _status(self, warm: OpenStore) -> daemon.StatusResult:
         snapshot = warm.store.snapshot
-        degradation = warm.degradation()
+        unreadable: str | None = None
         by_status: dict[str, int] | None = None
         oplog_count: int | None = None
         try:
             by_status, oplog_count = await warm.store.counts()
         except MnemonError as error:
-            degradation = {"degraded": True, "degraded_reason": error.message}
+            unreadable = error.message
         cap = self._config.lifecycle.max_insights
         result = daemon.StatusResult(
             store=warm.store.name,
@@ -102,7 +103,7 @@ class DaemonHandlers:
             top_entities=[daemon.EntityCount(name, n) for name, n in snapshot.top_entities(TOP_ENTITIES)],
             oplog_count=oplog_count,
             db_path=str(warm.store.path),
-            db_size_bytes=_size(warm.store.path),
+            db_size_bytes=size_bytes(warm.store.path),
             embedding=None if warm.embedder is None else warm.embedder.name,
             embedded=snapshot.embedded,
             over_capacity=0 < cap < snapshot.live,
@@ -114,7 +115,7 @@ class DaemonHandlers:
             uptime_s=round(self._life.uptime_s(), 3),
             connections=self._life.connections(),
         )
-        return msgspec.structs.replace(result, **degradation) if degradation else result
+        return warm.marked(result, unreadable)
 
 
 def check_protocol(theirs: int | None) -> None:
@@ -132,14 +133,3 @@ def check_protocol(theirs: int | None) -> None:
 def is_outdated(client_version: str | None) -> bool:
     """Whether the caller is a newer release than this daemon."""
     return client_version is not None and release_key(client_version) > release_key(SERVER_VERSION)
-
-
-def _size(path: Path) -> int:
-    """Bytes of the database and its write-ahead log."""
-    total = 0
-    for file in (path, path.with_name(f"{path.name}-wal")):
-        try:
-            total += os.stat(file).st_size
-        except FileNotFoundError:
-            continue
-    return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 import trio
@@ -11,10 +12,13 @@ import trio
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import create
 from mnemond.errors import MnemonError
+from mnemond.protocol.types import Result
 from mnemond.server.deferred import Deferred
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
+
+R = TypeVar("R", bound=Result)
 
 
 class OpenStore(msgspec.Struct, frozen=True):
@@ -28,10 +32,12 @@ class OpenStore(msgspec.Struct, frozen=True):
     embed_error: str | None
     lacks_embedder: bool = False
 
-    def degradation(self) -> dict[str, bool | str]:
-        """The fields every result carries while the store is not fully well."""
-        reason = self.degraded_reason
-        return {} if reason is None else {"degraded": True, "degraded_reason": reason}
+    def marked(self, result: R, reason: str | None = None) -> R:
+        """`result`, saying that the store is not fully well if it is not (or for `reason`)."""
+        reason = reason or self.degraded_reason
+        if reason is None:
+            return result
+        return msgspec.structs.replace(result, degraded=True, degraded_reason=reason)
 
     @property
     def degraded_reason(self) -> str | None:

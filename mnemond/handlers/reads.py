@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
 import trio
 
 from mnemond.errors import FieldProblem, invalid
@@ -82,9 +81,7 @@ class ReadHandlers:
         found = recall(snapshot, query, warm.embedder, self._stopwatch)
         results = [views.recall_hit(hit) for hit in found.hits]
         took_ms = round((self._stopwatch() - started) * 1e6) / 1e3
-        result = RecallResult(results=results, meta=_meta(warm, found, took_ms))
-        degradation = warm.degradation()
-        return msgspec.structs.replace(result, **degradation) if degradation else result
+        return warm.marked(RecallResult(results=results, meta=_meta(warm, found, took_ms)))
 
 
 def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
@@ -107,7 +104,7 @@ def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
 
 def _get(warm: OpenStore, params: GetParams) -> GetResult:
     insight = one_active(warm.store.snapshot, params.id)
-    return msgspec.structs.replace(GetResult(insight=views.insight_detail(insight)), **warm.degradation())
+    return warm.marked(GetResult(insight=views.insight_detail(insight)))
 
 
 def _list(warm: OpenStore, params: ListParams) -> ListResult:
@@ -115,8 +112,7 @@ def _list(warm: OpenStore, params: ListParams) -> ListResult:
     page = snapshot.newest(_filter(params), params.limit + 1, _whole(snapshot, params.before))
     shown = page[: params.limit]
     following = shown[-1].id if len(page) > params.limit else None
-    result = ListResult(insights=[views.insight_view(it) for it in shown], next=following)
-    return msgspec.structs.replace(result, **warm.degradation())
+    return warm.marked(ListResult(insights=[views.insight_view(it) for it in shown], next=following))
 
 
 def _whole(snapshot: Snapshot, before: str | None) -> str | None:

@@ -20,7 +20,7 @@ from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Forgotten, Outcome, Remembered
 from mnemond.pipelines import forget, remember
 from mnemond.protocol.memories import ForgetParams, RememberParams
-from mnemond.protocol.types import Params, Result
+from mnemond.protocol.types import Result
 from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
 
@@ -64,7 +64,7 @@ class WriteHandlers:
 
     def _submit_memory(
         self, warm: OpenStore, params: RememberParams, vector: Vector | None, embed_error: str | None
-    ) -> Deferred[Result]:
+    ) -> Result | Deferred[Result]:
         draft = remember.Draft(
             content=params.content,
             category=params.category,
@@ -85,14 +85,10 @@ class WriteHandlers:
             client_op_id=params.op_id is not None,
             now_us=self._clock.now_us(),
             store=warm.store.name,
-            request_digest=_digest(params) if params.op_id is not None else "",
+            request_digest=_digest(params),
         )
         change_set = remember.plan(draft, identity, vector, embed_error)
-        if params.dry_run:
-            deferred: Deferred[Result] = Deferred()
-            deferred.resolve(_rendered(warm, change_set.outcome))
-            return deferred
-        return _submitted(warm, change_set)
+        return _rendered(warm, change_set.outcome) if params.dry_run else _submitted(warm, change_set)
 
     def _forget(self, warm: OpenStore, params: ForgetParams) -> object:
         snapshot = warm.store.snapshot
@@ -109,7 +105,7 @@ class WriteHandlers:
             params.op_id or self._ids.new(),
             client_op_id=params.op_id is not None,
             now_us=self._clock.now_us(),
-            request_digest=_digest(params) if params.op_id is not None else "",
+            request_digest=_digest(params),
         )
         return _submitted(warm, change_set)
 
@@ -119,8 +115,11 @@ def _embed(embedder: Embedder, content: str) -> tuple[Vector | None, str | None]
     return vector, None if vector is not None else "the embedder knows no word of this text"
 
 
-def _digest(params: Params) -> str:
-    """What a request asks for, without its op_id: tells a repeat from a different request."""
+def _digest(params: RememberParams | ForgetParams) -> str:
+    """What a request asks for, apart from its op_id: tells a repeat from a different request. Empty without an op_id,
+    when nobody can repeat it."""
+    if params.op_id is None:
+        return ""
     return hashlib.blake2b(
         _json.encode(msgspec.structs.replace(params, op_id=None, store=None)), digest_size=16
     ).hexdigest()
@@ -147,6 +146,4 @@ def _rendered(warm: OpenStore, outcome: Outcome) -> Result:
     render = _RENDER.get(type(outcome))
     if render is None:
         raise MnemonError(INTERNAL, f"no view for {type(outcome).__name__}")
-    result = render(outcome)
-    degradation = warm.degradation()
-    return msgspec.structs.replace(result, **degradation) if degradation else result
+    return warm.marked(render(outcome))

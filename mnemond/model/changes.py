@@ -6,14 +6,14 @@ after COMMIT, hands the same value to the index.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
+from mnemond.model.insight import Insight, Retired
 from mnemond.model.outcomes import Outcome
 
 Vector = npt.NDArray[np.float32]
@@ -31,7 +31,7 @@ class RetireInsight(msgspec.Struct, frozen=True, tag=True):
     """Take an active insight out of recall, keeping its row. Refused when it is not active any more."""
 
     id: str
-    status: Literal["superseded", "merged", "forgotten", "pruned", "expired"]
+    status: Retired
 
 
 class AddEdge(msgspec.Struct, frozen=True, tag=True):

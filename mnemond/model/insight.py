@@ -9,7 +9,10 @@ import msgspec
 Category = Literal["preference", "decision", "fact", "insight", "context", "general"]
 CATEGORIES: tuple[str, ...] = get_args(Category)
 
-Status = Literal["active", "superseded", "merged", "forgotten", "pruned", "expired"]
+Retired = Literal["superseded", "merged", "forgotten", "pruned", "expired"]
+"""States of an insight that recall does not see."""
+
+Status = Literal["active"] | Retired
 
 EntityMode = Literal["merge", "provided", "auto"]
 ENTITY_MODES: tuple[str, ...] = get_args(EntityMode)
@@ -47,4 +50,4 @@ class Insight(msgspec.Struct, frozen=True, gc=False):
     effective_importance: float = 0.5
     valid_from: str | None = None
     invalid_at: str | None = None
-    status: str = "active"
+    status: Status = "active"

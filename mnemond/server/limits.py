@@ -7,38 +7,42 @@ from typing import Annotated
 
 import msgspec
 
-from mnemond.protocol.framing import MAX_MESSAGE_BYTES
+from mnemond import config
 
 _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
+_CONFIGURED = config.Server()
+"""What a user may set has its default there."""
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Bounds of the server. Depth and batch length are part of the protocol and not set here."""
 
-    message_bytes: _Positive = MAX_MESSAGE_BYTES
-    connections: _Positive = 256
+    message_bytes: _Positive = _CONFIGURED.max_message_bytes
+    connections: _Positive = _CONFIGURED.max_connections
     reserved_descriptors: _Positive = 64
     """Of the process's limit on open files, how many are kept for databases and models."""
-    in_flight: _Positive = 64
+    in_flight: _Positive = _CONFIGURED.max_in_flight
     """Requests of one connection that may wait for their answer; beyond it nothing more is read from it. A batch
     is taken request by request as well."""
     unsent_bytes: _Positive = 4 << 20
     """Replies waiting for one slow reader; beyond it nothing more is read from it."""
     batch_bytes: _Positive = 16 << 20
     """Replies gathered for the unfinished batches of one connection; what is asked beyond it is refused."""
-    first_byte_s: _Seconds = 10.0
+    first_byte_s: _Seconds = _CONFIGURED.first_byte_timeout_s
     """From connecting to the first byte of the first message."""
-    whole_message_s: _Seconds = 5.0
+    whole_message_s: _Seconds = _CONFIGURED.message_timeout_s
     """From the first byte of a message to its last."""
-    write_stall_s: _Seconds = 30.0
+    write_stall_s: _Seconds = _CONFIGURED.write_timeout_s
     """Without any progress of a reader that has replies waiting."""
     idle_s: _Seconds = 10.0
     """Without a byte and without anything to answer. Nothing happens then, but once all connections are taken, the
     one that is idle for longest makes way for a newcomer."""
     sweep_s: _Seconds = 0.5
     """Between two looks at the deadlines above; so much later than promised they may strike."""
-    drain_s: _Seconds = 2.0
+    drain_s: _Seconds = _CONFIGURED.drain_s
     """For answering everything received when the daemon stops (of 3 s for the whole process)."""
     inline_ms: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 1.0
     """Of uninterrupted work for one connection before the others have their turn."""

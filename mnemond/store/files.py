@@ -17,7 +17,7 @@ class StoreFiles:
     """The database and its write-ahead log, as they were when the store was opened."""
 
     def __init__(self, path: Path) -> None:
-        self._paths = (path, path.with_name(f"{path.name}-wal"))
+        self._paths = _paths(path)
         self._known = [_identity(file) for file in self._paths]
 
     def replaced(self) -> Path | None:
@@ -31,9 +31,23 @@ class StoreFiles:
         return None
 
 
+def size_bytes(path: Path) -> int:
+    """Bytes of a store's database and its write-ahead log."""
+    found = map(_status, _paths(path))
+    return sum(status.st_size for status in found if status is not None)
+
+
+def _paths(path: Path) -> tuple[Path, Path]:
+    return path, path.with_name(f"{path.name}-wal")
+
+
 def _identity(path: Path) -> _Identity:
+    status = _status(path)
+    return None if status is None else (status.st_dev, status.st_ino)
+
+
+def _status(path: Path) -> os.stat_result | None:
     try:
-        status = os.stat(path)
+        return os.stat(path)
     except FileNotFoundError:
         return None
-    return status.st_dev, status.st_ino

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import trio
 
@@ -54,18 +54,7 @@ class Store:
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query on the database, between two batches of writes. Raises MnemonError."""
-        result: list[object] = []
-        finished = trio.Event()
-
-        def done(value: object) -> None:
-            result.append(value)
-            finished.set()
-
-        self._writer.read(query, done)
-        await finished.wait()
-        if isinstance(result[0], MnemonError):
-            raise result[0]
-        return result[0]  # type: ignore[return-value]  # the query's own value came back through the writer
+        return cast("T", await _answer(lambda done: self._writer.read(query, done)))
 
     async def counts(self) -> tuple[dict[str, int], int]:
         """Insights in each state, and lines in the oplog. Raises MnemonError when the database cannot be read."""
@@ -73,18 +62,30 @@ class Store:
 
     async def close(self) -> None:
         """Finish what is queued, checkpoint, close the file. Raises MnemonError when the checkpoint fails."""
-        result: list[object] = []
-        finished = trio.Event()
-
-        def done(value: object) -> None:
-            result.append(value)
-            finished.set()
-
-        self._writer.close(done)
-        await finished.wait()
+        failure: MnemonError | None = None
+        try:
+            await _answer(self._writer.close)
+        except MnemonError as error:
+            failure = error
         await trio.to_thread.run_sync(self._writer.join)
-        if isinstance(result[0], MnemonError):
-            raise result[0]
+        if failure is not None:
+            raise failure
+
+
+async def _answer(ask: Callable[[Callable[[object], None]], None]) -> object:
+    """What the writer calls back with. Raises it when it is a MnemonError."""
+    answers: list[object] = []
+    finished = trio.Event()
+
+    def done(value: object) -> None:
+        answers.append(value)
+        finished.set()
+
+    ask(done)
+    await finished.wait()
+    if isinstance(answers[0], MnemonError):
+        raise answers[0]
+    return answers[0]
 
 
 def open_store(
