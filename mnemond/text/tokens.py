@@ -35,6 +35,9 @@ LONGEST_TERM = 64
 REMEMBERED_TERMS = 65_536
 """Words whose index term is remembered: a few megabytes, against microseconds of stemming a word."""
 
+REMEMBERED_FOLDS = 8
+"""Texts whose folded form is remembered: a write reads the same one from a dozen sides."""
+
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _ASCII_INDEX_WORD = re.compile(rf"[a-z0-9]{{1,{LONGEST_TERM}}}(?:'(?:s|t|re|ve|ll|d|m)\b)?")
 _STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
@@ -42,8 +45,11 @@ _STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
 
 def fold(text: str) -> str:
     """`text` with compatibility forms and letter case removed (NFKC, casefold)."""
-    if text.isascii():
-        return text.lower()
+    return text.lower() if text.isascii() else _folded(text)
+
+
+@lru_cache(maxsize=REMEMBERED_FOLDS)
+def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", capped(text)).casefold())
 
 
@@ -73,6 +79,11 @@ def index_terms(text: str) -> list[str]:
     return terms
 
 
+def index_term(word: str) -> str:
+    """What stands in the index for one token; "" for one that is left out."""
+    return _term(word) if word.isascii() else next(iter(index_terms(word)), "")
+
+
 @lru_cache(maxsize=REMEMBERED_TERMS)
 def _term(word: str) -> str:
     """What stands in the index for a folded word; "" for one that is left out.
@@ -84,6 +95,12 @@ def _term(word: str) -> str:
         return ""
     with _STEMMING:
         return str(_english().stemWord(head))
+
+
+def forget_cached() -> None:
+    """Let go of every remembered word and text, so that nothing of a purged memory stays."""
+    _term.cache_clear()
+    _folded.cache_clear()
 
 
 @cache

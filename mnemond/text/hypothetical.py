@@ -1,0 +1,136 @@
+"""Questions a memory could be the answer to, made without a model (spec 6.10, S2)."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from mnemond.text.clauses import LONGEST_CLAUSE, first_clause, shortened
+
+MOST_QUERIES = 2
+"""Questions a memory gets unless the configuration says otherwise (spec 6.10)."""
+
+LONGEST_QUERY = 300
+"""Characters kept of a question that a model wrote."""
+
+LONGEST_REPLY = 20_000
+"""Characters of a model's reply that are read."""
+
+TEMPLATES = {
+    "problem-solution": (
+        ("How do I fix {}?", "What causes {}?"),
+        ("如何解决{}？", "{}是什么原因造成的？"),
+    ),
+    "learning-failure": (
+        ("What should be avoided with {}?", "Why did {} fail?"),
+        ("{}应该避免什么？", "{}为什么会失败？"),
+    ),
+}
+"""English and Chinese questions of each trigger type that has any (spec 6.10)."""
+
+_SMALL_INSIDE = ("The ", "A ", "An ", "Using ", "This ", "Our ", "My ")
+"""Openings of a sentence that are written small inside a question."""
+
+_LINE = re.compile(r"[\s*_>#-]{0,8}Q\d{1,2}[*_\s]{0,4}[:：][*_\s]{0,4}(.*)", re.IGNORECASE)
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+
+_WHO_AND_WHEN = r"(?:(?:we|i|they|it|user|team)\s+)?(?:(?:have|has|had|just|finally|also)\s+){0,2}"
+
+_TELLING = re.compile(
+    _WHO_AND_WHEN
+    + r"(?:learned|learnt|reali[sz]ed|discovered|found out|found|figured out|noticed|turns out|turned out)(?:\s+|\Z)"
+    r"(?:that\s+)?(?:the hard way\s+)?(?:that\s+)?",
+    re.IGNORECASE,
+)
+_MENDING = re.compile(
+    _WHO_AND_WHEN + r"(?:fixed|fixes|fix|solved|solve|resolved|resolve|worked around|work around|patched)(?:\s+|\Z)"
+    r"|(?:已经|已|终于)?(?:修复|解决|修正)了?",
+    re.IGNORECASE,
+)
+_AVOIDING = re.compile(
+    r"(?:(?:always|please|you should|we should|should|better)\s+)?(?:avoid(?:\s+using)?|don['’]t use|do not use|"
+    r"never use|don['’]t|do not|never|beware of)(?:\s+|\Z)(?:the\s+)?|(?:要|应该|应|尽量|请)?"
+    r"(?:避免(?:使用)?|不要(?:使用|用)?|别用)",
+    re.IGNORECASE,
+)
+
+
+class _Tail(msgspec.Struct, frozen=True):
+    """Where a topic ends and what happened to it begins, in English and in Chinese."""
+
+    english: re.Pattern[str]
+    chinese: re.Pattern[str]
+
+
+_MEANS = _Tail(
+    re.compile(
+        r"\s(?:by|via|with a|using|(?:was|were|is|got|can be) (?:fixed|solved|resolved)|(?:fixed|solved|resolved) by|"
+        r"after (?:setting|adding|removing|upgrading|switching))\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"[，,]?(?:通过|改用|用了|加上|改为)|(?:的问题)?(?:已|被)?(?:解决|修复)了?\Z"),
+)
+_FAILING = _Tail(
+    re.compile(
+        r"\s(?:(?:has|have|had|always|often|still|simply|just)\s)?(?:fail(?:s|ed|ing)?|"
+        r"(?:did|does|do)(?:n['’]t| not) work|is(?:n['’]t| not) working|never work(?:s|ed)|no longer works|"
+        r"stopped working|crash(?:es|ed)|broke|breaks|(?:should|must) be avoided|is a (?:pitfall|gotcha|dead end))\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?:会|总是|都)?(?:失败|行不通|不起作用|不可行|没用|无效|不工作|走不通)"),
+)
+_REASON = _Tail(
+    re.compile(r"\s(?:because|since|as it|when|due to|for)\b", re.IGNORECASE),
+    re.compile(r"[，,]?因为"),
+)
+
+
+def hypothetical_queries(kind: str | None, text: str, *, most: int = MOST_QUERIES) -> tuple[str, ...]:
+    """Up to `most` questions that `text` answers, from the templates of its trigger type; none without a topic."""
+    templates = TEMPLATES.get(kind or "")
+    if templates is None:
+        return ()
+    clause = first_clause(text, longest=2 * LONGEST_CLAUSE)
+    topic = shortened(_problem(clause) if kind == "problem-solution" else _failed_topic(clause))
+    if not topic:
+        return ()
+    english, chinese = templates
+    return tuple(template.format(topic) for template in _language(topic, english, chinese)[: max(0, most)])
+
+
+def parse_queries(reply: str, most: int = MOST_QUERIES) -> tuple[str, ...]:
+    """The questions of a model's reply: lines that begin with "Q1:", "Q2:" and so on, at most `most`, no repeats."""
+    questions: dict[str, str] = {}
+    for line in reply[:LONGEST_REPLY].splitlines():
+        match = _LINE.match(line)
+        question = shortened(" ".join(match[1].split()).strip("\"'“”*_` "), LONGEST_QUERY) if match else ""
+        if question and len(questions) < most:
+            questions.setdefault(question.casefold(), question)
+    return tuple(questions.values())
+
+
+def _problem(clause: str) -> str:
+    """What was wrong: the clause without "we fixed" before it and without the remedy after it."""
+    return _without(_without(clause, _TELLING), _MENDING, _MEANS)
+
+
+def _failed_topic(clause: str) -> str:
+    """What failed: the clause without "learned to avoid" before it and without its failing after it."""
+    topic = _without(clause, _TELLING)
+    return _without(topic, _AVOIDING, _REASON if _AVOIDING.match(topic) else _FAILING)
+
+
+def _without(clause: str, opening: re.Pattern[str], ending: _Tail | None = None) -> str:
+    start = opening.match(clause)
+    rest = clause[start.end() :] if start else clause
+    tails = (ending.english, *(() if rest.isascii() else (ending.chinese,))) if ending else ()
+    for tail in tails:
+        end = tail.search(rest)
+        rest = rest[: end.start()] if end and end.start() else rest
+    rest = rest.strip(" ,，:：-—")
+    return rest[0].lower() + rest[1:] if rest.startswith(_SMALL_INSIDE) else rest
+
+
+def _language(topic: str, english: tuple[str, ...], chinese: tuple[str, ...]) -> tuple[str, ...]:
+    return english if _HAN.search(topic) is None else chinese

@@ -1,0 +1,11 @@
+"""Letting go of texts that were kept to save time: after a purge nothing of them may stay in memory."""
+
+from __future__ import annotations
+
+from mnemond.text import similarity, tokens
+
+
+def forget_texts() -> None:
+    """Empty every cache of this package that holds words or texts of memories."""
+    similarity.forget_cached()
+    tokens.forget_cached()

@@ -1,0 +1,229 @@
+"""Secrets in a text: found by the published formats of tokens, by the names values stand under, and by mixture.
+
+Every rule has words that a text must contain before its pattern is tried: looking for a fixed string takes tens of
+nanoseconds, and most texts contain none. Patterns start at a fixed string and repeat one set of characters up to an end
+that the set does not contain, so no text takes more than linear time. The content is in normal form C already.
+Full-width colons, equal signs and quotation marks count as such, because people type them; full-width letters do not,
+because no program prints a token in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+
+from mnemond.text import secret_formats as formats
+from mnemond.text.secret_names import assigned, names_secret, on_command_lines
+from mnemond.text.secret_values import (
+    decoded,
+    is_basic,
+    is_bearer,
+    is_hexadecimal,
+    is_high_entropy,
+    is_placeholder,
+    is_random,
+    is_varied,
+)
+
+BESIDE = 48
+"""Characters before a long run in which the word key, token, secret or password makes it a secret."""
+
+BESIDE_AFTER = 20
+"""The same after it."""
+
+NEAR_ACCESS_KEY = 160
+"""Characters between an AWS access key and the secret key that belongs to it."""
+
+MOST_ACCESS_KEYS = 16
+"""Access keys of a text beside which a secret key without a name is looked for."""
+
+SHORTEST_TOKEN = 17
+"""Characters without a space of the shortest token that a published format describes."""
+
+_MARK = "[REDACTED:"
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """One secret: `text[start:end]`."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Redacted(msgspec.Struct, frozen=True):
+    """A text without its secrets, and their kinds in order, each once."""
+
+    text: str
+    kinds: tuple[str, ...]
+
+
+def find_secrets(text: str) -> tuple[Secret, ...]:
+    """Every secret of `text`, in order, none overlapping another. Linear time.
+
+    Where a name and a format both point at a value, the format says the kind. Not found: secrets that a line break
+    cuts, and passwords that are plain words.
+    """
+    lowered = (text if text.isascii() else text.replace("İ", "I")).lower()  # the one letter that grows
+    found = list(_of_known_format(text, lowered))
+    if names_secret(text, lowered) or "bearer" in lowered or "basic" in lowered:
+        covered = bytearray(len(text))
+        for rule in (_authorizations, _assigned, _beside_names):
+            for secret in found:
+                covered[secret.start : secret.end] = b"\x01" * (secret.end - secret.start)
+            found += list(rule(text, lowered, covered))
+    return _apart(found) if found else ()
+
+
+def _of_known_format(text: str, lowered: str) -> Iterator[Secret]:
+    if long := " ".join([chunk for chunk in text.split() if len(chunk) >= SHORTEST_TOKEN]):
+        tokens = list(_tokens(text, long))
+        yield from tokens
+        yield from _json_web_tokens(text)
+        yield from _bots(text, long)
+        yield from _azure(text)
+        yield from _aws_secret_keys(text, lowered, [token for token in tokens if token.kind == "aws_access_key"])
+    if "private key" in lowered:
+        yield from _private_keys(text)
+    if "://" in text and "@" in text:
+        yield from _url_passwords(text)
+    for kind, start, end in on_command_lines(text):
+        yield Secret(kind, start, end)
+
+
+def redact(text: str) -> Redacted:
+    """`text` with every secret replaced by `[REDACTED:<kind>]`; nothing is found in what comes back."""
+    kinds: dict[str, None] = {}
+    while found := find_secrets(text):
+        pieces: list[str] = []
+        end = 0
+        for secret in found:
+            pieces += (text[end : secret.start], _MARK, secret.kind, "]")
+            end = secret.end
+            kinds[secret.kind] = None
+        text = "".join((*pieces, text[end:]))
+    return Redacted(text, tuple(kinds))
+
+
+def _apart(found: list[Secret]) -> tuple[Secret, ...]:
+    """In order; of two that overlap, the one found first keeps its kind and takes over what the other had more."""
+    merged: list[tuple[int, Secret]] = []
+    for rank, secret in sorted(enumerate(found), key=lambda pair: pair[1].start):
+        if merged and secret.start < merged[-1][1].end:
+            before, last = merged[-1]
+            first = last if before < rank else secret
+            merged[-1] = (min(before, rank), Secret(first.kind, last.start, max(last.end, secret.end)))
+        else:
+            merged.append((rank, secret))
+    return tuple(secret for _, secret in merged)
+
+
+def _tokens(text: str, long: str) -> Iterator[Secret]:
+    for form in formats.TOKEN_FORMATS:
+        for trigger in form.triggers:
+            if trigger in long:
+                for found in formats.pattern(form).finditer(text):
+                    if is_varied(found[1]) and (not form.random or is_random(found[1])):
+                        yield Secret(form.kind, found.start(), found.end())
+                break
+
+
+def _private_keys(text: str) -> Iterator[Secret]:
+    for header in _compiled(formats.PEM_BEGIN).finditer(text):
+        after = text.find("-----BEGIN", header.end())
+        footer = _compiled(formats.PEM_END).search(text, header.end(), len(text) if after < 0 else after)
+        if footer and _compiled(r"[A-Za-z0-9+/]{24}").search(text, header.end(), footer.start()):
+            yield Secret("private_key", header.start(), footer.end())
+        elif not footer and (cut := _compiled(formats.PEM_CUT).match(text, header.end())):
+            yield Secret("private_key", header.start(), cut.end())
+
+
+def _json_web_tokens(text: str) -> Iterator[Secret]:
+    if any(trigger in text for trigger in formats.JWT_TRIGGERS):
+        for found in _compiled(formats.JWT).finditer(text):
+            header = decoded(found[0].partition(".")[0])
+            if header.startswith(b"{") and header.rstrip().endswith(b"}") and b'"alg"' in header:
+                yield Secret("jwt", found.start(), found.end())
+
+
+def _bots(text: str, long: str) -> Iterator[Secret]:
+    if ":" in long:
+        for found in _compiled(formats.TELEGRAM).finditer(text):
+            start = max(0, found.start() - 11)
+            start += len(text[start : found.start()].rstrip("0123456789"))
+            if found.start() - start <= 10 and is_varied(found[0][1:]) and is_random(found[0]):
+                yield Secret("telegram", start, found.end())
+    if "." in long:
+        for found in _compiled(formats.DISCORD).finditer(text):
+            start = max(0, found.start() - 30)
+            start += len(text[start : found.start()].rstrip(formats.BASE64_URL))
+            if decoded(text[start : found.start()]).isdigit() and is_varied(found[0]):
+                yield Secret("discord", start, found.end())
+
+
+def _azure(text: str) -> Iterator[Secret]:
+    if any(trigger in text for trigger in formats.AZURE_TRIGGERS):
+        for found in _compiled(formats.AZURE_ASSIGNED).finditer(text):
+            group = 1 if found[1] else 2
+            if is_varied(found[group]):
+                yield Secret("azure_key", *found.span(group))
+
+
+def _aws_secret_keys(text: str, lowered: str, keys: list[Secret]) -> Iterator[Secret]:
+    if "secret" in lowered:
+        for found in _compiled(formats.AWS_NAMED).finditer(text):
+            if is_varied(found[1]) and is_random(found[1]):
+                yield Secret("aws_secret_key", *found.span(1))
+    for key in keys[:MOST_ACCESS_KEYS]:
+        window = max(0, key.start - NEAR_ACCESS_KEY), key.end + NEAR_ACCESS_KEY
+        for alone in _compiled(formats.AWS_ALONE).finditer(text, *window):
+            if is_varied(alone[0]) and is_random(alone[0]) and not is_hexadecimal(alone[0]):
+                yield Secret("aws_secret_key", *alone.span())
+
+
+def _url_passwords(text: str) -> Iterator[Secret]:
+    for found in _compiled(formats.USER_INFORMATION).finditer(text):
+        if len(found[2]) >= 3 and not is_placeholder(found[2]):
+            yield Secret("url_password", *found.span(2))
+
+
+def _authorizations(text: str, lowered: str, covered: bytearray) -> Iterator[Secret]:
+    if "bearer" not in lowered and "basic" not in lowered:
+        return
+    for found in _compiled(formats.AUTHORIZATION).finditer(text):
+        value = found[1].rstrip(".")
+        is_one = is_basic(value) if found[0][:5].lower() == "basic" else is_bearer(value)
+        if is_one and not covered[found.start(1)]:
+            yield Secret("bearer", found.start(1), found.start(1) + len(value))
+
+
+def _assigned(text: str, lowered: str, covered: bytearray) -> Iterator[Secret]:
+    for kind, start, end in assigned(text, lowered):
+        known = covered.count(1, start, end)
+        if not known or end - start - known > max(4, known // 4):  # what is left of the value may be a secret itself
+            yield Secret(kind, start, end)
+
+
+def _beside_names(text: str, lowered: str, covered: bytearray) -> Iterator[Secret]:
+    if names_secret(text, lowered):
+        for found in _compiled(_LONG_RUN).finditer(text):
+            if is_high_entropy(found[0]) and not covered[found.start()] and _has_name_beside(text, found):
+                yield Secret("high_entropy", *found.span())
+
+
+_LONG_RUN = r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{32,}={0,2}(?![A-Za-z0-9])"
+_NAME = r"(?i:key|token|secret|passw|credential)|密码|密钥|令牌|口令|凭证"
+
+
+def _has_name_beside(text: str, found: re.Match[str]) -> bool:
+    before = text[max(0, found.start() - BESIDE) : found.start()].rpartition("\n")[2].rpartition("]")[2]
+    after = text[found.end() : found.end() + BESIDE_AFTER].partition("\n")[0].partition("[")[0]
+    return _compiled(_NAME).search(before) is not None or _compiled(_NAME).search(after) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
