@@ -1,4 +1,5 @@
-"""What `make demo` shows: a dozen notes remembered and three questions answered by a real daemon, with timings.
+"""What `make demo` shows: a dozen notes remembered, three questions answered, a correction recognised and taken back by
+a real daemon, with timings.
 
 Everything goes through the console script `mnemonctl`, as a user would type it, in a temporary data directory.
 """
@@ -55,6 +56,9 @@ QUESTIONS = (
     Question("日志保留多久", "日志保留三十天"),
 )
 
+CORRECTED = "The search index is rebuilt every night at 02:30 UTC and takes about eleven minutes."
+CORRECTION = "The search index is rebuilt every night at 04:15 UTC and takes about eleven minutes."
+
 
 class DemoError(Exception):
     """A command failed, or a question was not answered as it should be."""
@@ -102,13 +106,31 @@ def ask(shell: Shell, question: Question) -> float:
     return float(answer["meta"]["took_ms"])
 
 
+def correct(shell: Shell) -> None:
+    """A correction takes the place of what it corrects, and an undo brings that back. DemoError when it does not."""
+    say(f'\n$ mnemonctl remember "{CORRECTION}"')
+    reply = json.loads(shell.run("remember", "--json", "--category", "fact", "--", CORRECTION))
+    say(f"  {reply['action']} {str(reply['replaced_id'])[:8]}: {reply['reason']}")
+    _expect(shell, CORRECTION, instead_of=CORRECTED)
+    say(f"\n$ mnemonctl undo {reply['op_id'][:8]}")
+    say(shell.run("undo", "--text", reply["op_id"]).rstrip())
+    _expect(shell, CORRECTED, instead_of=CORRECTION)
+
+
+def _expect(shell: Shell, content: str, instead_of: str) -> None:
+    kept = [memory["content"] for memory in json.loads(shell.run("list", "--json", "--limit", "100"))["insights"]]
+    if content not in kept or instead_of in kept:
+        raise DemoError(f'"{content}" should be remembered in place of "{instead_of}"')
+
+
 def demonstrate(shell: Shell) -> None:
-    """Start, remember, recall, stop; then the timings."""
+    """Start, remember, recall, correct, undo, stop; then the timings."""
     say("Starting a daemon in a temporary data directory …")
     shell.run("daemon", "start")
     try:
         remember(shell)
         took = [ask(shell, question) for question in QUESTIONS]
+        correct(shell)
     finally:
         shell.run("daemon", "stop")
     rows: list[list[Cell]] = [

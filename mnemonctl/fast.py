@@ -20,6 +20,9 @@ PROTOCOL = 1
 DEADLINE_S = 30.0
 """Seconds from connecting to the last byte of the answer."""
 
+PATIENT_S = 86_400.0
+"""As long, for a command that may embed a whole store; what it began goes on when nobody waits for it."""
+
 LONGEST_REPLY = 1 << 28
 """Bytes of an answer that are taken in: several times the longest a daemon gives."""
 
@@ -87,13 +90,15 @@ def main() -> None:
     posix._exit(code)
 
 
-def run(argv: list[str], deadline: float = DEADLINE_S) -> int:
-    """Carry out one command line and return the exit status."""
-    if is_slow(argv):
+def run(argv: list[str], deadline: float | None = None) -> int:
+    """Carry out one command line and return the exit status. Without a deadline, the one that suits the command."""
+    command = command_of(argv)
+    ends = deadline or (PATIENT_S if command == "embed" else DEADLINE_S)
+    if command in SLOW_WORDS:
         from mnemonctl import slow
 
-        return slow.run(argv, deadline)
-    return forward(argv, deadline)
+        return slow.run(argv, ends)
+    return forward(argv, ends)
 
 
 def forward(argv: list[str], deadline: float) -> int:
@@ -134,15 +139,18 @@ def converse(argv: list[str], directory: bytes, connection: _socket.socket, requ
 # ------------------------------------------------------------------ the command line
 
 
-def is_slow(argv: list[str]) -> bool:
-    """Whether the line needs no daemon: help, the version, `daemon …`, nothing at all."""
+def command_of(argv: list[str]) -> str:
+    """The first word of the command; "help" for a line without one, and wherever help or the version is asked for.
+
+    Those in SLOW_WORDS need no daemon.
+    """
     skip = False
     command = None
     for word in argv:
         if word == "--":
             break
         if word in SLOW_OPTIONS:
-            return True
+            return "help"
         if command is not None:
             continue
         if skip:
@@ -151,7 +159,7 @@ def is_slow(argv: list[str]) -> bool:
             skip = True
         elif word[:1] != "-" or word == "-":
             command = word
-    return command is None or command in SLOW_WORDS
+    return "help" if command is None else command
 
 
 def data_dir(argv: list[str]) -> bytes:

@@ -7,6 +7,7 @@ import resource
 import signal
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 import trio
 from structlog.typing import FilteringBoundLogger
@@ -14,26 +15,40 @@ from structlog.typing import FilteringBoundLogger
 from mnemond import config as configuration
 from mnemond.clock import SystemClock, monotonic_s
 from mnemond.config import Config
-from mnemond.embed.embedder import Embedder
-from mnemond.embed.registry import DEFAULT, create
+from mnemond.embed.embedders import Embedders
+from mnemond.embed.outcome import sentence
+from mnemond.embed.supply import Supply
 from mnemond.errors import MnemonError
+from mnemond.handlers.audit import AuditHandlers
 from mnemond.handlers.cli import CliHandler
 from mnemond.handlers.daemon import DaemonHandlers, Life
 from mnemond.handlers.door import StoreDoor
+from mnemond.handlers.embed_keeper import EmbedKeeper
+from mnemond.handlers.embed_methods import EmbedHandlers
+from mnemond.handlers.forgetting import ForgetHandlers
+from mnemond.handlers.gc import GcHandlers
+from mnemond.handlers.links import LinkHandlers
+from mnemond.handlers.pins import PinHandlers
 from mnemond.handlers.reads import ReadHandlers
-from mnemond.handlers.writes import WriteHandlers
+from mnemond.handlers.remembering import RememberHandlers
+from mnemond.handlers.revising import ReviseHandlers
+from mnemond.handlers.search import SearchHandlers
+from mnemond.handlers.submission import Identities
+from mnemond.handlers.succession import SuccessionHandlers
+from mnemond.handlers.undo import UndoHandlers
 from mnemond.ids import RandomIds
 from mnemond.logs import trace_of
+from mnemond.model.policy import LifecyclePolicy, WritePolicy
+from mnemond.pipelines.embedding import wanted_by
 from mnemond.protocol.registry import METHODS
 from mnemond.protocol.version import SERVER_VERSION
 from mnemond.server.call import Call
 from mnemond.server.data_dir import lock, open_data_dir
-from mnemond.server.dispatch import Dispatcher, Handler
+from mnemond.server.dispatch import Boundary, Dispatcher, Handler
 from mnemond.server.limits import Limits
 from mnemond.server.listener import Listener, adopt, bind
 from mnemond.server.server import Server
 from mnemond.store.connection import check_sqlite_version
-from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 
 STOP_S = 2.8
@@ -41,51 +56,82 @@ STOP_S = 2.8
 A checkpoint that would take longer is left to the next start, which recovers the write-ahead log anyway."""
 
 
+class Group(Protocol):
+    """Handlers that belong together."""
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        ...
+
+
 class Daemon:
     """Everything a running mnemond consists of. Built inside the event loop."""
 
-    def __init__(
-        self,
-        data_dir: Path,
-        config: Config,
-        log: FilteringBoundLogger,
-        embedder: Embedder | None,
-        lacking: str | None = None,
-    ) -> None:
+    def __init__(self, data_dir: Path, config: Config, log: FilteringBoundLogger, supply: Supply) -> None:
         self._log = log
         self._started_s = monotonic_s()
         clock, ids = SystemClock(), RandomIds()
         self.stores = StoreRegistry(
             data_dir,
-            wanted=None
-            if embedder is None
-            else EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint),
+            wanted=wanted_by(supply),
             now_us=clock.now_us,
             loop=trio.lowlevel.current_trio_token(),
             on_defect=self._on_defect,
             warn=self._warn,
         )
-        self.door = StoreDoor(self.stores, embedder, lacking)
+        lifecycle = LifecyclePolicy(max_insights=config.lifecycle.max_insights)
+        identities = Identities(clock, ids)
+        self.keeper = EmbedKeeper(supply, identities, config.embedding.batch_size, self._boundary)
+        self.door = StoreDoor(self.stores, supply, WritePolicy(lifecycle=lifecycle), self.keeper)
         life = Life(
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
-            request_stop=self._stop,
+            request_stop=self.stop,
         )
-        writes = WriteHandlers(self.door, clock, ids)
         about = DaemonHandlers(data_dir, config, self.stores, self.door, life)
-        dispatcher = Dispatcher(
+        self._dispatcher = self._dispatching(about, supply, clock, identities)
+        self.server = Server(self._dispatcher, _limits(config))
+
+    def _dispatching(
+        self, about: DaemonHandlers, supply: Supply, clock: SystemClock, identities: Identities
+    ) -> Dispatcher:
+        """Every method with what answers it."""
+        remembering = RememberHandlers(self.door, identities)
+        return Dispatcher(
             METHODS,
-            _handlers(about, writes, ReadHandlers(self.door, monotonic_s), CliHandler(self._invoke)),
-            problems={"remember": writes.remember_problems},
+            _handlers(
+                about,
+                remembering,
+                ForgetHandlers(self.door, identities),
+                ReviseHandlers(self.door, identities),
+                SuccessionHandlers(self.door, identities),
+                ReadHandlers(self.door, monotonic_s),
+                SearchHandlers(self.door),
+                LinkHandlers(self.door, identities),
+                PinHandlers(self.door, identities),
+                EmbedHandlers(self.door, supply, self.keeper, identities),
+                AuditHandlers(self.door, clock),
+                UndoHandlers(self.door, identities),
+                GcHandlers(self.door, identities, clock),
+                CliHandler(self._invoke),
+            ),
+            problems={
+                "remember": remembering.problems,
+                "diff": remembering.problems,
+                "update": ReviseHandlers.problems,
+            },
             on_defect=self._on_defect,
         )
-        self._dispatcher = dispatcher
-        self.server = Server(dispatcher, _limits(config))
 
     def _invoke(self, name: str, params: bytes, call: Call) -> object:
         return self._dispatcher.invoke(name, params, call)
 
-    def _stop(self) -> None:
+    def _boundary(self) -> Boundary:
+        return self._dispatcher.boundary()
+
+    def stop(self) -> None:
+        """Answer what was received and leave; what embeds in the background ends at once."""
+        self.keeper.end()
         self.server.request_stop()
 
     def _warn(self, sentence: str) -> None:
@@ -115,23 +161,9 @@ class Daemon:
             self._log.warning("stores left to the next start", seconds=STOP_S)
 
 
-def _handlers(
-    about: DaemonHandlers, writes: WriteHandlers, reads: ReadHandlers, cli: CliHandler
-) -> Mapping[str, Handler]:
-    return {
-        "hello": about.hello,
-        "ping": about.ping,
-        "status": about.status,
-        "store.list": about.store_list,
-        "store.create": about.store_create,
-        "daemon.stop": about.daemon_stop,
-        "remember": writes.remember,
-        "forget": writes.forget,
-        "recall": reads.recall,
-        "get": reads.get,
-        "list": reads.list,
-        "cli.run": cli.run,
-    }
+def _handlers(*groups: Group) -> Mapping[str, Handler]:
+    """Every method with what answers it. The dispatcher compares the names with the registry's."""
+    return {name: handler for group in groups for name, handler in group.methods().items()}
 
 
 def _limits(config: Config) -> Limits:
@@ -153,19 +185,24 @@ def harden_process() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def preferred_embedder(config: Config) -> tuple[Embedder | None, str | None]:
-    """The embedder of new stores, or why the configured one is not to be had: stores go on without vectors then."""
-    if config.embedding.provider == "none":
-        return None, None
+def configured(path: Path) -> tuple[Config, Embedders]:
+    """What `config.toml` and the environment ask for. Raises MnemonError(CONFIG)."""
+    config = configuration.load(path, os.environ)
+    return config, Embedders(config.embedding, os.environ, monotonic_s)
+
+
+def lacking_embedder(supply: Supply) -> str | None:
+    """Why new stores cannot have the embedder they should; may block for seconds."""
     try:
-        return create(config.embedding.model or DEFAULT), None
+        supply.preferred()
     except MnemonError as error:
-        return None, f"{error.message} ({error.hint})"
+        return sentence(error)
+    return None
 
 
 def check_config(data_dir: Path) -> None:
     """Read the configuration as a start would. Raises MnemonError(CONFIG)."""
-    configuration.load(data_dir / "config.toml")
+    configured(data_dir / "config.toml")
 
 
 def run(data_dir: Path, log: FilteringBoundLogger) -> None:
@@ -178,24 +215,23 @@ def run(data_dir: Path, log: FilteringBoundLogger) -> None:
     # Links on the way are resolved once, here; SQLite follows none, and the last part must not be one.
     directory = open_data_dir(data_dir.parent.resolve() / data_dir.name)
     held = lock(directory)
-    config = configuration.load(directory.path / "config.toml")
+    config, embedders = configured(directory.path / "config.toml")
     listener = adopt(os.environ) or bind(directory, held)
     try:
-        trio.run(_serve, directory.path, config, log, listener)
+        trio.run(_serve, directory.path, config, log, embedders, listener)
     finally:
         listener.close()
         held.close()
         directory.close()
 
 
-async def _serve(data_dir: Path, config: Config, log: FilteringBoundLogger, listener: Listener) -> None:
-    embedder, lacking = preferred_embedder(config)
-    if lacking is not None:
-        log.warning("no embedder", reason=lacking)
-    daemon = Daemon(data_dir, config, log, embedder, lacking)
+async def _serve(data_dir: Path, config: Config, log: FilteringBoundLogger, supply: Supply, listener: Listener) -> None:
+    daemon = Daemon(data_dir, config, log, supply)
     log.info("ready", version=SERVER_VERSION, pid=os.getpid(), data_dir=str(data_dir), adopted=listener.adopted)
     async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signals, daemon.server)
+        await nursery.start(_stop_on_signals, daemon)
+        await nursery.start(daemon.keeper.run)
+        nursery.start_soon(_tell_of_embedder, supply, log)
         nursery.start_soon(daemon.warm_up)
         await daemon.server.serve(listener)
         nursery.cancel_scope.cancel()
@@ -204,8 +240,16 @@ async def _serve(data_dir: Path, config: Config, log: FilteringBoundLogger, list
     log.info("stopped", messages=counters.messages, accepted=counters.accepted, abandoned=counters.abandoned)
 
 
-async def _stop_on_signals(server: Server, *, task_status: trio.TaskStatus[None]) -> None:
+async def _tell_of_embedder(supply: Supply, log: FilteringBoundLogger) -> None:
+    """Say in the log that new stores would lack an embedder. Nobody waits for it: a start is over in milliseconds, and
+    a server that hangs takes seconds."""
+    lacking = await trio.to_thread.run_sync(lacking_embedder, supply, abandon_on_cancel=True)
+    if lacking is not None:
+        log.warning("no embedder", reason=lacking)
+
+
+async def _stop_on_signals(daemon: Daemon, *, task_status: trio.TaskStatus[None]) -> None:
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for _ in signals:
-            server.request_stop()
+            daemon.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -16,6 +17,18 @@ from mnemond.errors import CONFIG, MnemonError
 MAX_BYTES = 1 << 20
 """A larger config.toml is refused before it is read."""
 
+ENVIRONMENT = {
+    "MNEMON_EMBED_ENDPOINT": ("embedding", "endpoint"),
+    "MNEMON_EMBED_MODEL": ("embedding", "model"),
+    "MNEMON_EMBED_DIMENSIONS": ("embedding", "dimensions"),
+}
+"""Variables that go before the file, with the setting they stand for. An empty one counts as unset."""
+
+
+ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
+VariableName = Annotated[str, Meta(max_length=200, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
+Dimensions = Annotated[int, Meta(ge=1, le=16_384)]
+
 
 class Lifecycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much a store keeps."""
@@ -25,7 +38,8 @@ class Lifecycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=100_000_000,
-            description="Active memories a store should hold; above it `status` reports over_capacity. 0 = no cap.",
+            description="Active memories a store holds. A write beyond it prunes the least important ones, 10 at most,"
+            " never one of importance 4 or 5, pinned, or read three times. 0 = no cap.",
         ),
     ] = 1000
 
@@ -34,13 +48,51 @@ class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What turns text into vectors. A store keeps the embedder it was made with."""
 
     provider: Annotated[
-        Literal["builtin", "none"],
-        Meta(description="`builtin` is a model shipped in the package, run in process; `none` keeps keywords only."),
+        Literal["builtin", "ollama", "openai", "auto", "none"],
+        Meta(
+            description="`builtin` is a model shipped in the package, run in process; `ollama` and `openai` (any"
+            " compatible server) send every memory and every query to `endpoint`; `auto` is Ollama when it answers"
+            " and has the model while a store is made, else built-in; `none` keeps keywords only."
+        ),
     ] = "builtin"
     model: Annotated[
-        Literal["minilm_static_256_int8", "minilm_l6_v2_int8"] | None,
-        Meta(description="The built-in model of new stores. minilm_l6_v2_int8 needs the extra `onnx`."),
+        ModelName | None,
+        Meta(
+            description="The model of new stores: minilm_static_256_int8 (built-in, default) or minilm_l6_v2_int8"
+            " (built-in, needs the extra `onnx`); nomic-embed-text is what Ollama is asked for by default; `openai`"
+            " needs a name. `MNEMON_EMBED_MODEL` goes before it.",
+        ),
     ] = None
+    endpoint: Annotated[
+        str,
+        Meta(
+            max_length=2_000,
+            description="Where `ollama` or `openai` answers. http only to this machine (127.0.0.0/8, ::1, localhost),"
+            " https elsewhere. `MNEMON_EMBED_ENDPOINT` goes before it.",
+        ),
+    ] = "http://localhost:11434"
+    api_key_env: Annotated[
+        VariableName | None,
+        Meta(
+            description="The environment variable of the daemon that holds the key `endpoint` asks for."
+            " The key itself is never stored.",
+        ),
+    ] = None
+    batch_size: Annotated[int, Meta(ge=1, le=128, description="Texts one request to `endpoint` carries.")] = 10
+    dimensions: Annotated[
+        Dimensions | None,
+        Meta(
+            description="Keep only so many numbers of each vector `endpoint` gives, for models made for it"
+            " (Matryoshka). `MNEMON_EMBED_DIMENSIONS` goes before it.",
+        ),
+    ] = None
+    timeout_s: Annotated[
+        float, Meta(gt=0, le=600, description="Seconds a request to `endpoint` may take; for a query at most 2.")
+    ] = 30.0
+    probe_timeout_s: Annotated[
+        float,
+        Meta(gt=0, le=60, description="Seconds `endpoint` may take to say that it is there; asked every 30 s at most."),
+    ] = 2.0
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,19 +127,12 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     server: Server = Server()
 
 
-def load(path: Path) -> Config:
-    """The configuration in `path`, or every default when there is no such file.
+def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
+    """The configuration in `path`, or every default when there is no such file, with what `environment` overrides.
 
     Raises MnemonError(CONFIG) naming the file, the line and, for an unknown key, the nearest known one.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise MnemonError(CONFIG, f"{path} is larger than {MAX_BYTES:,} bytes", hint="it should hold settings only")
-        text = path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        return Config()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MnemonError(CONFIG, f"{path} cannot be read: {error}", hint="it must be readable UTF-8 text") from error
+    text = _read(path)
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -96,7 +141,38 @@ def load(path: Path) -> Config:
     if complaints:
         message = "; ".join(f"{path}:{line}: {sentence}" for line, sentence in sorted(complaints))
         raise MnemonError(CONFIG, message, hint="mend these lines; docs/config.md lists every setting")
+    for (section, setting), value in _overrides(environment or {}).items():
+        raw.setdefault(section, {})[setting] = value
     return msgspec.convert(raw, Config)
+
+
+def _read(path: Path) -> str:
+    """The text of the file, "" when there is none."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise MnemonError(CONFIG, f"{path} is larger than {MAX_BYTES:,} bytes", hint="it should hold settings only")
+        return path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise MnemonError(CONFIG, f"{path} cannot be read: {error}", hint="it must be readable UTF-8 text") from error
+
+
+def _overrides(environment: Mapping[str, str]) -> dict[tuple[str, str], Any]:
+    """Settings given by variables, by section and name. Raises MnemonError(CONFIG) naming the variable."""
+    found: dict[tuple[str, str], Any] = {}
+    for variable, (section, setting) in ENVIRONMENT.items():
+        if value := environment.get(variable, "").strip():
+            kind = get_type_hints(get_type_hints(Config)[section], include_extras=True)[setting]
+            try:
+                found[section, setting] = msgspec.convert(value, kind, strict=False)
+            except msgspec.ValidationError as error:
+                raise MnemonError(
+                    CONFIG,
+                    f"the variable {variable}, which stands for {section}.{setting}: {_sentence(str(error))}",
+                    hint="mend or unset it",
+                ) from error
+    return found
 
 
 def _complaints(raw: dict[str, Any], section: type, path: tuple[str, ...], text: str) -> list[tuple[int, str]]:
@@ -164,7 +240,7 @@ def config_markdown() -> str:
         for name, annotation in get_type_hints(kind, include_extras=True).items():
             base, meta = get_args(annotation)[0], get_args(annotation)[1]
             default = getattr(defaults, name)
-            shown = "built-in" if default is None else str(default)
+            shown = "unset" if default is None else str(default)
             lines.append(f"| `{name}` | {_type_name(base, meta)} | {shown} | {meta.description} |")
         lines.append("")
     return "\n".join(lines)
@@ -174,7 +250,9 @@ def _type_name(base: Any, meta: Meta) -> str:  # noqa: ANN401 - a type expressio
     """A type as people write it, with its range."""
     if get_origin(base) is Literal:
         return " or ".join(f'"{choice}"' for choice in get_args(base))
-    if choices := [part for part in get_args(base) if get_origin(part) is Literal]:
-        return _type_name(choices[0], meta)
+    if get_origin(base) is Annotated:
+        return _type_name(*get_args(base))
+    if get_args(base):
+        return _type_name(next(part for part in get_args(base) if part is not type(None)), meta)
     low = f"{meta.ge:,}" if meta.ge is not None else f"above {meta.gt:,}" if meta.gt is not None else None
     return f"{base.__name__}, {low} … {meta.le:,}" if low is not None else str(base.__name__)

@@ -40,13 +40,16 @@ class Arguments(msgspec.Struct, frozen=True):
 
     def identifier(self, command: str) -> str:
         """The id of a memory, or the beginning of one. Raises UsageError for one too short to mean anything."""
-        word = self.single(command, "the id of a memory")
-        if len(word) < MIN_PREFIX:
-            raise UsageError(
-                f"the id has {plural(len(word), 'character')}; it needs {MIN_PREFIX}",
-                f"give at least {MIN_PREFIX} characters of the id; `mnemonctl list` shows {SHORT_ID}",
-            )
-        return word
+        return _long_enough(self.single(command, "the id of a memory"))
+
+    def two_identifiers(self, command: str) -> tuple[str, str]:
+        """The ids of two memories, or their beginnings. Raises UsageError for more, fewer, or one too short."""
+        if len(self.words) != 2:
+            given = "1 was given" if len(self.words) == 1 else f"{len(self.words)} were given"
+            message = f"{command} needs the ids of two memories ({given})"
+            raise UsageError(message, f"See: mnemonctl {command} --help")
+        one, other = map(_long_enough, self.words)
+        return one, other
 
     def nothing(self, command: str) -> None:
         """For a command that takes no words. Raises UsageError for any."""
@@ -62,6 +65,15 @@ class Arguments(msgspec.Struct, frozen=True):
                 'To use a dash as the text itself, write "-- -".',
             )
         return self.stdin.rstrip("\r\n")
+
+
+def _long_enough(word: str) -> str:
+    if len(word) < MIN_PREFIX:
+        raise UsageError(
+            f"the id has {plural(len(word), 'character')}; it needs {MIN_PREFIX}",
+            f"give at least {MIN_PREFIX} characters of the id; `mnemonctl list` shows {SHORT_ID}",
+        )
+    return word
 
 
 class Request(msgspec.Struct, frozen=True):

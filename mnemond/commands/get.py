@@ -14,7 +14,7 @@ from mnemond.protocol.memories import GetResult, InsightDetail
 _FIELDS = (
     "status", "category", "importance", "effective_importance", "tags", "entities", "source", "channel",
     "conversation_id", "user_id", "session_id", "agent_id", "created_at", "updated_at", "valid_from", "invalid_at",
-    "access_count", "metadata",
+    "access_count", "pinned", "metadata",
 )  # fmt: skip
 _LABEL = max(map(len, _FIELDS)) + 2
 
@@ -52,7 +52,7 @@ def _field(name: str, value: str, style: Style) -> str:
 
 def _value(insight: InsightDetail, name: str) -> str:
     value = getattr(insight, name)
-    if value is None or value in ((), {}):
+    if value is None or value is False or value in ((), {}):
         return ""
     if isinstance(value, tuple):
         return one_line(", ".join(value))

@@ -11,10 +11,12 @@ CLOSE = 0.75
 
 SYNONYMS = {
     "add": "remember", "save": "remember", "put": "remember",
-    "search": "recall", "find": "recall", "query": "recall", "ask": "recall",
+    "find": "recall", "query": "recall", "ask": "recall",
     "show": "get", "cat": "get",
     "ls": "list",
     "delete": "forget", "rm": "forget", "remove": "forget",
+    "connect": "link", "disconnect": "unlink", "neighbours": "related", "neighbors": "related",
+    "unpin": "pin", "grep": "search",
     "info": "status", "stats": "status",
     "start": "daemon start", "stop": "daemon stop", "restart": "daemon restart", "run": "daemon run",
 }  # fmt: skip

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from mnemond.model.changes import Vector
 
+Purpose = Literal["document", "query"]
+"""Whether a text is to be found or to find others: some models were trained on a different prefix for each."""
+
 
 class Embedder(Protocol):
     """Turns texts into directions that can be compared by their dot product.
 
-    `fingerprint` is a sha256 over the model's data and the version of the algorithm: vectors of two embedders with
-    equal fingerprints may be compared, all others have no cosine (spec 7.3). `inline` says that a text costs so
-    little that it may be embedded on the event loop.
+    `fingerprint` is made of the model's data (of its name and digest where the data is out of reach) and the version
+    of the algorithm: vectors of two embedders with equal fingerprints may be compared, all others have no cosine (spec
+    7.3). `inline` says that a text costs so little that it may be embedded on the event loop; all others block, for
+    seconds if they must, and belong into a thread.
     """
 
     @property
@@ -31,11 +35,12 @@ class Embedder(Protocol):
     @property
     def inline(self) -> bool: ...
 
-    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
         """One vector a text, in order: shape (dimension,), float32, length 1.
 
         None for a text that has no direction: it is empty, holds nothing the model knows, or its sum is zero or not
-        finite.
+        finite. A query is answered or given up within seconds, since somebody waits for it.
+        Raises MnemonError(UNAVAILABLE) where the model is behind something that can fail; one in process never does.
         """
         ...
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.embed.data import damaged, fingerprint, read_model, read_word_pieces
-from mnemond.embed.embedder import unit
+from mnemond.embed.embedder import Purpose, unit
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
 
@@ -54,8 +54,8 @@ class OnnxModel:
         self._session = _session(runtime, model, raw)
         self.dimension = int(self._session.get_outputs()[0].shape[-1])
 
-    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        """One vector a text; None for a text without a token. Texts of like length run together."""
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
+        """One vector a text, whatever its purpose; None for one without a token. Texts of like length run together."""
         with self._turn:
             return self._embed(texts)
 

@@ -1,4 +1,4 @@
-"""Embedders by name. A new one is a file beside this and a line below."""
+"""The built-in embedders by name. A new one is a file beside this and a line below."""
 
 from __future__ import annotations
 
@@ -29,12 +29,16 @@ def create(name: str) -> Embedder:
 
     CONFIG when there is none by that name (it says the nearest), UNAVAILABLE when it lacks a package or a file.
     """
-    builder = _BUILDERS.get(name)
-    if builder is None:
+    check(name)
+    return _BUILDERS[name](MODELS / name)
+
+
+def check(name: str) -> None:
+    """Raises MnemonError(CONFIG), which says the nearest name, when there is no embedder called `name`."""
+    if name not in _BUILDERS:
         nearest = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.0)
         raise MnemonError(
             CONFIG,
             f'embedding.model: there is no embedding model "{name[:80]}"',
             hint=f"did you mean {nearest[0]}? Known: {', '.join(NAMES)}",
         )
-    return builder(MODELS / name)

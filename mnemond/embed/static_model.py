@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.embed.data import damaged, fingerprint, read_model, read_word_pieces
-from mnemond.embed.embedder import unit
+from mnemond.embed.embedder import Purpose, unit
 from mnemond.model.changes import Vector
 
 MAX_TOKENS = 512
@@ -49,8 +49,8 @@ class StaticModel:
         if len(self._word_piece) != len(self._table):
             raise damaged(table, f"has {len(self._table)} rows for {len(self._word_piece)} tokens")
 
-    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        """One vector a text; None for a text without a known token."""
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
+        """One vector a text; None for a text without a known token. Made for comparing alike: no purpose differs."""
         return [self._embed_one(text) for text in texts]
 
     def _embed_one(self, text: str) -> Vector | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,10 +13,14 @@ from mnemond.commands.grammar import Invocation, output_of, parse
 from mnemond.commands.output import Output, failure, success
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.handlers.daemon import check_protocol, is_outdated
+from mnemond.protocol.audit import HistoryResult
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.protocol.gc import GcResult, GcReview
 from mnemond.protocol.memories import ListResult, RecallResult
+from mnemond.protocol.remembering import DiffResult
 from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
+from mnemond.server.dispatch import Handler
 
 Invoke: TypeAlias = Callable[[str, bytes, Call], object]
 """Runs a method with its parameters as JSON: returns the result, a Deferred of it or a coroutine that returns it."""
@@ -31,6 +35,12 @@ class CliHandler:
 
     def __init__(self, invoke: Invoke) -> None:
         self._invoke = invoke
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "cli.run": self.run,
+        }
 
     def run(self, call: Call, params: CliRunParams) -> object:
         """A CliRunResult, a Deferred of one or a coroutine that returns one. A MnemonError becomes its text."""
@@ -58,6 +68,17 @@ def _is_long(result: object) -> bool:
             return sum(len(hit.insight.content) for hit in hits) > LONG_TEXT
         case ListResult(insights=insights):
             return sum(len(insight.content) for insight in insights) > LONG_TEXT
+        case list():
+            return sum(len(getattr(each, "content", "")) for each in result) > LONG_TEXT
+        case DiffResult(matches=matches):
+            return sum(len(match.content) for match in matches) > LONG_TEXT
+        case GcResult(candidates=found):
+            return sum(len(each.content) for each in found) > LONG_TEXT
+        case GcReview(review_results=found):
+            return sum(len(each.content) for each in found) > LONG_TEXT
+        case HistoryResult(operations=operations):
+            states = (state for each in operations for state in (each.before_state, each.after_state))
+            return sum(len(state.content) for state in states if state is not None) > LONG_TEXT
         case _:
             return False
 

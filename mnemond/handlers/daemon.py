@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -15,6 +15,7 @@ from mnemond.protocol import daemon
 from mnemond.protocol.registry import METHODS
 from mnemond.protocol.version import PROTOCOL, SERVER_VERSION, release_key
 from mnemond.server.call import Call
+from mnemond.server.dispatch import Handler
 from mnemond.store.files import size_bytes
 from mnemond.store.registry import StoreRegistry
 
@@ -39,6 +40,17 @@ class DaemonHandlers:
         self._stores = stores
         self._door = door
         self._life = life
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "hello": self.hello,
+            "ping": self.ping,
+            "status": self.status,
+            "store.list": self.store_list,
+            "store.create": self.store_create,
+            "daemon.stop": self.daemon_stop,
+        }
 
     def hello(self, call: Call, params: daemon.HelloParams) -> daemon.HelloResult:
         """Who answers. Raises MnemonError(PROTOCOL_VERSION) when the two cannot understand each other."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from typing import Protocol, TypeVar
 
 import msgspec
 import trio
 
 from mnemond.embed.embedder import Embedder
-from mnemond.embed.registry import create
+from mnemond.embed.outcome import sentence
+from mnemond.embed.supply import Supply
 from mnemond.errors import MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.policy import WritePolicy
+from mnemond.pipelines.limits import Limits, limits_of
 from mnemond.protocol.types import Result
 from mnemond.server.deferred import Deferred
 from mnemond.store.meta import EmbedderRecord
@@ -24,13 +29,29 @@ R = TypeVar("R", bound=Result)
 class OpenStore(msgspec.Struct, frozen=True):
     """A warm store with the embedder its vectors belong to.
 
-    `embed_error` says why there is none, `lacks_embedder` whether there should be one.
+    `embed_error` says why there is none, `lacks_embedder` whether there should be one. `coming` is the embedder that
+    takes over at any moment. `on_missing` is told the store's name when a memory was stored without a vector.
     """
 
     store: Store
     embedder: Embedder | None
     embed_error: str | None
     lacks_embedder: bool = False
+    policy: WritePolicy = WritePolicy()
+    coming: Embedder | None = None
+    on_missing: Callable[[str], None] | None = None
+
+    def embedder_of(self, snapshot: Snapshot) -> Embedder | None:
+        """The embedder whose vectors may be compared with those of a snapshot of this store."""
+        for embedder in (self.embedder, self.coming):
+            if embedder is not None and embedder.fingerprint == snapshot.made_by:
+                return embedder
+        return None
+
+    @property
+    def limits(self) -> Limits:
+        """What its writes go by."""
+        return limits_of(self.store.embedder, self.policy)
 
     def marked(self, result: R, reason: str | None = None) -> R:
         """`result`, saying that the store is not fully well if it is not (or for `reason`)."""
@@ -45,17 +66,38 @@ class OpenStore(msgspec.Struct, frozen=True):
         return self.store.degraded_reason or (self.embed_error if self.lacks_embedder else None)
 
 
+WAITING = "this store has no embedder yet; the configured one is being asked"
+
 Use = Callable[[OpenStore], object]
+
+
+class Keeper(Protocol):
+    """Sees to it that every memory has a vector."""
+
+    def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
+        """A store was opened; `change` gives fields of its OpenStore another value."""
+        ...
+
+    def missing(self, name: str) -> None:
+        """A memory of this store lacks its vector."""
+        ...
 
 
 class StoreDoor:
     """Finds, opens and remembers stores by name for the handlers. For the event loop's thread."""
 
-    def __init__(self, stores: StoreRegistry, preferred: Embedder | None, lacking: str | None = None) -> None:
-        """`preferred` is the embedder of new stores; `lacking` says why the configured one is not to be had."""
+    def __init__(
+        self,
+        stores: StoreRegistry,
+        supply: Supply,
+        policy: WritePolicy | None = None,
+        keeper: Keeper | None = None,
+    ) -> None:
+        """`supply` is where embedders come from; writes go by `policy`; `keeper` looks after the stores."""
+        self._policy = policy or WritePolicy()
         self._stores = stores
-        self._preferred = preferred
-        self._lacking = lacking
+        self._supply = supply
+        self._keeper = keeper
         self._warm: dict[str, OpenStore] = {}
         self._loading = trio.Lock()
 
@@ -74,9 +116,19 @@ class StoreDoor:
         async with self._loading:
             if (warm := self._warm.get(name)) is None:
                 embedder, error = await trio.to_thread.run_sync(self._embedder_for, store.embedder)
-                wanted = store.embedder is not None or self._lacking is not None
-                warm = self._warm[name] = OpenStore(store, embedder, error, embedder is None and wanted)
+                warm = self._warm[name] = self._opened(store, embedder, error)
+                if self._keeper is not None:
+                    self._keeper.attach(warm, partial(self._change, name))
         return warm
+
+    def _opened(self, store: Store, embedder: Embedder | None, error: str | None) -> OpenStore:
+        lacks = embedder is None and (store.embedder is not None or self._supply.wants)
+        on_missing = None if self._keeper is None else self._keeper.missing
+        return OpenStore(store, embedder, error, lacks, self._policy, on_missing=on_missing)
+
+    def _change(self, name: str, **fields: object) -> None:
+        """What is asked of the store from now on finds it changed; whoever has it already goes on with it."""
+        self._warm[name] = msgspec.structs.replace(self._warm[name], **fields)
 
     async def _open_then(self, name: str, use: Use) -> object:
         return await settle(use(await self.open(name)))
@@ -84,16 +136,11 @@ class StoreDoor:
     def _embedder_for(self, record: EmbedderRecord | None) -> tuple[Embedder | None, str | None]:
         """The embedder that made a store's vectors, or why it is not to be had (blocking: it may load a model)."""
         if record is None:
-            return None, self._lacking or "this store was made without an embedder"
-        candidate = self._preferred
-        if candidate is None or candidate.name != record.name:
-            try:
-                candidate = create(record.name)
-            except MnemonError as error:
-                return None, f"this store's embedder is not available: {error.message}"
-        if candidate.fingerprint != record.fingerprint:
-            return None, f"this store's vectors were made by another build of {record.name}"
-        return candidate, None
+            return None, self._supply.lacking or (WAITING if self._supply.wants else "this store has no embedder")
+        try:
+            return self._supply.of_record(record.name, record.dimension, record.fingerprint), None
+        except MnemonError as error:
+            return None, sentence(error)
 
 
 async def settle(value: object) -> object:

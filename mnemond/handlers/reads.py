@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import trio
 
+from mnemond.embed.asked import ask
+from mnemond.embed.embedder import Embedder
 from mnemond.errors import FieldProblem, invalid
 from mnemond.handlers import views
 from mnemond.handlers.door import OpenStore, StoreDoor
@@ -14,7 +17,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import CATEGORIES, Scope
 from mnemond.model.recall import ANCHORS, Filter, Query, Recalled
 from mnemond.pipelines.fields import choice_problems, time_problems
-from mnemond.pipelines.recall import recall
+from mnemond.pipelines.recall import needs_vector, recall
 from mnemond.protocol.memories import (
     GetParams,
     GetResult,
@@ -26,6 +29,7 @@ from mnemond.protocol.memories import (
     RerankMeta,
 )
 from mnemond.server.call import Call
+from mnemond.server.dispatch import Handler
 
 INLINE_CELLS = 8_000_000
 """Matrix cells (rows times dimensions) a recall may scan on the event loop: about 2 ms of float32 products
@@ -36,6 +40,10 @@ THREADS = 2
 over 100,000 memories and trio's forty threads a ping took 121 ms at the median."""
 
 
+ASKING = 16
+"""Queries being embedded in threads at once, where that takes long: they wait for an answer, not for the processor."""
+
+
 class ReadHandlers:
     """Each read takes one snapshot and answers from it."""
 
@@ -43,6 +51,15 @@ class ReadHandlers:
         self._door = door
         self._stopwatch = stopwatch
         self._threads = trio.CapacityLimiter(THREADS)
+        self._asking = trio.CapacityLimiter(ASKING)
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "recall": self.recall,
+            "get": self.get,
+            "list": self.list,
+        }
 
     def recall(self, call: Call, params: RecallParams) -> object:
         """Find the memories that answer a question. Raises MnemonError(INVALID_PARAMS)."""
@@ -65,23 +82,59 @@ class ReadHandlers:
 
     def _recall(self, warm: OpenStore, params: RecallParams) -> object:
         snapshot = warm.store.snapshot
-        inline = warm.embedder is None or warm.embedder.inline
-        if inline and snapshot.rows * snapshot.dimension <= INLINE_CELLS:
-            return self._answer(warm, snapshot, params)
-        return trio.to_thread.run_sync(self._answer, warm, snapshot, params, limiter=self._threads)
+        embedder = warm.embedder_of(snapshot)
+        looked = _Looked(warm, snapshot, embedder, _query(params), self._stopwatch())
+        if embedder is not None and not embedder.inline and needs_vector(snapshot, looked.query):
+            return self._asked_first(looked, embedder)
+        if _is_small(snapshot):
+            return self._answer(looked)
+        return trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
 
-    def _answer(self, warm: OpenStore, snapshot: Snapshot, params: RecallParams) -> RecallResult:
-        started = self._stopwatch()
-        query = Query(
-            text=params.query,
-            limit=params.limit,
-            filter=_filter(params),
-            anchors=ANCHORS if params.anchors is None else frozenset(params.anchors),
+    async def _asked_first(self, looked: _Looked, embedder: Embedder) -> RecallResult:
+        """An embedder that takes long is asked where it takes no place from recalls that need none. Nobody waits for
+        it after a stop."""
+        answer = await trio.to_thread.run_sync(
+            ask, embedder, looked.query.text, abandon_on_cancel=True, limiter=self._asking
         )
-        found = recall(snapshot, query, warm.embedder, self._stopwatch)
+        asked_ms = (self._stopwatch() - looked.started) * 1e3
+        looked = looked._replace(embedder=answer, asked_ms=asked_ms)
+        if _is_small(looked.snapshot):
+            return self._answer(looked)
+        return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
+
+    def _answer(self, looked: _Looked) -> RecallResult:
+        warm = looked.warm
+        found = recall(looked.snapshot, looked.query, looked.embedder, self._stopwatch)
         results = [views.recall_hit(hit) for hit in found.hits]
-        took_ms = round((self._stopwatch() - started) * 1e6) / 1e3
-        return warm.marked(RecallResult(results=results, meta=_meta(warm, found, took_ms)))
+        took_ms = round((self._stopwatch() - looked.started) * 1e6) / 1e3
+        meta = _meta(warm, found, took_ms)
+        if looked.asked_ms is not None:
+            meta.stages_ms["embed"] = round(looked.asked_ms * 1e3) / 1e3
+        return warm.marked(RecallResult(results=results, meta=meta), found.embed_error)
+
+
+class _Looked(NamedTuple):
+    """A recall at work: what it looks at, and since when. `asked_ms`: what its embedder took, if asked before."""
+
+    warm: OpenStore
+    snapshot: Snapshot
+    embedder: Embedder | None
+    query: Query
+    started: float
+    asked_ms: float | None = None
+
+
+def _is_small(snapshot: Snapshot) -> bool:
+    return snapshot.rows * snapshot.dimension <= INLINE_CELLS
+
+
+def _query(params: RecallParams) -> Query:
+    return Query(
+        text=params.query,
+        limit=params.limit,
+        filter=_filter(params),
+        anchors=ANCHORS if params.anchors is None else frozenset(params.anchors),
+    )
 
 
 def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import Insight
-from mnemond.model.outcomes import Forgotten, Remembered
+from mnemond.model.outcomes import Candidate, EdgesMade, Forgotten, Note, Redundancy, Remembered
+from mnemond.model.policy import CausalPolicy
 from mnemond.model.recall import Hit
-from mnemond.protocol.memories import (
+from mnemond.pipelines.candidates import CausalCandidate, causal_candidates
+from mnemond.protocol.memories import ForgetResult, InsightDetail, InsightView, RecallHit, SignalsView
+from mnemond.protocol.remembering import CausalCandidate as CausalCandidateView
+from mnemond.protocol.remembering import (
+    ConflictView,
+    DiffMatch,
     EdgesCreated,
-    ForgetResult,
-    InsightDetail,
-    InsightView,
-    RecallHit,
+    QualityDetail,
+    RedundancyView,
     RememberResult,
     ScopeView,
-    SignalsView,
+    SemanticCandidate,
+    SubstanceView,
 )
+from mnemond.rank.diff import Verdict
 
 SCALE = 1e6
 """Scores and signals have six decimals on the wire: enough to order, short enough to read. `round(x * SCALE) / SCALE`
@@ -34,7 +45,8 @@ def insight_detail(it: Insight) -> InsightDetail:
     return InsightDetail(
         it.id, it.content, it.category, it.importance, it.tags, it.entities, it.source, it.access_count,
         it.effective_importance, it.created_at, it.updated_at, it.valid_from, it.invalid_at, it.channel,
-        it.conversation_id, it.scope.user_id, it.scope.session_id, it.scope.agent_id, it.status, {},
+        it.conversation_id, it.scope.user_id, it.scope.session_id, it.scope.agent_id, it.status,
+        msgspec.json.decode(it.metadata), it.pinned,
     )  # fmt: skip
 
 
@@ -57,31 +69,36 @@ def recall_hit(hit: Hit) -> RecallHit:
     )
 
 
-def remember_result(outcome: Remembered) -> RememberResult:
-    """What became of a memory: every key of spec 8 step 5, null or empty where this release looks for nothing."""
+def remember_result(snapshot: Snapshot, outcome: Remembered, policy: CausalPolicy) -> RememberResult:
+    """What became of a memory: every key of spec 8 step 5. Candidates are shown as `snapshot` has them now."""
+    stored = outcome.action in ("added", "replaced", "merged") and not outcome.dry_run and outcome.id is not None
+    causal = causal_candidates(snapshot, outcome.id, policy) if stored and outcome.id is not None else ()
     return RememberResult(
         id=outcome.id,
         action=outcome.action,
-        diff_suggestion="ADD",
-        replaced_id=None,
-        duplicate_of=None,
-        similarity=None,
-        matched_id=None,
-        reason="not compared with other memories",
-        edges_created=EdgesCreated(),
-        semantic_candidates=[],
-        causal_candidates=[],
-        quality_warnings=[],
-        quality_details=[],
+        diff_suggestion=outcome.suggestion,
+        replaced_id=outcome.replaced_id,
+        duplicate_of=outcome.duplicate_of,
+        similarity=outcome.similarity,
+        matched_id=outcome.matched_id,
+        reason=outcome.reason,
+        edges_created=edges_created(outcome.edges_created),
+        semantic_candidates=list(_semantic(snapshot, outcome.candidates)),
+        causal_candidates=[_causal(each) for each in causal],
+        quality_warnings=quality_warnings(outcome.notes),
+        quality_details=quality_details(outcome.notes),
+        redacted=list(outcome.redacted),
         embedded=outcome.embedded,
         embed_error=outcome.embed_error,
         effective_importance=outcome.effective_importance,
-        auto_pruned=0,
-        redundancy=None,
-        substance=None,
-        trigger_type=None,
-        hypothetical_queries=[],
-        conflicts=[],
+        auto_pruned=outcome.auto_pruned,
+        redundancy=_redundancy(outcome.redundancy),
+        substance=None
+        if outcome.substance is None
+        else SubstanceView(outcome.substance.score, outcome.substance.decision),
+        trigger_type=outcome.trigger_type,
+        hypothetical_queries=list(outcome.queries),
+        conflicts=[ConflictView(each.id, each.suggestion, each.similarity, each.reason) for each in outcome.conflicts],
         scope=ScopeView(outcome.user_id, outcome.session_id, outcome.agent_id),
         store=outcome.store,
         op_id=outcome.op_id,
@@ -90,13 +107,77 @@ def remember_result(outcome: Remembered) -> RememberResult:
     )
 
 
+def edges_created(links: EdgesMade) -> EdgesCreated:
+    """Logical links by type."""
+    return EdgesCreated(links.temporal, links.entity, links.causal, links.semantic)
+
+
+def quality_warnings(notes: Sequence[Note]) -> list[str]:
+    """What a writer may want to reconsider, each kind once."""
+    return list(dict.fromkeys(note.label for note in notes))
+
+
+def quality_details(notes: Sequence[Note]) -> list[QualityDetail]:
+    """What a writer may want to reconsider, and where."""
+    return [QualityDetail(note.code, note.label, note.match, note.offset) for note in notes]
+
+
+def _semantic(snapshot: Snapshot, candidates: tuple[Candidate, ...]) -> Iterator[SemanticCandidate]:
+    """Those that are still there."""
+    for each in candidates:
+        row = snapshot.row_of(each.id)
+        if row is not None:
+            it = snapshot.insight(row)
+            yield SemanticCandidate(it.id, it.content, it.category, each.cosine, each.similarity)
+
+
+def _causal(each: CausalCandidate) -> CausalCandidateView:
+    return CausalCandidateView(
+        each.insight.id, each.insight.content, each.hop, each.via, each.signal, each.sub_type, each.way, each.overlap
+    )
+
+
+def _redundancy(found: Redundancy | None) -> RedundancyView | None:
+    return None if found is None else RedundancyView(found.score, found.redundant, found.paired_with, found.boost_days)
+
+
+def diff_match(content: str, insight_id: str, verdict: Verdict) -> DiffMatch:
+    """One stored memory beside a text that might be remembered."""
+    return DiffMatch(
+        id=insight_id,
+        content=content,
+        token_similarity=round(verdict.token_similarity, 6),
+        cosine_similarity=None if verdict.cosine is None else round(verdict.cosine, 6),
+        similarity=round(verdict.similarity, 6),
+        novelty=round(verdict.novelty, 6),
+        polarity_flip=verdict.polarity_flip,
+        number_change=verdict.number_change,
+        suggestion=verdict.action,
+        reason=verdict.reason,
+    )
+
+
 def forget_result(outcome: Forgotten) -> ForgetResult:
     """What was taken out of recall."""
+    message = "out of recall; its row and its history stay in the store"
+    if outcome.purged:
+        message = "nothing of it is left in the store's files"
+        if outcome.merged_into is not None:
+            message += f"; {outcome.merged_into} took over what it said and keeps it"
     return ForgetResult(
         id=outcome.id,
-        status="deleted",
-        message="out of recall; its row and its history stay in the store",
+        status="purged" if outcome.purged else "deleted",
+        message=message,
         edges_removed=outcome.edges_removed,
+        merged_into=outcome.merged_into,
         op_id=outcome.op_id,
         replayed=outcome.replayed,
     )
+
+
+def with_backups(result: ForgetResult, names: list[str]) -> ForgetResult:
+    """The same, naming the files beside the store's that still hold what was purged."""
+    if not names:
+        return result
+    message = f"{result.message}; copies of the store that still hold it: {', '.join(names)}"
+    return msgspec.structs.replace(result, backups=tuple(names), message=message)

@@ -61,9 +61,9 @@ class Adjacency:
         links = found[place] if found is not None else None
         return NO_LINKS if links is None else links
 
-    def edit(self) -> Editor:
-        """A private copy that can be changed; this one stays as it is."""
-        return Editor(self)
+    def edit(self, first_new: int) -> Editor:
+        """A private copy that can be changed; this one stays as it is. Rows from `first_new` on have no links here."""
+        return Editor(self, first_new)
 
     @classmethod
     def build(cls, edges: EdgeArrays) -> Adjacency:
@@ -90,23 +90,27 @@ class Adjacency:
 
 
 class Editor:
-    """Changes on the way to the next `Adjacency`. Edges of a row to itself say nothing and are ignored."""
+    """Changes on the way to the next `Adjacency`. Edges of a row to itself say nothing and are ignored.
 
-    def __init__(self, base: Adjacency) -> None:
+    `_touched` holds all edges of a row, `_late` only those to rows this edit brings: they stand behind all others, so
+    the old ones of a well-connected neighbour need not be read and written again.
+    """
+
+    def __init__(self, base: Adjacency, first_new: int) -> None:
         self._base = base
+        self._first_new = first_new
         self._counts = list(base.counts)
         self._touched: dict[int, dict[_End, float]] = {}
+        self._late: dict[int, dict[_End, float]] = {}
 
-    def add(self, source: int, target: int, kind: int, weight: float) -> None:
-        """Add an edge, or raise the weight of the one that is there."""
+    def put(self, source: int, target: int, kind: int, weight: float) -> None:
+        """Add an edge, or give the one that is there this weight."""
         if source == target:
             return
-        here, there = self._ends(source), self._ends(target)
-        old = here.get((target, kind, OUT))
-        if old is None:
+        here, there = self._ends_with(source, target), self._ends_with(target, source)
+        if (target, kind, OUT) not in here:
             self._counts[kind] += kind == CAUSAL or (target, kind, IN) not in here
-        if old is None or weight > old:
-            here[target, kind, OUT] = there[source, kind, IN] = weight
+        here[target, kind, OUT] = there[source, kind, IN] = weight
 
     def remove(self, source: int, target: int, kind: int) -> None:
         """Take an edge away, if it is there."""
@@ -123,25 +127,75 @@ class Editor:
             else:
                 self.remove(other, row, kind)
 
+    def move(self, row: int, to: int) -> None:
+        """Give every edge of `row` to the row `to`."""
+        for (other, kind, direction), weight in list(self._ends(row).items()):
+            if direction == OUT:
+                self.remove(row, other, kind)
+                self.put(to, other, kind, weight)
+            else:
+                self.remove(other, row, kind)
+                self.put(other, to, kind, weight)
+
+    def degrees(self, before: npt.NDArray[np.int32]) -> dict[int, int]:
+        """Of each row whose edges were looked at: how many pairs of neighbour and type it has (spec 4, rules).
+
+        `before`: what it was for each row that was there, shape (at least first_new,).
+        """
+        found = {row: len({end[:2] for end in ends}) for row, ends in self._touched.items()}
+        for row, ends in self._late.items():
+            found[row] = int(before[row]) + len({end[:2] for end in ends})
+        return found
+
     def done(self) -> Adjacency:
         """The changed links; the one they came from itself when nothing changed."""
-        if not self._touched:
+        frozen = {row: _frozen(ends) for row, ends in self._touched.items()} | self._lengthened()
+        if not frozen:
             return self._base
         changed: dict[int, list[Links | None]] = {}
-        for row, ends in self._touched.items():
+        for row, links in frozen.items():
             number, place = divmod(row, BLOCK)
-            changed.setdefault(number, self._copied(number))[place] = _frozen(ends)
+            if number not in changed:
+                changed[number] = self._copied(number)
+            changed[number][place] = links
         blocks = list(self._base.blocks)
         blocks += [None] * (1 + max(changed) - len(blocks))
         for number, block in changed.items():
             blocks[number] = tuple(block)
         return Adjacency(tuple(blocks), tuple(self._counts))
 
+    def _lengthened(self) -> dict[int, Links]:
+        """Rows that only got edges to new rows: what they had, and these behind it."""
+        flat = [
+            (other, weight, kind, way)
+            for ends in self._late.values()
+            for (other, kind, way), weight in sorted(ends.items())
+        ]
+        new = np.array(flat, dtype=LINK)
+        found: dict[int, Links] = {}
+        start = 0
+        for row, ends in self._late.items():
+            end = start + len(ends)
+            old = self._base.links(row)
+            # Not np.concatenate: of arrays with fields it works out their common type anew, which takes longer.
+            found[row] = longer = np.empty(len(old) + len(ends), dtype=LINK)
+            longer[: len(old)] = old
+            longer[len(old) :] = new[start:end]
+            start = end
+        return found
+
+    def _ends_with(self, row: int, other: int) -> dict[_End, float]:
+        """The edges of a row, or, where that is enough, only those to new rows."""
+        if row in self._touched or row >= self._first_new or other < self._first_new:
+            return self._ends(row)
+        return self._late.setdefault(row, {})
+
     def _ends(self, row: int) -> dict[_End, float]:
         ends = self._touched.get(row)
         if ends is None:
             links = self._base.links(row).tolist()
-            ends = self._touched[row] = {(other, kind, way): weight for other, weight, kind, way in links}
+            ends = {(other, kind, way): weight for other, weight, kind, way in links}
+            self._touched[row] = ends = ends | self._late.pop(row, {})
         return ends
 
     def _copied(self, number: int) -> list[Links | None]:
@@ -153,6 +207,16 @@ def _frozen(ends: dict[_End, float]) -> Links | None:
     if not ends:
         return None
     return np.array([(other, weight, kind, way) for (other, kind, way), weight in sorted(ends.items())], dtype=LINK)
+
+
+def degrees_of(edges: EdgeArrays, rows: int) -> npt.NDArray[np.int32]:
+    """How many pairs of neighbour and type each row has, shape (rows,)."""
+    owners = np.concatenate([edges.source, edges.target])
+    others = np.concatenate([edges.target, edges.source])
+    kinds = np.tile(edges.kind.astype(np.int64), 2)
+    apart = owners != others
+    keys = np.unique(((owners * rows + others) * len(EDGE_TYPES) + kinds)[apart])
+    return np.bincount(keys // (rows * len(EDGE_TYPES)), minlength=rows).astype(np.int32)
 
 
 def logical(links: Links) -> list[int]:

@@ -1,24 +1,23 @@
-"""The writer's side of the index: applies committed changes and publishes the next snapshot in one assignment."""
+"""The writer's side of the index: applies changes one operation after another, then publishes the next snapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import assert_never
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.errors import INTERNAL, MnemonError
-from mnemond.index.adjacency import Adjacency, EdgeArrays, Editor
-from mnemond.index.document import document_terms
+from mnemond.index.adjacency import Adjacency, EdgeArrays, degrees_of
+from mnemond.index.document import document_of
 from mnemond.index.growing import Column
 from mnemond.index.postings import Corpus, Postings
 from mnemond.index.snapshot import Parts, Snapshot
+from mnemond.index.staging import EDGE_CODES, Staging
 from mnemond.index.table import Table
 from mnemond.index.vectors import Vectors
-from mnemond.model.changes import AddEdge, AddInsight, Change, RemoveEdge, RetireInsight, Vector
-from mnemond.model.edge import EDGE_TYPES, Edge
+from mnemond.model.changes import Change, Vector
+from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 
 
@@ -32,27 +31,30 @@ class Compaction(msgspec.Struct, frozen=True):
     dead_share: float = 0.25
 
 
-EDGE_CODES = {name: code for code, name in enumerate(EDGE_TYPES)}
-
-
 class MemoryIndex:
     """Owned by the one writer of a store; readers on any thread take `snapshot` once and keep it for a whole recall.
 
-    When `apply` raises, the index no longer matches its store and must be built again; the published snapshot stays
-    what it was.
+    `stage` shows an operation to the writer alone, in `working`; `publish` shows everything staged to the readers.
+    When `stage` raises, or what was staged is not to be, the index no longer matches its store and must be built
+    again; the published snapshot stays what it was. `begun` counts the operations since the last publication that
+    were staged, or of which perhaps a part was.
     """
 
-    def __init__(self, dimension: int, compaction: Compaction | None = None) -> None:
-        """An empty index for vectors of shape (dimension,)."""
+    def __init__(self, dimension: int, compaction: Compaction | None = None, made_by: str = "") -> None:
+        """An empty index for vectors of shape (dimension,); `made_by`: fingerprint of the embedder they come from."""
+        self.made_by = made_by
         self._compaction = compaction or Compaction()
-        self._table = Table()
-        self._postings = Postings({}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-        self._lengths = Column(np.zeros(0, dtype=np.float32))
-        self._alive = Column(np.zeros(0, dtype=np.uint8))
-        self._vectors = Vectors(dimension)
-        self._adjacency = Adjacency()
-        self._live = self._embedded = self._total_length = 0
-        self._publish(0)
+        self.table = Table()
+        self.postings = Postings({}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+        self.lengths = Column(np.zeros(0, dtype=np.float32))
+        self.breadths = Column(np.zeros(0, dtype=np.float32))
+        self.alive = Column(np.zeros(0, dtype=np.uint8))
+        self.vectors = Vectors(dimension)
+        self.adjacency = Adjacency()
+        self.live = self.embedded = self.total_length = 0
+        self.begun = 0
+        self._snapshot = self._state(0)
+        self._working: Snapshot | None = self._snapshot
 
     @classmethod
     def build(
@@ -61,114 +63,71 @@ class MemoryIndex:
         edges: Iterable[Edge],
         dimension: int,
         compaction: Compaction | None = None,
+        made_by: str = "",
     ) -> MemoryIndex:
         """The index of a whole store: its active insights, and its edges as far as both ends are among these."""
-        index = cls(dimension, compaction)
+        index = cls(dimension, compaction, made_by)
         pairs = list(rows)
         insights = [insight for insight, _ in pairs]
-        index._table.extend(insights)
-        index._postings, lengths = Postings.build(map(document_terms, insights))
-        index._lengths = Column(lengths)
-        index._alive = Column(np.ones(len(insights), dtype=np.uint8))
-        index._embedded = index._vectors.extend([vector for _, vector in pairs])
-        index._adjacency = Adjacency.build(index._edge_arrays(edges))
-        index._live = len(insights)
-        index._total_length = int(lengths.sum(dtype=np.int64))
-        index._publish(0)
+        index.table.extend(insights)
+        documents = [document_of(insight) for insight in insights]
+        index.postings, lengths = Postings.build(document.terms for document in documents)
+        index.lengths = Column(lengths)
+        index.breadths = Column(np.array([document.breadth for document in documents], dtype=np.float32))
+        index.alive = Column(np.ones(len(insights), dtype=np.uint8))
+        index.embedded = index.vectors.extend([vector for _, vector in pairs])
+        index._link_all(edges)
+        index.live = len(insights)
+        index.total_length = int(lengths.sum(dtype=np.int64))
+        index._snapshot = index._working = index._state(0)
         return index
+
+    def _link_all(self, edges: Iterable[Edge]) -> None:
+        arrays = self._edge_arrays(edges)
+        self.adjacency = Adjacency.build(arrays)
+        degrees = degrees_of(arrays, len(self.table.insights)).tolist() if len(arrays.source) else []
+        self.table.set_degrees({row: degree for row, degree in enumerate(degrees) if degree})
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest published state."""
         return self._snapshot
 
-    def apply(self, changes: Sequence[Change]) -> Snapshot:
-        """Carry out a batch of committed changes, in order, and publish it as one new snapshot.
+    @property
+    def working(self) -> Snapshot:
+        """Everything staged so far, for the writer alone."""
+        if self._working is None:
+            self._working = self._state(self._snapshot.generation + 1)
+        return self._working
 
-        INTERNAL when a change does not fit: an id that is live already is added, or one that is not is retired. An
+    def apply(self, changes: Sequence[Change]) -> Snapshot:
+        """Carry out changes that are committed already, and publish them as one new snapshot."""
+        self.stage(changes)
+        return self.publish()
+
+    def stage(self, changes: Sequence[Change]) -> dict[int, int]:
+        """Carry out the changes of one operation, in order; of each row whose edges they touched, its degree now.
+
+        INTERNAL when a change does not fit: an id that is live already is added, or one that is not is changed. An
         edge with an end that is not live is left out, as it is from a store that is loaded.
         """
-        editor = self._adjacency.edit()
-        retiring: set[int] = set()
-        adding: list[AddInsight] = []
-        for change in changes:
-            if isinstance(change, AddInsight):
-                adding.append(change)
-                continue
-            self._add(adding, retiring)
-            adding = []
-            match change:
-                case RetireInsight():
-                    row = self._live_row(change.id, retiring)
-                    editor.isolate(row)
-                    retiring.add(row)
-                case AddEdge(edge):
-                    self._link(editor, edge, retiring)
-                case RemoveEdge():
-                    self._unlink(editor, change, retiring)
-                case _:
-                    assert_never(change)
-        self._add(adding, retiring)
-        self._adjacency = editor.done()
-        self._bury(sorted(retiring))
+        if not changes:
+            return {}
+        self.begun += 1
+        degrees = Staging(self).carry_out(changes)
+        self._working = None
+        return degrees
+
+    def publish(self) -> Snapshot:
+        """Show what was staged to every reader that comes from now on."""
         if self._is_due():
             self._compact()
-        self._publish(self._snapshot.generation + 1)
+        self.begun = 0
+        self._snapshot = self._working = self._state(self._snapshot.generation + 1)
         return self._snapshot
 
-    # ------------------------------------------------------------ single changes
-
-    def _add(self, changes: list[AddInsight], retiring: set[int]) -> None:
-        """Append a row for each; together, because most of the cost is per call and not per row."""
-        if not changes:
-            return
-        insights = [change.insight for change in changes]
-        known = [insight.id for insight in insights if self._find(insight.id, retiring) is not None]
-        if known or len({insight.id for insight in insights}) < len(insights):
-            raise MnemonError(INTERNAL, f"the index holds memory {known[0] if known else insights[-1].id} already")
-        documents = [document_terms(insight) for insight in insights]
-        lengths = np.fromiter(map(len, documents), dtype=np.float32, count=len(documents))
-        self._postings.add(len(self._table.insights), documents)
-        self._lengths.extend(lengths)
-        self._alive.extend(np.ones(len(documents), dtype=np.uint8))
-        self._embedded += self._vectors.extend([change.vector for change in changes])
-        self._table.extend(insights)
-        self._live += len(documents)
-        self._total_length += int(lengths.sum(dtype=np.int64))
-
-    def _bury(self, rows: list[int]) -> None:
-        """Mark rows dead in a copy: snapshots that still see them alive keep the old marks."""
-        if not rows:
-            return
-        alive = self._alive.view().copy()
-        alive[rows] = 0
-        self._alive = Column(alive)
-        self._live -= len(rows)
-        self._embedded -= int(np.count_nonzero(self._vectors.present.view()[rows]))
-        self._total_length -= int(self._lengths.view()[rows].sum(dtype=np.int64))
-
-    def _link(self, editor: Editor, edge: Edge, retiring: set[int]) -> None:
-        source, target = self._find(edge.source_id, retiring), self._find(edge.target_id, retiring)
-        if source is not None and target is not None:
-            editor.add(source, target, EDGE_CODES[edge.edge_type], edge.weight)
-
-    def _unlink(self, editor: Editor, edge: RemoveEdge, retiring: set[int]) -> None:
-        source, target = self._find(edge.source_id, retiring), self._find(edge.target_id, retiring)
-        if source is not None and target is not None:
-            editor.remove(source, target, EDGE_CODES[edge.edge_type])
-
-    def _find(self, insight_id: str, retiring: set[int]) -> int | None:
-        row = self._table.rows.get(insight_id)
-        return row if row is not None and self._alive.view()[row] and row not in retiring else None
-
-    def _live_row(self, insight_id: str, retiring: set[int]) -> int:
-        row = self._find(insight_id, retiring)
-        if row is None:
-            raise MnemonError(INTERNAL, f"the index holds no live memory {insight_id} to retire")
-        return row
-
     def _edge_arrays(self, edges: Iterable[Edge]) -> EdgeArrays:
-        rows = self._table.rows
+        rows = self.table.rows
         flat = [
             (source, target, EDGE_CODES[edge.edge_type], edge.weight)
             for edge in edges
@@ -182,39 +141,42 @@ class MemoryIndex:
             np.array(parts[3], dtype=np.float32),
         )
 
-    # ------------------------------------------------------------ whole states
-
-    def _publish(self, generation: int) -> None:
-        rows = len(self._table.insights)
-        columns = self._table.columns()
-        alive: npt.NDArray[np.uint8] | None = self._alive.view() if self._live < rows else None
-        self._snapshot = Snapshot(
+    def _state(self, generation: int) -> Snapshot:
+        rows = len(self.table.insights)
+        alive: npt.NDArray[np.uint8] | None = self.alive.view() if self.live < rows else None
+        return Snapshot(
             generation,
             Parts(
-                table=self._table,
-                columns=columns,
-                corpus=Corpus(rows, alive, self._lengths.view(), self._live, self._total_length),
-                postings=self._postings,
-                matrix=self._vectors.view(),
-                adjacency=self._adjacency,
-                embedded=self._embedded,
-                sessions=len(self._table.names.sessions) > 1,
+                table=self.table,
+                insights=self.table.insights,
+                columns=self.table.columns(),
+                breadths=self.breadths.view(),
+                corpus=Corpus(rows, alive, self.lengths.view(), self.live, self.total_length),
+                postings=self.postings,
+                matrix=self.vectors.view(),
+                present=self.vectors.present.view(),
+                adjacency=self.adjacency,
+                embedded=self.embedded,
+                sessions=len(self.table.names.sessions) > 1,
+                entities=len(self.table.names.spellings),
+                made_by=self.made_by,
             ),
         )
 
     def _is_due(self) -> bool:
-        rows = len(self._table.insights)
-        dead = rows - self._live
+        rows = len(self.table.insights)
+        dead = rows - self.live
         return dead > self._compaction.dead_rows and dead > self._compaction.dead_share * rows
 
     def _compact(self) -> None:
         """Renumber without the dead rows, into new containers: older snapshots keep the old ones."""
-        alive = self._alive.view()
+        alive = self.alive.view()
         kept = np.flatnonzero(alive)
         renumbered = np.cumsum(alive, dtype=np.int64) - 1
-        self._table = self._table.compacted(kept, renumbered)
-        self._postings = self._postings.compacted(alive, renumbered)
-        self._lengths = Column(self._lengths.view()[kept])
-        self._vectors = self._vectors.compacted(kept)
-        self._adjacency = self._adjacency.compacted(renumbered)
-        self._alive = Column(np.ones(len(kept), dtype=np.uint8))
+        self.table = self.table.compacted(kept, renumbered)
+        self.postings = self.postings.compacted(alive, renumbered)
+        self.lengths = Column(self.lengths.view()[kept])
+        self.breadths = Column(self.breadths.view()[kept])
+        self.vectors = self.vectors.compacted(kept)
+        self.adjacency = self.adjacency.compacted(renumbered)
+        self.alive = Column(np.ones(len(kept), dtype=np.uint8))

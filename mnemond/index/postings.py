@@ -147,6 +147,17 @@ class Postings:
         np.add.at(total, rows, part)
         return total, sum(most)
 
+    def frequency(self, term: str) -> int:
+        """How many rows have a term by now; rows that are dead count too."""
+        return self._lists.get(term, _NOWHERE)[1]
+
+    def shared(self, terms: Iterable[str], rows: int) -> Rows:
+        """How many of these different terms each row has, shape (rows,); rows that are dead count too."""
+        lists = [self._postings(term, rows)[0] for term in terms]
+        found = np.concatenate(lists) if lists else np.zeros(0, dtype=np.int64)
+        counts: Rows = np.bincount(found, minlength=rows)
+        return counts
+
     def _rarest(self, terms: Sequence[str], corpus: Corpus) -> list[tuple[int, int, Rows, Floats]]:
         """Live document frequency, repeats in the query, rows and times of each term worth a look."""
         repeats: dict[str, int] = {}

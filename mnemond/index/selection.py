@@ -55,3 +55,12 @@ def not_behind_kth(keys: Sequence[npt.NDArray[Any]], k: int) -> npt.NDArray[np.b
     for key in reversed(keys):
         kept = (key > key[kth]) | ((key == key[kth]) & kept)
     return kept
+
+
+def top(rows: Rows, values: Floats, k: int) -> list[tuple[int, float]]:
+    """The k rows with the largest values, best first, of equal ones the later row: (row, value)."""
+    if 0 < k < len(rows):
+        kept = values >= _kth(values, k)
+        rows, values = rows[kept], values[kept]
+    order = np.lexsort((-rows, -values))[:k]
+    return list(zip(rows[order].tolist(), values[order].tolist(), strict=True))

@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index.adjacency import Adjacency, Links, logical
+from mnemond.index.ledger import Ledger
 from mnemond.index.postings import Bm25, Corpus, Floats, Postings
 from mnemond.index.selection import Rows, at_least_kth, not_behind_kth
 from mnemond.index.table import PREFIX, Columns, Table
 from mnemond.index.vectors import Matrix
 from mnemond.model.changes import Vector
 from mnemond.model.edge import EDGE_TYPES
-from mnemond.model.insight import Insight
+from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Filter
 
 Mask = npt.NDArray[np.bool_]
@@ -27,17 +28,24 @@ MANY_TIES = 256
 class Parts(NamedTuple):
     """What a snapshot is made of. Containers shared with the writer only ever grow behind the snapshot's rows.
 
-    `embedded`: live rows with a vector. `sessions`: whether any row, live or dead, belongs to a session.
+    `breadths`: different terms in the content of each row. `present`: 1 for each row that has a vector. `embedded`:
+    live rows with a vector. `sessions`: whether any row, live or dead, belongs to a session. `entities`: below which
+    the numbers of all entities lie that any row, live or dead, names. `made_by`: the embedder of the vectors.
     """
 
     table: Table
+    insights: Ledger
     columns: Columns[npt.NDArray[Any]]
+    breadths: Floats
     corpus: Corpus
     postings: Postings
     matrix: Matrix
+    present: npt.NDArray[np.uint8]
     adjacency: Adjacency
     embedded: int
     sessions: bool
+    entities: int
+    made_by: str
 
 
 class Snapshot:
@@ -46,7 +54,7 @@ class Snapshot:
     `generation` counts the batches applied, `rows` all rows, `live` those not retired.
     """
 
-    __slots__ = ("_parts", "dimension", "embedded", "generation", "live", "rows")
+    __slots__ = ("dimension", "embedded", "generation", "live", "parts", "rows")
 
     def __init__(self, generation: int, parts: Parts) -> None:
         self.generation = generation
@@ -54,13 +62,13 @@ class Snapshot:
         self.live = parts.corpus.live
         self.embedded = parts.embedded
         self.dimension = int(parts.matrix.shape[1])
-        self._parts = parts
+        self.parts = parts  # for this package; everybody else asks the methods
 
     # ------------------------------------------------------------ rows and ids
 
     def insight(self, row: int) -> Insight:
         """The memory of a row below `rows`, dead or alive."""
-        return self._parts.table.insights[row]
+        return self.parts.insights[row]
 
     def row_of(self, insight_id: str) -> int | None:
         """The row of a live memory."""
@@ -72,22 +80,70 @@ class Snapshot:
 
         A prefix shorter than six characters finds the memory whose whole id it is, and no other.
         """
-        table = self._parts.table
+        table = self.parts.table
         rows = table.prefixes.get(prefix[:PREFIX], ())
-        ids = {table.insights[row].id for row in rows if row < self.rows}
+        ids = {self.parts.insights[row].id for row in rows if row < self.rows}
         return sorted(found for found in ids if found.startswith(prefix) and self.row_of(found) is not None)
 
     def _known_row(self, insight_id: str) -> int | None:
         """The newest row of an id within this snapshot, dead or alive."""
-        table = self._parts.table
+        table = self.parts.table
         row = table.rows.get(insight_id)
         while row is not None and row >= self.rows:
             row = table.earlier.get(row)
         return row
 
     def _is_live(self, row: int) -> bool:
-        alive = self._parts.corpus.alive
+        alive = self.parts.corpus.alive
         return alive is None or bool(alive[row])
+
+    def alive(self) -> Mask:
+        """Which rows are live, shape (rows,)."""
+        alive = self.parts.corpus.alive
+        return np.ones(self.rows, dtype=np.bool_) if alive is None else alive != 0
+
+    def has_vector(self, row: int) -> bool:
+        """Whether a row was embedded."""
+        return bool(self.parts.present[row])
+
+    @property
+    def made_by(self) -> str:
+        """Fingerprint of the embedder whose vectors may be compared with these; "" when none was told."""
+        return self.parts.made_by
+
+    def without_vector(self) -> Rows:
+        """The live rows that were not embedded, ascending."""
+        return np.flatnonzero(self.alive() & (self.parts.present == 0))
+
+    @property
+    def importance(self) -> npt.NDArray[np.int32]:
+        """1…5 of every row, shape (rows,). Not to be written to, like the four below."""
+        return self.parts.columns.importance
+
+    @property
+    def accesses(self) -> npt.NDArray[np.int32]:
+        """How often each row was recalled, shape (rows,)."""
+        return self.parts.columns.accesses
+
+    @property
+    def accessed_us(self) -> npt.NDArray[np.int64]:
+        """Last recall, else creation, of each row in microseconds, shape (rows,)."""
+        return self.parts.columns.accessed_us
+
+    @property
+    def created_us(self) -> npt.NDArray[np.int64]:
+        """Creation of each row in microseconds, shape (rows,)."""
+        return self.parts.columns.created_us
+
+    @property
+    def pinned(self) -> npt.NDArray[np.uint8]:
+        """1 for each row that is pinned, shape (rows,)."""
+        return self.parts.columns.pinned
+
+    @property
+    def degrees(self) -> npt.NDArray[np.int32]:
+        """Different pairs of neighbour and type of each row (spec 4, rules), shape (rows,)."""
+        return self.parts.columns.degree
 
     # ------------------------------------------------------------ filters
 
@@ -102,11 +158,11 @@ class Snapshot:
         return visible
 
     def _living(self) -> list[Mask]:
-        alive = self._parts.corpus.alive
+        alive = self.parts.corpus.alive
         return [] if alive is None else [alive != 0]
 
     def _matching(self, wanted: Filter) -> list[Mask]:
-        table, columns = self._parts.table, self._parts.columns
+        table, columns = self.parts.table, self.parts.columns
         masks = []
         if wanted.category is not None:
             masks.append(_equal(columns.category, table.names.categories.find(wanted.category)))
@@ -116,7 +172,7 @@ class Snapshot:
 
     def _scoped(self, wanted: Filter) -> list[Mask]:
         """The scope rule of `Filter`: a scope that is given admits its own rows and those of nobody in particular."""
-        table, columns, scope = self._parts.table, self._parts.columns, wanted.scope
+        table, columns, scope = self.parts.table, self.parts.columns, wanted.scope
         masks = []
         if scope.user_id is not None:
             masks.append(_own_or_common(columns.user, table.names.users.find(scope.user_id)))
@@ -124,9 +180,29 @@ class Snapshot:
             masks.append(_own_or_common(columns.agent, table.names.agents.find(scope.agent_id)))
         if scope.session_id is not None:
             masks.append(_own_or_common(columns.session, table.names.sessions.find(scope.session_id)))
-        elif not wanted.all_sessions and self._parts.sessions:
+        elif not wanted.all_sessions and self.parts.sessions:
             masks.append(columns.session == 0)
         return masks
+
+    def comparable(self, scope: Scope) -> Mask | None:
+        """Rows meant for nobody whom a memory of this scope is not meant for, shape (rows,); None when all are.
+
+        What such a row says already, every reader of the new memory sees.
+        """
+        columns, names = self.parts.columns, self.parts.table.names
+        masks = self._living()
+        for column, known, value in (
+            (columns.user, names.users, scope.user_id),
+            (columns.session, names.sessions, scope.session_id),
+            (columns.agent, names.agents, scope.agent_id),
+        ):
+            if len(known) > 1:
+                masks.append(_own_or_common(column, None if value is None else known.find(value)))
+        return np.logical_and.reduce(masks) if masks else None
+
+    def twins(self, text: str) -> list[int]:
+        """Live rows whose normalised text may be equal to this normalised text (their hashes are), ascending."""
+        return [row for row in self.parts.table.twins.get(hash(text), ()) if row < self.rows and self._is_live(row)]
 
     # ------------------------------------------------------------ signals
 
@@ -135,14 +211,32 @@ class Snapshot:
 
         Scores of dead rows mean nothing.
         """
-        return self._parts.postings.scores(terms, self._parts.corpus, parameters)
+        return self.parts.postings.scores(terms, self.parts.corpus, parameters)
 
-    def similarity(self, vector: Vector) -> Floats:
-        """Cosine of every row with `vector` (length 1, shape (dimension,)), shape (rows,); 0 where there is no vector.
+    def similarity(self, vector: Vector, first: int = 0) -> Floats:
+        """Cosine of every row from `first` on with `vector` (length 1, shape (dimension,)), shape (rows - first,); 0
+        where there is no vector.
 
         ValueError when the vector is of another dimension.
         """
-        found: Floats = np.dot(self._parts.matrix, vector)
+        found: Floats = np.dot(self.parts.matrix[first:], vector)
+        return found
+
+    def similarities(self, vectors: npt.NDArray[np.float32]) -> Floats:
+        """Cosine of every row with each of `vectors` (shape (n, dimension)), shape (n, rows)."""
+        found: Floats = np.dot(vectors, self.parts.matrix.T)
+        return found
+
+    def vector(self, row: int) -> Vector | None:
+        """The embedding of a row, None where there is none. Not to be written to."""
+        return self.parts.matrix[row] if self.parts.present[row] else None
+
+    def likeness(self, terms: set[str]) -> Floats:
+        """Share of its words that the smaller of two texts has in common with the other, shape (rows,): those of each
+        row's content and `terms`, different index terms of a text. An estimate of containment (spec 7.1)."""
+        shared = self.parts.postings.shared(terms, self.rows).astype(np.float32)
+        least = np.minimum(self.parts.breadths, np.float32(len(terms)))
+        found: Floats = np.divide(shared, np.maximum(least, np.float32(1.0)), dtype=np.float32)
         return found
 
     def best(self, scores: Floats, k: int, rows: Rows | None = None) -> Rows:
@@ -154,12 +248,12 @@ class Snapshot:
         values = scores[found]
         if len(set(values.tolist())) == len(values):
             return found[(-values).argsort()]
-        columns = self._parts.columns
+        columns = self.parts.columns
         of = found if rows is None else rows[found]
         if len(found) > MANY_TIES + k:
             kept = not_behind_kth((values, columns.importance[of], columns.created_us[of]), k)
             found, of, values = found[kept], of[kept], values[kept]
-        insights = self._parts.table.insights
+        insights = self.parts.insights
         keys = (-values, -columns.importance[of], -columns.created_us[of])
         ids = [insights[row].id for row in of.tolist()]
         ranked = sorted(zip(*(key.tolist() for key in keys), ids, found.tolist(), strict=True))
@@ -169,15 +263,25 @@ class Snapshot:
 
     def neighbours(self, row: int) -> Links:
         """Every edge of a row, in both directions; see `adjacency.LINK`. Read-only."""
-        return self._parts.adjacency.links(row)
+        return self.parts.adjacency.links(row)
 
     def link_count(self, row: int) -> int:
         """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
-        return sum(logical(self._parts.adjacency.links(row)))
+        return sum(logical(self.parts.adjacency.links(row)))
+
+    def document_frequency(self, term: str) -> int:
+        """How many rows have an index term; dead ones count too, and ones that came after this snapshot."""
+        return self.parts.postings.frequency(term)
+
+    def entity_spelling(self, canonical: str) -> str | None:
+        """How the store first spelled an entity, None when it never named it."""
+        names = self.parts.table.names
+        code = names.entities.find(canonical)
+        return None if code is None or code >= self.parts.entities else names.spellings[code]
 
     def edge_counts(self) -> dict[str, int]:
         """Logical links of the store by type."""
-        return dict(zip(EDGE_TYPES, self._parts.adjacency.counts, strict=True))
+        return dict(zip(EDGE_TYPES, self.parts.adjacency.counts, strict=True))
 
     # ------------------------------------------------------------ listings and figures
 
@@ -188,7 +292,7 @@ class Snapshot:
 
         NOT_FOUND when no memory, retired ones included, has the id `before_id`.
         """
-        created = self._parts.columns.created_us
+        created = self.parts.columns.created_us
         mask = self.visible(wanted)
         rows = np.arange(self.rows) if mask is None else np.flatnonzero(mask)
         if before_id is not None:
@@ -205,32 +309,32 @@ class Snapshot:
         before = self._known_row(before_id)
         if before is None:
             raise MnemonError(NOT_FOUND, f'no memory has the id "{before_id[:80]}"', hint="list again from the start")
-        created = self._parts.columns.created_us
+        created = self.parts.columns.created_us
         times = created[rows]
         older: Rows = rows[(times < created[before]) | ((times == created[before]) & (rows < before))]
         return older
 
     def by_category(self) -> dict[str, int]:
         """How many live memories each category has; categories without any are left out."""
-        codes = self._parts.columns.category
+        codes = self.parts.columns.category
         for living in self._living():
             codes = codes[living]
         counts = np.bincount(codes).tolist()
         return {
             name: count
-            for name, count in zip(self._parts.table.names.categories.values(), counts, strict=False)
+            for name, count in zip(self.parts.table.names.categories.values(), counts, strict=False)
             if count
         }
 
     def top_entities(self, k: int) -> list[tuple[str, int]]:
         """The k entities that most live memories name, as first spelled, with their counts; ties by spelling."""
-        columns = self._parts.columns
+        columns = self.parts.columns
         codes = columns.mention_entity
         for living in self._living():
             codes = codes[living[columns.mention_row]]
         counts = np.bincount(codes)
         found = at_least_kth(np.where(counts > 0, counts, -1).astype(np.float32), k)
-        spellings = self._parts.table.names.spellings
+        spellings = self.parts.table.names.spellings
         ranked = sorted((-int(counts[code]), spellings[code]) for code in found.tolist())
         return [(entity, -count) for count, entity in ranked[:k]]
 

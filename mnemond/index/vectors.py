@@ -24,6 +24,22 @@ class Vectors:
         self.present = Column(np.zeros(0, dtype=np.uint8))
         self._matrix: Matrix = np.zeros((0, dimension), dtype=np.float32)
 
+    def append(self, vector: Vector | None) -> bool:
+        """Append one row; whether its vector is present. The same rules as for many."""
+        used = len(self.present.view())
+        self._matrix = grown(self._matrix, used, used + 1)
+        row = self._matrix[used]
+        usable = self._usable(vector)
+        squared = 0.0 if usable is None else float(np.dot(usable, usable))
+        if usable is not None and abs(squared - 1.0) <= UNIT_TOLERANCE:
+            row[:] = usable
+            self.present.append(1)
+            return True
+        row[:] = 0.0 if usable is None else usable
+        present = normalise(self._matrix[used : used + 1])
+        self.present.extend(present)
+        return bool(present[0])
+
     def extend(self, vectors: Sequence[Vector | None]) -> int:
         """Append a row for each; the number of those that are present.
 

@@ -1,43 +1,89 @@
 """Writes as values: what a pipeline asks for, and what the index must be told once it is committed.
 
-A `ChangeSet` travels from a pipeline to the store's writer, which turns it into one savepoint of one transaction and,
-after COMMIT, hands the same value to the index.
+A `ChangeSet` travels from a pipeline to the store's writer, which turns it into one savepoint of one transaction and
+hands what became true to the index.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from mnemond.model.edge import Edge
+from mnemond.model.entity import Entity
 from mnemond.model.insight import Insight, Retired
 from mnemond.model.outcomes import Outcome
 
 Vector = npt.NDArray[np.float32]
 """A pre-normalised embedding, shape (dimension,), dtype float32, C-contiguous."""
 
+Revision = Literal["UPDATE", "MERGE", "BOOST", "PAIR"]
+"""Why a row that stays active was rewritten, as its history says it (spec 4)."""
+
 
 class AddInsight(msgspec.Struct, frozen=True, tag=True):
-    """Insert a new active insight; `vector` is None when it could not be embedded."""
+    """Insert a new active insight; `vector` is None when it could not be embedded.
+
+    `mentions` are its entities with their types; `queries` are questions it would answer.
+    """
 
     insight: Insight
     vector: Any = None  # Vector | None; msgspec has no schema for numpy arrays
+    mentions: tuple[Entity, ...] = ()
+    queries: tuple[str, ...] = ()
+
+
+class PutInsight(msgspec.Struct, frozen=True, tag=True):
+    """Give an active insight a new value. Refused when it is not active any more.
+
+    `vector` counts only with `embedded`: its content was embedded anew, without success when it is None. `mentions`
+    and `queries`: None leaves the rows of its entities, and of the questions it would answer, as they are.
+    """
+
+    insight: Insight
+    revision: Revision = "UPDATE"
+    embedded: bool = False
+    vector: Any = None
+    mentions: tuple[Entity, ...] | None = None
+    queries: tuple[str, ...] | None = None
 
 
 class RetireInsight(msgspec.Struct, frozen=True, tag=True):
-    """Take an active insight out of recall, keeping its row. Refused when it is not active any more."""
+    """Take an active insight out of recall, keeping its row. Refused when it is not active any more.
+
+    Its edges move to `successor`, which must be active, or are removed. Without `moves` they are removed in any case,
+    and `successor` need only be known. `invalid_at`: since when it is not true.
+    """
 
     id: str
     status: Retired
+    successor: str | None = None
+    invalid_at: str | None = None
+    moves: bool = True
+
+
+class RestoreInsight(msgspec.Struct, frozen=True, tag=True):
+    """Make a retired row active again, with this value. Refused when it is active or was never there."""
+
+    insight: Insight
+    vector: Any = None
+
+
+class PurgeInsight(msgspec.Struct, frozen=True, tag=True):
+    """Remove a row, in whatever state, and everything that was derived from it."""
+
+    id: str
 
 
 class AddEdge(msgspec.Struct, frozen=True, tag=True):
-    """Insert an edge, or raise the weight of the edge with the same endpoints and type."""
+    """Insert an edge. With one of equal ends and type the larger weight and both metadata win, except that an
+    automatic edge never changes one that a host or a user made. `audited`: it is what the operation is about."""
 
     edge: Edge
+    audited: bool = False
 
 
 class RemoveEdge(msgspec.Struct, frozen=True, tag=True):
@@ -46,9 +92,37 @@ class RemoveEdge(msgspec.Struct, frozen=True, tag=True):
     source_id: str
     target_id: str
     edge_type: str
+    audited: bool = False
 
 
-Change = AddInsight | RetireInsight | AddEdge | RemoveEdge
+class SetVector(msgspec.Struct, frozen=True, tag=True):
+    """Give an active insight the embedding it lacked, or another one. One that is not active any more is left alone.
+
+    None: the embedder knows no word of it and need not be asked again.
+    """
+
+    id: str
+    vector: Any = None
+
+
+class SetImportance(msgspec.Struct, frozen=True, tag=True):
+    """The effective importance that follows from a row's use, age and connections. Derived, so not in its history."""
+
+    id: str
+    effective_importance: float
+
+
+Change = (
+    AddInsight
+    | PutInsight
+    | RetireInsight
+    | RestoreInsight
+    | PurgeInsight
+    | AddEdge
+    | RemoveEdge
+    | SetVector
+    | SetImportance
+)
 
 
 class ChangeSet(msgspec.Struct, frozen=True):
@@ -57,7 +131,9 @@ class ChangeSet(msgspec.Struct, frozen=True):
     `now` is the one time of the whole operation (RFC 3339). `op_id` names it for undo and history; it is also the
     idempotency key when `client_op_id` is true, that is, when the caller chose it and may therefore repeat it.
     `outcome` is what a caller is told; it is stored with the operation so that a repeat gets the same answer.
-    `request_digest` tells a repeat from another request under the same op_id.
+    `request_digest` tells a repeat from another request under the same op_id. `operation` and `subject` are what the
+    log says was done, and to which memory (default: the method, and the first memory that changed; an empty operation
+    leaves no line). `undoes` is the operation that this one takes back.
     """
 
     op_id: str
@@ -69,3 +145,6 @@ class ChangeSet(msgspec.Struct, frozen=True):
     request_digest: str = ""
     triggered_by: str = "user"
     detail: str = ""
+    operation: str | None = None
+    subject: str | None = None
+    undoes: str | None = None

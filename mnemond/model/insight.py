@@ -18,6 +18,9 @@ EntityMode = Literal["merge", "provided", "auto"]
 ENTITY_MODES: tuple[str, ...] = get_args(EntityMode)
 
 
+NO_METADATA = "{}"
+
+
 class Scope(msgspec.Struct, frozen=True):
     """Whom a memory is for. None means "everyone"; a scope is a filter inside a store, never a security boundary."""
 
@@ -26,11 +29,13 @@ class Scope(msgspec.Struct, frozen=True):
     agent_id: str | None = None
 
 
-class Insight(msgspec.Struct, frozen=True, gc=False):
+class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One memory. Times are RFC 3339 in UTC with microseconds; `importance` is 1…5.
 
-    `effective_importance` is the stored value of chapter "effective importance" (not capped at 1).
-    `gc=False`: an insight never refers back to itself, and the collector need not walk 100,000 of them.
+    `effective_importance` is the stored value of chapter "effective importance" (not capped at 1). `metadata` is the
+    text of a JSON object. `keywords` describe it beside the others of its store; `event_start` and `event_end` are
+    the dates it speaks of. `gc=False`: an insight never refers back to itself, and the collector need not walk
+    100,000 of them.
     """
 
     id: str
@@ -51,3 +56,16 @@ class Insight(msgspec.Struct, frozen=True, gc=False):
     valid_from: str | None = None
     invalid_at: str | None = None
     status: Status = "active"
+    superseded_by: str | None = None
+    event_start: str | None = None
+    event_end: str | None = None
+    keywords: str = ""
+    trigger: str | None = None
+    trigger_type: str | None = None
+    boost_days: float = 0.0
+    last_boosted_at: str | None = None
+    paired_with: str | None = None
+    corroboration_count: int = 0
+    last_corroborated_at: str | None = None
+    pinned: bool = False
+    metadata: str = NO_METADATA

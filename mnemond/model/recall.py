@@ -56,7 +56,10 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """The answer to a query. Stage times in milliseconds, in the order they ran."""
+    """The answer to a query. Stage times in milliseconds, in the order they ran.
+
+    `embed_error` says why the embedder could not be asked; keywords answered alone then.
+    """
 
     hits: tuple[Hit, ...]
     anchor_count: int
@@ -64,3 +67,4 @@ class Recalled(msgspec.Struct, frozen=True):
     embedding: str | None
     hint: str | None
     stages_ms: dict[str, float]
+    embed_error: str | None = None

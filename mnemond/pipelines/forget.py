@@ -1,23 +1,59 @@
-"""forget: an insight leaves recall; its row and its history stay."""
+"""forget: a memory leaves recall, and its row and history stay; purged, nothing of it stays but that it was there."""
 
 from __future__ import annotations
 
-from mnemond.model.changes import ChangeSet, RetireInsight
+from functools import partial
+
+import msgspec
+
+from mnemond.model.changes import ChangeSet, PurgeInsight, RetireInsight
+from mnemond.model.insight import Insight, Scope
 from mnemond.model.outcomes import Forgotten
-from mnemond.model.timestamp import format_us
+from mnemond.pipelines.active_row import Find, active_row
+from mnemond.pipelines.any_row import any_row
+from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.pairing import parted
+from mnemond.store.proposal import Proposal, View
 
 
-def plan(
-    insight_id: str, op_id: str, *, client_op_id: bool, now_us: int, request_digest: str, triggered_by: str = "user"
-) -> ChangeSet:
-    """The change set that retires an active insight. The writer refuses it when the insight is not active any more."""
-    return ChangeSet(
-        op_id=op_id,
-        client_op_id=client_op_id,
+class Forget(msgspec.Struct, frozen=True, kw_only=True):
+    """Which memory; `purge` takes retired ones as well, and their rows away."""
+
+    id: str
+    purge: bool = False
+    scope: Scope = Scope()
+
+
+def propose(forget: Forget, identity: Identity, find: Find) -> Proposal:
+    """The write. Without `purge` it is refused when the memory is not active; `find` names memories."""
+    return Proposal(
+        op_id=identity.op_id,
+        client_op_id=identity.client_op_id,
         method="forget",
-        now=format_us(now_us),
-        changes=(RetireInsight(insight_id, "forgotten"),),
-        outcome=Forgotten(insight_id, op_id),
-        request_digest=request_digest,
-        triggered_by=triggered_by,
+        request_digest=identity.request_digest,
+        decide=partial(_decide, forget, identity, find),
     )
+
+
+def _decide(forget: Forget, identity: Identity, find: Find, view: View) -> ChangeSet:
+    if forget.purge:
+        it = any_row(view.connection, forget.id, forget.scope)
+    else:
+        it = active_row(view, find, forget.id, forget.scope).insight
+    leaving = PurgeInsight(it.id) if forget.purge else RetireInsight(it.id, "forgotten")
+    return ChangeSet(
+        op_id=identity.op_id,
+        client_op_id=identity.client_op_id,
+        method="forget",
+        now=identity.now,
+        changes=(*parted(view.snapshot, it), leaving),
+        outcome=Forgotten(it.id, identity.op_id, purged=forget.purge, merged_into=_merged_into(forget, it)),
+        request_digest=identity.request_digest,
+        triggered_by=identity.triggered_by,
+        detail="purged" if forget.purge else "",
+        subject=it.id,
+    )
+
+
+def _merged_into(forget: Forget, it: Insight) -> str | None:
+    return it.superseded_by if forget.purge and it.status == "merged" else None

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.embed.embedder import Embedder
+from mnemond.embed.outcome import try_embed
 from mnemond.index.selection import Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
@@ -69,7 +70,7 @@ def recall(
     """
     stages = _Stages(stopwatch)
     terms = index_terms(query.text)
-    vector = _query_vector(snapshot, query, embedder) if terms else None
+    vector, embed_error = _query_vector(snapshot, query, embedder) if terms else (None, None)
     embedding = embedder.name if embedder is not None and vector is not None else None
     stages.lap("embed")
     if not terms:
@@ -93,15 +94,24 @@ def recall(
         embedding=embedding,
         hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
         stages_ms=stages.ms,
+        embed_error=embed_error,
     )
 
 
-def _query_vector(snapshot: Snapshot, query: Query, embedder: Embedder | None) -> Vector | None:
-    """None when the vector anchor has nothing to go by: not wanted, no model, no direction, or another dimension."""
-    if embedder is None or "vector" not in query.anchors or not snapshot.embedded:
-        return None
-    vector = embedder.embed([query.text])[0]
-    return vector if vector is not None and vector.shape == (snapshot.dimension,) else None
+def needs_vector(snapshot: Snapshot, query: Query) -> bool:
+    """Whether an embedder of the snapshot's vectors, if there is one, has anything to say to a query."""
+    return "vector" in query.anchors and snapshot.embedded > 0 and bool(index_terms(query.text))
+
+
+def _query_vector(snapshot: Snapshot, query: Query, embedder: Embedder | None) -> tuple[Vector | None, str | None]:
+    """None when the vector anchor has nothing to go by: not wanted, no model, no direction, or another dimension.
+
+    With it, why the embedder is not to be had, when it should be.
+    """
+    if embedder is None or not needs_vector(snapshot, query):
+        return None, None
+    (vector,), lacking = try_embed(embedder, [query.text], "query")
+    return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, lacking
 
 
 def _visible(snapshot: Snapshot, query: Query) -> Rows | None:

@@ -1,172 +1,399 @@
-"""remember: a draft becomes one change set. Validation reports everything that is wrong at once."""
+"""remember: a memory is read, embedded, and decided under the writer, where nothing it is compared with can change.
+
+What happens to it follows the spec's order (heading 8): compare, retire what it replaces, insert, link, pair, prune.
+"""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
-from mnemond.errors import FieldProblem
-from mnemond.model.changes import AddInsight, ChangeSet, Vector
-from mnemond.model.insight import CATEGORIES, ENTITY_MODES, Insight, Scope
-from mnemond.model.outcomes import Remembered
+from mnemond.errors import INTERNAL, MnemonError
+from mnemond.graph.builders import build_all
+from mnemond.index.postings import Floats
+from mnemond.index.snapshot import Snapshot
+from mnemond.index.vicinity import Vicinity
+from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, PutInsight, RetireInsight, Vector
+from mnemond.model.edge import Edge
+from mnemond.model.effective_importance import effective_importance
+from mnemond.model.insight import Insight
+from mnemond.model.outcomes import Candidate, Conflict, EdgesMade, Remembered
+from mnemond.model.policy import DiffPolicy, WritePolicy
 from mnemond.model.timestamp import format_us, parse_rfc3339
-from mnemond.pipelines.fields import choice_problems, time_problems
-from mnemond.rank.effective_importance import effective_importance
-from mnemond.text.marks import LONGEST_RUN, long_run_at
+from mnemond.pipelines.capacity import prune
+from mnemond.pipelines.compare import NOTHING, Compared, compare
+from mnemond.pipelines.draft import Draft
+from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.limits import Limits
+from mnemond.pipelines.newcomer import as_newcomer, with_reading
+from mnemond.pipelines.pairing import DAY_US, Paired, pair, parted
+from mnemond.pipelines.reading import ENFORCED, Clean, Known, Reading, clean, read
+from mnemond.rank.boost import accumulated
+from mnemond.rank.diff import Match
+from mnemond.store.proposal import Proposal, View
+from mnemond.text.tokens import index_terms
 
-MAX_CONTENT = 8000
-"""Characters (code points after NFC) of one memory (spec 8; bytes would cut Chinese at a third)."""
-MAX_TAGS, MAX_TAG = 20, 100
-MAX_ENTITIES, MAX_ENTITY = 50, 200
-MAX_PROBLEMS = 20
-"""Bad entries of one list that are told; more would say the same."""
-MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 5
-
-
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller wants remembered, as it came. `created_at` is RFC 3339 or None for now."""
-
-    content: str
-    category: str = "general"
-    importance: int = 3
-    tags: Sequence[str] = ()
-    entities: Sequence[str] = ()
-    entity_mode: str = "merge"
-    source: str = "user"
-    channel: str = "manual"
-    conversation_id: str | None = None
-    scope: Scope = Scope()
-    created_at: str | None = None
-    dry_run: bool = False
+DISCARDED = "says too little to be kept"
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a change set needs that is not the draft: who, when, under which name."""
+class Prepared(msgspec.Struct, frozen=True):
+    """A valid draft, read. `vector` is None when it was not embedded, and `embed_error` says why."""
 
-    id: str
-    op_id: str
-    client_op_id: bool
-    now_us: int
-    store: str
-    request_digest: str
-    triggered_by: str = "user"
+    draft: Draft
+    clean: Clean
+    reading: Reading
+    said_us: int
+    vector: object = None  # Vector | None
+    embed_error: str | None = None
 
-
-def problems_of(fields: dict[str, object]) -> list[FieldProblem]:
-    """Everything wrong with the given fields of a draft; fields that are absent are not judged.
-
-    Takes a mapping, not a Draft, so that a request with one field of the wrong type still hears about all others.
-    """
-    found: list[FieldProblem] = []
-    if "content" in fields:
-        found += _content_problems(str(fields["content"]))
-    if "category" in fields:
-        found += choice_problems("category", str(fields["category"]), CATEGORIES)
-    if "entity_mode" in fields:
-        found += choice_problems("entity_mode", str(fields["entity_mode"]), ENTITY_MODES)
-    if isinstance(importance := fields.get("importance"), int) and not MIN_IMPORTANCE <= importance <= MAX_IMPORTANCE:
-        allowed = f"an integer from {MIN_IMPORTANCE} to {MAX_IMPORTANCE}"
-        found.append(FieldProblem("importance", f"importance is {str(importance)[:20]}; it must be {allowed}"))
-    found += _list_problems("tags", fields.get("tags"), MAX_TAGS, MAX_TAG)
-    found += _list_problems("entities", fields.get("entities"), MAX_ENTITIES, MAX_ENTITY)
-    for name in ("source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id"):
-        if "\0" in str(fields.get(name) or ""):
-            found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
-    if (created_at := fields.get("created_at")) is not None:
-        found += time_problems("created_at", str(created_at))
-    return found
+    @property
+    def discarded(self) -> bool:
+        """Whether it is not worth storing, where nobody chose it."""
+        return self.reading.substance.decision == "discard" and self.draft.channel in ENFORCED
 
 
-def _content_problems(content: str) -> list[FieldProblem]:
-    if (at := long_run_at(content)) is not None:
-        message = f"content has more than {LONGEST_RUN} combining marks in a row at position {at + 1:,}"
-        return [FieldProblem("content", message)]
-    length = len(unicodedata.normalize("NFC", content))
-    if length > MAX_CONTENT:
-        message = f"content is {length:,} characters; the limit is {MAX_CONTENT:,}"
-        return [FieldProblem("content", message)]
-    if not content.strip():
-        return [FieldProblem("content", f"content is empty ({length} characters); it needs 1 to {MAX_CONTENT:,}")]
-    if "\0" in content:
-        position = content.index("\0") + 1
-        return [FieldProblem("content", f"content has a NUL character at position {position:,}; remove it")]
-    return []
-
-
-def _list_problems(field: str, values: object, most: int, longest: int) -> list[FieldProblem]:
-    if not isinstance(values, list | tuple):
-        return []
-    found = []
-    distinct = len(set(values))
-    if distinct > most:
-        found.append(FieldProblem(field, f"{field} has {distinct} different entries; the limit is {most}"))
-    for position, value in enumerate(values):
-        name = f"{field}[{position}]"
-        if len(found) >= MAX_PROBLEMS:
-            break
-        if long_run_at(value) is not None:
-            found.append(FieldProblem(name, f"{name} has more than {LONGEST_RUN} combining marks in a row"))
-        elif len(value) > longest:
-            found.append(FieldProblem(name, f"{name} is {len(value):,} characters; the limit is {longest}"))
-        elif not value.strip():
-            found.append(FieldProblem(name, f"{name} is empty; it needs 1 to {longest} characters"))
-        elif "\0" in value:
-            found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
-    return found
-
-
-def _deduplicated(values: Sequence[str]) -> tuple[str, ...]:
-    """First occurrences, in order."""
-    return tuple(dict.fromkeys(unicodedata.normalize("NFC", value) for value in values))
-
-
-def plan(draft: Draft, identity: Identity, vector: Vector | None, embed_error: str | None) -> ChangeSet:
-    """The change set that stores a valid draft. `draft` must have no problems."""
-    insight = _insight(draft, identity)
-    outcome = Remembered(
-        id=insight.id,
-        op_id=identity.op_id,
-        store=identity.store,
-        embedded=vector is not None,
-        embed_error=embed_error,
-        effective_importance=insight.effective_importance,
-        dry_run=draft.dry_run,
-        user_id=draft.scope.user_id,
-        session_id=draft.scope.session_id,
-        agent_id=draft.scope.agent_id,
+def prepare(draft: Draft, now_us: int, known: Known, policy: WritePolicy) -> Prepared:
+    """Read a draft that has no problems; everything but its vector. Secrets are gone from what comes back."""
+    tidy = clean(draft.content, draft.tags, draft.entities, allow_secret=draft.allow_secret)
+    said_us = now_us if draft.created_at is None else parse_rfc3339(draft.created_at)
+    reading = read(
+        tidy.content,
+        draft.category,
+        entities=tidy.entities,
+        entity_mode=draft.entity_mode,
+        known=known,
+        said_us=said_us,
+        source=draft.source,
+        min_confidence=policy.min_confidence,
+        max_queries=policy.max_hypothetical,
+        compared=not draft.no_diff,
     )
+    return Prepared(draft, tidy, reading, said_us)
+
+
+def propose(prepared: Prepared, identity: Identity, limits: Limits) -> Proposal:
+    """The write, to be decided when its turn comes."""
+    vector: Vector | None = prepared.vector  # type: ignore[assignment]
+    return Proposal(
+        op_id=identity.op_id,
+        client_op_id=identity.client_op_id,
+        method="remember",
+        request_digest=identity.request_digest,
+        decide=partial(_decide, prepared, identity, limits),
+        vector=vector,
+    )
+
+
+def _decide(prepared: Prepared, identity: Identity, limits: Limits, view: View) -> ChangeSet:
+    return decide(prepared, identity, limits, view.snapshot, view.similarity)
+
+
+def decide(
+    prepared: Prepared, identity: Identity, limits: Limits, snapshot: Snapshot, similarity: Floats | None
+) -> ChangeSet:
+    """What a memory comes to beside those of `snapshot`; nothing is written. `similarity`: cosine of every row with
+    it, shape (rows,), None without a vector."""
+    if prepared.discarded:
+        outcome = _outcome(prepared, identity, id=None, action="discarded", reason=DISCARDED, embedded=False)
+        return _change_set(identity, (), outcome, "discard", None, "too little substance")
+    return _Decision(prepared, identity, limits, snapshot, similarity).reached()
+
+
+class _Decision:
+    """One memory beside one generation of a store."""
+
+    def __init__(
+        self, prepared: Prepared, identity: Identity, limits: Limits, snapshot: Snapshot, similarity: Floats | None
+    ) -> None:
+        self._prepared = prepared
+        self._draft = prepared.draft
+        self._identity = identity
+        self._policy = limits.policy
+        self._cosines = limits.cosines
+        self._snapshot = snapshot
+        self._similarity = similarity
+        self._likeness = None if prepared.draft.no_diff and similarity is not None else _likeness(prepared, snapshot)
+
+    def reached(self) -> ChangeSet:
+        compared = self._compared()
+        best = compared.best
+        action = "ADD" if best is None else best.verdict.action
+        if best is not None and action == "DUPLICATE":
+            return self._skipped(best)
+        if best is not None and action in ("CONFLICT", "UPDATE") and self._may_replace(best.id):
+            return self._replaced(compared, best)
+        return self._added(compared)
+
+    def _compared(self) -> Compared:
+        side = self._prepared.reading.side
+        if side is None:
+            return NOTHING
+        return compare(
+            self._snapshot,
+            side,
+            self._draft.scope,
+            self._similarity,
+            self._likeness,
+            self._policy.diff,
+            self._cosines,
+        )
+
+    def _may_replace(self, insight_id: str) -> bool:
+        """A row that others see as well is not the newcomer's to retire; nor is a pinned one."""
+        old = self._insight(insight_id)
+        return old.scope == self._draft.scope and not old.pinned
+
+    def _row(self, insight_id: str) -> int:
+        row = self._snapshot.row_of(insight_id)
+        if row is None:
+            raise MnemonError(
+                INTERNAL, f"memory {insight_id} was compared, but is not in the index", outcome="rejected"
+            )
+        return row
+
+    def _insight(self, insight_id: str) -> Insight:
+        return self._snapshot.insight(self._row(insight_id))
+
+    # ------------------------------------------------------------ skipped
+
+    def _skipped(self, best: Match) -> ChangeSet:
+        """The survivor is corroborated (C4 of spec 3); its use is not counted: nobody read it."""
+        now = self._identity.now
+        old = self._insight(best.id)
+        survivor = msgspec.structs.replace(
+            old,
+            corroboration_count=old.corroboration_count + 1,
+            last_corroborated_at=now,
+            updated_at=now,
+            boost_days=round(self._boosted(old), 6),
+            last_boosted_at=now,
+        )
+        outcome = _outcome(
+            self._prepared,
+            self._identity,
+            id=best.id,
+            action="skipped",
+            suggestion="DUPLICATE",
+            duplicate_of=best.id,
+            embedded=self._snapshot.has_vector(self._row(best.id)),
+            **_told(best),
+        )
+        detail = f"similarity={best.verdict.similarity:.3f}"
+        return _change_set(self._identity, (PutInsight(survivor),), outcome, "diff-skip", best.id, detail)
+
+    def _boosted(self, old: Insight) -> float:
+        since = parse_rfc3339(old.last_boosted_at or old.created_at)
+        return accumulated(old.boost_days, (self._identity.now_us - since) / DAY_US, self._policy.redundancy)
+
+    # ------------------------------------------------------------ added
+
+    def _added(self, compared: Compared) -> ChangeSet:
+        insight = self._newcomer()
+        around = Vicinity(self._snapshot, insight, self._similarity)
+        built = build_all(as_newcomer(insight, self._prepared.reading), around, self._policy.graph)
+        paired = self._paired(insight)
+        related = _related(compared, insight.id, self._policy.diff)
+        linked = [*built.changes, *related, *paired.changes]
+        changes: list[Change] = [self._insertion(paired.newcomer, linked), *linked]
+        spare = {change.insight.id for change in paired.changes if isinstance(change, PutInsight)}
+        outcome = self._stored(
+            compared,
+            around,
+            edges_created=_links_made(built.links, changes),
+            redundancy=paired.told,
+            conflicts=_conflicts(compared, None, self._policy.diff),
+        )
+        return self._finished(changes, 1, spare, outcome, "remember", "")
+
+    def _paired(self, insight: Insight) -> Paired:
+        policy = self._policy.redundancy
+        if self._draft.no_diff or not policy.enabled:
+            return Paired(insight, (), None)
+        return pair(self._snapshot, insight, self._similarity, self._likeness, policy, self._identity.now_us)
+
+    # ------------------------------------------------------------ replaced
+
+    def _replaced(self, compared: Compared, best: Match) -> ChangeSet:
+        old, insight = self._insight(best.id), self._newcomer()
+        around = Vicinity(self._snapshot, insight, self._similarity, [self._row(best.id)])
+        built = build_all(as_newcomer(insight, self._prepared.reading), around, self._policy.graph)
+        apart = parted(self._snapshot, old)
+        gone = RetireInsight(old.id, "superseded", successor=insight.id, invalid_at=insight.valid_from)
+        changes: list[Change] = [self._insertion(insight, built.changes), *built.changes, *apart, gone]
+        outcome = self._stored(
+            compared,
+            around,
+            action="replaced",
+            suggestion=best.verdict.suggestion,
+            replaced_id=old.id,
+            edges_created=built.links,
+            conflicts=_conflicts(compared, old, self._policy.diff),
+        )
+        spare = {change.insight.id for change in apart if isinstance(change, PutInsight)} | {old.id}
+        return self._finished(changes, 0, spare, outcome, "diff-replace", f" replaced={old.id}")
+
+    # ------------------------------------------------------------ both
+
+    def _newcomer(self) -> Insight:
+        draft, created = self._draft, format_us(self._prepared.said_us)
+        bare = Insight(
+            id=self._identity.id,
+            content=self._prepared.clean.content,
+            created_at=created,
+            updated_at=self._identity.now,
+            category=draft.category,
+            importance=draft.importance,
+            tags=self._prepared.clean.tags,
+            source=draft.source,
+            channel=draft.channel,
+            conversation_id=draft.conversation_id,
+            scope=draft.scope,
+            valid_from=created,
+        )
+        return with_reading(bare, self._prepared.reading, self._snapshot)
+
+    def _insertion(self, insight: Insight, linked: Sequence[Change]) -> AddInsight:
+        """With the importance its own links give it, so that the store need not write the row twice."""
+        links = [each.edge for each in linked if isinstance(each, AddEdge)]
+        degree = len({(edge.source_id, edge.target_id, edge.edge_type)
+                      for edge in links if edge.source_id == insight.id or edge.edge_type == "causal"})  # fmt: skip
+        days = (self._identity.now_us - self._prepared.said_us) / DAY_US
+        weighed = round(effective_importance(insight.importance, 0, days, degree), 6)
+        it = msgspec.structs.replace(insight, effective_importance=weighed)
+        return AddInsight(it, self._prepared.vector, self._prepared.reading.mentions, self._prepared.reading.queries)
+
+    def _stored(self, compared: Compared, around: Vicinity, **fields: object) -> Remembered:
+        return _outcome(
+            self._prepared,
+            self._identity,
+            id=self._identity.id,
+            candidates=self._candidates(around),
+            embedded=self._prepared.vector is not None,
+            **self._compared_with(compared),
+            **fields,
+        )
+
+    def _compared_with(self, compared: Compared) -> dict[str, object]:
+        if self._draft.no_diff:
+            return {"reason": "not compared with other memories: no_diff"}
+        if compared.best is None:
+            return {"reason": "no memory is like it"}
+        return _told(compared.best)
+
+    def _candidates(self, around: Vicinity) -> tuple[Candidate, ...]:
+        limits = self._policy.graph.semantic
+        if self._similarity is not None:
+            found = around.between(limits.review, limits.auto, limits.max_candidates)
+            return tuple(Candidate(row, round(cosine, 6), round(cosine, 6)) for row, cosine in found)
+        if self._likeness is None:
+            return ()
+        alike = around.by_words(self._likeness, limits.fallback_min, limits.max_candidates)
+        return tuple(Candidate(row, None, round(share, 6)) for row, share in alike)
+
+    def _finished(
+        self, changes: list[Change], adding: int, spare: set[str], outcome: Remembered, operation: str, more: str
+    ) -> ChangeSet:
+        """With what the store lets go of for the newcomer, if it is full."""
+        pruned = prune(self._snapshot, adding, self._policy.lifecycle, self._identity.now_us, frozenset(spare))
+        gone = sum(isinstance(change, RetireInsight) for change in pruned)
+        told = msgspec.structs.replace(outcome, auto_pruned=gone) if gone else outcome
+        draft = self._draft
+        detail = f"{draft.category} importance={draft.importance} channel={draft.channel}{more}"
+        return _change_set(self._identity, (*changes, *pruned), told, operation, self._identity.id, detail)
+
+
+def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
+    terms = set(index_terms(prepared.clean.content))
+    return snapshot.likeness(terms) if terms else None
+
+
+def _related(compared: Compared, insight_id: str, policy: DiffPolicy) -> list[Change]:
+    """Semantic links to rows that are much alike and yet stay: they belong together (spec 7.2, test 3)."""
+    changes: list[Change] = []
+    for match in compared.matches[: policy.limit]:
+        if match.verdict.related:
+            weight = min(1.0, round(match.verdict.similarity, 6))
+            ends = ((insight_id, match.id), (match.id, insight_id))
+            changes += [AddEdge(Edge(source, target, "semantic", weight, RELATED)) for source, target in ends]
+    return changes
+
+
+RELATED = '{"sub_type":"related"}'
+
+
+def _links_made(links: EdgesMade, changes: list[Change]) -> EdgesMade:
+    """With the semantic links of every origin: two rows that are alike, related and a pair are linked once."""
+    pairs = {
+        frozenset((change.edge.source_id, change.edge.target_id))
+        for change in changes
+        if isinstance(change, AddEdge) and change.edge.edge_type == "semantic"
+    }
+    return msgspec.structs.replace(links, semantic=len(pairs))
+
+
+def _conflicts(compared: Compared, replaced: Insight | None, policy: DiffPolicy) -> tuple[Conflict, ...]:
+    """Rows that asked for something and were left as they are, for somebody to review."""
+    found = [
+        Conflict(match.id, match.verdict.suggestion, round(match.verdict.similarity, 6), match.verdict.reason)
+        for match in compared.matches
+        if match.verdict.suggestion != "ADD" and (replaced is None or match.id != replaced.id)
+    ]
+    return tuple(found[: policy.limit])
+
+
+def _told(match: Match) -> dict[str, object]:
+    return {
+        "similarity": round(match.verdict.similarity, 6),
+        "matched_id": match.id,
+        "reason": match.verdict.reason,
+    }
+
+
+def _outcome(prepared: Prepared, identity: Identity, **fields: object) -> Remembered:
+    """What a caller is told, with everything that does not depend on the decision."""
+    scope = prepared.draft.scope
+    return msgspec.structs.replace(
+        Remembered(
+            id=None,
+            op_id=identity.op_id,
+            store=identity.store,
+            embedded=False,
+            effective_importance=0.0,
+            notes=prepared.reading.notes,
+            redacted=prepared.clean.redacted,
+            substance=prepared.reading.substance,
+            trigger_type=prepared.reading.trigger_type,
+            queries=prepared.reading.queries,
+            embed_error=prepared.embed_error,
+            dry_run=prepared.draft.dry_run,
+            user_id=scope.user_id,
+            session_id=scope.session_id,
+            agent_id=scope.agent_id,
+        ),
+        **fields,
+    )
+
+
+def _change_set(
+    identity: Identity,
+    changes: tuple[Change, ...],
+    outcome: Remembered,
+    operation: str,
+    subject: str | None,
+    detail: str,
+) -> ChangeSet:
     return ChangeSet(
         op_id=identity.op_id,
         client_op_id=identity.client_op_id,
         method="remember",
-        now=insight.updated_at,
-        changes=(AddInsight(insight, vector),),
+        now=identity.now,
+        changes=changes,
         outcome=outcome,
         request_digest=identity.request_digest,
         triggered_by=identity.triggered_by,
-        detail=f"{insight.category} importance={insight.importance} channel={insight.channel}",
-    )
-
-
-def _insight(draft: Draft, identity: Identity) -> Insight:
-    created_us = identity.now_us if draft.created_at is None else parse_rfc3339(draft.created_at)
-    created = format_us(created_us)
-    age_days = (identity.now_us - created_us) / 86_400e6
-    return Insight(
-        id=identity.id,
-        content=unicodedata.normalize("NFC", draft.content),
-        created_at=created,
-        updated_at=format_us(identity.now_us),
-        category=draft.category,
-        importance=draft.importance,
-        tags=_deduplicated(draft.tags),
-        entities=_deduplicated(draft.entities),
-        source=draft.source,
-        channel=draft.channel,
-        conversation_id=draft.conversation_id,
-        scope=draft.scope,
-        effective_importance=round(effective_importance(draft.importance, 0, age_days, 0), 6),
-        valid_from=created,
+        detail=detail,
+        operation=operation,
+        subject=subject,
     )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from types import UnionType
+from typing import get_args
 
 import msgspec
 from msgspec import inspect
@@ -80,8 +82,17 @@ def _anchor(method: Method) -> str:
 def _method(method: Method, shared: dict[str, inspect.StructType]) -> str:
     position = f"By position: {', '.join(f'`{name}`' for name in method.positional)}.\n\n" if method.positional else ""
     params = _struct("Parameters.", _struct_of(method.params), shared)
-    result = _struct("Result.", _struct_of(method.result), shared)
+    result = _result(method.result, shared)
     return f"### {method.name}\n\n{method.summary} Access: {method.access}.\n\n{position}{params}{result}"
+
+
+def _result(kind: type | UnionType, shared: dict[str, inspect.StructType]) -> str:
+    if isinstance(kind, UnionType):
+        return "\n".join(_struct("Result, or:", _struct_of(each), shared) for each in get_args(kind))
+    node = inspect.type_info(kind)
+    if isinstance(node, inspect.ListType):
+        return f"Result: {_type(node, shared)}.\n\n"
+    return _struct("Result.", _struct_of(kind), shared)
 
 
 def _struct_of(kind: type) -> inspect.StructType:

@@ -1,4 +1,4 @@
-"""Parameters and results of the methods around a memory."""
+"""Parameters and results of the methods that look at memories, and of forget."""
 
 from __future__ import annotations
 
@@ -8,82 +8,7 @@ import msgspec
 
 from mnemond.protocol.types import IdOrPrefix, Limit, Name, OpId, Params, Result, StoreName
 
-MAX_NAMES = 500
-"""Entries of a list of tags or entities as it is sent; how many different ones a memory may have is less."""
-
-Names = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_NAMES)]
 Anchor = Literal["keyword", "vector"]
-
-
-class RememberParams(Params, frozen=True, kw_only=True):
-    """Limits of the content itself (characters, tags, entities) are checked with the other rules of a write."""
-
-    content: str
-    category: str = "general"
-    importance: int = 3
-    tags: Names = ()
-    entities: Names = ()
-    entity_mode: str = "merge"
-    source: Name = "user"
-    conversation_id: Name | None = None
-    session_id: Name | None = None
-    user_id: Name | None = None
-    agent_id: Name | None = None
-    created_at: str | None = None
-    no_diff: bool = False
-    dry_run: bool = False
-    channel: Name = "manual"
-    op_id: OpId | None = None
-    store: StoreName | None = None
-
-
-class ScopeView(msgspec.Struct, frozen=True):
-    """Whom a memory is for; null means everyone."""
-
-    user_id: str | None
-    session_id: str | None
-    agent_id: str | None
-
-
-class EdgesCreated(msgspec.Struct, frozen=True):
-    """Logical links made by a write, by type."""
-
-    temporal: int = 0
-    entity: int = 0
-    causal: int = 0
-    semantic: int = 0
-
-
-class RememberResult(Result, frozen=True, kw_only=True):
-    """What became of a memory. Every key is always present; null and empty mean "not found" or "not looked for"."""
-
-    id: str | None
-    action: Literal["added"]
-    diff_suggestion: str
-    replaced_id: str | None
-    duplicate_of: str | None
-    similarity: float | None
-    matched_id: str | None
-    reason: str
-    edges_created: EdgesCreated
-    semantic_candidates: list[object]
-    causal_candidates: list[object]
-    quality_warnings: list[str]
-    quality_details: list[object]
-    embedded: bool
-    embed_error: str | None
-    effective_importance: float
-    auto_pruned: int
-    redundancy: None
-    substance: None
-    trigger_type: str | None
-    hypothetical_queries: list[str]
-    conflicts: list[object]
-    scope: ScopeView
-    store: str
-    op_id: str
-    dry_run: bool
-    replayed: bool
 
 
 class RecallParams(Params, frozen=True, kw_only=True):
@@ -191,6 +116,7 @@ class InsightDetail(InsightView, frozen=True):
     agent_id: str | None
     status: str
     metadata: dict[str, object]
+    pinned: bool = False
 
 
 class GetResult(Result, frozen=True, kw_only=True):
@@ -221,19 +147,30 @@ class ListResult(Result, frozen=True, kw_only=True):
 
 
 class ForgetParams(Params, frozen=True, kw_only=True):
-    """`id` may be shortened to any unique prefix of at least six characters."""
+    """`id` may be shortened to any unique prefix of at least six characters. `purge` removes the memory from the
+    store's files as well, whether it is active or retired; that cannot be undone."""
 
     id: IdOrPrefix
+    purge: bool = False
+    user_id: Name | None = None
+    session_id: Name | None = None
+    agent_id: Name | None = None
     op_id: OpId | None = None
     store: StoreName | None = None
 
 
 class ForgetResult(Result, frozen=True, kw_only=True):
-    """What was taken out of recall."""
+    """What was taken out of recall.
+
+    Of a purged one: `merged_into` is the memory that took over what it said, and keeps it; `backups` are names of
+    copies of the store's file, beside it, that still hold it.
+    """
 
     id: str
-    status: Literal["deleted"]
+    status: Literal["deleted", "purged"]
     message: str
     edges_removed: int
+    merged_into: str | None = None
+    backups: tuple[str, ...] = ()
     op_id: str
     replayed: bool

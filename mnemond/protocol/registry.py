@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from types import UnionType
 
 import msgspec
 
-from mnemond.protocol import daemon, memories
+from mnemond.protocol import audit, daemon, embedding, gc, links, memories, pins, remembering, revising, search, undo
 
 
 class Access(StrEnum):
@@ -22,7 +23,7 @@ class Method(msgspec.Struct, frozen=True):
 
     name: str
     params: type
-    result: type
+    result: type | UnionType
     access: Access
     summary: str
     positional: tuple[str, ...] = ()
@@ -32,8 +33,12 @@ _ALL = (
     Method("hello", daemon.HelloParams, daemon.HelloResult, Access.READ, "Versions, process id and capabilities."),
     Method("ping", daemon.PingParams, daemon.PingResult, Access.READ, "Answers at once."),
     Method(
-        "remember", memories.RememberParams, memories.RememberResult, Access.WRITE,
+        "remember", remembering.RememberParams, remembering.RememberResult, Access.WRITE,
         "Store one memory; acknowledged only after it is on disk.", ("content",),
+    ),
+    Method(
+        "diff", remembering.DiffParams, remembering.DiffResult, Access.READ,
+        "Say what remember would do with a text, and beside which memories.", ("content",),
     ),
     Method(
         "recall", memories.RecallParams, memories.RecallResult, Access.READ,
@@ -44,6 +49,75 @@ _ALL = (
     Method(
         "forget", memories.ForgetParams, memories.ForgetResult, Access.WRITE,
         "Take one memory out of recall.", ("id",),
+    ),
+    Method(
+        "search", search.SearchParams, list[search.SearchHit], Access.READ,
+        "Find memories by their words alone.", ("query", "limit"),
+    ),
+    Method(
+        "link", links.LinkParams, links.LinkResult, Access.WRITE,
+        "Say that two memories belong together, and how.", ("source_id", "target_id", "type"),
+    ),
+    Method(
+        "unlink", links.UnlinkParams, links.UnlinkResult, Access.WRITE,
+        "Remove what links two memories.", ("source_id", "target_id", "type"),
+    ),
+    Method(
+        "related", links.RelatedParams, list[links.RelatedMemory], Access.READ,
+        "The memories around one, nearest first.", ("id",),
+    ),
+    Method(
+        "pin", pins.PinParams, pins.PinResult, Access.WRITE,
+        "Keep one memory from being pruned or replaced, or no longer.", ("id",),
+    ),
+    Method(
+        "update", revising.UpdateParams, revising.UpdateResult, Access.WRITE,
+        "Give one memory another text or other fields.", ("id",),
+    ),
+    Method(
+        "supersede", revising.SupersedeParams, revising.SupersedeResult, Access.WRITE,
+        "Let one memory take the place of another.", ("old_id", "new_id"),
+    ),
+    Method(
+        "merge", revising.MergeParams, revising.MergeResult, Access.WRITE,
+        "Make one memory of two.", ("id", "other_id"),
+    ),
+    Method(
+        "restore", revising.RestoreParams, revising.RestoreResult, Access.WRITE,
+        "Bring a retired memory back into recall.", ("id",),
+    ),
+    Method(
+        "history", audit.HistoryParams, audit.HistoryResult, Access.READ,
+        "What became of one memory, and which operations did it.", ("id",),
+    ),
+    Method(
+        "undo", undo.UndoParams, undo.UndoResult, Access.WRITE,
+        "Take one whole operation back, as a new operation.", ("operation",),
+    ),
+    Method(
+        "gc", gc.GcParams, gc.GcResult | gc.GcKept | gc.GcReview | gc.GcDone, Access.WRITE,
+        "What matters least: list it, keep it, let go of it.",
+    ),
+    Method("log", audit.LogParams, list[audit.LogLine], Access.READ, "What was done lately, newest first.", ("limit",)),
+    Method(
+        "receipt", audit.ReceiptParams, audit.ReceiptResult, Access.READ,
+        "Evidence of what was done, without what it was about.", ("limit",),
+    ),
+    Method(
+        "embed.status", embedding.EmbedStatusParams, embedding.EmbedStatusResult, Access.READ,
+        "How many memories have a vector, of which model, and whether it answers.", ("store",),
+    ),
+    Method(
+        "embed.run", embedding.EmbedRunParams, embedding.EmbedRunResult, Access.WRITE,
+        "Make the vectors that are missing, or all anew; answers when that is done.",
+    ),
+    Method(
+        "embed.switch", embedding.EmbedSwitchParams, embedding.EmbedSwitchResult, Access.WRITE,
+        "Change the embedder of a store, in the background.", ("provider", "model"),
+    ),
+    Method(
+        "embed.calibrate", embedding.EmbedCalibrateParams, embedding.EmbedCalibrateResult, Access.WRITE,
+        "Measure on the store what a cosine means to its embedder.",
     ),
     Method("status", daemon.StatusParams, daemon.StatusResult, Access.READ, "A store and its daemon.", ("store",)),
     Method("store.list", daemon.StoreListParams, daemon.StoreListResult, Access.READ, "Every store."),

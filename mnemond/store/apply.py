@@ -7,19 +7,45 @@ from typing import assert_never
 import msgspec
 
 from mnemond.errors import NOT_FOUND, MnemonError
-from mnemond.model.changes import AddEdge, AddInsight, ChangeSet, RemoveEdge, RetireInsight
-from mnemond.model.outcomes import Forgotten, Outcome
-from mnemond.store import edges, history, insights, operations, oplog
+from mnemond.model.changes import (
+    AddEdge,
+    AddInsight,
+    Change,
+    ChangeSet,
+    PurgeInsight,
+    PutInsight,
+    RemoveEdge,
+    RestoreInsight,
+    RetireInsight,
+    SetImportance,
+    SetVector,
+)
+from mnemond.model.edge import Edge
+from mnemond.model.insight import Insight, Retired
+from mnemond.store import edges, entities, history, insights, purge
 from mnemond.store.connection import Connection
-from mnemond.store.history import State
 from mnemond.store.meta import EmbedderRecord
+from mnemond.store.trail import Trail
+
+RETIRED_AS: dict[Retired, str] = {
+    "superseded": "SUPERSEDE", "merged": "MERGE", "forgotten": "DELETE", "pruned": "PRUNE", "expired": "DELETE",
+}  # fmt: skip
+"""What the history calls it when a memory leaves recall (spec 4)."""
 
 
-class Applied(msgspec.Struct, frozen=True):
-    """What a change set came to; `fresh` is false for a repeat, whose changes must not reach the index again."""
+class Applied(msgspec.Struct):
+    """What a change set came to: the changes as they became true, for the index, and what a caller may be told.
 
-    outcome: Outcome
-    fresh: bool
+    `removed` and `moved` are edges; `linked`: of the audited edges how each stands now and stood before; `subject`:
+    the first memory that changed; `purged`: whether bytes have to be wiped.
+    """
+
+    changes: list[Change]
+    removed: list[Edge]
+    moved: list[Edge]
+    linked: list[tuple[Edge, Edge | None]]
+    subject: str | None = None
+    purged: bool = False
 
 
 def apply_sql(connection: Connection, change_set: ChangeSet, embedder: EmbedderRecord | None) -> Applied:
@@ -28,47 +54,197 @@ def apply_sql(connection: Connection, change_set: ChangeSet, embedder: EmbedderR
     Raises MnemonError when the operation is refused (the savepoint must be rolled back) and SqliteError when the
     database fails.
     """
-    if change_set.client_op_id:
-        replayed = operations.replay(connection, change_set)
-        if replayed is not None:
-            return Applied(replayed, fresh=False)
-    outcome = change_set.outcome
-    subject: str | None = None
-    for change in change_set.changes:
+    return _Application(connection, change_set, embedder).carry_out()
+
+
+class _Application:
+    def __init__(self, connection: Connection, change_set: ChangeSet, embedder: EmbedderRecord | None) -> None:
+        self._connection = connection
+        self._change_set = change_set
+        self._embedder = embedder
+        self._now = change_set.now
+        self._fresh: set[str] = set()
+        self._waiting: dict[tuple[str, str, str], Edge] = {}
+        self._inserted: set[tuple[str, str, str]] = set()
+        self._applied = Applied([], [], [], [])
+        self._trail = Trail()
+        self._purged: list[str] = []
+
+    def carry_out(self) -> Applied:
+        for change in self._change_set.changes:
+            if isinstance(change, AddEdge):
+                self._link(change)
+            else:
+                self._flush()
+                self._change(change)
+        self._flush()
+        if self._purged:
+            purge.remove_traces(self._connection, self._purged)
+        entries = self._trail.entries(lambda insight_id: insights.read(self._connection, insight_id))
+        history.append(self._connection, self._change_set, entries)
+        return self._applied
+
+    def _change(
+        self,
+        change: AddInsight
+        | PutInsight
+        | RetireInsight
+        | RestoreInsight
+        | PurgeInsight
+        | RemoveEdge
+        | SetVector
+        | SetImportance,
+    ) -> None:
         match change:
             case AddInsight():
-                insights.insert(connection, change, embedder)
-                history.append(connection, "CREATE", change_set, change.insight.id, None, State(change.insight))
-                subject = change.insight.id
+                self._add(change)
+            case PutInsight():
+                self._put(change)
             case RetireInsight():
-                removed = _retire(connection, change_set, change)
-                subject = change.id
-                if isinstance(outcome, Forgotten):
-                    outcome = msgspec.structs.replace(outcome, edges_removed=removed)
-            case AddEdge():
-                edges.upsert(connection, change, change_set.now)
+                self._retire(change)
+            case RestoreInsight():
+                self._restore(change)
+            case PurgeInsight():
+                self._purge(change)
             case RemoveEdge():
-                edges.remove(connection, change)
+                self._unlink(change)
+            case SetVector():
+                if self._embed(change):
+                    self._effect(change, change.id)
+            case SetImportance():
+                insights.set_importance(self._connection, change.id, change.effective_importance)
+                self._applied.changes.append(change)
             case _:
                 assert_never(change)
-    oplog.append(connection, change_set.method, subject, change_set.detail, change_set.now)
-    if change_set.client_op_id:
-        operations.record(connection, change_set, outcome)
-    return Applied(outcome, fresh=True)
 
+    def _effect(self, change: Change, subject: str) -> None:
+        self._applied.changes.append(change)
+        self._applied.subject = self._applied.subject or subject
 
-def _retire(connection: Connection, change_set: ChangeSet, change: RetireInsight) -> int:
-    """Retire one insight and remove its edges; the number of logical links removed."""
-    before = insights.read(connection, change.id)
-    if before is None or not insights.retire(connection, change, change_set.now):
-        raise MnemonError(
-            NOT_FOUND,
-            f"no active memory {change.id[:64]!a}" + (f": it was already {before.status}" if before else ""),
-            hint="`mnemonctl list` shows the active ones",
-            outcome="rejected",
+    # ------------------------------------------------------------ insights
+
+    def _add(self, change: AddInsight) -> None:
+        insights.insert(self._connection, change, self._embedder)
+        entities.mention(self._connection, change.insight.id, change.mentions, self._now)
+        self._trail.memory("CREATE", change.insight.id, None, change.insight)
+        self._fresh.add(change.insight.id)
+        self._effect(change, change.insight.id)
+
+    def _put(self, change: PutInsight) -> None:
+        before = self._active(change.insight.id)
+        insights.update(self._connection, change.insight)
+        if change.embedded:
+            insights.set_vector(self._connection, change.insight.id, change.vector, self._embedder)
+        if change.mentions is not None:
+            entities.replace(self._connection, change.insight.id, change.mentions, self._now)
+        if change.queries is not None:
+            insights.replace_queries(self._connection, change.insight.id, change.queries)
+        self._trail.memory(change.revision, change.insight.id, before, change.insight)
+        self._effect(change, change.insight.id)
+
+    def _retire(self, change: RetireInsight) -> None:
+        before = self._active(change.id)
+        if change.successor is not None and change.moves:
+            self._active(change.successor)
+        insights.retire(self._connection, change, self._now)
+        links = edges.touching(self._connection, change.id)
+        edges.remove_all(self._connection, links)
+        self._effect(change, change.id)
+        self._applied.removed += links
+        for link in links:
+            self._trail.edge(link, None, change.id)
+        if change.successor is not None and change.moves:
+            self._move(links, change.id, change.successor)
+        after = msgspec.structs.replace(
+            before,
+            status=change.status,
+            updated_at=self._now,
+            superseded_by=change.successor,
+            invalid_at=change.invalid_at or before.invalid_at,
         )
-    links = edges.touching(connection, change.id)
-    edges.remove_touching(connection, change.id)
-    after = msgspec.structs.replace(before, status=change.status, updated_at=change_set.now)
-    history.append(connection, "DELETE", change_set, change.id, State(before, links), State(after))
-    return edges.logical_links(links)
+        self._trail.memory(RETIRED_AS[change.status], change.id, before, after)
+
+    def _move(self, links: list[Edge], insight_id: str, successor: str) -> None:
+        """Give edges to a successor."""
+        for link in links:
+            edge = edges.moved(link, insight_id, successor)
+            if edge is not None:
+                after, before = edges.upsert(self._connection, edge, self._now)
+                self._inserted.add(edges.key(after))
+                self._applied.changes.append(AddEdge(after))
+                self._trail.edge(before, after, insight_id)
+                self._applied.moved += [after] if before is None else []
+
+    def _restore(self, change: RestoreInsight) -> None:
+        before = insights.read(self._connection, change.insight.id)
+        if before is None or not insights.restore(self._connection, change.insight):
+            raise _not_there(change.insight.id, "retired", before)
+        # Nothing shows an edge that was made to a retired row, so none may come back with it.
+        edges.remove_all(self._connection, edges.touching(self._connection, change.insight.id))
+        insights.set_vector(self._connection, change.insight.id, change.vector, self._embedder)
+        self._trail.memory("RESTORE", change.insight.id, before, change.insight)
+        self._effect(change, change.insight.id)
+
+    def _purge(self, change: PurgeInsight) -> None:
+        if insights.read(self._connection, change.id) is None:
+            raise _not_there(change.id, "known", None)
+        self._applied.removed += purge.remove(self._connection, change.id)
+        self._purged.append(change.id)
+        self._trail.purge(change.id)
+        self._trail.memory("DELETE", change.id, None, None)
+        self._applied.purged = True
+        self._effect(change, change.id)
+
+    def _embed(self, change: SetVector) -> bool:
+        if change.vector is None:
+            return insights.set_wordless(self._connection, change.id, self._embedder)
+        return insights.set_vector(self._connection, change.id, change.vector, self._embedder)
+
+    def _active(self, insight_id: str) -> Insight:
+        found = insights.read(self._connection, insight_id)
+        if found is None or found.status != "active":
+            raise _not_there(insight_id, "active", found)
+        return found
+
+    # ------------------------------------------------------------ edges
+
+    def _link(self, change: AddEdge) -> None:
+        """Edges of a row that this operation added cannot be there before, so they wait and go together."""
+        key = edges.key(change.edge)
+        if not change.audited and key not in self._inserted and (key[0] in self._fresh or key[1] in self._fresh):
+            self._waiting[key] = change.edge
+            self._inserted.add(key)
+            return
+        self._flush()
+        if not change.audited and not all(insights.is_active(self._connection, end) for end in key[:2]):
+            return  # the index leaves it out as well: an edge without both ends would come back with a restored row
+        after, before = edges.upsert(self._connection, change.edge, self._now, strict=change.audited)
+        self._effect(AddEdge(after), after.source_id)
+        if change.audited:
+            for end in (after.source_id, after.target_id):
+                self._active(end)
+            self._applied.linked.append((after, before))
+        self._trail.edge(before, after, after.source_id if change.audited else None)
+
+    def _unlink(self, change: RemoveEdge) -> None:
+        before = edges.remove(self._connection, change)
+        if before is None:
+            return
+        self._applied.removed.append(before)
+        self._effect(change, change.source_id)
+        self._trail.edge(before, None, change.source_id if change.audited else None)
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        if waiting:
+            edges.insert_all(self._connection, list(waiting.values()), self._now)
+            self._applied.changes += [AddEdge(edge) for edge in waiting.values()]
+
+
+def _not_there(insight_id: str, wanted: str, found: Insight | None) -> MnemonError:
+    return MnemonError(
+        NOT_FOUND,
+        f"no {wanted} memory {insight_id[:64]!a}" + (f": it is {found.status}" if found else ""),
+        hint="`mnemonctl list` shows the active ones",
+        outcome="rejected",
+    )

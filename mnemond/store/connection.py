@@ -86,6 +86,10 @@ class Connection:
         self._db.execute(sql, values)
         return self._db.changes()
 
+    def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Execute one statement that returns no rows once for each tuple of values."""
+        self._db.executemany(sql, rows)
+
     def script(self, sql: str) -> None:
         """Execute several statements."""
         self._db.execute(sql)

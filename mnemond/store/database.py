@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -11,8 +12,11 @@ from mnemond.index.memory_index import MemoryIndex
 from mnemond.store import edges, insights, operations
 from mnemond.store.connection import FULL, Connection
 from mnemond.store.files import StoreFiles
-from mnemond.store.meta import EmbedderRecord, read_embedder, write_embedder
+from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
 from mnemond.store.migrate import migrate, refuse_newer
+
+Wanted = Callable[[], EmbedderRecord | None]
+"""Which embedder a store that has none shall have; it may take seconds to tell."""
 
 
 class Opened(msgspec.Struct):
@@ -24,10 +28,11 @@ class Opened(msgspec.Struct):
     files: StoreFiles
 
 
-def open_database(path: Path, wanted: EmbedderRecord | None, now_us: int, vfs: str | None = None) -> Opened:
+def open_database(path: Path, wanted: Wanted, now_us: int, vfs: str | None = None) -> Opened:
     """Open or create the store at `path` and load its index.
 
-    A new store records `wanted` as its embedder; an existing one keeps the embedder it was made with (spec 5).
+    A store without memories and without an embedder asks `wanted` for one and records it; every other keeps the
+    embedder it was made with (spec 5).
     Raises MnemonError(UNSUPPORTED) for a file of a newer mnemond, MnemonError(STORAGE) when the file system does not
     give durable write-ahead logging, SqliteError for everything the database refuses.
     """
@@ -51,16 +56,19 @@ def open_database(path: Path, wanted: EmbedderRecord | None, now_us: int, vfs: s
 
 def load_index(connection: Connection, embedder: EmbedderRecord | None) -> MemoryIndex:
     """Build the in-memory index from the rows, which are the truth. Raises SqliteError."""
-    dimension = 0 if embedder is None else embedder.dimension
-    return MemoryIndex.build(insights.load_active(connection, dimension), edges.load(connection), dimension)
+    dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
+    rows = insights.load_active(connection, dimension, model)
+    return MemoryIndex.build(rows, edges.load(connection), dimension, made_by=made_by(embedder))
 
 
-def _embedder_of(connection: Connection, wanted: EmbedderRecord | None) -> EmbedderRecord | None:
+def _embedder_of(connection: Connection, wanted: Wanted) -> EmbedderRecord | None:
     recorded = read_embedder(connection)
-    if recorded is None and wanted is not None:
-        write_embedder(connection, wanted)
-        return wanted
-    return recorded
+    if recorded is not None or connection.row("SELECT 1 FROM insights LIMIT 1") is not None:
+        return recorded
+    found = wanted()
+    if found is not None:
+        write_embedder(connection, found)
+    return found
 
 
 def _verify_durability(connection: Connection, path: Path) -> None:

@@ -8,22 +8,30 @@ fresh connection; when even that fails the store is poisoned: writes are refused
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
 from mnemond.errors import Outcome as Certainty
 from mnemond.index.memory_index import MemoryIndex
-from mnemond.model.changes import Change, ChangeSet
+from mnemond.index.table import forget_cached as forget_names
+from mnemond.model.changes import ChangeSet, Vector
 from mnemond.model.outcomes import Outcome
-from mnemond.store import oplog
-from mnemond.store.apply import apply_sql
+from mnemond.store import oplog, purge
+from mnemond.store.comparison import Comparison
 from mnemond.store.connection import BusyError, Connection, ConstraintError, SqliteError
-from mnemond.store.database import Opened
+from mnemond.store.database import Opened, load_index
+from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
+from mnemond.store.operation import carry_out
+from mnemond.store.outdated import is_outdated, with_fitting_vectors
+from mnemond.store.proposal import Write
+from mnemond.text.remembered import forget_texts
 
 CHECKPOINT_FRAMES = 1000
 """Frames of the write-ahead log after which it is copied into the database (SQLite's own default, 4 MB)."""
 TRUNCATE_FRAMES = 16_000
 """Frames after which the log is also cut back to nothing (64 MB; reliability section 2)."""
 
+T = TypeVar("T")
 Result = Outcome | MnemonError
 Defect = Callable[[str, BaseException], None]
 """Told where something escaped, and what; must not raise."""
@@ -41,6 +49,7 @@ class Engine:
         self.embedder = opened.embedder
         self._fault: str | None = None
         self._checkpoint_failure: str | None = None
+        self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
 
     @property
     def degraded_reason(self) -> str | None:
@@ -52,8 +61,8 @@ class Engine:
         """The index; its snapshot is what readers see."""
         return self._index
 
-    def commit(self, batch: Sequence[ChangeSet]) -> list[Result]:
-        """Write a batch; one result per change set, in order. Never raises for a storage failure."""
+    def commit(self, batch: Sequence[Write]) -> list[Result]:
+        """Write a batch; one result per write, in order. Never raises for a storage failure."""
         try:
             connection = self._healthy()
         except (SqliteError, MnemonError) as error:
@@ -62,15 +71,18 @@ class Engine:
         if (lost := self._lost_files("rejected")) is not None:
             return [lost] * len(batch)
         try:
-            results, changes = self._write(connection, batch)
-        except SqliteError as error:
+            results, purged = self._write(connection, batch)
+        except (SqliteError, MnemonError) as error:
             return [self._rejected(connection, error)] * len(batch)
         try:
             connection.run("COMMIT")
         except SqliteError as error:
             self._resync(f"COMMIT failed: {error}")
             return [_storage(f"the disk or database failed while committing: {error}", "unknown")] * len(batch)
-        self._index.apply(changes)
+        if self._index.begun:
+            self._index.publish()
+        if purged:
+            self._forget_purged(connection)
         lost = self._lost_files("unknown")
         return results if lost is None else [lost] * len(batch)
 
@@ -87,41 +99,46 @@ class Engine:
             outcome=outcome,
         )
 
-    def _write(self, connection: Connection, batch: Sequence[ChangeSet]) -> tuple[list[Result], list[Change]]:
-        """Everything between BEGIN and COMMIT."""
+    def _write(self, connection: Connection, batch: Sequence[Write]) -> tuple[list[Result], bool]:
+        """Everything between BEGIN and COMMIT: what each write came to, and whether bytes have to be wiped."""
         results: list[Result] = []
-        changes: list[Change] = []
+        purged = False
         connection.run("BEGIN IMMEDIATE")
-        for change_set in batch:
+        comparison = Comparison(self._index.working, [_vector(write, self.embedder) for write in batch])
+        for at, given in enumerate(batch):
+            write = with_fitting_vectors(given, self.embedder)
             connection.run("SAVEPOINT operation")
+            begun, similarity = self._index.begun, comparison.of(at, self._index.working)
             try:
-                applied = apply_sql(connection, change_set, self.embedder)
+                carried = carry_out(connection, self._index, write, similarity, self.embedder)
             except (MnemonError, ConstraintError) as error:
+                if self._index.begun != begun:
+                    raise  # nobody foresaw it: what is staged already cannot be taken back alone
                 connection.run("ROLLBACK TO operation")
                 connection.run("RELEASE operation")
                 results.append(self._refusal(error))
                 continue
             connection.run("RELEASE operation")
-            results.append(applied.outcome)
-            if applied.fresh:
-                changes.extend(change_set.changes)
+            results.append(carried.outcome)
+            purged |= carried.purged
         oplog.trim(connection)
-        return results, changes
+        return results, purged
 
     def _refusal(self, error: MnemonError | SqliteError) -> MnemonError:
         """Why one operation was refused. A constraint that no check foresaw is a defect of ours."""
         if isinstance(error, MnemonError):
             return error
-        self._on_defect("store constraint", error)
-        return MnemonError(INTERNAL, f"the database refused this write: {error}", outcome="rejected")
+        return self._refusal_of_defect(error)
 
-    def _rejected(self, connection: Connection, error: SqliteError) -> MnemonError:
+    def _refusal_of_defect(self, error: MnemonError | SqliteError) -> MnemonError:
+        self._on_defect("store write", error)
+        return MnemonError(INTERNAL, f"a defect kept this from being written: {error}", outcome="rejected")
+
+    def _rejected(self, connection: Connection, error: SqliteError | MnemonError) -> MnemonError:
         """A failure before COMMIT: after the rollback certainly nothing of the batch is stored."""
-        try:
-            if connection.in_transaction:
-                connection.run("ROLLBACK")
-        except SqliteError as second:
-            self._resync(f"ROLLBACK failed: {second}")
+        self._roll_back(connection)
+        if isinstance(error, MnemonError | ConstraintError):
+            return self._refusal_of_defect(error)
         if isinstance(error, BusyError):
             return MnemonError(
                 BUSY,
@@ -130,6 +147,34 @@ class Engine:
                 outcome="rejected",
             )
         return _storage(f"the disk or database refused the write: {error}; nothing was written", "rejected")
+
+    def _roll_back(self, connection: Connection) -> None:
+        try:
+            if connection.in_transaction:
+                connection.run("ROLLBACK")
+            if self._index.begun:
+                self._index = load_index(connection, self.embedder)
+        except (SqliteError, MnemonError) as second:
+            self._resync(f"ROLLBACK failed: {second}")
+
+    def _forget_purged(self, connection: Connection) -> None:
+        """After a purge: nothing of what was removed stays in memory, nor in the files (`checkpoint_if_due` tries again
+        where that fails)."""
+        forget_texts()
+        forget_names()
+        self._unwiped, self._rewritten = True, False
+        try:
+            self._index = load_index(connection, self.embedder)
+            self._wipe(connection)
+        except (SqliteError, MnemonError) as error:
+            self._checkpoint_failure = f"purged memories may still stand in the store's files: {error}"
+
+    def _wipe(self, connection: Connection) -> None:
+        if not self._rewritten:
+            purge.rewrite(connection)
+            self._rewritten = True
+        purge.finish(connection)
+        self._unwiped, self._checkpoint_failure = False, None
 
     def _resync(self, reason: str) -> None:
         """Throw the connection away and read everything again: what is on disk is the truth."""
@@ -151,6 +196,50 @@ class Engine:
             self._fault = self._checkpoint_failure = None
         return self._connection
 
+    def rewrite(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a transaction of its own, between two batches; it may replace the embedder and every vector.
+
+        Raises MnemonError: what `work` raises, or why its transaction was not committed. Raises SqliteError when the
+        store cannot be reopened after an earlier failure.
+        """
+        connection = self._healthy()
+        if (lost := self._lost_files("rejected")) is not None:
+            raise lost
+        value, embedder = self._worked(connection, work)
+        try:
+            connection.run("COMMIT")
+        except SqliteError as error:
+            self._resync(f"COMMIT failed: {error}")
+            raise _storage(f"the disk or database failed while committing: {error}", "unknown") from error
+        self._follow(connection, embedder)
+        self.checkpoint_if_due()
+        if (lost := self._lost_files("unknown")) is not None:
+            raise lost
+        return value
+
+    def _worked(self, connection: Connection, work: Callable[[Connection], T]) -> tuple[T, EmbedderRecord | None]:
+        """Everything between BEGIN and COMMIT: what `work` returns, and the embedder that is recorded then."""
+        try:
+            connection.run("BEGIN IMMEDIATE")
+            return work(connection), read_embedder(connection)
+        except MnemonError:
+            self._roll_back(connection)
+            raise
+        except SqliteError as error:
+            raise self._rejected(connection, error) from error
+        except BaseException:
+            self._resync("a defect interrupted a transaction")
+            raise
+
+    def _follow(self, connection: Connection, embedder: EmbedderRecord | None) -> None:
+        """Serve the vectors of the embedder that is recorded now."""
+        try:
+            if made_by(embedder) != self._index.made_by:
+                self._index = load_index(connection, embedder)
+            self.embedder = embedder
+        except (SqliteError, MnemonError) as error:
+            self._resync(f"the store cannot be read again: {error}")
+
     def read(self, query: Callable[[Connection], object]) -> object:
         """Run a query between two batches. Raises SqliteError."""
         return query(self._healthy())
@@ -160,6 +249,8 @@ class Engine:
         if self._connection is None:
             return
         try:
+            if self._unwiped:
+                self._wipe(self._connection)
             frames = self._connection.wal_frames()
             if frames >= CHECKPOINT_FRAMES:
                 self._connection.checkpoint(truncate=frames >= TRUNCATE_FRAMES)
@@ -179,9 +270,15 @@ class Engine:
         if connection is None:
             return
         try:
+            if self._unwiped:
+                self._wipe(connection)
             connection.checkpoint(truncate=True)
         finally:
             connection.close()
+
+
+def _vector(write: Write, embedder: EmbedderRecord | None) -> Vector | None:
+    return None if isinstance(write, ChangeSet) or is_outdated(write, embedder) else write.vector
 
 
 def _storage(sentence: str, outcome: Certainty) -> MnemonError:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
 import msgspec
 
 from mnemond.model.changes import ChangeSet
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 from mnemond.store.connection import Connection
+from mnemond.store.damage import damaged
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -20,25 +24,186 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
 _json = msgspec.json.Encoder()
 
 
-def append(
-    connection: Connection,
-    operation_type: str,
-    change_set: ChangeSet,
-    insight_id: str,
-    before: State | None,
-    after: State | None,
-) -> None:
-    """Write one row in the transaction of the change it describes."""
-    connection.run(
-        "INSERT INTO memory_operations(operation_type, memory_id, before_state, after_state, triggered_by, op_id,"
-        " created_at) VALUES(?, ?, ?, ?, ?, ?, ?)",
-        (
-            operation_type,
-            insight_id,
-            None if before is None else _json.encode(before).decode(),
-            None if after is None else _json.encode(after).decode(),
-            change_set.triggered_by,
-            change_set.op_id,
-            change_set.now,
-        ),
+class Entry(NamedTuple):
+    """What became of one memory in one operation."""
+
+    operation_type: str
+    memory_id: str
+    before: State | None
+    after: State | None
+
+
+def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entry]) -> None:
+    """Write the rows of one operation, in the transaction of the changes they describe."""
+    if entries:
+        connection.run_many(
+            "INSERT INTO memory_operations(operation_type, memory_id, before_state, after_state, triggered_by, op_id,"
+            " created_at, undoes) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            [_values(change_set, entry) for entry in entries],
+        )
+
+
+def _values(change_set: ChangeSet, entry: Entry) -> tuple[str | None, ...]:
+    return (
+        entry.operation_type,
+        entry.memory_id,
+        None if entry.before is None else _json.encode(entry.before).decode(),
+        None if entry.after is None else _json.encode(entry.after).decode(),
+        change_set.triggered_by,
+        change_set.op_id,
+        change_set.now,
+        change_set.undoes,
     )
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One row of the history. `undoes`: the operation that its own one took back."""
+
+    id: int
+    operation_type: str
+    memory_id: str
+    before: State | None
+    after: State | None
+    triggered_by: str
+    op_id: str
+    created_at: str
+    undoes: str | None = None
+
+
+class Done(NamedTuple):
+    """One operation, without what it did."""
+
+    op_id: str
+    triggered_by: str
+    undoes: str | None
+
+
+_FIELDS = "id, operation_type, memory_id, before_state, after_state, triggered_by, op_id, created_at, undoes"
+_state = msgspec.json.Decoder(State)
+
+
+def of_operation(connection: Connection, op_id: str) -> list[Record]:
+    """What one operation did, in order. Raises MnemonError(STORAGE) for a damaged row."""
+    rows = connection.rows(f"SELECT {_FIELDS} FROM memory_operations WHERE op_id = ? ORDER BY id", (op_id,))  # noqa: S608
+    return [_record(row) for row in rows]
+
+
+def of_memory(connection: Connection, insight_id: str, limit: int) -> list[Record]:
+    """What was done to one memory, in order, at most the newest `limit`. Raises MnemonError(STORAGE) for a damaged
+    row."""
+    rows = connection.rows(
+        f"SELECT {_FIELDS} FROM memory_operations WHERE memory_id = ? ORDER BY id DESC LIMIT ?",  # noqa: S608 - names
+        (insight_id, limit),
+    )
+    return [_record(row) for row in reversed(rows)]
+
+
+def count_of(connection: Connection, insight_id: str) -> int:
+    """How many rows there are about one memory."""
+    row = connection.row("SELECT count(*) FROM memory_operations WHERE memory_id = ?", (insight_id,))
+    return 0 if row is None else int(row[0])
+
+
+def newest_first(connection: Connection) -> Iterator[Done]:
+    """Every operation that changed a memory, each once, by its last row."""
+    seen: set[str] = set()
+    before = _AFTER_ALL
+    while True:
+        rows = connection.rows(
+            "SELECT id, op_id, triggered_by, undoes FROM memory_operations WHERE id < ? ORDER BY id DESC LIMIT ?",
+            (before, _BATCH),
+        )
+        if not rows:
+            return
+        for _, op_id, triggered_by, undoes in rows:
+            if op_id not in seen:
+                seen.add(op_id)
+                yield Done(op_id, triggered_by, undoes)
+        before = rows[-1][0]
+
+
+_AFTER_ALL = 1 << 62
+_BATCH = 64
+
+
+def newest_of(connection: Connection, insight_id: str) -> str | None:
+    """The op_id of the newest row about a memory, None when there is none."""
+    row = connection.row(
+        "SELECT op_id FROM memory_operations WHERE memory_id = ? ORDER BY id DESC LIMIT 1", (insight_id,)
+    )
+    return None if row is None else str(row[0])
+
+
+def taken_back_by(connection: Connection, op_id: str) -> str | None:
+    """The operation that took this one back and was not taken back itself; None while it is in effect."""
+    rows = connection.rows(
+        "SELECT DISTINCT op_id FROM memory_operations WHERE undoes = ? AND undoes IS NOT NULL", (op_id,)
+    )
+    return next((row[0] for row in rows if taken_back_by(connection, row[0]) is None), None)
+
+
+def operations_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
+    """The op_id that is `prefix`, if there is one; else those that begin with it, sorted, at most `limit`."""
+    if connection.row("SELECT 1 FROM memory_operations WHERE op_id = ?", (prefix,)) is not None:
+        return [prefix]
+    rows = connection.rows(
+        "SELECT DISTINCT op_id FROM memory_operations WHERE op_id >= ? AND op_id < ? ORDER BY op_id LIMIT ?",
+        (prefix, prefix + "\U0010ffff", limit),
+    )
+    return [row[0] for row in rows]
+
+
+def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
+    """Ids of memories in any state, purged ones included, that begin with `prefix`, sorted, at most `limit`."""
+    rows = connection.rows(
+        "SELECT DISTINCT memory_id FROM memory_operations WHERE memory_id >= ? AND memory_id < ?"
+        " ORDER BY memory_id LIMIT ?",
+        (prefix, prefix + "\U0010ffff", limit),
+    )
+    return [row[0] for row in rows]
+
+
+def purge(connection: Connection, insight_ids: Collection[str]) -> None:
+    """Wipe what the history holds of memories; that something was done to them stays.
+
+    In the history of others they stand at the other end of an edge, whose metadata may repeat what they said. Raises
+    MnemonError(STORAGE) for a damaged row.
+    """
+    connection.run_many(
+        "UPDATE memory_operations SET before_state = NULL, after_state = NULL WHERE memory_id = ?",
+        [(each,) for each in insight_ids],
+    )
+    for number in _with_edges(connection, insight_ids):
+        for row in connection.rows(f"SELECT {_FIELDS} FROM memory_operations WHERE id = ?", (number,)):  # noqa: S608
+            found = _record(row)
+            states = [_without(state, insight_ids) for state in (found.before, found.after)]
+            connection.run(
+                "UPDATE memory_operations SET before_state = ?, after_state = ? WHERE id = ?",
+                (*(None if state is None else _json.encode(state).decode() for state in states), number),
+            )
+
+
+def _with_edges(connection: Connection, insight_ids: Collection[str]) -> list[int]:
+    """Rows with edges in them: those that name the memory where it is one, else all."""
+    named = next(iter(insight_ids)) if len(insight_ids) == 1 else '"edges":['
+    rows = connection.rows(
+        "SELECT id FROM memory_operations WHERE instr(before_state, ?1) OR instr(after_state, ?1)", (named,)
+    )
+    return [row[0] for row in rows]
+
+
+def _without(state: State | None, insight_ids: Collection[str]) -> State | None:
+    """A state without the edges that touch memories."""
+    if state is None:
+        return None
+    gone = frozenset(insight_ids)
+    kept = [edge for edge in state.edges if gone.isdisjoint((edge.source_id, edge.target_id))]
+    return State(state.insight, kept)
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    try:
+        before, after = (None if text is None else _state.decode(text) for text in row[3:5])
+        return Record(row[0], row[1], row[2], before, after, *row[5:])
+    except (msgspec.MsgspecError, TypeError) as error:
+        raise damaged(f"the history of memory {row[2]!a}", error) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -11,18 +11,29 @@ import numpy as np
 
 from mnemond.model.changes import AddInsight, RetireInsight, Vector
 from mnemond.model.insight import Insight, Scope
-from mnemond.store.connection import Connection
+from mnemond.store.connection import Connection, Value
 from mnemond.store.damage import damaged
 from mnemond.store.meta import EmbedderRecord
 
 _COLUMNS = (
-    "id, content, created_at, updated_at, category, importance, tags, entities, source, channel, conversation_id,"
-    " user_id, session_id, agent_id, access_count, last_accessed_at, effective_importance, valid_from, invalid_at,"
-    " status"
-)
+    "id", "content", "created_at", "updated_at", "category", "importance", "tags", "entities", "source", "channel",
+    "conversation_id", "user_id", "session_id", "agent_id", "access_count", "last_accessed_at",
+    "effective_importance", "valid_from", "invalid_at", "status", "superseded_by", "event_start", "event_end",
+    "keywords", "trigger", "trigger_type", "boost_days", "last_boosted_at", "paired_with", "corroboration_count",
+    "last_corroborated_at", "pinned", "metadata",
+)  # fmt: skip
+"""Of an insight, in the order of `_values` and `_from_row`."""
+
+_NAMES = ", ".join(_COLUMNS)
+_VECTOR = ("embedding", "embedding_model", "embedding_dim")
 _INSERT = (
-    f"INSERT INTO insights({_COLUMNS}, content_hash, embedding, embedding_model, embedding_dim)"
-    f" VALUES({', '.join('?' * 24)})"
+    f"INSERT INTO insights({_NAMES}, content_hash, {', '.join(_VECTOR)}) VALUES({', '.join('?' * (len(_COLUMNS) + 4))})"
+)
+_SET_ALL = ", ".join(f"{name} = ?" for name in (*_COLUMNS[1:], "content_hash", "deleted_at"))
+_UPDATE = f"UPDATE insights SET {_SET_ALL}"  # noqa: S608 - names only
+_SET_VECTOR = (
+    f"UPDATE insights SET {', '.join(f'{name} = ?' for name in _VECTOR)}"  # noqa: S608 - names only
+    " WHERE id = ? AND status = 'active'"
 )
 _LOAD_BATCH = 1000
 _names = msgspec.json.Decoder(tuple[str, ...])
@@ -36,29 +47,128 @@ def content_hash(content: str) -> str:
 
 def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord | None) -> None:
     """Insert one active insight with its vector. Raises ConstraintError when the id exists."""
-    it, scope = change.insight, change.insight.scope
-    vector: Vector | None = change.vector
-    blob = None if vector is None else np.ascontiguousarray(vector, "<f4").tobytes()
-    model = None if vector is None or embedder is None else embedder.name
-    connection.run(
-        _INSERT,
-        (
-            it.id, it.content, it.created_at, it.updated_at, it.category, it.importance,
-            _json.encode(it.tags).decode(), _json.encode(it.entities).decode(), it.source, it.channel,
-            it.conversation_id, scope.user_id, scope.session_id, scope.agent_id, it.access_count,
-            it.last_accessed_at, it.effective_importance, it.valid_from, it.invalid_at, it.status,
-            content_hash(it.content), blob, model, None if vector is None else len(vector),
-        ),
-    )  # fmt: skip
+    it = change.insight
+    connection.run(_INSERT, (*_values(it), content_hash(it.content), *_vector_values(change.vector, embedder)))
+    if change.queries:
+        _ask(connection, it.id, change.queries)
+
+
+def replace_queries(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
+    """Note the questions a memory would answer now, instead of those before."""
+    connection.run("DELETE FROM hypothetical_queries WHERE insight_id = ?", (insight_id,))
+    _ask(connection, insight_id, queries)
+
+
+def _ask(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
+    connection.run_many(
+        "INSERT INTO hypothetical_queries(insight_id, ord, query) VALUES(?, ?, ?)",
+        [(insight_id, place, query) for place, query in enumerate(queries)],
+    )
+
+
+def update(connection: Connection, it: Insight) -> bool:
+    """Give an active row a new value; False when there is none."""
+    values = (*_values(it)[1:], content_hash(it.content), None, it.id)
+    return connection.run(f"{_UPDATE} WHERE id = ? AND status = 'active'", values) == 1
+
+
+def restore(connection: Connection, it: Insight) -> bool:
+    """Make a retired row active, with this value; False when there is none."""
+    values = (*_values(it)[1:], content_hash(it.content), None, it.id)
+    return connection.run(f"{_UPDATE} WHERE id = ? AND status <> 'active'", values) == 1
+
+
+def set_vector(connection: Connection, insight_id: str, vector: Vector | None, embedder: EmbedderRecord | None) -> bool:
+    """Replace an active row's embedding; False when there is none."""
+    return connection.run(_SET_VECTOR, (*_vector_values(vector, embedder), insight_id)) == 1
+
+
+def set_wordless(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> bool:
+    """Note that the embedder knows no word of an active row, so that it is not asked again; False when there is none."""
+    values = (None, None if embedder is None else embedder.name, 0, insight_id)
+    return connection.run(_SET_VECTOR, values) == 1
+
+
+def wordless(connection: Connection, embedder: EmbedderRecord | None) -> set[str]:
+    """Ids of the rows that this embedder knows no word of."""
+    rows = connection.rows(
+        "SELECT id FROM insights WHERE embedding_dim = 0 AND embedding_model = ? AND deleted_at IS NULL",
+        (None if embedder is None else embedder.name,),
+    )
+    return {row[0] for row in rows}
+
+
+def count_stale(connection: Connection, embedder: EmbedderRecord | None) -> int:
+    """Active rows whose vector is of another model or dimension than the store's."""
+    name, dimension = (None, 0) if embedder is None else (embedder.name, embedder.dimension)
+    row = connection.row(
+        "SELECT count(*) FROM insights WHERE embedding IS NOT NULL AND deleted_at IS NULL"
+        " AND (embedding_model IS NOT ?1 OR length(embedding) <> 4 * ?2)",
+        (name, dimension),
+    )
+    return 0 if row is None else int(row[0])
+
+
+def vector_blob(vector: Vector | None) -> bytes | None:
+    """A vector as its bytes."""
+    return None if vector is None else np.ascontiguousarray(vector, "<f4").tobytes()
+
+
+def set_importance(connection: Connection, insight_id: str, effective_importance: float) -> None:
+    """Store the effective importance of a row."""
+    connection.run("UPDATE insights SET effective_importance = ? WHERE id = ?", (effective_importance, insight_id))
 
 
 def retire(connection: Connection, change: RetireInsight, now: str) -> bool:
     """Take an active insight out of recall; False when it was not active."""
     changed = connection.run(
-        "UPDATE insights SET status = ?, deleted_at = ?, updated_at = ? WHERE id = ? AND status = 'active'",
-        (change.status, now, now, change.id),
+        "UPDATE insights SET status = ?, deleted_at = ?, updated_at = ?, superseded_by = ?,"
+        " invalid_at = coalesce(?, invalid_at) WHERE id = ? AND status = 'active'",
+        (change.status, now, now, change.successor, change.invalid_at, change.id),
     )
     return changed == 1
+
+
+def is_active(connection: Connection, insight_id: str) -> bool:
+    """Whether recall sees a row."""
+    return connection.row("SELECT 1 FROM insights WHERE id = ? AND status = 'active'", (insight_id,)) is not None
+
+
+def purge(connection: Connection, insight_id: str) -> None:
+    """Remove a row and what hangs on it. Its edges must be gone.
+
+    Rows that it had superseded are superseded by what superseded it, if anything did.
+    """
+    connection.run("DELETE FROM hypothetical_queries WHERE insight_id = ?", (insight_id,))
+    connection.run("DELETE FROM node_metrics WHERE insight_id = ?", (insight_id,))
+    connection.run("DELETE FROM relationships WHERE memory_id = ?", (insight_id,))
+    connection.run("DELETE FROM memory_entities WHERE memory_id = ?", (insight_id,))
+    connection.run(
+        "UPDATE insights SET superseded_by = (SELECT superseded_by FROM insights WHERE id = ?1)"
+        " WHERE superseded_by = ?1",
+        (insight_id,),
+    )
+    connection.run("UPDATE insights SET paired_with = NULL WHERE paired_with = ?", (insight_id,))
+    connection.run("DELETE FROM insights WHERE id = ?", (insight_id,))
+
+
+def _values(it: Insight) -> tuple[Value, ...]:
+    scope = it.scope
+    return (
+        it.id, it.content, it.created_at, it.updated_at, it.category, it.importance,
+        _json.encode(it.tags).decode(), _json.encode(it.entities).decode(), it.source, it.channel,
+        it.conversation_id, scope.user_id, scope.session_id, scope.agent_id, it.access_count,
+        it.last_accessed_at, it.effective_importance, it.valid_from, it.invalid_at, it.status, it.superseded_by,
+        it.event_start, it.event_end, _json.encode(it.keywords.split()).decode(), it.trigger, it.trigger_type,
+        it.boost_days, it.last_boosted_at, it.paired_with, it.corroboration_count, it.last_corroborated_at,
+        int(it.pinned), it.metadata,
+    )  # fmt: skip
+
+
+def _vector_values(vector: Vector | None, embedder: EmbedderRecord | None) -> tuple[Value, ...]:
+    if vector is None:
+        return None, None, None
+    return vector_blob(vector), None if embedder is None else embedder.name, len(vector)
 
 
 def _from_row(row: tuple[Any, ...]) -> Insight:
@@ -67,14 +177,83 @@ def _from_row(row: tuple[Any, ...]) -> Insight:
         tags=_names.decode(row[6]), entities=_names.decode(row[7]), source=row[8], channel=row[9] or "manual",
         conversation_id=row[10], scope=Scope(row[11], row[12], row[13]), access_count=row[14],
         last_accessed_at=row[15], effective_importance=row[16], valid_from=row[17], invalid_at=row[18],
-        status=row[19],
+        status=row[19], superseded_by=row[20], event_start=row[21], event_end=row[22],
+        keywords=" ".join(_names.decode(row[23])) if row[23] else "", trigger=row[24], trigger_type=row[25],
+        boost_days=row[26], last_boosted_at=row[27], paired_with=row[28], corroboration_count=row[29],
+        last_corroborated_at=row[30], pinned=row[31] == 1, metadata=row[32] or "{}",
     )  # fmt: skip
 
 
 def read(connection: Connection, insight_id: str) -> Insight | None:
-    """One insight in any state."""
-    row = connection.row(f"SELECT {_COLUMNS} FROM insights WHERE id = ?", (insight_id,))  # noqa: S608 - names only
-    return None if row is None else _from_row(row)
+    """One insight in any state. Raises MnemonError(STORAGE) for a damaged row."""
+    found = read_with_vector(connection, insight_id, 0)
+    return None if found is None else found[0]
+
+
+def read_with_vector(connection: Connection, insight_id: str, dimension: int) -> tuple[Insight, Vector | None] | None:
+    """One insight in any state with its vector. Raises MnemonError(STORAGE) for a damaged row."""
+    row = connection.row(f"SELECT {_NAMES}, embedding FROM insights WHERE id = ?", (insight_id,))  # noqa: S608
+    return None if row is None else (_checked(row), _vector(row[len(_COLUMNS)], dimension))
+
+
+def vector_of(connection: Connection, insight_id: str, embedder: EmbedderRecord) -> Vector | None:
+    """The vector of a row in any state, if that embedder made it."""
+    row = connection.row(
+        "SELECT embedding FROM insights WHERE id = ? AND embedding_model = ?", (insight_id, embedder.name)
+    )
+    return None if row is None else _vector(row[0], embedder.dimension)
+
+
+def ids_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
+    """Ids in any state that begin with `prefix`, sorted, at most `limit`."""
+    after = prefix + "\U0010ffff"
+    rows = connection.rows(
+        "SELECT id FROM insights WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (prefix, after, limit)
+    )
+    return [row[0] for row in rows]
+
+
+def retired_before(connection: Connection, moment: str, limit: int) -> list[str]:
+    """Ids of the rows that left recall before `moment` (RFC 3339), longest ago first."""
+    rows = connection.rows(
+        "SELECT id FROM insights WHERE deleted_at IS NOT NULL AND deleted_at < ? ORDER BY deleted_at, id LIMIT ?",
+        (moment, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def count_retired_before(connection: Connection, moment: str) -> int:
+    """How many rows left recall before `moment` (RFC 3339)."""
+    row = connection.row("SELECT count(*) FROM insights WHERE deleted_at IS NOT NULL AND deleted_at < ?", (moment,))
+    return 0 if row is None else int(row[0])
+
+
+def chain(connection: Connection, insight_id: str, limit: int) -> list[tuple[str, str]]:
+    """The memories that one took the place of, itself, and those that took its place: (id, status), at most `limit`
+    in each direction. What was replaced first stands first; of several that one replaced the older stands first."""
+    before = _walk(connection, _PREDECESSORS, insight_id, limit)
+    after = _walk(connection, _SUCCESSORS, insight_id, limit)
+    itself = connection.rows("SELECT id, status FROM insights WHERE id = ?", (insight_id,))
+    return [*reversed(before), *itself, *(each for each in after if each not in before)]
+
+
+_PREDECESSORS = (
+    "SELECT id, status FROM insights WHERE superseded_by = ? AND superseded_by IS NOT NULL ORDER BY created_at DESC, id"
+)
+_SUCCESSORS = "SELECT id, status FROM insights WHERE id = (SELECT superseded_by FROM insights WHERE id = ?)"
+
+
+def _walk(connection: Connection, step: str, insight_id: str, limit: int) -> list[tuple[str, str]]:
+    """Breadth first; a circle, which only a damaged file has, ends where it began."""
+    found: list[tuple[str, str]] = []
+    seen, waiting = {insight_id}, [insight_id]
+    for each in waiting:
+        for near, status in connection.rows(step, (each,)):
+            if near not in seen and len(found) < limit:
+                seen.add(near)
+                found.append((near, status))
+                waiting.append(near)
+    return found
 
 
 def _vector(blob: bytes | None, dimension: int) -> Vector | None:
@@ -83,26 +262,35 @@ def _vector(blob: bytes | None, dimension: int) -> Vector | None:
     return np.frombuffer(blob, "<f4")
 
 
-def load_active(connection: Connection, dimension: int) -> Iterator[tuple[Insight, Vector | None]]:
+def _checked(row: tuple[Any, ...]) -> Insight:
+    try:
+        return _from_row(row)
+    except (msgspec.MsgspecError, TypeError, AttributeError) as error:
+        raise damaged(f"the row of memory {row[0]!a}", error) from error
+
+
+def load_active(connection: Connection, dimension: int, model: str | None) -> Iterator[tuple[Insight, Vector | None]]:
     """Every active insight with its vector, oldest insertion first.
 
-    A vector of another dimension than `dimension` counts as none (spec 7.3: such a row has no cosine).
+    A vector of another dimension than `dimension` or another model than `model` counts as none (spec 7.3: such a row
+    has no cosine).
     """
     last = 0
     while True:
         rows = connection.rows(
-            f"SELECT {_COLUMNS}, embedding, rowid FROM insights"  # noqa: S608 - names only
-            " WHERE rowid > ? AND deleted_at IS NULL ORDER BY rowid LIMIT ?",
-            (last, _LOAD_BATCH),
+            f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL), rowid FROM insights"  # noqa: S608
+            " WHERE rowid > ?2 AND deleted_at IS NULL ORDER BY rowid LIMIT ?3",
+            (model, last, _LOAD_BATCH),
         )
         if not rows:
             return
         for row in rows:
+            insight = _checked(row)
             try:
-                yield _from_row(row), _vector(row[20], dimension)
-            except (msgspec.MsgspecError, TypeError, AttributeError) as error:
+                yield insight, _vector(row[len(_COLUMNS)], dimension)
+            except TypeError as error:
                 raise damaged(f"the row of memory {row[0]!a}", error) from error
-        last = rows[-1][21]
+        last = rows[-1][len(_COLUMNS) + 1]
 
 
 def count_by_status(connection: Connection) -> dict[str, int]:

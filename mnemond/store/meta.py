@@ -9,11 +9,21 @@ from mnemond.store.damage import damaged
 
 
 class EmbedderRecord(msgspec.Struct, frozen=True):
-    """The embedder a store's vectors were made with; vectors of another fingerprint cannot be compared with them."""
+    """The embedder a store's vectors were made with; vectors of another fingerprint cannot be compared with them.
+
+    `unrelated` and `paraphrase` are median cosines measured on this store, None before that was done (spec 7.3).
+    """
 
     name: str
     dimension: int
     fingerprint: str
+    unrelated: float | None = None
+    paraphrase: float | None = None
+
+
+def made_by(record: EmbedderRecord | None) -> str:
+    """What an index says of its vectors: their embedder's fingerprint, "" without an embedder."""
+    return "" if record is None else record.fingerprint
 
 
 def read_embedder(connection: Connection) -> EmbedderRecord | None:
@@ -31,3 +41,28 @@ def write_embedder(connection: Connection, record: EmbedderRecord) -> None:
         "INSERT INTO meta(key, value) VALUES('embedder', ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
         (msgspec.json.encode(record).decode(),),
     )
+
+
+class SwitchRecord(msgspec.Struct, frozen=True):
+    """A change of the store's embedder that is under way: to which model, of which provider, since when (RFC 3339)."""
+
+    provider: str
+    to: EmbedderRecord
+    started_at: str
+
+
+def read_switch(connection: Connection) -> SwitchRecord | None:
+    """The switch under way, if there is one. Raises MnemonError(STORAGE) for a damaged record."""
+    row = connection.row("SELECT value FROM meta WHERE key = 'switch'")
+    try:
+        return None if row is None else msgspec.json.decode(row[0], type=SwitchRecord)
+    except msgspec.MsgspecError as error:
+        raise damaged("its record of a switch of embedders", error) from error
+
+
+def write_switch(connection: Connection, record: SwitchRecord | None) -> None:
+    """Record a switch; None when it is over."""
+    connection.run("DELETE FROM meta WHERE key = 'switch'")
+    if record is not None:
+        value = msgspec.json.encode(record).decode()
+        connection.run("INSERT INTO meta(key, value) VALUES('switch', ?)", (value,))

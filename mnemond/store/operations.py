@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+
 import msgspec
 
 from mnemond.errors import OP_ID_REUSED, MnemonError
 from mnemond.model.changes import ChangeSet
-from mnemond.model.outcomes import Outcome
+from mnemond.model.edge import NO_METADATA
+from mnemond.model.outcomes import Linked, Merged, Outcome, Remembered, Retained, Revised
 from mnemond.model.timestamp import format_us
 from mnemond.store.connection import Connection
+from mnemond.store.damage import damaged
+from mnemond.store.proposal import Write
 
 RETENTION_US = 7 * 86_400 * 1_000_000
 """How long an op_id is remembered, in microseconds (reliability rule 3: at least seven days)."""
+
+_WORD = re.compile(r'"([^"\\]{1,64})"')
+"""Short texts in JSON, ids among them."""
 
 _json = msgspec.json.Encoder()
 _outcomes = msgspec.json.Decoder(Outcome)
 
 
-def replay(connection: Connection, change_set: ChangeSet) -> Outcome | None:
+def replay(connection: Connection, write: Write) -> Outcome | None:
     """The outcome this op_id already has, or None.
 
     Raises MnemonError(OP_ID_REUSED) when the op_id belongs to another request.
     """
-    row = connection.row("SELECT method, request_digest, outcome FROM operations WHERE op_id = ?", (change_set.op_id,))
+    row = connection.row("SELECT method, request_digest, outcome FROM operations WHERE op_id = ?", (write.op_id,))
     if row is None:
         return None
     method, digest, outcome = row
-    if (method, digest) != (change_set.method, change_set.request_digest):
+    if (method, digest) != (write.method, write.request_digest):
         raise MnemonError(
             OP_ID_REUSED,
             f"op_id was already used by another {method} request; nothing was written",
             hint="use a fresh op_id for each write, and the same one only to repeat the same write",
             outcome="rejected",
         )
-    stored: Outcome = _outcomes.decode(outcome)
-    return msgspec.structs.replace(stored, replayed=True)
+    return msgspec.structs.replace(_decoded(write.op_id, outcome), replayed=True)
+
+
+def _decoded(op_id: str, text: str) -> Outcome:
+    try:
+        outcome: Outcome = _outcomes.decode(text)
+    except (msgspec.MsgspecError, TypeError) as error:
+        raise damaged(f"the outcome of operation {op_id[:64]!a}", error) from error
+    return outcome
 
 
 def record(connection: Connection, change_set: ChangeSet, outcome: Outcome) -> None:
@@ -49,6 +65,39 @@ def record(connection: Connection, change_set: ChangeSet, outcome: Outcome) -> N
             change_set.now,
         ),
     )
+
+
+def purge(connection: Connection, insight_ids: Collection[str]) -> None:
+    """Take all text out of the outcomes that are about memories, so that a repeat of their operations is still known.
+
+    Raises MnemonError(STORAGE) for a damaged outcome.
+    """
+    gone = frozenset(insight_ids)
+    about = {
+        row[0]
+        for each in gone
+        for row in connection.rows("SELECT DISTINCT op_id FROM memory_operations WHERE memory_id = ?", (each,))
+    }
+    for op_id, outcome in connection.rows("SELECT op_id, outcome FROM operations"):
+        if op_id in about or not gone.isdisjoint(_WORD.findall(outcome)):
+            bare = _json.encode(_without_text(_decoded(op_id, outcome))).decode()
+            connection.run("UPDATE operations SET outcome = ? WHERE op_id = ?", (bare, op_id))
+
+
+def _without_text(outcome: Outcome) -> Outcome:
+    match outcome:
+        case Remembered():
+            return msgspec.structs.replace(outcome, reason="", notes=(), queries=(), conflicts=(), candidates=())
+        case Revised():
+            return msgspec.structs.replace(outcome, notes=())
+        case Merged():
+            return msgspec.structs.replace(outcome, content="", notes=())
+        case Linked():
+            return msgspec.structs.replace(outcome, metadata=NO_METADATA)
+        case Retained():
+            return msgspec.structs.replace(outcome, content="")
+        case _:
+            return outcome
 
 
 def expire(connection: Connection, now_us: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mnemond.store.connection import Connection
 
 MAX_LINES = 5000
@@ -16,6 +18,24 @@ def append(connection: Connection, operation: str, insight_id: str | None, detai
         "INSERT INTO oplog(operation, insight_id, detail, created_at) VALUES(?, ?, ?, ?)",
         (operation, insight_id, detail[:MAX_DETAIL], now),
     )
+
+
+class Line(NamedTuple):
+    """One line."""
+
+    id: int
+    operation: str
+    insight_id: str | None
+    detail: str
+    created_at: str
+
+
+def newest(connection: Connection, limit: int) -> list[Line]:
+    """The last `limit` lines, newest first."""
+    rows = connection.rows(
+        "SELECT id, operation, insight_id, detail, created_at FROM oplog ORDER BY id DESC LIMIT ?", (limit,)
+    )
+    return [Line(*row) for row in rows]
 
 
 def trim(connection: Connection) -> None:

@@ -13,8 +13,8 @@ from mnemond.errors import BUSY, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store import names
 from mnemond.store.active import ActiveName
 from mnemond.store.connection import BusyError, SqliteError
+from mnemond.store.database import Wanted
 from mnemond.store.engine import Defect
-from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store, open_store
 from mnemond.store.writer import EventLoop
 
@@ -37,12 +37,13 @@ class StoreRegistry:
         self,
         data_dir: Path,
         *,
-        wanted: EmbedderRecord | None,
+        wanted: Wanted,
         now_us: Callable[[], int],
         loop: EventLoop,
         on_defect: Defect,
         warn: Callable[[str], None],
     ) -> None:
+        """`wanted` is asked in the thread that makes a store."""
         self._root = data_dir / "data"
         self._active = ActiveName(data_dir, warn)
         self._open = partial(open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect)

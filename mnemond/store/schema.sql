@@ -61,6 +61,9 @@ CREATE TABLE insights(
   quarantined INTEGER NOT NULL DEFAULT 0 CHECK(quarantined IN (0, 1)),
   CHECK((status = 'active') = (deleted_at IS NULL))
 ) STRICT;
+CREATE INDEX insights_by_successor ON insights(superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX insights_by_partner ON insights(paired_with) WHERE paired_with IS NOT NULL;
+CREATE INDEX insights_by_retirement ON insights(deleted_at, id) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE edges(
   source_id TEXT NOT NULL REFERENCES insights(id),
@@ -75,7 +78,7 @@ CREATE TABLE edges(
   PRIMARY KEY(source_id, target_id, edge_type),
   CHECK(source_id <> target_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX edges_by_target ON edges(target_id);
+CREATE INDEX edges_by_target ON edges(target_id) WHERE edge_type = 'causal';
 
 CREATE TABLE oplog(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -94,9 +97,10 @@ CREATE TABLE memory_operations(
   triggered_by TEXT NOT NULL DEFAULT 'user',
   op_id TEXT NOT NULL,
   created_at TEXT NOT NULL
-) STRICT;
+, undoes TEXT) STRICT;
 CREATE INDEX memory_operations_by_memory ON memory_operations(memory_id);
 CREATE INDEX memory_operations_by_op ON memory_operations(op_id);
+CREATE INDEX memory_operations_by_undone ON memory_operations(undoes) WHERE undoes IS NOT NULL;
 
 CREATE TABLE operations(
   op_id TEXT PRIMARY KEY NOT NULL,
@@ -224,4 +228,10 @@ CREATE TABLE metrics(
 CREATE TABLE meta(
   key TEXT PRIMARY KEY NOT NULL,
   value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE staged_vectors(
+  insight_id TEXT PRIMARY KEY NOT NULL REFERENCES insights(id) ON DELETE CASCADE,
+  content_hash TEXT NOT NULL,
+  embedding BLOB
 ) STRICT, WITHOUT ROWID;

@@ -10,12 +10,13 @@ import trio
 
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.changes import ChangeSet
+from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, oplog
 from mnemond.store.connection import Connection
-from mnemond.store.database import Opened, open_database
+from mnemond.store.database import Opened, Wanted, open_database
 from mnemond.store.engine import Defect, Engine
 from mnemond.store.meta import EmbedderRecord
+from mnemond.store.proposal import Write
 from mnemond.store.writer import Done, EventLoop, Writer
 
 T = TypeVar("T")
@@ -45,16 +46,28 @@ class Store:
         """Why the store is not fully well, or None."""
         return self._engine.degraded_reason
 
-    def submit(self, change_set: ChangeSet, done: Done) -> None:
+    def submit(self, write: Write, done: Done) -> None:
         """Queue one write; `done` is called on the event loop after COMMIT and after the index has it.
 
         Raises MnemonError(BUSY) when too many writes wait.
         """
-        self._writer.submit(change_set, done)
+        self._writer.submit(write, done)
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query on the database, between two batches of writes. Raises MnemonError."""
         return cast("T", await _answer(lambda done: self._writer.read(query, done)))
+
+    async def rewrite(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a transaction of its own, between two batches of writes; what it does to the embedder and to
+        vectors is seen by the index when this returns. Raises MnemonError.
+
+        It is carried out even when the caller is cancelled meanwhile.
+        """
+        return cast("T", await _answer(lambda done: self._writer.rewrite(work, done)))
+
+    async def written(self, write: Write) -> Outcome:
+        """The outcome of a write. Raises MnemonError."""
+        return cast("Outcome", await _answer(lambda done: self.submit(write, done)))
 
     async def counts(self) -> tuple[dict[str, int], int]:
         """Insights in each state, and lines in the oplog. Raises MnemonError when the database cannot be read."""
@@ -92,7 +105,7 @@ def open_store(
     name: str,
     path: Path,
     *,
-    wanted: EmbedderRecord | None,
+    wanted: Wanted,
     now_us: Callable[[], int],
     loop: EventLoop,
     on_defect: Defect,

@@ -39,7 +39,8 @@ MEMORY = (
     "text",
     "model",
 )
-PURE = ("model", "text", "index", "rank", "protocol")
+PURE = ("model", "text", "index", "graph", "rank", "protocol")
+EDGE_BUILDERS = ("temporal", "entity", "causal", "semantic")
 IMPURE = {
     "trio": set(),
     "structlog": set(),
@@ -117,6 +118,11 @@ def _pure_seeds() -> Iterator[Seed]:
         yield _seed(importer, "mnemond.clock", "pure-rules")
 
 
+def _builder_seeds() -> Iterator[Seed]:
+    for importer, imported in permutations(EDGE_BUILDERS, 2):
+        yield Seed(f"mnemond/graph/{importer}.py", f"import mnemond.graph.{imported}", frozenset({"edge-builders"}))
+
+
 def _client_seeds() -> Iterator[Seed]:
     for importer in (*SINGLE_MODULES, *PACKAGES):
         yield _seed(importer, f"mnemonctl.{TARGET}", "client-door")
@@ -137,5 +143,5 @@ def _allowed() -> Iterator[Seed]:
     yield Seed("mnemonctl/seeded.py", "import mnemond.protocol.version", frozenset())
 
 
-FORBIDDEN = (*_layer_seeds(), *_wire_seeds(), *_outside_seeds(), *_pure_seeds(), *_client_seeds())
+FORBIDDEN = (*_layer_seeds(), *_wire_seeds(), *_outside_seeds(), *_pure_seeds(), *_builder_seeds(), *_client_seeds())
 ALLOWED = tuple(_allowed())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from mnemond.protocol.daemon import EntityCount, StatusResult, StoreCreateResult, StoreEntry, StoreListResult
+from mnemond.protocol.links import LinkResult, RelatedMemory, UnlinkResult
 from mnemond.protocol.memories import (
-    EdgesCreated,
     ForgetResult,
     GetResult,
     InsightDetail,
@@ -15,11 +15,26 @@ from mnemond.protocol.memories import (
     RecallHit,
     RecallMeta,
     RecallResult,
-    RememberResult,
     RerankMeta,
-    ScopeView,
     SignalsView,
 )
+from mnemond.protocol.pins import PinResult
+from mnemond.protocol.remembering import (
+    CausalCandidate,
+    ConflictView,
+    DiffMatch,
+    DiffResult,
+    DiffThresholds,
+    EdgesCreated,
+    RedundancyView,
+    RememberResult,
+    ScopeView,
+    SemanticCandidate,
+)
+from mnemond.protocol.search import SearchHit
+from tests.commands.audit_results import AUDIT_RESULTS
+from tests.commands.embed_results import STATUS as EMBED_STATUS
+from tests.commands.revision_results import REVISION_RESULTS
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 
@@ -53,10 +68,54 @@ DETAIL = InsightDetail(
 REMEMBERED = RememberResult(
     id=ID, action="added", diff_suggestion="ADD", replaced_id=None, duplicate_of=None, similarity=None, matched_id=None,
     reason="no comparison", edges_created=EdgesCreated(temporal=1, entity=2), semantic_candidates=[],
-    causal_candidates=[], quality_warnings=[], quality_details=[], embedded=True, embed_error=None,
+    causal_candidates=[], quality_warnings=[], quality_details=[], redacted=[], embedded=True, embed_error=None,
     effective_importance=0.7, auto_pruned=0, redundancy=None, substance=None, trigger_type=None,
     hypothetical_queries=[], conflicts=[], scope=ScopeView(None, None, None), store="default", op_id="op-1",
     dry_run=False, replayed=False,
+)  # fmt: skip
+
+OLD = "9f8e7d6c-0000-4000-8000-000000000002"
+
+REPLACED = msgspec.structs.replace(
+    REMEMBERED, action="replaced", diff_suggestion="CONFLICT", replaced_id=OLD, matched_id=OLD, similarity=0.8333,
+    reason="similarity 0.83 is in the update band [0.65, 0.90], and the numbers differ",
+    semantic_candidates=[
+        SemanticCandidate(f"5e3a{n}000-0000-4000-8000-000000000003", f"Something alike, number {n}", "fact", 0.6, 0.6)
+        for n in range(4)
+    ],
+    causal_candidates=[
+        CausalCandidate(
+            "ca05e000-0000-4000-8000-000000000004", "The team lacks Redis experience", 1, "entity", "because", "causes",
+            "from_candidate", 0.5,
+        ),
+        CausalCandidate(
+            "effec000-0000-4000-8000-000000000005", "Redis is not used", 2, "temporal", "so", "causes", "to_candidate",
+            0.15,
+        ),
+        CausalCandidate(
+            "fa000000-0000-4000-8000-000000000006", "Far from it", 2, "temporal", "so", "causes", "to_candidate", 0.1
+        ),
+        CausalCandidate(
+            "0c0e0000-0000-4000-8000-000000000007", "No cue in it", 1, "entity", None, "causes", "to_candidate", 0.8
+        ),
+    ],
+    quality_warnings=["Counts resources, and the count will change."], redacted=["aws_access_key", "password"],
+    embedded=False, embed_error="no model", auto_pruned=2,
+    redundancy=RedundancyView(0.29, True, "9a170000-0000-4000-8000-000000000007", 15.0),
+    conflicts=[ConflictView("c0f11c70-0000-4000-8000-000000000008", "UPDATE", 0.7, "similarity 0.70 is in the band")],
+)  # fmt: skip
+"""A reply with everything in it that a reply can have."""
+
+DIFFERENCES = DiffResult(
+    suggestion="CONFLICT",
+    matches=[
+        DiffMatch(
+            OLD, "API rate limit is 100 req/s", 0.8333, 0.91, 0.8333, 0.1667, False, True, "CONFLICT",
+            "similarity 0.83 is in the update band [0.65, 0.90], and the numbers differ",
+        ),
+        DiffMatch(ID, "The API is slow", 0.4, None, 0.4, 0.8, True, False, "ADD", "similarity 0.40 is below .65"),
+    ],
+    thresholds=DiffThresholds(0.65, 0.9, 0.1, 0.7),
 )  # fmt: skip
 
 HIT = RecallHit(
@@ -112,12 +171,44 @@ STORES = StoreListResult(
 
 CREATED = StoreCreateResult(name="work", path="/home/ana/.mnemon/data/work", created=True)
 
+LINKED = LinkResult(
+    status="linked", created=True, updated=False, source_id=ID, target_id=OLD, edge_type="causal", weight=0.8,
+    metadata={"sub_type": "causes", "created_by": "host"}, bidirectional=False, redacted=[], op_id="op-3",
+    replayed=False,
+)  # fmt: skip
+
+UNLINKED = UnlinkResult(
+    status="unlinked", source_id=ID, target_id=OLD, edges_removed=2, edge_types=["semantic", "causal"],
+    cause_other_way=False, op_id="op-4", replayed=False,
+)  # fmt: skip
+
+RELATED = [
+    RelatedMemory(OLD, "The import job writes one row per message.", "fact", 3, 1, "causal", 0.8),
+    RelatedMemory("5e3a1000-0000-4000-8000-000000000003", "It runs at night.", "context", 2, 2, "temporal", 0.25),
+]
+
+PINNED = PinResult(id=ID, status="pinned", message="it is kept", changed=True, op_id="op-5", replayed=False)
+
+SEARCHED = [
+    SearchHit(ID, INSIGHT.content, "decision", 4, ("db", "architecture"), 0.61),
+    SearchHit(OLD, "The import job writes one row per message.", "fact", 3, (), 0.2),
+]
+
 BY_METHOD: dict[str, object] = {
     "remember": REMEMBERED,
+    "diff": DIFFERENCES,
     "recall": RECALLED,
     "get": GOT,
     "list": LISTED,
     "forget": FORGOTTEN,
+    "search": SEARCHED,
+    "link": LINKED,
+    "unlink": UNLINKED,
+    "related": RELATED,
+    "pin": PINNED,
+    **AUDIT_RESULTS,
+    **REVISION_RESULTS,
+    "embed": EMBED_STATUS,
     "status": STATUS,
     "store.list": STORES,
     "store.create": CREATED,

@@ -16,7 +16,9 @@ from mnemond.protocol.memories import ListResult, RecallResult
 from mnemond.protocol.version import PROTOCOL
 from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
-from tests.commands.results import CREATED, ID, LISTED, RECALLED, REMEMBERED
+from tests.commands.audit_results import COLLECTABLE, HISTORY, REVIEWED
+from tests.commands.results import CREATED, DIFFERENCES, ID, LISTED, RECALLED, REMEMBERED, SEARCHED
+from tests.commands.test_text import TRANSCRIPTS
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 
@@ -123,7 +125,7 @@ def test_a_deferred_result_is_rendered_when_it_is_settled() -> None:
     assert not answer.settled
     assert heard == []
     later.resolve(REMEMBERED)
-    assert heard == [CliRunResult(0, False, 'Remembered 1a2b3c4d in store "default", 3 links\n', "")]
+    assert heard == [CliRunResult(0, False, TRANSCRIPTS["remember"], "")]
     assert answer.settled
 
 
@@ -233,7 +235,11 @@ async def test_a_long_result_is_laid_out_in_a_thread(monkeypatch: pytest.MonkeyP
     assert isinstance(at_once, CliRunResult)
     expected, _ = run(lambda: msgspec.structs.replace(RECALLED, results=RECALLED.results[:0]), "recall", "x", tty=True)
     assert isinstance(expected, CliRunResult)
-    for result, command in ((RECALLED, ["recall", "x"]), (LISTED, ["list"])):
+    long = (
+        (RECALLED, ["recall", "x"]), (LISTED, ["list"]), (SEARCHED, ["search", "x"]), (DIFFERENCES, ["diff", "x"]),
+        (HISTORY, ["history", "1a2b3c4d"]), (COLLECTABLE, ["gc"]), (REVIEWED, ["gc", "--review"]),
+    )  # fmt: skip
+    for result, command in long:
         later, _ = run(partial(passed, result), *command, tty=True)
         assert isinstance(later, Coroutine)
         shown = await later

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.config import MAX_BYTES, Config, config_markdown, load
+from mnemond.config import MAX_BYTES, Config, Embedding, config_markdown, load
 from mnemond.errors import CONFIG, MnemonError
 
 
@@ -46,7 +46,12 @@ def test_values_are_read(tmp_path: Path) -> None:
         ("server = 3\n", "F:1: server is a table: write [server] and its settings below it"),
         ("lifecycle.max_insights = true\n", "F:1: lifecycle.max_insights: expected `int`, got `bool`"),
         ('\n"serv\\u0065r" = 3\n', "F:1: server is a table: write [server] and its settings below it"),
-        ('[embedding]\nmodel = "gpt"\n', "F:2: embedding.model: invalid enum value 'gpt'"),
+        ('[embedding]\nprovider = "gpt"\n', "F:2: embedding.provider: invalid enum value 'gpt'"),
+        ("[embedding]\ndimensions = 0\n", "F:2: embedding.dimensions: expected `int` >= 1"),
+        (
+            '[embedding]\napi_key = "sk-1"\n',
+            'F:2: unknown key "embedding.api_key"; did you mean "embedding.api_key_env"?',
+        ),
     ],
 )
 def test_complaints(tmp_path: Path, text: str, expected: str) -> None:
@@ -74,6 +79,49 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     path.mkdir()
     with pytest.raises(MnemonError, match="cannot be read"):
         load(path)
+
+
+def test_every_embedding_setting_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        '[embedding]\nprovider = "openai"\nmodel = "nomic-ai/nomic-embed-text-v1.5"\nendpoint = "https://host/v1"\n'
+        'api_key_env = "MY_KEY"\nbatch_size = 32\ndimensions = 256\ntimeout_s = 5\nprobe_timeout_s = 0.5\n'
+    )
+    assert load(path).embedding == Embedding(
+        provider="openai",
+        model="nomic-ai/nomic-embed-text-v1.5",
+        endpoint="https://host/v1",
+        api_key_env="MY_KEY",
+        batch_size=32,
+        dimensions=256,
+        timeout_s=5.0,
+        probe_timeout_s=0.5,
+    )
+
+
+VARIABLES = {
+    "MNEMON_EMBED_ENDPOINT": "http://127.0.0.1:9",
+    "MNEMON_EMBED_MODEL": " all-minilm ",
+    "MNEMON_EMBED_DIMENSIONS": "64",
+}
+
+
+def test_variables_go_before_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[embedding]\nprovider = "ollama"\nmodel = "nomic-embed-text"\ndimensions = 8\n')
+    expected = Embedding(provider="ollama", endpoint="http://127.0.0.1:9", model="all-minilm", dimensions=64)
+    assert load(path, VARIABLES).embedding == expected
+    assert load(path, dict.fromkeys(VARIABLES, " ")) == load(path)
+
+
+def test_variables_need_no_file(tmp_path: Path) -> None:
+    assert load(tmp_path / "config.toml", VARIABLES).embedding.dimensions == 64
+
+
+@pytest.mark.parametrize("value", ["many", "0", "1.5", "99999"])
+def test_a_variable_that_cannot_be_used_is_named(tmp_path: Path, value: str) -> None:
+    with pytest.raises(MnemonError, match=r"MNEMON_EMBED_DIMENSIONS, which stands for embedding\.dimensions: expected"):
+        load(tmp_path / "config.toml", {"MNEMON_EMBED_DIMENSIONS": value})
 
 
 def test_the_documentation_has_every_setting() -> None:

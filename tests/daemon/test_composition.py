@@ -20,12 +20,13 @@ from benchmarks.wire import Wire
 from mnemond import app
 from mnemond.app import Daemon
 from mnemond.config import Config, Embedding
-from mnemond.embed.registry import DEFAULT
+from mnemond.embed.embedders import Embedders
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.handlers.door import settle
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.logs import trace_of
-from mnemond.protocol.memories import RecallResult, RememberResult
+from mnemond.protocol.memories import RecallResult
+from mnemond.protocol.remembering import RememberResult
 from mnemond.server.call import Call
 from mnemond.store.connection import Connection
 
@@ -35,7 +36,11 @@ SECRET = "the launch code is 0000"
 
 def composed(path: Path) -> tuple[Daemon, CapturingLogger]:
     log = CapturingLogger()
-    return Daemon(path, Config(), log, None), log
+    return Daemon(path, Config(), log, supply_of(Embedding(provider="none"))), log
+
+
+def supply_of(settings: Embedding) -> Embedders:
+    return Embedders(settings, {}, lambda: 0.0)
 
 
 async def remember(daemon: Daemon, content: str) -> object:
@@ -97,12 +102,12 @@ async def test_closing_ends_even_when_a_store_does_not(tmp_path: Path, monkeypat
 async def test_a_defect_is_logged_without_a_word_of_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     daemon, log = composed(tmp_path)
 
-    def broken(self: MemoryIndex, changes: object) -> object:
+    def broken(self: MemoryIndex) -> object:
         raise ZeroDivisionError(SECRET)
 
     await remember(daemon, "before")
     with monkeypatch.context() as patch:
-        patch.setattr(MemoryIndex, "apply", broken)
+        patch.setattr(MemoryIndex, "publish", broken)
         with pytest.raises(MnemonError) as caught:
             await remember(daemon, SECRET)
     assert (caught.value.kind, caught.value.outcome) == (INTERNAL, "unknown")
@@ -143,24 +148,15 @@ def test_the_log_is_one_json_object_a_line_from_its_level_on() -> None:
     assert entry["timestamp"].endswith("Z")
 
 
-def test_the_embedder_of_new_stores_is_the_one_configured() -> None:
-    assert app.preferred_embedder(Config(embedding=Embedding(provider="none"))) == (None, None)
-    default, _ = app.preferred_embedder(Config())
-    named, _ = app.preferred_embedder(Config(embedding=Embedding(model="minilm_static_256_int8")))
-    assert default is not None
-    assert named is not None
-    assert default.name == named.name == DEFAULT == "minilm_static_256_int8"
-
-
 async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    embedder, lacking = app.preferred_embedder(Config(embedding=Embedding(model="minilm_l6_v2_int8")))
-    assert embedder is None
+    supply = supply_of(Embedding(model="minilm_l6_v2_int8"))
+    lacking = app.lacking_embedder(supply)
     assert lacking is not None
     assert "onnxruntime" in lacking
-    daemon = app.Daemon(tmp_path, Config(), CapturingLogger(), None, lacking)
+    daemon = app.Daemon(tmp_path, Config(), CapturingLogger(), supply)
     made = await settle(daemon._invoke("remember", b'{"content":"tea at four"}', CALL))
     assert isinstance(made, RememberResult)
     assert (made.embedded, made.degraded, made.embed_error) == (False, True, lacking)
@@ -169,6 +165,11 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
     assert [hit.insight.content for hit in found.results] == ["tea at four"]
     assert found.degraded_reason == lacking
     await daemon.close()
+
+
+def test_nothing_is_lacking_where_nothing_is_wanted() -> None:
+    assert app.lacking_embedder(supply_of(Embedding(provider="none"))) is None
+    assert app.lacking_embedder(supply_of(Embedding())) is None
 
 
 def test_a_configuration_can_be_checked_without_a_daemon(tmp_path: Path) -> None:

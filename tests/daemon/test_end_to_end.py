@@ -227,7 +227,7 @@ def test_sigterm_answers_everything_received_and_a_restart_knows_everything(tmp_
     daemon.start()
     wire = daemon.connect()
     for number in range(200):
-        wire.post(request(number, "remember", {"content": f"last words {number}"}))
+        wire.post(request(number, "remember", {"content": f"last words {number}", "user_id": f"u{number}"}))
     wire.post(request(999, "ping", {}))
     seconds = daemon.stop()
     replies = [json.loads(wire.take()) for _ in range(201)]

@@ -20,6 +20,8 @@ from benchmarks.wire import Wire, request
 CLIENTS = 4
 PIPELINED = 8
 PATIENCE_S = 30.0
+KEPT = {"no_diff": True, "importance": 5}
+"""What makes sure that no memory is replaced by another, or pruned for it: each must be there afterwards."""
 
 
 class Workload:
@@ -37,7 +39,7 @@ class Workload:
         op_id = f"op-{self._numbers}"
         self.sent[text] = op_id
         waiting[self._numbers] = text
-        return request(self._numbers, "remember", {"content": text, "op_id": op_id})
+        return request(self._numbers, "remember", {"content": text, "op_id": op_id, **KEPT})
 
     def drive(self, daemon: DaemonProcess, target: int) -> None:
         """Write until `target` acknowledgements, then kill; late ones still in the sockets count as well."""
@@ -130,7 +132,7 @@ def retry_is_answered_once(data_dir: Path, workload: Workload) -> None:
     """A caller that was cut off repeats with the same op_id and ends with exactly one copy, acknowledged or not."""
     with DaemonProcess(data_dir) as daemon, daemon.connect() as wire:
         for text, op_id in list(workload.sent.items())[-20:]:
-            wire.call("remember", content=text, op_id=op_id)
+            wire.call("remember", content=text, op_id=op_id, **KEPT)
     connection = apsw.Connection(str(data_dir / "data" / "default" / "mnemon.db"))
     rows = connection.execute("SELECT content, count(*) FROM insights GROUP BY content HAVING count(*) > 1").fetchall()
     connection.close()

@@ -12,7 +12,7 @@ from mnemond.config import Config, Lifecycle
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
 from mnemond.handlers.door import settle
 from mnemond.protocol import daemon
-from mnemond.protocol.memories import RememberParams
+from mnemond.protocol.remembering import RememberParams
 from mnemond.store.database import Opened
 from tests.handlers.toys import CALL, Bench, bench
 
@@ -25,7 +25,7 @@ async def status_of(over: Bench) -> daemon.StatusResult:
 
 async def fill(over: Bench, *texts: str) -> None:
     for text in texts:
-        await settle(over.writes.remember(CALL, RememberParams(content=text)))
+        await settle(over.remembering.remember(CALL, RememberParams(content=text)))
 
 
 async def test_status_counts_and_says_who_answers(tmp_path: Path) -> None:

@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 import trio
 
+from mnemond.config import Embedding
 from mnemond.embed.embedder import Embedder
+from mnemond.embed.embedders import Embedders
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.handlers.door import OpenStore, StoreDoor, settle
-from mnemond.model.changes import Vector
+from mnemond.pipelines.embedding import wanted_by
 from mnemond.server.deferred import Deferred
 from mnemond.store.active import ActiveName
-from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
-
-
-class ToyEmbedder:
-    """Two dimensions, one direction."""
-
-    name = "toy"
-    dimension = 2
-    inline = True
-
-    def __init__(self, fingerprint: str = "toy-1") -> None:
-        self.fingerprint = fingerprint
-
-    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        return [np.array([1, 0], np.float32) for _ in texts]
-
+from tests.handlers.toys import ToyEmbedder, ToySupply
 
 WARNINGS: list[str] = []
 
 
 def registry_at(path: Path, embedder: Embedder | None) -> StoreRegistry:
-    record = None if embedder is None else EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
     return StoreRegistry(
         path,
-        wanted=record,
+        wanted=wanted_by(ToySupply(embedder)),
         now_us=lambda: 0,
         loop=trio.lowlevel.current_trio_token(),
         on_defect=_fail,
         warn=WARNINGS.append,
     )
+
+
+def door_to(stores: StoreRegistry, embedder: Embedder | None) -> StoreDoor:
+    return StoreDoor(stores, ToySupply(embedder))
 
 
 def _fail(where: str, error: BaseException) -> None:
@@ -60,7 +49,7 @@ async def stores(tmp_path: Path) -> AsyncIterator[StoreRegistry]:
 
 
 async def test_a_store_is_opened_once_however_many_ask(stores: StoreRegistry) -> None:
-    door = StoreDoor(stores, ToyEmbedder())
+    door = door_to(stores, ToyEmbedder())
     seen: list[OpenStore] = []
 
     async def ask() -> None:
@@ -74,12 +63,12 @@ async def test_a_store_is_opened_once_however_many_ask(stores: StoreRegistry) ->
 
 
 async def test_a_cold_store_answers_through_a_coroutine(stores: StoreRegistry) -> None:
-    door = StoreDoor(stores, ToyEmbedder())
+    door = door_to(stores, ToyEmbedder())
     assert await settle(door.through("default", lambda warm: warm.store.name)) == "default"
 
 
 async def test_a_deferred_result_of_a_cold_store_is_waited_for(stores: StoreRegistry) -> None:
-    door = StoreDoor(stores, ToyEmbedder())
+    door = door_to(stores, ToyEmbedder())
     later: Deferred[int] = Deferred()
 
     def use(warm: OpenStore) -> Deferred[int]:
@@ -90,7 +79,7 @@ async def test_a_deferred_result_of_a_cold_store_is_waited_for(stores: StoreRegi
 
 
 async def test_only_the_default_store_comes_into_being_by_itself(stores: StoreRegistry) -> None:
-    door = StoreDoor(stores, ToyEmbedder())
+    door = door_to(stores, ToyEmbedder())
     with pytest.raises(MnemonError, match='no store named "work"') as caught:
         await door.open("work")
     assert caught.value.kind is NOT_FOUND
@@ -105,18 +94,19 @@ async def test_a_store_that_cannot_be_opened_says_why(stores: StoreRegistry, tmp
     (tmp_path / "data" / "broken").mkdir(parents=True)
     (tmp_path / "data" / "broken" / "mnemon.db").write_bytes(b"this is not a database" * 100)
     with pytest.raises(MnemonError, match="cannot be opened") as caught:
-        await StoreDoor(stores, ToyEmbedder()).open("broken")
+        await door_to(stores, ToyEmbedder()).open("broken")
     assert caught.value.kind is STORAGE
 
 
 async def test_an_embedder_of_another_build_is_not_used(tmp_path: Path) -> None:
     first = registry_at(tmp_path, ToyEmbedder())
-    await StoreDoor(first, ToyEmbedder()).open("default")
+    await door_to(first, ToyEmbedder()).open("default")
     await first.close()
     again = registry_at(tmp_path, ToyEmbedder("toy-2"))
-    warm = await StoreDoor(again, ToyEmbedder("toy-2")).open("default")
+    warm = await door_to(again, ToyEmbedder("toy-2")).open("default")
     assert warm.embedder is None
-    assert warm.embed_error == "this store's vectors were made by another build of toy"
+    assert warm.embed_error == "there is no such toy; look elsewhere"
+    assert warm.lacks_embedder is True
     await again.close()
 
 
@@ -125,10 +115,11 @@ async def test_a_store_made_with_a_shipped_model_keeps_it(tmp_path: Path) -> Non
 
     shipped = create(DEFAULT)
     first = registry_at(tmp_path, shipped)
-    await StoreDoor(first, shipped).open("default")
+    await door_to(first, shipped).open("default")
     await first.close()
     again = registry_at(tmp_path, ToyEmbedder())
-    warm = await StoreDoor(again, ToyEmbedder()).open("default")
+    supply = Embedders(Embedding(provider="none"), {}, lambda: 0.0)
+    warm = await StoreDoor(again, supply).open("default")
     assert warm.embedder is not None
     assert warm.embedder.name == DEFAULT
     await again.close()
@@ -136,19 +127,19 @@ async def test_a_store_made_with_a_shipped_model_keeps_it(tmp_path: Path) -> Non
 
 async def test_an_embedder_that_is_not_to_be_had_leaves_keywords(tmp_path: Path) -> None:
     first = registry_at(tmp_path, ToyEmbedder())
-    await StoreDoor(first, ToyEmbedder()).open("default")
+    await door_to(first, ToyEmbedder()).open("default")
     await first.close()
     again = registry_at(tmp_path, None)
-    warm = await StoreDoor(again, None).open("default")
+    warm = await door_to(again, None).open("default")
     assert warm.embedder is None
     assert warm.embed_error is not None
-    assert "not available" in warm.embed_error
+    assert "no such toy" in warm.embed_error
     await again.close()
 
 
 async def test_a_store_made_without_an_embedder_stays_without(tmp_path: Path) -> None:
     first = registry_at(tmp_path, None)
-    assert (await StoreDoor(first, None).open("default")).embed_error == "this store was made without an embedder"
+    assert (await door_to(first, None).open("default")).embed_error == "this store has no embedder"
     await first.close()
 
 

@@ -18,15 +18,15 @@ from mnemond.protocol.memories import (
     ListResult,
     RecallParams,
     RecallResult,
-    RememberParams,
 )
+from mnemond.protocol.remembering import RememberParams
 from mnemond.store.database import Opened
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 
 async def fill(over: Bench, *texts: str) -> None:
     for text in texts:
-        await settle(over.writes.remember(CALL, RememberParams(content=text)))
+        await settle(over.remembering.remember(CALL, RememberParams(content=text, no_diff=True)))
 
 
 async def recalled(over: Bench, query: str) -> list[str]:
@@ -119,7 +119,7 @@ async def test_few_matches_are_all_listed(tmp_path: Path) -> None:
         await fill(over, "note 0", "note 1")
         await over.warm()
         with pytest.raises(MnemonError, match="2 ids") as caught:
-            over.writes.forget(CALL, ForgetParams(id="aaaaaaaa"))
+            await settle(over.forgetting.forget(CALL, ForgetParams(id="aaaaaaaa")))
         assert "more" not in caught.value.message
         assert sorted(await recalled(over, "note")) == ["note 0", "note 1"]
 

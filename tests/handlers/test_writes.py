@@ -7,10 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
-from mnemond.handlers import writes
+from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.handlers.door import settle
-from mnemond.protocol.memories import ForgetParams, ForgetResult, RememberParams, RememberResult
+from mnemond.protocol.memories import ForgetParams, ForgetResult
+from mnemond.protocol.remembering import RememberParams, RememberResult
 from mnemond.server.deferred import Deferred
 from mnemond.store import writer
 from mnemond.store.database import Opened
@@ -18,7 +18,7 @@ from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 
 async def remember(over: Bench, content: str, **more: object) -> RememberResult:
-    result = await settle(over.writes.remember(CALL, RememberParams(content=content, **more)))  # type: ignore[arg-type]
+    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, **more)))  # type: ignore[arg-type]
     assert isinstance(result, RememberResult)
     return result
 
@@ -26,7 +26,7 @@ async def remember(over: Bench, content: str, **more: object) -> RememberResult:
 async def test_without_an_embedder_a_memory_is_kept_and_the_reason_told(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         result = await remember(over, "tea at four")
-        assert (result.embedded, result.embed_error) == (False, "this store was made without an embedder")
+        assert (result.embedded, result.embed_error) == (False, "this store has no embedder")
         snapshot = (await over.warm()).store.snapshot
         assert (snapshot.live, snapshot.embedded) == (1, 0)
 
@@ -42,7 +42,7 @@ async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> 
     toy = ToyEmbedder(inline=False)
     async with bench(tmp_path, toy) as over:
         await over.warm()
-        later = over.writes.remember(CALL, RememberParams(content="tea at four"))
+        later = over.remembering.remember(CALL, RememberParams(content="tea at four"))
         assert not isinstance(later, Deferred)
         result = await settle(later)
         assert isinstance(result, RememberResult)
@@ -66,7 +66,7 @@ async def test_a_full_queue_is_refused_at_once(tmp_path: Path, monkeypatch: pyte
         await over.warm()
         monkeypatch.setattr(writer, "CAPACITY", 0)
         with pytest.raises(MnemonError) as caught:
-            over.writes.remember(CALL, RememberParams(content="tea"))
+            over.remembering.remember(CALL, RememberParams(content="tea"))
         assert (caught.value.kind, caught.value.outcome) == (BUSY, "rejected")
 
 
@@ -77,7 +77,7 @@ async def test_a_store_that_is_not_well_says_so_with_every_answer(tmp_path: Path
         warm.store._engine._checkpoint_failure = "the write-ahead log cannot be copied"
         result = await remember(over, "coffee at five")
         assert (result.degraded, result.degraded_reason) == (True, "the write-ahead log cannot be copied")
-        gone = await settle(over.writes.forget(CALL, ForgetParams(id=result.id or "")))
+        gone = await settle(over.forgetting.forget(CALL, ForgetParams(id=result.id or "")))
         assert isinstance(gone, ForgetResult)
         assert gone.degraded is True
 
@@ -93,16 +93,8 @@ async def test_a_store_that_is_gone_refuses_and_nothing_changes(tmp_path: Path) 
         warm.store._engine._reopen = reopen
         warm.store._engine.poison("a defect")
         for attempt in (RememberParams(content="coffee"), ForgetParams(id=kept.id or "")):
-            method = over.writes.remember if isinstance(attempt, RememberParams) else over.writes.forget
+            method = over.remembering.remember if isinstance(attempt, RememberParams) else over.forgetting.forget
             with pytest.raises(MnemonError, match="no such disk") as caught:
                 await settle(method(CALL, attempt))  # type: ignore[arg-type]  # chosen by its type
             assert (caught.value.kind, caught.value.outcome) == (STORAGE, "rejected")
         assert warm.store.snapshot.live == 1
-
-
-async def test_an_outcome_without_a_view_is_a_defect_not_a_wrong_answer(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        warm = await over.warm()
-        with pytest.raises(MnemonError, match="no view for str") as caught:
-            writes._rendered(warm, "not an outcome")  # type: ignore[arg-type]
-        assert caught.value.kind is INTERNAL

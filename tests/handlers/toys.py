@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import numpy as np
 import trio
 
 from mnemond.config import Config
-from mnemond.embed.embedder import Embedder
+from mnemond.embed.embedder import Embedder, Purpose
+from mnemond.embed.supply import Supply
+from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.handlers.audit import AuditHandlers
 from mnemond.handlers.daemon import DaemonHandlers, Life
 from mnemond.handlers.door import OpenStore, StoreDoor
+from mnemond.handlers.embed_keeper import EmbedKeeper
+from mnemond.handlers.embed_methods import EmbedHandlers
+from mnemond.handlers.forgetting import ForgetHandlers
+from mnemond.handlers.gc import GcHandlers
+from mnemond.handlers.links import LinkHandlers
+from mnemond.handlers.pins import PinHandlers
 from mnemond.handlers.reads import ReadHandlers
-from mnemond.handlers.writes import WriteHandlers
+from mnemond.handlers.remembering import RememberHandlers
+from mnemond.handlers.revising import ReviseHandlers
+from mnemond.handlers.search import SearchHandlers
+from mnemond.handlers.submission import Identities
+from mnemond.handlers.succession import SuccessionHandlers
+from mnemond.handlers.undo import UndoHandlers
 from mnemond.model.changes import Vector
+from mnemond.pipelines.embedding import wanted_by
 from mnemond.server.call import Call
-from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 NOW_US = 1_770_000_000_000_000
 CLOSE_S = 30.0
+BATCH = 4
 
 
 class ToyEmbedder:
@@ -37,9 +52,40 @@ class ToyEmbedder:
         self.inline = inline
         self.threads: set[str] = set()
 
-    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
         self.threads.add(threading.current_thread().name)
         return [None if text == "…" else np.array([1, 0], np.float32) for text in texts]
+
+
+class ToySupply:
+    """Has the embedders it is given, the first for new stores; takes them away while `away` says why."""
+
+    def __init__(self, *embedders: Embedder | None) -> None:
+        self.embedders = [each for each in embedders if each is not None]
+        self.away: str | None = None
+        self.wants = bool(self.embedders)
+        self.lacking: str | None = None
+
+    def preferred(self) -> Embedder | None:
+        self.lacking = self.away
+        return self._there(self.embedders[0]) if self.embedders else None
+
+    def named(self, provider: str, model: str | None) -> Embedder:
+        return self._only(lambda each: each.name == model)
+
+    def of_record(self, name: str, dimension: int, fingerprint: str) -> Embedder:
+        return self._only(lambda each: each.fingerprint == fingerprint)
+
+    def _only(self, fits: Callable[[Embedder], bool]) -> Embedder:
+        found = [each for each in self.embedders if fits(each)]
+        if not found:
+            raise MnemonError(UNAVAILABLE, "there is no such toy", hint="look elsewhere")
+        return self._there(found[0])
+
+    def _there(self, embedder: Embedder) -> Embedder:
+        if self.away is not None:
+            raise MnemonError(UNAVAILABLE, self.away)
+        return embedder
 
 
 class HandClock:
@@ -66,27 +112,50 @@ class CountingIds:
 class Bench:
     """Every handler over one data directory."""
 
-    def __init__(self, path: Path, embedder: Embedder | None, config: Config | None = None) -> None:
-        record = None if embedder is None else EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
+    def __init__(
+        self, path: Path, *embedders: Embedder | None, config: Config | None = None, supply: Supply | None = None
+    ) -> None:
+        """The first embedder is the one of new stores; `supply` takes the place of all."""
+        self.toys = ToySupply(*embedders)
+        self.supply = supply or self.toys
         self.clock, self.ids = HandClock(), CountingIds()
         self.stopped = 0
         self.defects: list[tuple[str, BaseException]] = []
         self.stores = StoreRegistry(
             path,
-            wanted=record,
+            wanted=wanted_by(self.supply),
             now_us=self.clock.now_us,
             loop=trio.lowlevel.current_trio_token(),
             on_defect=lambda where, error: self.defects.append((where, error)),
             warn=lambda sentence: None,
         )
-        self.door = StoreDoor(self.stores, embedder)
-        self.writes = WriteHandlers(self.door, self.clock, self.ids)
+        self.identities = Identities(self.clock, self.ids)
+        self.keeper = EmbedKeeper(self.supply, self.identities, BATCH, self._guard)
+        self.door = StoreDoor(self.stores, self.supply, keeper=self.keeper)
+        self.embedding = EmbedHandlers(self.door, self.supply, self.keeper, self.identities)
+        self.remembering = RememberHandlers(self.door, self.identities)
+        self.forgetting = ForgetHandlers(self.door, self.identities)
+        self.revising = ReviseHandlers(self.door, self.identities)
+        self.succession = SuccessionHandlers(self.door, self.identities)
         self.reads = ReadHandlers(self.door, lambda: 0.0)
+        self.links = LinkHandlers(self.door, self.identities)
+        self.pins = PinHandlers(self.door, self.identities)
+        self.search = SearchHandlers(self.door)
+        self.audit = AuditHandlers(self.door, self.clock)
+        self.undoing = UndoHandlers(self.door, self.identities)
+        self.collecting = GcHandlers(self.door, self.identities, self.clock)
         life = Life(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)
         self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.door, life)
 
     def _stop(self) -> None:
         self.stopped += 1
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.defects.append(("keeper", error))
 
     async def warm(self, name: str = "default") -> OpenStore:
         """The store, open."""
@@ -94,9 +163,11 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(path: Path, embedder: Embedder | None = None, config: Config | None = None) -> AsyncIterator[Bench]:
+async def bench(
+    path: Path, *embedders: Embedder | None, config: Config | None = None, supply: Supply | None = None
+) -> AsyncIterator[Bench]:
     """Handlers whose stores are closed afterwards, whatever became of them."""
-    built = Bench(path, embedder, config)
+    built = Bench(path, *embedders, config=config, supply=supply)
     try:
         yield built
     finally:

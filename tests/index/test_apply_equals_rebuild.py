@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemond.index.memory_index import Compaction, MemoryIndex
-from mnemond.model.changes import AddEdge, AddInsight, Change, RemoveEdge, RetireInsight
+from mnemond.model.changes import (
+    AddEdge,
+    AddInsight,
+    Change,
+    PurgeInsight,
+    PutInsight,
+    RemoveEdge,
+    RestoreInsight,
+    RetireInsight,
+    SetImportance,
+    SetVector,
+)
 from mnemond.model.edge import EDGE_TYPES, Edge
-from mnemond.model.insight import Scope
+from mnemond.model.insight import Insight, Scope
+from mnemond.model.timestamp import format_us
 from tests.index.worlds import DIMENSION, WORDS, World, insight, portrait, unit
 
 OFTEN = Compaction(dead_rows=2, dead_share=0.2)
 NEVER = Compaction(dead_rows=10**9, dead_share=1.0)
+NAMES = tuple(f"{number:06d}-memory" for number in range(8))
 
 SCOPES = st.builds(
     Scope,
@@ -30,63 +44,120 @@ VECTORS = st.one_of(
     st.just(np.full(DIMENSION, np.nan, dtype=np.float32)),
     st.lists(st.integers(-3, 3), min_size=DIMENSION, max_size=DIMENSION).filter(any).map(lambda n: unit(*n)),
 )
+CONTENTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+ENTITIES = st.lists(st.sampled_from(["Redis", "redis", "Bob"]), max_size=3).map(tuple)
+
+FOUND_BY: dict[str, st.SearchStrategy[Any]] = {
+    "content": CONTENTS,
+    "category": st.sampled_from(["fact", "decision", "general"]),
+    "importance": st.integers(1, 5),
+    "tags": st.lists(st.sampled_from(WORDS), max_size=2, unique=True).map(tuple),
+    "entities": ENTITIES,
+    "source": st.sampled_from(["user", "alice"]),
+    "conversation_id": st.sampled_from([None, "c1"]),
+    "scope": SCOPES,
+}
+"""Fields a row is found by: changing one gives the memory a new row."""
+
+OTHERS: dict[str, st.SearchStrategy[Any]] = {
+    "access_count": st.integers(0, 5),
+    "last_accessed_at": st.one_of(st.none(), st.integers(0, 9).map(lambda second: format_us(second * 1_000_000))),
+    "pinned": st.booleans(),
+    "paired_with": st.sampled_from([None, *NAMES]),
+    "boost_days": st.sampled_from([0.0, 1.5]),
+    "keywords": st.sampled_from(["", "redis cache"]),
+}
+"""Fields a row keeps its place with."""
+
+
+def _time(name: str, second: int) -> int:
+    """Microseconds; no two memories are made at the same time."""
+    return second * 1_000_000 + NAMES.index(name)
 
 
 @st.composite
-def insights(draw: st.DrawFn, insight_id: str) -> AddInsight:
-    found = insight(
-        insight_id,
-        " ".join(draw(st.lists(st.sampled_from(WORDS), max_size=8))),
-        at=draw(st.integers(0, 3)) * 1_000_000,
-        category=draw(st.sampled_from(["fact", "decision", "general"])),
-        importance=draw(st.integers(1, 5)),
-        tags=tuple(draw(st.lists(st.sampled_from(WORDS), max_size=2, unique=True))),
-        entities=tuple(draw(st.lists(st.sampled_from(["Redis", "redis", "Bob"]), max_size=3))),
-        source=draw(st.sampled_from(["user", "alice"])),
-        scope=draw(SCOPES),
-    )
-    return AddInsight(found, draw(VECTORS))
+def insights(draw: st.DrawFn, name: str) -> Insight:
+    fields = {field: draw(values) for field, values in FOUND_BY.items()}
+    return insight(name, at=_time(name, draw(st.integers(0, 3))), **fields)
 
 
 @st.composite
-def batches(draw: st.DrawFn) -> list[list[Change]]:
-    """Batches that fit: only new or retired ids are added, only live ones retired. Edges may point anywhere."""
-    live: list[str] = []
-    result: list[list[Change]] = []
-    names = [f"{number:06d}-memory" for number in range(8)]
-    for _ in range(draw(st.integers(1, 7))):
-        batch: list[Change] = []
-        for _ in range(draw(st.integers(0, 5))):
-            kind = draw(st.sampled_from(["add", "add", "add", "retire", "edge", "edge", "unedge"]))
-            if kind == "add" and (free := [name for name in names if name not in live]):
-                name = draw(st.sampled_from(free))
-                live.append(name)
-                batch.append(draw(insights(name)))
-            elif kind == "retire" and live:
-                name = draw(st.sampled_from(live))
-                live.remove(name)
-                batch.append(RetireInsight(name, "forgotten"))
-            elif kind in ("edge", "unedge") and live:
-                ends = [draw(st.sampled_from(live)) for _ in range(2)]
-                edge_type: Any = draw(st.sampled_from(EDGE_TYPES))
-                weight = draw(st.sampled_from([0.25, 0.5, 1.0]))
-                add = AddEdge(Edge(ends[0], ends[1], edge_type, weight))
-                batch.append(add if kind == "edge" else RemoveEdge(ends[0], ends[1], edge_type))
-        result.append(batch)
-    return result
+def revised(draw: st.DrawFn, old: Insight) -> Insight:
+    """The same memory with one or two fields changed; sometimes its time."""
+    kinds = draw(st.sampled_from([FOUND_BY, OTHERS, FOUND_BY | OTHERS]))
+    fields = {field: draw(kinds[field]) for field in draw(st.lists(st.sampled_from(sorted(kinds)), max_size=2))}
+    if draw(st.integers(0, 4)) == 0:
+        fields["created_at"] = format_us(_time(old.id, draw(st.integers(0, 3))))
+    return msgspec.structs.replace(old, **fields)
 
 
-@settings(max_examples=150, deadline=None)
-@given(batches(), st.sampled_from([OFTEN, NEVER]))
+@st.composite
+def operations(draw: st.DrawFn) -> list[list[Change]]:
+    """Operations that fit: only free ids are added, only live ones changed. Edges and purges may aim anywhere."""
+    live: dict[str, Insight] = {}
+    return [draw(operation(live)) for _ in range(draw(st.integers(1, 7)))]
+
+
+KINDS = ("add", "add", "add", "restore", "put", "put", "retire", "purge", "vector", "value", "edge", "edge", "unedge")
+
+
+@st.composite
+def operation(draw: st.DrawFn, live: dict[str, Insight]) -> list[Change]:
+    changes: list[Change] = []
+    for _ in range(draw(st.integers(0, 6))):
+        kind = draw(st.sampled_from(KINDS))
+        name = draw(st.sampled_from(NAMES))
+        change = draw(adding(kind, name, live) if name not in live else changing(kind, name, live))
+        if change is not None:
+            changes.append(change)
+    return changes
+
+
+@st.composite
+def adding(draw: st.DrawFn, kind: str, name: str, live: dict[str, Insight]) -> Change | None:
+    if kind in ("add", "restore"):
+        live[name] = draw(insights(name))
+        return (AddInsight if kind == "add" else RestoreInsight)(live[name], draw(VECTORS))
+    if kind == "purge":
+        return PurgeInsight(name)
+    return SetVector(name, draw(VECTORS)) if kind == "vector" else None
+
+
+@st.composite
+def changing(draw: st.DrawFn, kind: str, name: str, live: dict[str, Insight]) -> Change | None:
+    match kind:
+        case "put":
+            live[name] = draw(revised(live[name]))
+            return PutInsight(live[name], embedded=draw(st.booleans()), vector=draw(VECTORS))
+        case "retire" | "purge":
+            del live[name]
+            return RetireInsight(name, "forgotten") if kind == "retire" else PurgeInsight(name)
+        case "vector":
+            return SetVector(name, draw(VECTORS))
+        case "value":
+            value = draw(st.sampled_from([0.25, 1.5]))
+            live[name] = msgspec.structs.replace(live[name], effective_importance=value)
+            return SetImportance(name, value)
+        case "edge" | "unedge":
+            other = draw(st.sampled_from(sorted(live)))
+            edge_type: Any = draw(st.sampled_from(EDGE_TYPES))
+            if kind == "unedge":
+                return RemoveEdge(name, other, edge_type)
+            return AddEdge(Edge(name, other, edge_type, draw(st.sampled_from([0.25, 0.5, 1.0]))))
+    return None
+
+
+@settings(max_examples=200, deadline=None)
+@given(operations(), st.sampled_from([OFTEN, NEVER]))
 def test_applying_equals_rebuilding_and_old_snapshots_stay_as_they_were(
     work: list[list[Change]], compaction: Compaction
 ) -> None:
     world, index = World(), MemoryIndex(DIMENSION, compaction)
     expected = [portrait(world.rebuilt())]
     snapshots = [index.snapshot]
-    for batch in work:
-        snapshots.append(index.apply(batch))
-        for change in batch:
+    for changes in work:
+        snapshots.append(index.apply(changes))
+        for change in changes:
             world.carry_out(change)
         expected.append(portrait(world.rebuilt()))
     assert [snapshot.generation for snapshot in snapshots] == list(range(len(work) + 1))
@@ -94,36 +165,56 @@ def test_applying_equals_rebuilding_and_old_snapshots_stay_as_they_were(
         assert portrait(snapshot) == truth
 
 
+@settings(max_examples=100, deadline=None)
+@given(operations(), st.integers(1, 3))
+def test_staging_shows_the_writer_everything_and_readers_nothing(work: list[list[Change]], at_once: int) -> None:
+    world, index = World(), MemoryIndex(DIMENSION, OFTEN)
+    published = portrait(index.snapshot)
+    for number, changes in enumerate(work, 1):
+        degrees = index.stage(changes)
+        for change in changes:
+            world.carry_out(change)
+        working = index.working
+        assert portrait(working) == portrait(world.rebuilt())
+        assert portrait(index.snapshot) == published
+        assert {row: int(working.degrees[row]) for row in degrees} == degrees
+        if number % at_once == 0:
+            assert index.publish() is index.snapshot is index.working
+            assert index.begun == 0
+            published = portrait(index.snapshot)
+    assert published == portrait(index.snapshot)
+
+
 @settings(max_examples=50, deadline=None)
-@given(batches(), batches())
+@given(operations(), operations())
 def test_a_loaded_index_goes_on_like_one_that_never_stopped(
     before: list[list[Change]], after: list[list[Change]]
 ) -> None:
     world, steady = World(), MemoryIndex(DIMENSION, OFTEN)
-    for batch in before:
-        steady.apply(batch)
-        for change in batch:
+    for changes in before:
+        steady.apply(changes)
+        for change in changes:
             world.carry_out(change)
     loaded = MemoryIndex.build(world.rows.values(), world.edges.values(), DIMENSION, OFTEN)
     first = loaded.snapshot
     truth = portrait(first)
-    renamed = [[_elsewhere(change) for change in batch] for batch in after]
-    for batch in renamed:
-        steady.apply(batch)
-        loaded.apply(batch)
+    for changes in after:
+        renamed = [_elsewhere(change) for change in changes]
+        steady.apply(renamed)
+        loaded.apply(renamed)
     assert portrait(loaded.snapshot) == portrait(steady.snapshot)
     assert portrait(first) == truth
 
 
 def _elsewhere(change: Change) -> Change:
     """The same change to memories that the first half did not touch."""
-    match change:
-        case AddInsight(found, vector):
-            moved = insight("x" + found.id, found.content, category=found.category, entities=found.entities)
-            return AddInsight(moved, vector)
-        case RetireInsight(retired, status):
-            return RetireInsight("x" + retired, status)
-        case AddEdge(edge):
-            return AddEdge(Edge("x" + edge.source_id, "x" + edge.target_id, edge.edge_type, edge.weight))
-        case RemoveEdge(source, target, kind):
-            return RemoveEdge("x" + source, "x" + target, kind)
+    if isinstance(change, AddEdge):
+        edge = change.edge
+        return AddEdge(Edge("x" + edge.source_id, "x" + edge.target_id, edge.edge_type, edge.weight))
+    if isinstance(change, RemoveEdge):
+        return RemoveEdge("x" + change.source_id, "x" + change.target_id, change.edge_type)
+    if isinstance(change, AddInsight | PutInsight | RestoreInsight):
+        later = format_us(10**9 + NAMES.index(change.insight.id))
+        moved = msgspec.structs.replace(change.insight, id="x" + change.insight.id, created_at=later)
+        return msgspec.structs.replace(change, insight=moved)
+    return msgspec.structs.replace(change, id="x" + change.id)

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
+import pytest
 
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.postings import Bm25
-from mnemond.index.snapshot import Snapshot
-from mnemond.model.changes import AddEdge, AddInsight, Change, RemoveEdge, RetireInsight, Vector
+from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.model.changes import (
+    AddEdge,
+    AddInsight,
+    Change,
+    PurgeInsight,
+    PutInsight,
+    RemoveEdge,
+    RestoreInsight,
+    RetireInsight,
+    SetImportance,
+    SetVector,
+    Vector,
+)
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Filter
 from mnemond.model.timestamp import format_us
+from mnemond.text.similarity import normalised
 
 DIMENSION = 4
 BM25 = Bm25(k1=1.2, b=0.75)
@@ -29,6 +44,8 @@ FILTERS = (
     Filter(scope=Scope(session_id="s1")),
     Filter(scope=Scope(session_id="s2", user_id="u1"), category="fact"),
 )
+SCOPES = (Scope(), Scope("u1"), Scope("u1", "s1"), Scope(agent_id="a1"), Scope("stranger", "s2", "a1"))
+LIKE = {"redi", "cach", "deploi"}
 
 
 def insight(insight_id: str, content: str = "", *, at: int = 0, **fields: Any) -> Insight:
@@ -42,6 +59,13 @@ def unit(*numbers: float) -> Vector:
     return vector / np.float32(np.linalg.norm(vector))
 
 
+PROBE = unit(1, 2, 3, 4)
+
+
+def _cosine(vector: Vector | None) -> float:
+    return 0.0 if vector is None else float(vector @ PROBE)
+
+
 class World:
     """What a store would hold: the truth an index is compared with."""
 
@@ -51,18 +75,23 @@ class World:
 
     def carry_out(self, change: Change) -> None:
         match change:
-            case AddInsight(found, vector):
+            case AddInsight(found, vector) | RestoreInsight(found, vector):
                 self.rows[found.id] = (found, vector)
-            case RetireInsight(retired):
-                del self.rows[retired]
-                self.edges = {key: edge for key, edge in self.edges.items() if retired not in key[:2]}
+            case PutInsight(found):
+                self.rows[found.id] = (found, change.vector if change.embedded else self.rows[found.id][1])
+            case RetireInsight(gone) | PurgeInsight(gone):
+                self.rows.pop(gone, None)
+                self.edges = {key: edge for key, edge in self.edges.items() if gone not in key[:2]}
             case AddEdge(edge):
-                key = (edge.source_id, edge.target_id, edge.edge_type)
-                old = self.edges.get(key)
-                if old is None or edge.weight > old.weight:
-                    self.edges[key] = edge
+                self.edges[edge.source_id, edge.target_id, edge.edge_type] = edge
             case RemoveEdge(source, target, kind):
                 self.edges.pop((source, target, kind), None)
+            case SetVector(changed, vector):
+                if changed in self.rows:
+                    self.rows[changed] = (self.rows[changed][0], vector)
+            case SetImportance(changed, value):
+                old, vector = self.rows[changed]
+                self.rows[changed] = (msgspec.structs.replace(old, effective_importance=value), vector)
 
     def rebuilt(self) -> Snapshot:
         return MemoryIndex.build(self.rows.values(), self.edges.values(), DIMENSION).snapshot
@@ -70,15 +99,22 @@ class World:
 
 def portrait(snapshot: Snapshot) -> dict[str, Any]:
     """Everything a snapshot says, by id instead of by row."""
-    live = [row for row in range(snapshot.rows) if snapshot.row_of(snapshot.insight(row).id) == row]
+    every = [row for row in range(snapshot.rows) if snapshot.row_of(snapshot.insight(row).id) == row]
+    live = sorted(every, key=lambda row: snapshot.insight(row).id)
     ids = [snapshot.insight(row).id for row in live]
+    alive = np.flatnonzero(snapshot.alive()).tolist()
+    assert sorted(live) == alive
+    assert snapshot.similarity(PROBE)[live] == pytest.approx([_cosine(snapshot.vector(row)) for row in live], abs=1e-5)
     return {
-        "ids": ids,
+        "insights": [snapshot.insight(row) for row in live],
+        "columns": [_columns(snapshot, row) for row in live],
         "figures": (snapshot.live, snapshot.embedded, snapshot.edge_counts(), snapshot.by_category()),
         "entities": {name.casefold(): count for name, count in snapshot.top_entities(50)},
         "keyword": [_keyword(snapshot, live, query) for query in (["redis"], ["cache", "deploy", "cache"], ["库存"])],
-        "similarity": np.round(snapshot.similarity(unit(1, 2, 3, 4))[live], 5).tolist(),
-        "masks": [_mask(snapshot, live, wanted) for wanted in FILTERS],
+        "likeness": snapshot.likeness(LIKE)[live].tolist(),
+        "masks": [_seen(snapshot, live, snapshot.visible(wanted)) for wanted in FILTERS],
+        "comparable": [_seen(snapshot, live, snapshot.comparable(scope)) for scope in SCOPES],
+        "twins": [[snapshot.insight(twin).id for twin in twins] for twins in _twins(snapshot, live)],
         "newest": [[found.id for found in snapshot.newest(wanted, 3)] for wanted in FILTERS],
         "links": [_links(snapshot, row) for row in live],
         "link_counts": [snapshot.link_count(row) for row in live],
@@ -86,13 +122,22 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
+def _columns(snapshot: Snapshot, row: int) -> tuple[int | tuple[float, ...] | None, ...]:
+    vector = snapshot.vector(row)
+    assert (vector is not None) == snapshot.has_vector(row)
+    return (
+        int(snapshot.importance[row]), int(snapshot.accesses[row]), int(snapshot.accessed_us[row]),
+        int(snapshot.created_us[row]), int(snapshot.pinned[row]), int(snapshot.degrees[row]),
+        None if vector is None else tuple(vector.tolist()),
+    )  # fmt: skip
+
+
 def _keyword(snapshot: Snapshot, live: list[int], terms: list[str]) -> tuple[list[float], float]:
     scores, bound = snapshot.keyword(terms, BM25)
     return scores[live].tolist(), bound
 
 
-def _mask(snapshot: Snapshot, live: list[int], wanted: Filter) -> list[bool]:
-    mask = snapshot.visible(wanted)
+def _seen(snapshot: Snapshot, live: list[int], mask: Mask | None) -> list[bool]:
     if mask is None:
         assert snapshot.live == snapshot.rows
         return [True] * len(live)
@@ -100,8 +145,13 @@ def _mask(snapshot: Snapshot, live: list[int], wanted: Filter) -> list[bool]:
     return [bool(seen) for seen in mask[live]]
 
 
+def _twins(snapshot: Snapshot, live: list[int]) -> list[list[int]]:
+    found = [snapshot.twins(normalised(snapshot.insight(row).content)) for row in live]
+    return [sorted(twins, key=lambda row: snapshot.insight(row).id) for twins in found]
+
+
 def _links(snapshot: Snapshot, row: int) -> list[tuple[str, int, int, float]]:
-    return [
+    return sorted(
         (snapshot.insight(int(link["row"])).id, int(link["type"]), int(link["outgoing"]), float(link["weight"]))
         for link in snapshot.neighbours(row)
-    ]
+    )

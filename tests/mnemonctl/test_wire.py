@@ -153,7 +153,7 @@ def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
      ["recall", "--help"], ["recall", "x", "-h"], ["--version"], ["--data-dir=d", "help"]],
 )  # fmt: skip
 def test_what_needs_no_daemon_takes_the_slow_path(argv: list[str]) -> None:
-    assert fast.is_slow(argv)
+    assert is_slow(argv)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,25 @@ def test_what_needs_no_daemon_takes_the_slow_path(argv: list[str]) -> None:
     [["recall", "daemon"], ["--store", "daemon", "list"], ["recall", "--", "--help"], ["-"], ["recall", "help"]],
 )
 def test_what_needs_the_daemon_takes_the_fast_path(argv: list[str]) -> None:
-    assert not fast.is_slow(argv)
+    assert not is_slow(argv)
+
+
+def is_slow(argv: list[str]) -> bool:
+    return fast.command_of(argv) in fast.SLOW_WORDS
+
+
+@pytest.mark.parametrize(
+    ("argv", "seconds"),
+    [
+        (["embed", "--all"], fast.PATIENT_S), (["--store", "work", "embed"], fast.PATIENT_S),
+        (["recall", "embed"], fast.DEADLINE_S), (["--store", "embed", "list"], fast.DEADLINE_S),
+    ],
+)  # fmt: skip
+def test_what_may_embed_a_whole_store_is_waited_for(
+    argv: list[str], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast, "forward", lambda _, deadline: deadline)
+    assert fast.run(argv) == seconds
 
 
 WORDS = st.sampled_from(["recall", "daemon", "stop", "help", "--help", "--", "--store", "--json", "x", "-q", "-5"])
@@ -172,7 +190,7 @@ def test_both_sides_agree_on_what_needs_no_daemon(argv: list[str]) -> None:
     parsed = parse(CliRunParams(argv=argv))
     if isinstance(parsed, CliRunResult):
         return
-    assert fast.is_slow(argv) == (parsed.method is None)
+    assert is_slow(argv) == (parsed.method is None)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from itertools import count
 import numpy as np
 import pytest
 
+from mnemond.embed.embedder import Purpose
+from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import RetireInsight, Vector
@@ -29,7 +31,7 @@ class WordAxes:
     inline = True
     synonyms: dict[str, str] = {"cache": "redis", "database": "sqlite", "snake": "python", "rain": "weather"}  # noqa: RUF012
 
-    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
         return [self._embed_one(text.lower().split()) for text in texts]
 
     def _embed_one(self, words: list[str]) -> Vector | None:
@@ -41,7 +43,7 @@ class WordAxes:
 class OtherDimension(WordAxes):
     dimension = 7
 
-    def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
         return [np.ones(7, dtype=np.float32) for _ in texts]
 
 
@@ -136,6 +138,20 @@ def test_one_row_is_found_with_the_weights_as_given() -> None:
     found = ask(store(NOTES[0]), "redis", WordAxes())
     assert ids(found) == ["cache"]
     assert found.weights["keyword"] == pytest.approx(0.45)
+
+
+class Away(WordAxes):
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
+        raise MnemonError(UNAVAILABLE, f"away for every {purpose}")
+
+
+def test_an_embedder_that_is_away_leaves_the_words_and_a_reason() -> None:
+    found = ask(store(*NOTES), "redis", Away())
+    assert ids(found) == ["cache"]
+    assert (found.embedding, found.embed_error) == (None, "away for every query")
+    assert ask(store(*NOTES), "the of", Away()).embed_error is None
+    assert ask(store(*NOTES), "redis", Away(), anchors=frozenset({"keyword"})).embed_error is None
+    assert ask(store(*NOTES), "redis", WordAxes()).embed_error is None
 
 
 @pytest.mark.parametrize("embedder", [None, OtherDimension()])

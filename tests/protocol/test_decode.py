@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.protocol.decode import MAX_PROBLEMS, decode_params, explain
-from mnemond.protocol.memories import RecallParams, RememberParams
+from mnemond.protocol.memories import RecallParams
+from mnemond.protocol.remembering import RememberParams
 from mnemond.protocol.types import Params
 from mnemond.protocol.wording import SHOWN, bounds, described, expected, nearest, short
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import UnionType
+from typing import get_args, get_origin
+
 import msgspec
 import pytest
 
@@ -15,8 +18,15 @@ def test_every_method_and_every_field_is_there() -> None:
     for method in METHODS.values():
         section = page.split(f"### {method.name}\n")[1].split("\n### ")[0]
         assert method.summary in section
-        for field in msgspec.structs.fields(method.params) + msgspec.structs.fields(method.result):
+        results = get_args(method.result) if isinstance(method.result, UnionType) else (method.result,)
+        shown = [method.params, *(each for each in results if get_origin(each) is not list)]
+        for field in (field for each in shown for field in msgspec.structs.fields(each)):
             assert f"| `{field.encode_name}` |" in section
+
+
+def test_a_result_that_is_a_list_says_of_what() -> None:
+    section = protocol_markdown(METHODS.values()).split("### search\n")[1].split("\n### ")[0]
+    assert "Result: a list of [SearchHit](#searchhit)." in section
 
 
 def test_rows_give_type_limits_and_default() -> None:

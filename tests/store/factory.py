@@ -58,7 +58,7 @@ def forget(number: int, op_id: str | None = None) -> ChangeSet:
 
 
 def open_at(path: Path, vfs: str | None = None) -> Opened:
-    return open_database(path, EMBEDDER, START_US, vfs)
+    return open_database(path, lambda: EMBEDDER, START_US, vfs)
 
 
 def engine_at(path: Path, vfs: str | None = None, defects: list[BaseException] | None = None) -> Engine:

@@ -49,10 +49,10 @@ async def test_a_defect_over_a_damaged_file_does_not_end_the_writer(
     await collected.wait_for(1)
     damage(tmp_path / "a.db", "UPDATE insights SET tags = 'not json'")
 
-    def broken(self: MemoryIndex, changes: object) -> object:
+    def broken(self: MemoryIndex) -> object:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(MemoryIndex, "apply", broken)
+    monkeypatch.setattr(MemoryIndex, "publish", broken)
     with trio.fail_after(5):
         store.submit(remember(2), collected)
         await collected.wait_for(2)

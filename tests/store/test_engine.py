@@ -170,7 +170,7 @@ def test_an_existing_store_keeps_its_embedder(tmp_path: Path) -> None:
     from mnemond.store.database import open_database
     from mnemond.store.meta import EmbedderRecord
 
-    opened = open_database(tmp_path / "a.db", EmbedderRecord("another", 4, "x"), 0)
+    opened = open_database(tmp_path / "a.db", lambda: EmbedderRecord("another", 4, "x"), 0)
     assert opened.embedder is not None
     assert opened.embedder.name == "toy"
     opened.connection.close()

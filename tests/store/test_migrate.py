@@ -55,29 +55,31 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
 def test_a_copy_precedes_the_migration_of_an_existing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.db"
     open_at(path).connection.close()
-    extra = tmp_path / "0002_more.sql"
+    before = migrating.current_version()
+    extra = tmp_path / f"{before + 1:04}_more.sql"
     extra.write_text("CREATE TABLE more(x) STRICT;".replace("x)", "x TEXT)"))
     known = migrating._migrations()
-    monkeypatch.setattr(migrating, "_migrations", lambda: [*known, (2, extra)])
+    monkeypatch.setattr(migrating, "_migrations", lambda: [*known, (before + 1, extra)])
     connection = Connection(path)
-    assert migrating.migrate(connection, path) == [2]
-    assert connection.pragma("user_version") == 2
+    assert migrating.migrate(connection, path) == [before + 1]
+    assert connection.pragma("user_version") == before + 1
     connection.close()
-    backup = apsw.Connection(str(tmp_path / "a.db.bak-1"), flags=apsw.SQLITE_OPEN_READONLY)
-    assert backup.pragma("user_version") == 1
+    backup = apsw.Connection(str(tmp_path / f"a.db.bak-{before}"), flags=apsw.SQLITE_OPEN_READONLY)
+    assert backup.pragma("user_version") == before
 
 
 def test_a_failing_migration_leaves_the_old_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.db"
     open_at(path).connection.close()
-    extra = tmp_path / "0002_broken.sql"
+    before = migrating.current_version()
+    extra = tmp_path / f"{before + 1:04}_broken.sql"
     extra.write_text("CREATE TABLE fine(x TEXT) STRICT; CREATE TABLE broken(;")
     known = migrating._migrations()
-    monkeypatch.setattr(migrating, "_migrations", lambda: [*known, (2, extra)])
+    monkeypatch.setattr(migrating, "_migrations", lambda: [*known, (before + 1, extra)])
     connection = Connection(path)
     with pytest.raises(apsw.SQLError):
         migrating.migrate(connection, path)
-    assert connection.pragma("user_version") == 1
+    assert connection.pragma("user_version") == before
     assert connection.row("SELECT 1 FROM sqlite_schema WHERE name = 'fine'") is None
     connection.close()
 

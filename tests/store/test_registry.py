@@ -23,7 +23,7 @@ def registry_at(path: Path, wanted: EmbedderRecord | None = EMBEDDER) -> StoreRe
 
     return StoreRegistry(
         path,
-        wanted=wanted,
+        wanted=lambda: wanted,
         now_us=lambda: START_US,
         loop=trio.lowlevel.current_trio_token(),
         on_defect=defect,

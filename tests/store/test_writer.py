@@ -10,7 +10,6 @@ import trio
 
 from mnemond.errors import BUSY, INTERNAL, NOT_FOUND, MnemonError
 from mnemond.index.memory_index import MemoryIndex
-from mnemond.model.changes import Change
 from mnemond.model.outcomes import Remembered
 from mnemond.store import insights, writer
 from mnemond.store.engine import Engine, Result
@@ -85,7 +84,7 @@ async def test_results_come_in_order_after_the_index_has_them(tmp_path: Path) ->
 
     def note(number: int, result: Result) -> None:
         assert isinstance(result, Remembered)
-        seen.append((number, store.snapshot.row_of(result.id) is not None))
+        seen.append((number, store.snapshot.row_of(result.id or "") is not None))
         if number == 99:
             finished.set()
 
@@ -147,15 +146,15 @@ async def test_closing_finishes_what_is_queued_and_refuses_the_rest(tmp_path: Pa
 async def test_a_defect_does_not_end_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, defects = engine_at(tmp_path / "a.db"), Defects()
     store, collected = store_over(engine, tmp_path / "a.db", defects), Collected()
-    apply = MemoryIndex.apply
+    publish = MemoryIndex.publish
 
-    def broken(self: MemoryIndex, changes: list[Change]) -> object:
+    def broken(self: MemoryIndex) -> object:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(MemoryIndex, "apply", broken)
+    monkeypatch.setattr(MemoryIndex, "publish", broken)
     store.submit(remember(1), collected)
     await collected.wait_for(1)
-    monkeypatch.setattr(MemoryIndex, "apply", apply)
+    monkeypatch.setattr(MemoryIndex, "publish", publish)
     failure = collected.results[0]
     assert isinstance(failure, MnemonError)
     assert (failure.kind, failure.outcome) == (INTERNAL, "unknown")

@@ -1,0 +1,77 @@
+"""The ways a new memory can be compared with an old one: by words alone, or beside the vectors of an embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from benchmarks.report import say
+from mnemond.embed import registry
+from mnemond.embed.calibration import scaled, shipped
+from mnemond.embed.embedder import Embedder
+from mnemond.errors import MnemonError
+from mnemond.model.changes import Vector
+from mnemond.model.policy import DiffPolicy
+from mnemond.rank.diff import Side, Verdict, judge, side
+from mnemond.rank.diff_calibration import CosineThresholds, cosine_thresholds
+from mnemond.text.entities import extract
+
+LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False)
+"""The decision table to the letter, without what was added to it."""
+
+LEXICAL = "words alone"
+
+BATCH = 64
+"""Texts embedded at a time."""
+
+
+@dataclass(frozen=True)
+class DiffPath:
+    """One way to compare; `embedder` is None for words alone."""
+
+    name: str
+    embedder: Embedder | None
+    policy: DiffPolicy
+    thresholds: CosineThresholds
+
+    def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
+        """The vectors of `texts`, in order; all None where there is no embedder."""
+        if self.embedder is None:
+            return [None] * len(texts)
+        found: list[Vector | None] = [None] * len(texts)
+        shortest_first = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        for start in range(0, len(texts), BATCH):
+            places = shortest_first[start : start + BATCH]
+            embedded = self.embedder.embed([texts[place] for place in places])
+            for place, vector in zip(places, embedded, strict=True):
+                found[place] = vector
+        return found
+
+    def verdict(self, old: Side, new: Side, old_vector: Vector | None, new_vector: Vector | None) -> Verdict:
+        """What the product decides."""
+        return judge(old, new, cosine(old_vector, new_vector), self.policy, self.thresholds)
+
+
+def cosine(left: Vector | None, right: Vector | None) -> float | None:
+    """The cosine of two vectors of length 1; None unless there are two."""
+    return None if left is None or right is None else float(left @ right)
+
+
+def prepared(text: str, given: Sequence[str] = ()) -> Side:
+    """A text as the product sees it: its own entities beside the given ones, category general."""
+    return side(text, "general", [entity.canonical for entity in extract(text, given)])
+
+
+def paths(names: Iterable[str], policy: DiffPolicy) -> list[DiffPath]:
+    """Words alone and each embedder that can be loaded; it says which cannot."""
+    found = [DiffPath(LEXICAL, None, policy, cosine_thresholds("", policy, float))]
+    for name in names:
+        try:
+            embedder = registry.create(name)
+        except MnemonError as error:
+            say(f"{name} is left out: {error}")
+            continue
+        scale = partial(scaled, calibration=shipped(name))
+        found.append(DiffPath(name, embedder, policy, cosine_thresholds(name, policy, scale)))
+    return found

@@ -1,0 +1,187 @@
+"""remember, and diff, which says what remember would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+import trio
+
+from mnemond.embed.embedder import Embedder
+from mnemond.embed.outcome import UNKNOWN_WORDS, try_embed
+from mnemond.errors import FieldProblem, invalid
+from mnemond.handlers import views
+from mnemond.handlers.door import OpenStore, StoreDoor, settle
+from mnemond.handlers.submission import Identities, submitted
+from mnemond.index.postings import Floats
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import Vector
+from mnemond.model.insight import Scope
+from mnemond.model.outcomes import Remembered
+from mnemond.pipelines.compare import NOTHING, compare
+from mnemond.pipelines.draft import Draft, problems_of
+from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.remember import Prepared, decide, prepare, propose
+from mnemond.protocol.remembering import DiffMatch, DiffParams, DiffResult, DiffThresholds, RememberParams
+from mnemond.protocol.types import Result
+from mnemond.rank.diff import Verdict
+from mnemond.server.call import Call
+from mnemond.server.dispatch import Handler
+from mnemond.text.tokens import index_terms
+
+LONG_TEXT = 2_000
+"""Characters that are read and embedded on the event loop; more go to a thread (reading costs about 1 µs each)."""
+
+THREADS = 16
+"""Texts being read and embedded in threads at once: an embedder behind an endpoint may take seconds for each."""
+
+
+class RememberHandlers:
+    """A text is read and embedded where it holds nobody up, and decided under the writer."""
+
+    def __init__(self, door: StoreDoor, identities: Identities) -> None:
+        self._door = door
+        self._identities = identities
+        self._threads = trio.CapacityLimiter(THREADS)
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "remember": self.remember,
+            "diff": self.diff,
+        }
+
+    def remember(self, call: Call, params: RememberParams) -> object:
+        """Validate, read, embed, store. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
+        problems = problems_of(msgspec.structs.asdict(params))
+        if problems:
+            raise invalid(problems, hint=f"{len(problems)} to mend; nothing was written")
+        return self._door.through(params.store, lambda warm: self._remember(warm, params))
+
+    @staticmethod
+    def problems(fields: dict[str, object]) -> list[FieldProblem]:
+        """What is wrong with the well-typed fields of a request that has ill-typed ones too."""
+        return problems_of(fields)
+
+    def diff(self, call: Call, params: DiffParams) -> object:
+        """What remember would do. Raises MnemonError(INVALID_PARAMS)."""
+        if problems := problems_of(msgspec.structs.asdict(params)):
+            raise invalid(problems)
+        return self._door.through(params.store, lambda warm: self._diff(warm, params))
+
+    # ------------------------------------------------------------ remember
+
+    def _remember(self, warm: OpenStore, params: RememberParams) -> object:
+        identity = self._identities.of(warm, params)
+        draft = _draft(params)
+        if _is_quick(warm, params.content):
+            return self._submit(warm, _prepared(warm, draft, identity.now_us), identity)
+        return self._prepare_then_submit(warm, draft, identity)
+
+    async def _prepare_then_submit(self, warm: OpenStore, draft: Draft, identity: Identity) -> object:
+        prepared = await trio.to_thread.run_sync(
+            _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=self._threads
+        )
+        return await settle(self._submit(warm, prepared, identity))
+
+    def _submit(self, warm: OpenStore, prepared: Prepared, identity: Identity) -> object:
+        if not prepared.draft.dry_run:
+            return submitted(warm, propose(prepared, identity, warm.limits), remember_result)
+        snapshot = warm.store.snapshot
+        similarity = _similarity(warm, snapshot, cast("Vector | None", prepared.vector))
+        outcome = cast("Remembered", decide(prepared, identity, warm.limits, snapshot, similarity).outcome)
+        return warm.marked(remember_result(warm, outcome))
+
+    # ------------------------------------------------------------ diff
+
+    def _diff(self, warm: OpenStore, params: DiffParams) -> object:
+        if _is_quick(warm, params.content):
+            return _compared(warm, params)
+        return trio.to_thread.run_sync(
+            _compared, warm, params, abandon_on_cancel=True, limiter=self._threads
+        )
+
+
+def _is_quick(warm: OpenStore, content: str) -> bool:
+    return len(content) <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline)
+
+
+def _draft(params: RememberParams | DiffParams) -> Draft:
+    if isinstance(params, DiffParams):
+        scope = Scope(params.user_id, params.session_id, params.agent_id)
+        return Draft(content=params.content, category=params.category, entities=params.entities, scope=scope)
+    return Draft(
+        content=params.content,
+        category=params.category,
+        importance=params.importance,
+        tags=params.tags,
+        entities=params.entities,
+        entity_mode=params.entity_mode,
+        source=params.source,
+        channel=params.channel,
+        conversation_id=params.conversation_id,
+        scope=Scope(params.user_id, params.session_id, params.agent_id),
+        created_at=params.created_at,
+        no_diff=params.no_diff,
+        dry_run=params.dry_run,
+        allow_secret=params.allow_secret,
+    )
+
+
+def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
+    """The draft read and embedded. Blocks as the embedder does; a failure of it leaves the vector out."""
+    prepared = prepare(draft, now_us, warm.store.snapshot.entity_spelling, warm.policy)
+    if prepared.discarded:
+        return prepared
+    vector, error = embedded(warm.embedder, prepared.clean.content, warm.embed_error)
+    return msgspec.structs.replace(prepared, vector=vector, embed_error=error)
+
+
+def embedded(embedder: Embedder | None, text: str, lacking: str | None) -> tuple[Vector | None, str | None]:
+    """The vector of a text, or why it has none. Blocks as the embedder does."""
+    if embedder is None:
+        return None, lacking
+    vectors, error = try_embed(embedder, [text])
+    return vectors[0], error or (UNKNOWN_WORDS if vectors[0] is None else None)
+
+
+def _similarity(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> Floats | None:
+    """None as well for a vector that was made before the store was given another embedder."""
+    if vector is None or warm.embedder_of(snapshot) is not warm.embedder or vector.shape != (snapshot.dimension,):
+        return None
+    return snapshot.similarity(vector)
+
+
+def _compared(warm: OpenStore, params: DiffParams) -> DiffResult:
+    prepared = _prepared(warm, _draft(params), 0)
+    snapshot, limits = warm.store.snapshot, warm.limits
+    similarity = _similarity(warm, snapshot, cast("Vector | None", prepared.vector))
+    policy = limits.policy.diff
+    terms = set(index_terms(prepared.clean.content))
+    likeness = snapshot.likeness(terms) if terms else None
+    side, scope = prepared.reading.side, prepared.draft.scope
+    found = NOTHING
+    if side is not None:
+        found = compare(snapshot, side, scope, similarity, likeness, policy, limits.cosines, thorough=True)
+    override = limits.cosines.override
+    return warm.marked(
+        DiffResult(
+            suggestion="ADD" if found.best is None else found.best.verdict.action,
+            matches=[_match(snapshot, match.id, match.verdict) for match in found.matches[: policy.limit]],
+            thresholds=DiffThresholds(
+                policy.update, policy.duplicate, policy.novelty, override if math.isfinite(override) else None
+            ),
+        )
+    )
+
+
+def _match(snapshot: Snapshot, insight_id: str, verdict: Verdict) -> DiffMatch:
+    row = snapshot.row_of(insight_id)
+    return views.diff_match("" if row is None else snapshot.insight(row).content, insight_id, verdict)
+
+
+def remember_result(warm: OpenStore, outcome: Remembered) -> Result:
+    """The reply, with what only the graph as it is now can tell: the causal candidates."""
+    return views.remember_result(warm.store.snapshot, outcome, warm.policy.graph.causal)

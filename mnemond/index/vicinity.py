@@ -1,0 +1,137 @@
+"""What surrounds a memory that is about to be written: rows before, after, near and like it, and who shares a name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.index.postings import Floats
+from mnemond.index.selection import Rows, top
+from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.index.table import chain_of
+from mnemond.model.insight import Insight
+from mnemond.model.recall import Filter
+from mnemond.model.timestamp import parse_rfc3339
+
+
+class Vicinity:
+    """Answers about one newcomer, restricted to the rows its readers may see and to rows not in `excluded`."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        newcomer: Insight,
+        similarity: Floats | None,
+        excluded: Collection[int] = (),
+    ) -> None:
+        """`similarity`: cosine of every row with the newcomer, shape (rows,); None when it has no vector."""
+        self._snapshot = snapshot
+        self._at_us = parse_rfc3339(newcomer.created_at)
+        self._chain = snapshot.parts.table.names.chains.find(chain_of(newcomer))
+        self._similarity = similarity
+        self._mask = _without(snapshot, snapshot.visible(Filter(scope=newcomer.scope)), excluded)
+
+    @property
+    def documents(self) -> int:
+        """Rows in scope, the newcomer included."""
+        return 1 + (self._snapshot.rows if self._mask is None else int(np.count_nonzero(self._mask)))
+
+    def backbone(self) -> tuple[str | None, str | None]:
+        """Ids right before and right after the newcomer in its chain; of equal times the one stored later is later."""
+        if self._chain is None:
+            return None, None
+        columns = self._snapshot.parts.columns
+        rows = self._seen(np.flatnonzero(columns.chain == self._chain))
+        times = columns.created_us[rows]
+        before, after = rows[times <= self._at_us], rows[times > self._at_us]
+        return self._last(before), self._first(after)
+
+    def nearest_in_time(self, k: int, within_us: int, excluding: Collection[str]) -> list[tuple[str, int]]:
+        """The k rows nearest in time: (id, distance in microseconds), nearest first, of equal ones the newer row."""
+        distances = np.abs(self._snapshot.parts.columns.created_us - self._at_us)
+        rows = self._seen(np.flatnonzero(distances <= within_us))
+        most = k + len(excluding)
+        if len(rows) > most:
+            near = distances[rows]
+            rows = rows[near <= np.partition(near, most - 1)[most - 1]]
+        order = np.lexsort((-rows, distances[rows]))
+        found = [(self._id(row), int(distances[row])) for row in rows[order[: most + len(excluding)]].tolist()]
+        return [each for each in found if each[0] not in excluding][:k]
+
+    def holders(self, canonical: str, k: int) -> tuple[int, list[str]]:
+        """How many rows name an entity, the newcomer included, and the k newest of the others."""
+        parts = self._snapshot.parts
+        code = parts.table.names.entities.find(canonical)
+        if code is None:
+            return 1, []
+        rows = self._seen(parts.columns.mention_row[parts.columns.mention_entity == code])
+        return 1 + len(rows), [self._id(row) for row in self._newest(rows, k)]
+
+    def recent(self, k: int) -> list[tuple[Insight, int | None]]:
+        """The k newest rows that are not newer than the newcomer, newest first, each with when its event was."""
+        rows = self._seen(np.flatnonzero(self._snapshot.parts.columns.created_us <= self._at_us))
+        insights = [self._snapshot.insight(row) for row in self._newest(rows, k)]
+        return [(insight, event_us(insight)) for insight in insights]
+
+    def similar(self, at_least: float, k: int) -> list[tuple[str, float]]:
+        """The k rows whose cosine is at least that: (id, cosine), best first, of equal ones the newer row."""
+        return [(self._id(row), cosine) for row, cosine in self._alike(at_least, None, k)]
+
+    def between(self, at_least: float, below: float, k: int) -> list[tuple[str, float]]:
+        """The k rows whose cosine lies in [at_least, below), best first."""
+        return [(self._id(row), cosine) for row, cosine in self._alike(at_least, below, k)]
+
+    def by_words(self, likeness: Floats, at_least: float, k: int) -> list[tuple[str, float]]:
+        """The k rows that are most like it in words, by what Snapshot.likeness says: (id, share), best first."""
+        rows = self._seen((likeness >= at_least).nonzero()[0])
+        return [(self._id(row), min(1.0, share)) for row, share in top(rows, likeness[rows], k)]
+
+    def _alike(self, at_least: float, below: float | None, k: int) -> list[tuple[int, float]]:
+        if self._similarity is None:
+            return []
+        wanted = self._similarity >= at_least
+        if below is not None:
+            wanted &= self._similarity < below
+        rows = self._seen(wanted.nonzero()[0])
+        return top(rows, self._similarity[rows], k)
+
+    def _seen(self, rows: npt.NDArray[np.int64]) -> Rows:
+        return rows if self._mask is None else rows[self._mask[rows]]
+
+    def _newest(self, rows: Rows, k: int) -> list[int]:
+        if k < 1:
+            return []
+        times = self._snapshot.parts.columns.created_us[rows]
+        if len(rows) > k:
+            kept = times >= np.partition(times, len(rows) - k)[len(rows) - k]
+            rows, times = rows[kept], times[kept]
+        newest: list[int] = rows[np.lexsort((rows, times))[::-1][:k]].tolist()
+        return newest
+
+    def _last(self, rows: Rows) -> str | None:
+        found = self._newest(rows, 1)
+        return self._id(found[0]) if found else None
+
+    def _first(self, rows: Rows) -> str | None:
+        if not len(rows):
+            return None
+        times = self._snapshot.parts.columns.created_us[rows]
+        return self._id(int(rows[np.lexsort((rows, times))[0]]))
+
+    def _id(self, row: int) -> str:
+        return self._snapshot.insight(row).id
+
+
+def event_us(insight: Insight) -> int | None:
+    """When what a memory speaks of was, in microseconds; None when it does not say."""
+    return None if insight.event_start is None else parse_rfc3339(insight.event_start)
+
+
+def _without(snapshot: Snapshot, mask: Mask | None, excluded: Collection[int]) -> Mask | None:
+    if not excluded:
+        return mask
+    fewer: Mask = np.ones(snapshot.rows, dtype=np.bool_) if mask is None else mask.copy()
+    fewer[list(excluded)] = False
+    return fewer

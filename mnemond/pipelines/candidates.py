@@ -1,0 +1,90 @@
+"""Causal candidates: memories near a new one in the graph that may be its cause or its effect, for a host to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from mnemond.graph.causal import cue_of
+from mnemond.index.adjacency import CAUSAL
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.edge import EDGE_TYPES
+from mnemond.model.insight import Insight
+from mnemond.model.policy import CausalPolicy
+from mnemond.model.recall import Filter
+from mnemond.text.causal_cues import CausalCue, deciding, direction
+from mnemond.text.similarity import overlap, token_set
+
+
+class Reached(NamedTuple):
+    """A row and how it was reached: over how many edges, the last of which type."""
+
+    row: int
+    hop: int
+    via: str
+
+
+class CausalCandidate(NamedTuple):
+    """A possible cause (`from_candidate`) or effect; `signal` is the cue that speaks for it, if one does."""
+
+    insight: Insight
+    hop: int
+    via: str
+    signal: str | None
+    sub_type: str
+    way: Literal["from_candidate", "to_candidate"]
+    overlap: float
+
+
+def causal_candidates(snapshot: Snapshot, insight_id: str, policy: CausalPolicy) -> tuple[CausalCandidate, ...]:
+    """At most `max_candidates` memories within `max_hops` edges: those with a signal first, then the nearer, then the
+    ones that share more words (spec 8, step 4). Rows linked as cause or effect already are left out."""
+    row = snapshot.row_of(insight_id)
+    if row is None:
+        return ()
+    it = snapshot.insight(row)
+    cue = cue_of(it)
+    found = [_candidate(snapshot, it, cue, reached) for reached in _near(snapshot, row, it, policy)]
+    found.sort(key=lambda each: (each.signal is None, each.hop, -each.overlap, each.insight.id))
+    return tuple(found)
+
+
+def _candidate(snapshot: Snapshot, it: Insight, cue: CausalCue | None, reached: Reached) -> CausalCandidate:
+    other = snapshot.insight(reached.row)
+    previous = cue_of(other) if cue is None else None
+    decided = deciding(cue, previous)
+    way: Literal["from_candidate", "to_candidate"] = (
+        "to_candidate" if direction(cue, previous) == "new_to_previous" else "from_candidate"
+    )
+    return CausalCandidate(
+        insight=other,
+        hop=reached.hop,
+        via=reached.via,
+        signal=None if decided is None else decided.signal,
+        sub_type="causes" if decided is None else decided.sub_type,
+        way=way,
+        overlap=round(overlap(token_set(other.content), token_set(it.content)).overlap, 6),
+    )
+
+
+def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> Iterator[Reached]:
+    """Breadth first, along heavier edges before lighter ones, until there are enough."""
+    mask = snapshot.visible(Filter(scope=it.scope))
+    causal = {row for row, _, kind, _ in snapshot.neighbours(start).tolist() if kind == CAUSAL}
+    seen = {start}
+    ring = [start]
+    left = policy.max_candidates
+    for hop in range(1, policy.max_hops + 1):
+        following: list[int] = []
+        for row in ring:
+            for other, _, kind, _ in sorted(snapshot.neighbours(row).tolist(), key=lambda link: (-link[1], link[0])):
+                if other in seen or (mask is not None and not mask[other]):
+                    continue
+                seen.add(other)
+                following.append(other)
+                if other not in causal:
+                    yield Reached(other, hop, EDGE_TYPES[kind])
+                    left -= 1
+                    if not left:
+                        return
+        ring = following

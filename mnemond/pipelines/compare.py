@@ -1,0 +1,127 @@
+"""diff: which stored memories a text repeats, corrects or refines (spec 7.2), found without looking at all of them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mnemond.index.postings import Floats
+from mnemond.index.selection import top
+from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.model.insight import Insight, Scope
+from mnemond.model.policy import DiffPolicy
+from mnemond.model.timestamp import parse_rfc3339
+from mnemond.rank.diff import Match, Side, judge, overall, side
+from mnemond.rank.diff_calibration import CosineThresholds
+from mnemond.text.entities import canonical_name
+from mnemond.text.similarity import normalised, overlap, token_set
+
+LEAST_LIKENESS = 0.5
+"""Share of its index terms that the smaller text has in common with a row worth a closer look. The update threshold
+is .65 of unstemmed tokens; stems and another list of function words move the share by less than the difference."""
+
+MOST_BY_WORDS = 32
+MOST_BY_COSINE = 16
+"""Rows looked at closely, the likeliest first. More of them than this can only be repetitions of each other."""
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """The rows that were looked at, most similar first, and the one that decides, if any."""
+
+    matches: tuple[Match, ...]
+    best: Match | None
+
+
+NOTHING = Compared((), None)
+
+
+def compare(
+    snapshot: Snapshot,
+    new: Side,
+    scope: Scope,
+    similarity: Floats | None,
+    likeness: Floats | None,
+    policy: DiffPolicy,
+    cosines: CosineThresholds,
+    *,
+    thorough: bool = False,
+) -> Compared:
+    """Judge `new` against every row that could repeat or contradict it.
+
+    Only rows whose readers all see the new memory take part: what others know is not theirs to be told, and what is
+    for others is not to be replaced. `similarity`: cosine of every row with the new text, `likeness`: what
+    Snapshot.likeness says of its terms, both of shape (rows,), None where there is nothing to go by. Unless
+    `thorough`, of the rows that can only stay beside the new one the most similar alone is judged.
+    """
+    mask = snapshot.comparable(scope)
+    rows = _alike(snapshot, new, mask, similarity, likeness, cosines)
+    if not thorough:
+        rows = _worth_judging(snapshot, rows, new, similarity, policy, cosines)
+    matches = [_match(snapshot, row, new, similarity, policy, cosines) for row in rows]
+    matches.sort(key=lambda match: (-match.verdict.similarity, -match.created_us, match.id))
+    return Compared(tuple(matches), overall(matches))
+
+
+def side_of(insight: Insight) -> Side:
+    """A stored memory, ready to be judged."""
+    return side(insight.content, insight.category, [canonical_name(name) for name in insight.entities])
+
+
+def _alike(
+    snapshot: Snapshot,
+    new: Side,
+    mask: Mask | None,
+    similarity: Floats | None,
+    likeness: Floats | None,
+    cosines: CosineThresholds,
+) -> list[int]:
+    found = dict.fromkeys(row for row in snapshot.twins(new.normalised) if mask is None or mask[row])
+    if likeness is not None:
+        found |= dict.fromkeys(_top(likeness, LEAST_LIKENESS, mask, MOST_BY_WORDS))
+    if similarity is not None:
+        found |= dict.fromkeys(_top(similarity, cosines.override, mask, MOST_BY_COSINE))
+    return list(found)
+
+
+def _worth_judging(
+    snapshot: Snapshot,
+    rows: list[int],
+    new: Side,
+    similarity: Floats | None,
+    policy: DiffPolicy,
+    cosines: CosineThresholds,
+) -> list[int]:
+    """Rows that may come to more than "both stay", and of the others the one that shares most. Words are counted for
+    a tenth of what it takes to judge a row."""
+    judged: list[int] = []
+    nearest, shared_most = -1, -1.0
+    for row in rows:
+        insight = snapshot.insight(row)
+        shared = overlap(token_set(insight.content), new.tokens, policy.min_tokens).lexical
+        heard = similarity is not None and similarity[row] >= cosines.override
+        if shared >= policy.update or heard or normalised(insight.content) == new.normalised:
+            judged.append(row)
+        elif shared > shared_most:
+            nearest, shared_most = row, shared
+    return judged if judged or nearest < 0 else [nearest]
+
+
+def _top(scores: Floats, least: float, mask: Mask | None, k: int) -> list[int]:
+    """The k rows with the highest scores of at least `least`, best first, of equal ones the newer row."""
+    wanted = scores >= least
+    if mask is not None:
+        wanted &= mask
+    rows = wanted.nonzero()[0]
+    return [row for row, _ in top(rows, scores[rows], k)]
+
+
+def _match(
+    snapshot: Snapshot,
+    row: int,
+    new: Side,
+    similarity: Floats | None,
+    policy: DiffPolicy,
+    cosines: CosineThresholds,
+) -> Match:
+    insight = snapshot.insight(row)
+    cosine = float(similarity[row]) if similarity is not None and snapshot.has_vector(row) else None
+    return Match(insight.id, parse_rfc3339(insight.created_at), judge(side_of(insight), new, cosine, policy, cosines))

@@ -1,0 +1,108 @@
+"""A memory as a caller wants it stored, and everything that may be wrong with it, reported at once."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import msgspec
+
+from mnemond.errors import FieldProblem
+from mnemond.model.insight import CATEGORIES, ENTITY_MODES, Scope
+from mnemond.pipelines.fields import choice_problems, time_problems
+from mnemond.text.marks import LONGEST_RUN, long_run_at
+
+MAX_CONTENT = 8000
+"""Characters (code points after NFC) of one memory (spec 8; bytes would cut Chinese at a third)."""
+MAX_TAGS, MAX_TAG = 20, 100
+MAX_ENTITIES, MAX_ENTITY = 50, 200
+MAX_PROBLEMS = 20
+"""Bad entries of one list that are told; more would say the same."""
+MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 5
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller wants remembered, as it came. `created_at` is RFC 3339 or None for now."""
+
+    content: str
+    category: str = "general"
+    importance: int = 3
+    tags: Sequence[str] = ()
+    entities: Sequence[str] = ()
+    entity_mode: str = "merge"
+    source: str = "user"
+    channel: str = "manual"
+    conversation_id: str | None = None
+    scope: Scope = Scope()
+    created_at: str | None = None
+    no_diff: bool = False
+    dry_run: bool = False
+    allow_secret: bool = False
+
+
+def problems_of(fields: dict[str, object]) -> list[FieldProblem]:
+    """Everything wrong with the given fields of a draft; fields that are absent are not judged.
+
+    Takes a mapping, not a Draft, so that a request with one field of the wrong type still hears about all others.
+    """
+    found: list[FieldProblem] = []
+    if "content" in fields:
+        found += _content_problems(str(fields["content"]))
+    if "category" in fields:
+        found += choice_problems("category", str(fields["category"]), CATEGORIES)
+    if "entity_mode" in fields:
+        found += choice_problems("entity_mode", str(fields["entity_mode"]), ENTITY_MODES)
+    if isinstance(importance := fields.get("importance"), int) and not MIN_IMPORTANCE <= importance <= MAX_IMPORTANCE:
+        allowed = f"an integer from {MIN_IMPORTANCE} to {MAX_IMPORTANCE}"
+        found.append(FieldProblem("importance", f"importance is {str(importance)[:20]}; it must be {allowed}"))
+    found += _list_problems("tags", fields.get("tags"), MAX_TAGS, MAX_TAG)
+    found += _list_problems("entities", fields.get("entities"), MAX_ENTITIES, MAX_ENTITY)
+    for name in ("source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id"):
+        if "\0" in str(fields.get(name) or ""):
+            found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
+    if (created_at := fields.get("created_at")) is not None:
+        found += time_problems("created_at", str(created_at))
+    return found
+
+
+def _content_problems(content: str) -> list[FieldProblem]:
+    if (at := long_run_at(content)) is not None:
+        message = f"content has more than {LONGEST_RUN} combining marks in a row at position {at + 1:,}"
+        return [FieldProblem("content", message)]
+    length = len(unicodedata.normalize("NFC", content))
+    if length > MAX_CONTENT:
+        message = f"content is {length:,} characters; the limit is {MAX_CONTENT:,}"
+        return [FieldProblem("content", message)]
+    if not content.strip():
+        return [FieldProblem("content", f"content is empty ({length} characters); it needs 1 to {MAX_CONTENT:,}")]
+    if "\0" in content:
+        position = content.index("\0") + 1
+        return [FieldProblem("content", f"content has a NUL character at position {position:,}; remove it")]
+    return []
+
+
+def _list_problems(field: str, values: object, most: int, longest: int) -> list[FieldProblem]:
+    if not isinstance(values, list | tuple):
+        return []
+    found = []
+    distinct = len(set(values))
+    if distinct > most:
+        found.append(FieldProblem(field, f"{field} has {distinct} different entries; the limit is {most}"))
+    for position, value in enumerate(values):
+        name = f"{field}[{position}]"
+        if len(found) >= MAX_PROBLEMS:
+            break
+        if long_run_at(value) is not None:
+            found.append(FieldProblem(name, f"{name} has more than {LONGEST_RUN} combining marks in a row"))
+        elif len(value) > longest:
+            found.append(FieldProblem(name, f"{name} is {len(value):,} characters; the limit is {longest}"))
+        elif not value.strip():
+            found.append(FieldProblem(name, f"{name} is empty; it needs 1 to {longest} characters"))
+        elif "\0" in value:
+            found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
+    return found
+
+
+def deduplicated(values: Sequence[str]) -> tuple[str, ...]:
+    """First occurrences, in order, in NFC."""
+    return tuple(dict.fromkeys(unicodedata.normalize("NFC", value) for value in values))

@@ -1,0 +1,63 @@
+"""related: the memories around one, nearest first, on one snapshot."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mnemond.index.adjacency import Links
+from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.model.edge import EDGE_TYPES
+from mnemond.model.insight import Insight
+from mnemond.model.recall import Filter
+
+
+class Related(NamedTuple):
+    """A memory, over how many links it was reached, and the heaviest link that leads there from one link nearer."""
+
+    insight: Insight
+    depth: int
+    via: str
+    weight: float
+
+
+def related(
+    snapshot: Snapshot, start: int, wanted: Filter, edge_type: str | None, depth: int, limit: int
+) -> tuple[Related, ...]:
+    """At most `limit` visible memories within `depth` links of a row, whichever way the links lead.
+
+    Breadth first, through visible rows alone; then heavier links, then smaller ids first. As soon as there are
+    `limit`, nothing further is followed, so no more than `limit` rows are ever looked around.
+    """
+    mask = snapshot.visible(wanted)
+    code = None if edge_type is None else EDGE_TYPES.index(edge_type)
+    seen = np.zeros(snapshot.rows, dtype=np.bool_) if mask is None else ~mask
+    seen[start] = True
+    found: list[Related] = []
+    ring = [start]
+    for distance in range(1, depth + 1):
+        step = [_reached(snapshot, *link, distance) for link in _ring(snapshot, ring, code, seen)]
+        step.sort(key=lambda each: (-each[1].weight, each[1].insight.id))
+        found += [each for _, each in step]
+        ring = [row for row, _ in step]
+        if not ring or len(found) >= limit:
+            break
+    return tuple(found[:limit])
+
+
+def _ring(snapshot: Snapshot, ring: list[int], code: int | None, seen: Mask) -> list[tuple[int, int, float]]:
+    """Row, type and weight of the heaviest link to every row not `seen` yet; they are now."""
+    links: Links = np.concatenate([snapshot.neighbours(row) for row in ring])
+    if code is not None:
+        links = links[links["type"] == code]
+    links = links[~seen[links["row"]]]
+    links = links[np.lexsort((links["type"], -links["weight"]))]
+    rows, first = np.unique(links["row"], return_index=True)
+    seen[rows] = True
+    best = links[first]
+    return list(zip(rows.tolist(), best["type"].tolist(), best["weight"].tolist(), strict=True))
+
+
+def _reached(snapshot: Snapshot, row: int, code: int, weight: float, distance: int) -> tuple[int, Related]:
+    return row, Related(snapshot.insight(row), distance, EDGE_TYPES[code], round(weight, 6))

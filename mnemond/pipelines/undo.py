@@ -1,0 +1,328 @@
+"""undo: one whole operation is taken back, as a new operation that can be taken back itself.
+
+Nothing is taken back of a memory that was changed again since: whoever wants that undoes the later operation first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.model.changes import (
+    AddEdge,
+    Change,
+    ChangeSet,
+    PutInsight,
+    RemoveEdge,
+    RestoreInsight,
+    RetireInsight,
+    Vector,
+)
+from mnemond.model.entity import Entity
+from mnemond.model.insight import Insight
+from mnemond.model.outcomes import Undone, UndoneMemory
+from mnemond.model.policy import WritePolicy
+from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.reversal import Edges, Effect, Memory, edges_back, effect_of, is_as_left, reverted
+from mnemond.store import edges, history, insights
+from mnemond.store.connection import Connection
+from mnemond.store.meta import EmbedderRecord, read_embedder
+from mnemond.store.proposal import Proposal, View
+from mnemond.text.entities import extract
+from mnemond.text.hypothetical import hypothetical_queries
+
+MOST_TRIED = 100
+"""Operations looked at for one that can be taken back, when none is named."""
+
+SHOWN = 5
+"""Matches an ambiguous prefix lists."""
+
+LATER = "it was changed while this was prepared; it is embedded later"
+"""Why a memory that is back has no vector though nothing failed."""
+
+SYSTEM = "system:"
+"""How `triggered_by` begins where nobody asked for an operation: such a one is taken back only by name."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The operation to take back (None: the newest that can be), and the former texts that have no vector any more.
+
+    `operation` is a whole op_id once it was looked up, and until then what somebody wrote.
+    """
+
+    operation: str | None
+    texts: tuple[str, ...] = ()
+
+
+class Vectors(msgspec.Struct, frozen=True):
+    """Vectors of texts (None where there is none), and why some are missing."""
+
+    of: Mapping[str, object]  # Vector | None
+    error: str | None = None
+
+
+class _Means(NamedTuple):
+    """What an undo is carried out with."""
+
+    vectors: Vectors
+    now: str
+    most_queries: int
+    embedder: EmbedderRecord | None
+    connection: Connection
+
+
+def look(connection: Connection, named: str | None) -> Found:
+    """The operation that `named` means, by its op_id or the beginning of it; None: the newest that can be taken back.
+
+    Raises MnemonError when there is none, when it is ambiguous, and when the operation cannot be taken back.
+    """
+    plan = _planned(connection, named)
+    return Found(plan.op_id, _unembedded(plan, connection, read_embedder(connection)))
+
+
+def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | None) -> tuple[str, ...]:
+    """Texts that will be active, and whose row has no vector of them."""
+    texts = [
+        before.content
+        for before, current in plan.returning()
+        if before.content != current.content
+        or (current.status != "active" and _kept_vector(connection, current.id, embedder) is None)
+    ]
+    return tuple(dict.fromkeys(texts))
+
+
+def propose(found: Found, vectors: Vectors, identity: Identity, policy: WritePolicy) -> Proposal:
+    """The write. Everything `look` checked is checked again when its turn comes."""
+    return Proposal(
+        op_id=identity.op_id,
+        client_op_id=identity.client_op_id,
+        method="undo",
+        request_digest=identity.request_digest,
+        decide=partial(_decide, found, vectors, identity, policy),
+    )
+
+
+def _decide(found: Found, vectors: Vectors, identity: Identity, policy: WritePolicy, view: View) -> ChangeSet:
+    connection = view.connection
+    plan = _planned(connection, found.operation)
+    means = _Means(vectors, identity.now, policy.max_hypothetical, read_embedder(connection), connection)
+    lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
+    returning = list(_memories(plan, means))
+    links = _links(plan, view, returning)
+    outcome = Undone(
+        op_id=identity.op_id,
+        undone=plan.op_id,
+        memories=tuple(map(_told, returning)) + tuple(UndoneMemory(each, "relinked") for each in plan.relinked()),
+        edges_restored=edges.logical_links(links.restored),
+        edges_missing=edges.logical_links(links.missing),
+        embed_error=(vectors.error or LATER) if lacking else None,
+    )
+    return ChangeSet(
+        op_id=identity.op_id,
+        client_op_id=identity.client_op_id,
+        method="undo",
+        now=identity.now,
+        changes=(*returning, *_edge_changes(links)),
+        outcome=outcome,
+        request_digest=identity.request_digest,
+        triggered_by=identity.triggered_by,
+        detail=f"undone={plan.op_id}",
+        subject=next(iter(plan.effect.memories)),
+        undoes=plan.op_id,
+    )
+
+
+# ------------------------------------------------------------------ which operation
+
+
+def _planned(connection: Connection, named: str | None) -> _Plan:
+    return _newest(connection) if named is None else _plan(connection, _resolved(connection, named))
+
+
+def _resolved(connection: Connection, named: str) -> str:
+    found = history.operations_beginning(connection, named, SHOWN + 1)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise MnemonError(
+            NOT_FOUND,
+            f"no operation {named[:64]!a} changed a memory of this store",
+            hint="`mnemonctl history ID` shows the operations of a memory",
+            outcome="rejected",
+        )
+    more = " and more" if len(found) > SHOWN else ""
+    raise MnemonError(
+        AMBIGUOUS,
+        f"{named[:64]!a} is the beginning of several op_ids: {', '.join(each[:64] for each in found[:SHOWN])}{more}",
+        hint="write more of the op_id",
+        outcome="rejected",
+    )
+
+
+def _newest(connection: Connection) -> _Plan:
+    """The newest operation that is not an undo itself, that somebody asked for, and that can be taken back."""
+    for tried, done in enumerate(history.newest_first(connection)):
+        if tried == MOST_TRIED:
+            break
+        if done.undoes is not None or done.triggered_by.startswith(SYSTEM):
+            continue
+        try:
+            return _plan(connection, done.op_id)
+        except MnemonError as error:
+            if error.kind not in (INVALID_PARAMS, NOT_FOUND):
+                raise
+    raise MnemonError(
+        NOT_FOUND,
+        "nothing can be taken back",
+        hint="an undo is taken back by its own op_id: mnemonctl undo OP",
+        outcome="rejected",
+    )
+
+
+# ------------------------------------------------------------------ whether it can be taken back
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """An operation that can be taken back, and its memories as they are now."""
+
+    op_id: str
+    effect: Effect
+    current: dict[str, Insight]
+
+    def changed(self) -> Iterator[tuple[Memory, Insight]]:
+        """Every memory that is another one since, and as it is now."""
+        for insight_id, memory in self.effect.memories.items():
+            if memory.before != memory.after:
+                yield memory, self.current[insight_id]
+
+    def relinked(self) -> list[str]:
+        """Memories of which nothing but links changed."""
+        return [each for each, memory in self.effect.memories.items() if memory.before == memory.after]
+
+    def returning(self) -> Iterator[tuple[Insight, Insight]]:
+        """Memories that are active with a former value afterwards: that, and as they are now."""
+        for memory, current in self.changed():
+            if memory.before is not None and memory.before.status == "active":
+                yield memory.before, current
+
+
+def _plan(connection: Connection, op_id: str) -> _Plan:
+    """Raises MnemonError when the operation cannot be taken back."""
+    by = history.taken_back_by(connection, op_id)
+    if by is not None:
+        raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
+    effect = effect_of(history.of_operation(connection, op_id))
+    current: dict[str, Insight] = {}
+    for insight_id in (*effect.purged, *effect.memories):
+        found = insights.read(connection, insight_id)
+        if found is None or insight_id in effect.purged:
+            raise _refusal(
+                f"operation {op_id} cannot be taken back: memory {insight_id} was purged", "nothing of it is kept"
+            )
+        current[insight_id] = found
+    plan = _Plan(op_id, effect, current)
+    for memory, now in plan.changed():
+        if not is_as_left(now, memory.after):
+            raise _changed_since(connection, op_id, now.id)
+    if effect.of_links_alone:
+        _check_links(connection, plan)
+    return plan
+
+
+def _check_links(connection: Connection, plan: _Plan) -> None:
+    """An operation on links alone goes back only where its links are as it left them."""
+    for key, link in plan.effect.links.items():
+        ends = [insights.read(connection, end) for end in key[:2]]
+        off = next((end for end, it in zip(key, ends, strict=False) if it is None or it.status != "active"), None)
+        if off is not None or edges.read(connection, *key) != link.after:
+            raise _changed_since(connection, plan.op_id, *(key[:2] if off is None else (off,)))
+
+
+def _changed_since(connection: Connection, op_id: str, *ids: str) -> MnemonError:
+    newest = {history.newest_of(connection, insight_id) for insight_id in ids} - {op_id, None}
+    by = " or ".join(sorted(str(each) for each in newest)) or "something without a history"
+    return _refusal(
+        f"operation {op_id} cannot be taken back: memory {' or '.join(ids)} was changed again since, by {by}",
+        "undo that one first",
+    )
+
+
+def _refusal(sentence: str, hint: str) -> MnemonError:
+    return MnemonError(INVALID_PARAMS, sentence, hint=hint, outcome="rejected")
+
+
+# ------------------------------------------------------------------ what takes it back
+
+Return = RestoreInsight | PutInsight | RetireInsight
+
+
+def _told(change: Return) -> UndoneMemory:
+    if isinstance(change, RetireInsight):
+        return UndoneMemory(change.id, "retired")
+    return UndoneMemory(change.insight.id, "restored" if isinstance(change, RestoreInsight) else "revised")
+
+
+def _memories(plan: _Plan, means: _Means) -> Iterator[Return]:
+    """What brings each memory back."""
+    for memory, current in plan.changed():
+        change = _back(memory, current, means)
+        if change is not None:
+            yield change
+
+
+def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
+    before = memory.before
+    is_active = current.status == "active"
+    if before is None:
+        return RetireInsight(current.id, "forgotten", moves=False) if is_active else None
+    if before.status != "active":
+        return _retired_again(before, means) if is_active else None
+    value = reverted(memory, current, means.now)
+    reworded = value.content != current.content
+    vector = means.vectors.of.get(value.content)
+    if not is_active:
+        kept = None if reworded else _kept_vector(means.connection, current.id, means.embedder)
+        return RestoreInsight(value, vector if kept is None else kept)
+    return PutInsight(
+        value,
+        "UPDATE",
+        embedded=reworded,
+        vector=vector if reworded else None,
+        mentions=_mentions(value) if reworded or value.entities != current.entities else None,
+        queries=hypothetical_queries(value.trigger_type, value.content, most=means.most_queries) if reworded else None,
+    )
+
+
+def _retired_again(before: Insight, means: _Means) -> RetireInsight:
+    successor = before.superseded_by
+    if successor is not None and insights.read(means.connection, successor) is None:
+        successor = None
+    assert before.status != "active", "it was retired before"  # noqa: S101
+    return RetireInsight(before.id, before.status, successor, before.invalid_at, moves=False)
+
+
+def _kept_vector(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> Vector | None:
+    return None if embedder is None else insights.vector_of(connection, insight_id, embedder)
+
+
+def _mentions(it: Insight) -> tuple[Entity, ...]:
+    return extract(it.content, it.entities, mode="provided", known=lambda _: None)
+
+
+def _links(plan: _Plan, view: View, returning: list[Return]) -> Edges:
+    leaving = {change.id for change in returning if isinstance(change, RetireInsight)}
+    coming = {change.insight.id for change in returning if isinstance(change, RestoreInsight)}
+    ends = {end for key in plan.effect.links for end in key[:2]}
+    absent = {end for end in ends if end in leaving or (end not in coming and view.snapshot.row_of(end) is None)}
+    current = {key: edges.read(view.connection, *key) for key in plan.effect.links}
+    return edges_back(plan.effect.links, current, frozenset(absent))
+
+
+def _edge_changes(links: Edges) -> list[Change]:
+    """Removed first: an edge that is put back takes the place of what it was changed to, instead of adding to it."""
+    changes: list[Change] = [RemoveEdge(each.source_id, each.target_id, each.edge_type) for each in links.removed]
+    return changes + [AddEdge(each) for each in links.restored]

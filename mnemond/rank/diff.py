@@ -1,0 +1,292 @@
+"""Does a new memory repeat, correct or refine an old one? The decision table of spec 7.2, as a pure function.
+
+Retiring or dropping a memory that says something of its own is the worst a memory can do, and similarity alone cannot
+see it: contradictions share more words than paraphrases do. So the table suggests, and what is done about it has two
+conditions more: a replacement accounts for what it replaces, and only what stands word for word in an old memory is
+skipped (docs/decisions/0006; both can be switched off in the DiffPolicy).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from mnemond.model.policy import DiffPolicy
+from mnemond.rank.diff_calibration import CosineThresholds, on_reference_scale
+from mnemond.text.contrast import change_cues, numbers, polarity
+from mnemond.text.similarity import Overlap, normalised, overlap, token_set
+from mnemond.text.tokens import PAIRED_SCRIPTS, fold, tokens
+
+Action = Literal["DUPLICATE", "CONFLICT", "UPDATE", "ADD"]
+
+GENERAL = "general"
+"""The category that is compatible with every other (spec 7.2, test 3)."""
+
+SAME = "the texts are the same but for case, spaces and the punctuation around them"
+
+LONGEST = 1.5
+"""How much longer, in tokens, a duplicate found by its cosine may be than the old memory (spec 7.2, test 5)."""
+
+_ARTICLES = frozenset({"a", "an", "the"})
+"""Words whose absence changes nothing. All other function words may: from and to, all and some, may and must."""
+
+_WORD = re.compile(rf"[{PAIRED_SCRIPTS}]|[^\s{PAIRED_SCRIPTS}]+")
+_OPENING = "\"'`‘“«‹([{<*_"
+_CLOSING = "\"'`’”»›)]}>*_.,;:!?…。，、；：！？"
+"""Punctuation around a word. What else there is belongs to it: C++ is not C#, -5 is not 5, .env is not env."""
+
+
+_DIGIT = re.compile(r"\d")
+
+
+class Side(msgspec.Struct, frozen=True, gc=False):
+    """One of the two memories, with everything the decision looks at; `entities` are canonical names."""
+
+    text: str
+    normalised: str
+    tokens: frozenset[str]
+    category: str
+    entities: frozenset[str]
+    numbers: frozenset[str]
+    polarity: int
+    change_cues: frozenset[str]
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What a new memory is beside one old one.
+
+    `suggestion` is what the table says, `action` what is done: milder, where following the table would lose something.
+    `similarity` decides; it is the token similarity or, where the cosine is heard, the cosine on the reference scale;
+    `cosine` itself is the embedder's own. `related`: both stay because their categories differ, and a relation
+    between them is due. `reason` is a sentence without any of the content.
+    """
+
+    action: Action
+    suggestion: Action
+    related: bool
+    similarity: float
+    token_similarity: float
+    cosine: float | None
+    novelty: float
+    polarity_flip: bool
+    number_change: bool
+    reason: str
+
+    @property
+    def held_back(self) -> bool:
+        """Whether both stay although the table would not have it, so that somebody should look at the older one."""
+        return self.action == "ADD" != self.suggestion
+
+
+class Match(msgspec.Struct, frozen=True):
+    """The verdict on one old row; `created_us` is its creation time in microseconds."""
+
+    id: str
+    created_us: int
+    verdict: Verdict
+
+
+class _Pair(msgspec.Struct, frozen=True):
+    """Two sides and what has been worked out about them; `heard`: the similarity is that of the cosine."""
+
+    old: Side
+    new: Side
+    shared: Overlap
+    similarity: float
+    heard: bool
+    polarity_flip: bool
+    number_change: bool
+    announced: bool
+
+
+def side(text: str, category: str, entities: Iterable[str]) -> Side:
+    """A memory made ready for `judge`. Linear time."""
+    return Side(
+        text=text,
+        normalised=normalised(text),
+        tokens=token_set(text),
+        category=category,
+        entities=frozenset(entities),
+        numbers=numbers(text),
+        polarity=polarity(text),
+        change_cues=frozenset(change_cues(text)),
+    )
+
+
+def judge(old: Side, new: Side, cosine: float | None, policy: DiffPolicy, cosines: CosineThresholds) -> Verdict:
+    """The first test of spec 7.2 that holds, and what is done about it.
+
+    `cosine` is None where the two have no comparable vectors; one that is not a number counts as none.
+    """
+    pair = _compared(old, new, cosine, policy, cosines)
+    suggestion, why = _suggested(pair, policy)
+    action, objection = _taken(pair, policy, suggestion)
+    return Verdict(
+        action=action,
+        suggestion=suggestion,
+        related=suggestion == "ADD" and pair.similarity >= policy.update,
+        similarity=pair.similarity,
+        token_similarity=pair.shared.lexical,
+        cosine=cosine,
+        novelty=pair.shared.novelty,
+        polarity_flip=pair.polarity_flip,
+        number_change=pair.number_change,
+        reason=why + objection,
+    )
+
+
+def overall(matches: Sequence[Match]) -> Match | None:
+    """The row that decides: a duplicate before all others, then the highest similarity, then the newer row.
+
+    A row that stays beside the new one asks for nothing, however similar it is, and has no say while another asks for
+    something. None when there are no rows.
+    """
+    return max(matches, key=_weight, default=None)
+
+
+def _weight(match: Match) -> tuple[bool, bool, float, int, str]:
+    verdict = match.verdict
+    duplicate = verdict.action == "DUPLICATE"
+    return duplicate, verdict.action != "ADD", verdict.similarity, match.created_us, match.id
+
+
+def _compared(old: Side, new: Side, cosine: float | None, policy: DiffPolicy, cosines: CosineThresholds) -> _Pair:
+    shared = overlap(old.tokens, new.tokens, policy.min_tokens)
+    similarity, heard = shared.lexical, False
+    if old.normalised == new.normalised:
+        similarity = 1.0
+    elif cosine is not None and cosine >= cosines.override and similarity >= policy.cosine_evidence:
+        meant = on_reference_scale(cosine, cosines, policy)
+        if meant > similarity:
+            similarity, heard = meant, True
+    return _Pair(
+        old=old,
+        new=new,
+        shared=shared,
+        similarity=similarity,
+        heard=heard,
+        polarity_flip=old.polarity != new.polarity,
+        number_change=bool(old.numbers and new.numbers) and old.numbers != new.numbers,
+        announced=not new.change_cues <= old.change_cues,
+    )
+
+
+def _suggested(pair: _Pair, policy: DiffPolicy) -> tuple[Action, str]:
+    """What the table says, and why."""
+    old, new, above = pair.old, pair.new, _band(pair, policy)
+    if old.normalised == new.normalised:
+        return "DUPLICATE", SAME
+    if pair.similarity < policy.update:
+        return "ADD", f"{above} the update threshold {policy.update:.2f}"
+    if old.category != new.category and GENERAL not in (old.category, new.category):
+        return "ADD", f"{above}, but one is a {old.category}, the other a {new.category}"
+    if contrast := _contrast(pair):
+        return "CONFLICT", f"{above}, and {contrast}"
+    if pair.similarity > policy.duplicate and _nothing_new(pair, policy):
+        return "DUPLICATE", f"{above}, and nothing in the new text is new"
+    return "UPDATE", f"{above}, and nothing contradicts"
+
+
+def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action, str]:
+    """What is done about a suggestion, and what speaks against following it; "" when nothing does."""
+    if suggestion == "ADD" or pair.old.normalised == pair.new.normalised:
+        return suggestion, ""
+    objection = ""
+    if suggestion == "DUPLICATE":
+        if not policy.verbatim or (pair.shared.of_old >= policy.part and _stands_in(pair.new.text, pair.old.text)):
+            return suggestion, ""
+        objection = "; but it does not stand there word for word"
+    action: Action = "CONFLICT" if suggestion == "CONFLICT" else "UPDATE"
+    if _replaces(pair, policy, contrast=action == "CONFLICT"):
+        return action, objection
+    of_old, of_new = pair.shared.of_old, pair.shared.of_new
+    return "ADD", (
+        f"{objection}; but the texts do not account for each other ({of_old:.2f} of the old words return, {of_new:.2f}"
+        " of the new ones are old), so both stay"
+    )
+
+
+def _contrast(pair: _Pair) -> str:
+    """What makes two similar texts contradict each other; "" when nothing does."""
+    if pair.polarity_flip:
+        return "one negates what the other says"
+    if pair.number_change:
+        return "the numbers differ"
+    return "the new text announces a change" if pair.announced else ""
+
+
+def _nothing_new(pair: _Pair, policy: DiffPolicy) -> bool:
+    old, new = pair.old, pair.new
+    if not pair.heard:
+        return pair.shared.novelty <= policy.novelty
+    short = len(new.tokens) <= LONGEST * len(old.tokens)
+    return short and new.entities <= old.entities and new.numbers <= old.numbers
+
+
+def _replaces(pair: _Pair, policy: DiffPolicy, contrast: bool) -> bool:
+    """Whether the new text accounts for the old one, so that no more than one statement is retired with it.
+
+    A cosine that is heard says so itself. Else the old words return, nearly all of them, in their order or with little
+    beside them, and make up a good part of the new text. Without a contrast no word is exchanged for another ("the
+    miracles in Mark" are not those in Luke); with one, half that part will do, and there are other signs.
+    """
+    if pair.heard or not policy.cover:
+        return True
+    of_old, of_new = pair.shared.of_old, pair.shared.of_new
+    if of_new < (policy.part / 2 if contrast else policy.part):
+        return False
+    if not contrast and of_old < 1.0 and of_new < 1.0:
+        return False
+    if of_old >= policy.cover and (of_new >= policy.update or _in_order(pair.old.text, pair.new)):
+        return True
+    return contrast and _corrects(pair, policy)
+
+
+def _corrects(pair: _Pair, policy: DiffPolicy) -> bool:
+    """Whether a contrast is about the same thing.
+
+    Most of the old words return where the new text announces a change; most words of each are the other's where one
+    of them negates; and where numbers differ, nearly all the other words are alike ("bump a to 1.2" says nothing
+    about "bump b to 1.3").
+    """
+    of_old, of_new = pair.shared.of_old, pair.shared.of_new
+    if of_old < policy.update:
+        return False
+    if pair.announced:
+        return True
+    if pair.polarity_flip:
+        return of_new >= policy.update
+    return overlap(_words(pair.old), _words(pair.new), policy.min_tokens).overlap >= policy.cover
+
+
+def _words(one: Side) -> frozenset[str]:
+    """The tokens without a digit."""
+    return frozenset(token for token in one.tokens if _DIGIT.search(token) is None)
+
+
+def _in_order(old: str, new: Side) -> bool:
+    """Whether the words of `old` that `new` has come in the same order there."""
+    words = iter(tokens(new.text))
+    return all(word in words for word in tokens(old) if word in new.tokens)
+
+
+def _stands_in(new: str, old: str) -> bool:
+    """Whether `new` stands in `old` word for word, articles aside."""
+    return f" {_plain(new)} " in f" {_plain(old)} "
+
+
+def _plain(text: str) -> str:
+    words = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in _WORD.findall(fold(text)))
+    return " ".join(word for word in words if word and word not in _ARTICLES)
+
+
+def _band(pair: _Pair, policy: DiffPolicy) -> str:
+    said = f"similarity {pair.similarity:.2f}{' (of the vectors)' if pair.heard else ''} is"
+    if pair.similarity < policy.update:
+        return f"{said} below"
+    if pair.similarity > policy.duplicate:
+        return f"{said} above the duplicate threshold {policy.duplicate:.2f}"
+    return f"{said} in the update band [{policy.update:.2f}, {policy.duplicate:.2f}]"

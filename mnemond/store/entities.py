@@ -1,0 +1,47 @@
+"""The tables `entities` and `memory_entities`: which names there are, and which memories speak of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from mnemond.model.entity import Entity
+from mnemond.store.connection import Connection
+
+
+def entity_id(entity: Entity) -> str:
+    """The id of an entity, which follows from its canonical name and type: no look-up is needed to mention it."""
+    return hashlib.blake2b(f"{entity.kind}\0{entity.canonical}".encode(), digest_size=16).hexdigest()
+
+
+def mention(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
+    """Note which entities a memory names; ones that are new to the store are added."""
+    if not mentions:
+        return
+    connection.run_many(
+        "INSERT INTO entities(id, name, canonical_name, entity_type, created_at) VALUES(?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        [(entity_id(entity), entity.name, entity.canonical, entity.kind, now) for entity in mentions],
+    )
+    connection.run_many(
+        "INSERT INTO memory_entities(memory_id, entity_id, mention_text) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
+        [(insight_id, entity_id(entity), entity.name) for entity in mentions],
+    )
+
+
+def replace(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
+    """Note which entities a memory names now, instead of those it named before."""
+    connection.run("DELETE FROM memory_entities WHERE memory_id = ?", (insight_id,))
+    mention(connection, insight_id, mentions, now)
+
+
+def purge(connection: Connection) -> None:
+    """Forget every name that no memory speaks of any more and nobody said anything else about, the ones left behind by
+    earlier texts of a memory among them."""
+    connection.run(
+        "DELETE FROM entities AS e WHERE entity_type <> 'user' AND attributes IS NULL AND core_summary IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM memory_entities WHERE entity_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM relationships WHERE source_id = e.id OR target_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM core_summaries WHERE entity_id = e.id)"
+    )

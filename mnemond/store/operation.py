@@ -1,0 +1,132 @@
+"""One write inside its savepoint: replayed, decided, applied as SQL, shown to the next one, and recorded."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.postings import Floats
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import AddInsight, ChangeSet, PutInsight, RestoreInsight, SetImportance
+from mnemond.model.effective_importance import DEGREE_CAP, effective_importance
+from mnemond.model.insight import Insight
+from mnemond.model.outcomes import (
+    Forgotten,
+    Linked,
+    Merged,
+    Outcome,
+    Remembered,
+    Retained,
+    Revised,
+    Superseded,
+    Undone,
+    Unlinked,
+)
+from mnemond.model.timestamp import parse_rfc3339
+from mnemond.store import edges, insights, operations, oplog
+from mnemond.store.apply import Applied, apply_sql
+from mnemond.store.connection import Connection
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.proposal import View, Write
+
+DAY_US = 86_400e6
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """What one write came to. `purged`: bytes have to be wiped."""
+
+    outcome: Outcome
+    purged: bool = False
+
+
+def carry_out(
+    connection: Connection,
+    index: MemoryIndex,
+    write: Write,
+    similarity: Floats | None,
+    embedder: EmbedderRecord | None,
+) -> Carried:
+    """Carry out one write inside the caller's savepoint and stage it in the index.
+
+    Raises MnemonError, before anything is staged, when it is refused: the savepoint must be rolled back then. Raises
+    SqliteError when the database fails.
+    """
+    if write.client_op_id and (replayed := operations.replay(connection, write)) is not None:
+        return Carried(replayed)
+    change_set = write if isinstance(write, ChangeSet) else write.decide(View(index.working, similarity, connection))
+    applied = apply_sql(connection, change_set, embedder)
+    before = index.working
+    degrees = index.stage(applied.changes)
+    weights = _importances(connection, before, index, change_set, degrees)
+    outcome = _completed(change_set.outcome, applied, weights)
+    if not _is_silent(change_set, applied):
+        operation = change_set.operation or change_set.method
+        subject = change_set.subject or applied.subject
+        oplog.append(connection, operation, subject, change_set.detail, change_set.now)
+    if change_set.client_op_id:
+        operations.record(connection, change_set, outcome)
+    return Carried(outcome, purged=applied.purged)
+
+
+def _is_silent(change_set: ChangeSet, applied: Applied) -> bool:
+    """Background work that changed nothing leaves no line, nor does what is told elsewhere."""
+    return change_set.operation == "" or (not applied.changes and change_set.triggered_by.startswith("system:"))
+
+
+def _importances(
+    connection: Connection, before: Snapshot, index: MemoryIndex, change_set: ChangeSet, degrees: dict[int, int]
+) -> dict[str, float]:
+    """Effective importance of every memory that was rewritten, or whose degree changed where it counts (spec 8 ⑦).
+
+    Beyond DEGREE_CAP neighbours another one changes nothing, so well-connected rows are not written again and again.
+    """
+    now = index.working
+    rewritten = {
+        change.insight.id
+        for change in change_set.changes
+        if isinstance(change, AddInsight | PutInsight | RestoreInsight)
+    }
+    rows = {row for insight_id in rewritten if (row := now.row_of(insight_id)) is not None}
+    rows |= {
+        row
+        for row, degree in degrees.items()
+        if row >= before.rows or min(int(before.degrees[row]), DEGREE_CAP) != min(degree, DEGREE_CAP)
+    }
+    now_us = parse_rfc3339(change_set.now)
+    weights: dict[str, float] = {}
+    changed: list[SetImportance] = []
+    for row in sorted(rows):
+        it = now.insight(row)
+        weights[it.id] = value = _importance(it, int(now.degrees[row]), now_us)
+        if it.effective_importance != value:
+            insights.set_importance(connection, it.id, value)
+            changed.append(SetImportance(it.id, value))
+    if changed:
+        index.stage(changed)
+    return weights
+
+
+def _importance(it: Insight, degree: int, now_us: int) -> float:
+    since = it.last_accessed_at or it.created_at
+    days = (now_us - parse_rfc3339(since)) / DAY_US
+    return round(effective_importance(it.importance, it.access_count, days, degree), 6)
+
+
+def _completed(outcome: Outcome, applied: Applied, weights: dict[str, float]) -> Outcome:
+    """The outcome with what only the writing could tell."""
+    match outcome:
+        case Remembered(id=insight_id) | Revised(id=insight_id) | Retained(id=insight_id) if insight_id in weights:
+            return msgspec.structs.replace(outcome, effective_importance=weights[insight_id])
+        case Forgotten() | Unlinked() | Undone():
+            return msgspec.structs.replace(outcome, edges_removed=edges.logical_links(applied.removed))
+        case Superseded() | Merged():
+            return msgspec.structs.replace(outcome, edges_moved=edges.logical_links(applied.moved))
+        case Linked() if applied.linked:
+            edge, _ = applied.linked[0]
+            created = any(before is None for _, before in applied.linked)
+            updated = not created and any(after != before for after, before in applied.linked)
+            return msgspec.structs.replace(
+                outcome, weight=edge.weight, metadata=edge.metadata, created=created, updated=updated
+            )
+        case _:
+            return outcome

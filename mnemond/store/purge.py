@@ -1,0 +1,67 @@
+"""Removing every byte of memories from a store (reliability promise P9).
+
+What stays is that there was one: its id in the history, the log and the outcomes of operations. What somebody else said
+stays as well: the memories that superseded it or took over its words, names that others use, links that moved on.
+
+Deleting is not enough. When rows move between the pages of a table, `secure_delete` leaves copies of them in the unused
+part of the old page (measured: of 600 deleted rows of a growing table one in a hundred could still be read in the
+file). So the whole file is written anew. A note in the table `meta` survives a process that ends before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from mnemond.model.edge import Edge
+from mnemond.store import edges, entities, history, insights, operations
+from mnemond.store.connection import Connection
+
+_NOTE = "unwiped"
+
+
+def remove(connection: Connection, insight_id: str) -> list[Edge]:
+    """Remove a row, in whatever state, and what hangs on it alone; the edges it had. `remove_traces` must follow."""
+    links = edges.touching(connection, insight_id)
+    edges.remove_strays(connection, insight_id)
+    _remove_what_was_told(connection, insight_id)
+    insights.purge(connection, insight_id)
+    return links
+
+
+def remove_traces(connection: Connection, insight_ids: Collection[str]) -> None:
+    """Remove what the rest of the store says about rows that are gone.
+
+    Raises MnemonError(STORAGE) for a damaged row that would have to be rewritten.
+    """
+    operations.purge(connection, insight_ids)
+    history.purge(connection, insight_ids)
+    entities.purge(connection)
+    connection.run("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (_NOTE,))
+
+
+def is_unwiped(connection: Connection) -> bool:
+    """Whether bytes of removed rows may still be in the files."""
+    return connection.row("SELECT 1 FROM meta WHERE key = ?", (_NOTE,)) is not None
+
+
+def rewrite(connection: Connection) -> None:
+    """Write the whole file anew, into the write-ahead log. Takes room for two more copies. Raises SqliteError."""
+    connection.run("VACUUM")
+
+
+def finish(connection: Connection) -> None:
+    """After `rewrite`: empty the write-ahead log into the file. Raises SqliteError, while others read it as well."""
+    connection.checkpoint(truncate=True)
+    connection.run("DELETE FROM meta WHERE key = ?", (_NOTE,))
+
+
+def _remove_what_was_told(connection: Connection, insight_id: str) -> None:
+    """What was written from a memory's text: summaries, questions to somebody, work that waits."""
+    connection.run(
+        "UPDATE entities SET core_summary = NULL, core_summary_updated = NULL"
+        " WHERE id IN (SELECT entity_id FROM core_summaries WHERE instr(node_ids, ?))",
+        (insight_id,),
+    )
+    connection.run("DELETE FROM core_summaries WHERE instr(node_ids, ?)", (insight_id,))
+    connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
+    connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))

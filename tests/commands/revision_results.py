@@ -1,0 +1,64 @@
+"""Results of update, supersede, merge and restore, and what people read of them."""
+
+from __future__ import annotations
+
+from mnemond.protocol.remembering import EdgesCreated, QualityDetail
+from mnemond.protocol.revising import MergeResult, RestoreResult, SupersedeResult, UpdateResult
+
+ID = "1a2b3c4d-0000-4000-8000-000000000001"
+OTHER = "9f8e7d6c-0000-4000-8000-000000000002"
+
+UPDATED = UpdateResult(
+    id=ID, status="updated", changed=["content", "conversation_id"], embedded=True, embed_error=None,
+    edges_created=EdgesCreated(temporal=0, entity=2, causal=1, semantic=0), effective_importance=0.7,
+    redacted=["password"], quality_warnings=["very short"],
+    quality_details=[QualityDetail("short", "very short", "x", 0)], op_id="op-3", replayed=False,
+)  # fmt: skip
+
+SUPERSEDED = SupersedeResult(
+    id=ID, status="superseded", message="it stands there", superseded_by=OTHER,
+    instead_of="5e5e5e5e-0000-4000-8000-000000000003", edges_moved=2, op_id="op-4", replayed=False,
+)  # fmt: skip
+
+MERGED = MergeResult(
+    id=ID, status="merged", message="it says both", merged_id=OTHER, content="tea at four; coffee at noon",
+    embedded=False, embed_error="no model", edges_moved=1, edges_created=EdgesCreated(entity=1), redacted=[],
+    quality_warnings=[], quality_details=[], op_id="op-5", replayed=True,
+)  # fmt: skip
+
+RESTORED = RestoreResult(
+    id=ID, status="restored", superseded_by=OTHER, embedded=True, embed_error=None,
+    edges_created=EdgesCreated(temporal=3), op_id="op-6", replayed=False,
+)  # fmt: skip
+
+REVISION_RESULTS: dict[str, object] = {
+    "update": UPDATED,
+    "supersede": SUPERSEDED,
+    "merge": MERGED,
+    "restore": RESTORED,
+}
+
+REVISION_TRANSCRIPTS = {
+    "update": """\
+Updated 1a2b3c4d: content, conversation id, 3 new links
+  redacted: password (--allow-secret keeps it)
+  very short
+  undo: mnemonctl undo op-3
+""",
+    "supersede": """\
+9f8e7d6c takes the place of 1a2b3c4d, 2 links moved
+  which had taken the place of 5e5e5e5e before
+  undo: mnemonctl undo op-4
+""",
+    "merge": """\
+Merged 9f8e7d6c into 1a2b3c4d, 1 link moved, 1 new link (done before, with the same op_id)
+  tea at four; coffee at noon
+  not embedded: no model
+  undo: mnemonctl undo op-5
+""",
+    "restore": """\
+Restored 1a2b3c4d, 3 new links
+  9f8e7d6c had taken its place and stays
+  undo: mnemonctl undo op-6
+""",
+}

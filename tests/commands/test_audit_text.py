@@ -1,0 +1,135 @@
+"""What history, undo, gc, log and receipt print besides the transcripts, and what they refuse to ask for."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mnemond.commands.grammar import Invocation, parse
+from mnemond.commands.layout import Style
+from mnemond.commands.output import Output, success
+from mnemond.commands.registry import BY_NAME
+from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.protocol.undo import UndoneView
+from tests.commands.audit_results import (
+    COLLECTABLE,
+    COLLECTED,
+    HISTORY,
+    ID,
+    KEPT,
+    LOG,
+    RECEIPT,
+    REVIEWED,
+    UNDONE,
+)
+
+
+def shown(command: str, result: object, *, quiet: bool = False) -> str:
+    return success(BY_NAME[command], result, Output("text", style=Style(columns=72, quiet=quiet))).stdout
+
+
+def asked(*argv: str) -> tuple[str | None, dict[str, object]]:
+    parsed = parse(CliRunParams(argv=list(argv)))
+    assert isinstance(parsed, Invocation), parsed
+    return parsed.method, parsed.params
+
+
+def refused(*argv: str) -> str:
+    parsed = parse(CliRunParams(argv=list(argv), tty_err=True))
+    assert isinstance(parsed, CliRunResult)
+    assert parsed.exit_code == 2
+    return parsed.stderr
+
+
+def test_undo_names_an_operation_or_none() -> None:
+    assert asked("undo") == ("undo", {})
+    assert asked("undo", "9f8e7d6c", "--op-id", "mine") == ("undo", {"operation": "9f8e7d6c", "op_id": "mine"})
+    assert "only one (2 were given)" in refused("undo", "one", "two")
+
+
+def test_gc_does_nothing_that_cannot_be_seen_first() -> None:
+    assert asked("gc", "--threshold", ".3", "-n", "5") == ("gc", {"threshold": 0.3, "limit": 5})
+    assert asked("gc", "--apply", "--yes") == ("gc", {"apply": True})
+    assert asked("gc", "--purge-deleted", "90", "--yes") == ("gc", {"purge_deleted": 90})
+    assert asked("gc", "--keep", "1a2b3c") == ("gc", {"keep": "1a2b3c"})
+    assert "--apply takes memories out of recall; it needs --yes" in refused("gc", "--apply")
+    assert "--purge-deleted removes memories for good; it needs --yes" in refused("gc", "--purge-deleted", "3")
+    assert "the id has 3 characters; it needs 6" in refused("gc", "--keep", "1a2")
+    assert "takes no arguments" in refused("gc", "1a2b3c")
+
+
+@pytest.mark.parametrize("text", ["x", "nan", "inf", ""])
+def test_a_threshold_is_a_number(text: str) -> None:
+    assert "must be a number" in refused("gc", "--threshold", text)
+
+
+def test_log_and_receipt_take_no_words() -> None:
+    assert asked("log", "--limit", "3") == ("log", {"limit": 3})
+    assert asked("receipt") == ("receipt", {})
+    assert "takes no arguments" in refused("log", "x")
+    assert "takes no arguments" in refused("receipt", "x")
+
+
+def test_a_memory_that_was_kept() -> None:
+    text = "Kept 1a2b3c4d: effective importance 0.90, no prune will take it\nTo take it back: mnemonctl undo op-7\n"
+    assert shown("gc", KEPT) == text
+    assert shown("gc", KEPT, quiet=True) == ID + "\n"
+    assert "no prune" not in shown("gc", msgspec.structs.replace(KEPT, immune=False))
+
+
+def test_memories_to_review() -> None:
+    assert (
+        shown("gc", REVIEWED)
+        == """\
+1a2b3c4d  It is now 3 files
+   - speaks of a moment
+   - counts what changes
+and 1 more, see --limit
+
+forget: mnemonctl forget ID
+"""
+    )
+    assert shown("gc", REVIEWED, quiet=True) == ID + "\n"
+    assert "more" not in shown("gc", msgspec.structs.replace(REVIEWED, total_flagged=1))
+    assert shown("gc", msgspec.structs.replace(REVIEWED, review_results=[], total_flagged=0)) == "nothing to review\n"
+
+
+def test_memories_let_go_of() -> None:
+    assert shown("gc", COLLECTED) == "Took 2 memories out of recall\nTo take it back: mnemonctl undo op-8\n"
+    none = msgspec.structs.replace(COLLECTED, count=0, ids=[], replayed=True)
+    assert shown("gc", none) == "Took 0 memories out of recall (done before, with the same op_id)\n"
+    purged = msgspec.structs.replace(COLLECTED, status="purged", left=1200)
+    assert shown("gc", purged) == "Removed 2 memories for good; 1,200 more to go\n"
+    assert len(shown("gc", purged, quiet=True).splitlines()) == 2
+
+
+def test_nothing_to_collect() -> None:
+    none = msgspec.structs.replace(COLLECTABLE, candidates=[], candidates_found=0, max_insights=0)
+    assert shown("gc", none) == "nothing below 0.5 (memories: 87)\n"
+    assert "more" not in shown("gc", msgspec.structs.replace(COLLECTABLE, candidates_found=1))
+
+
+def test_nothing_logged() -> None:
+    assert shown("log", []) == "nothing was done here yet\n"
+    assert shown("log", LOG, quiet=True) == ID + "\n"
+    assert len(shown("receipt", RECEIPT, quiet=True).splitlines()) == 2
+
+
+def test_a_large_undo_is_told_in_short() -> None:
+    many = [UndoneView(f"{number:08x}", "revised") for number in range(12)]
+    text = shown("undo", msgspec.structs.replace(UNDONE, memories=many, edges_missing=1, embed_error="no model"))
+    assert text.count("as it was before") == 10
+    assert "\n  and 2 more\n" in text
+    assert "1 link not put back, because the other memory is out of recall\n  not embedded: no model\n" in text
+    bare = msgspec.structs.replace(UNDONE, edges_restored=0, edges_removed=0, replayed=True)
+    assert "link" not in shown("undo", bare)
+    assert "(done before, with the same op_id)" in shown("undo", bare)
+
+
+def test_a_history_without_a_chain() -> None:
+    alone = msgspec.structs.replace(HISTORY, chain=HISTORY.chain[1:], total_operations=len(HISTORY.operations))
+    text = shown("history", alone)
+    assert "→ 1a2b3c4d (" not in text
+    assert "earlier" not in text
+    strange = msgspec.structs.replace(HISTORY.operations[0], operation_type="SPLIT")
+    assert "  split  operation op-1" in shown("history", msgspec.structs.replace(alone, operations=[strange]))

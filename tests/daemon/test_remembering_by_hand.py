@@ -1,0 +1,219 @@
+"""remember and diff as a person types them: the scenes of spec 7.2, secrets, dry runs, hostile text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.daemon_process import DaemonProcess
+from mnemond.commands.layout import text_width
+from tests.commands.test_terminal import unsafe_left
+from tests.daemon.typed import COLUMNS, Terminal, play, quoted
+
+SCENES = {
+    "a contradiction takes the old one's place, and its repetition is known": """\
+$ mnemonctl remember "Deploys on Friday are allowed" --cat fact
+Remembered 00000001 in store "$STORE"
+  undo: mnemonctl undo 0000000a
+$ mnemonctl diff "Deploys on Friday are not allowed" --cat fact
+CONFLICT: remember would put it in the place of what it contradicts
+
+similarity  words  cosine  novelty  contrast           suggests   memory
+       1.0    1.0     .98        0  negation           CONFLICT   00000001
+  Deploys on Friday are allowed
+  similarity 1.00 is above the duplicate threshold 0.90, and one negates what the other says
+
+same place from similarity .65 · duplicate above .90 with novelty up to .10
+$ mnemonctl remember "Deploys on Friday are not allowed" --cat fact
+Remembered 00000002 in place of 00000001 in store "$STORE"
+  because similarity 1.00 is above the duplicate threshold 0.90, and one negates what the other says
+  undo: mnemonctl undo 0000000b
+$ mnemonctl remember deploys on Friday are not allowed. --cat fact
+Known already as 00000002 in store "$STORE"; nothing was added
+  because the texts are the same but for case, spaces and the punctuation around them
+$ mnemonctl list
+00000002  2026-11-22  fact/3         Deploys on Friday are not allowed
+""",
+    "a number that changed": """\
+$ mnemonctl remember "API rate limit is 100 req/s"
+Remembered 00000001 in store "$STORE"
+  undo: mnemonctl undo 0000000a
+$ mnemonctl remember "API rate limit is 200 req/s"
+Remembered 00000002 in place of 00000001 in store "$STORE"
+  because similarity 0.83 is in the update band [0.65, 0.90], and the numbers differ
+  undo: mnemonctl undo 0000000b
+""",
+    "a refinement takes the place of the shorter form, which adds nothing later": """\
+$ mnemonctl remember "Chose Qdrant over Milvus for vector search" --cat decision
+Remembered 00000001 in store "$STORE"
+  undo: mnemonctl undo 0000000a
+$ mnemonctl remember "Chose Qdrant over Milvus for vector search because filtering is faster" --cat decision
+Remembered 00000002 in place of 00000001 in store "$STORE"
+  because similarity 1.00 is above the duplicate threshold 0.90, and nothing contradicts
+  undo: mnemonctl undo 0000000b
+$ mnemonctl remember "Chose Qdrant over Milvus for vector search" --cat decision
+Known already as 00000002 in store "$STORE"; nothing was added
+  because similarity 1.00 is above the duplicate threshold 0.90, and nothing in the new text is new
+""",
+    "a change that announces itself": """\
+$ mnemonctl remember "Chose SQLite as storage" --cat decision
+Remembered 00000001 in store "$STORE"
+  undo: mnemonctl undo 0000000a
+$ mnemonctl remember "Chose PostgreSQL to replace SQLite as the primary database" --cat decision
+Remembered 00000002 in place of 00000001 in store "$STORE"
+  because similarity 0.67 is in the update band [0.65, 0.90], and the new text announces a change
+  undo: mnemonctl undo 0000000b
+""",
+    "chinese": """\
+$ mnemonctl remember "部署脚本默认保留三个版本"
+Remembered 00000001 in store "$STORE"
+  undo: mnemonctl undo 0000000a
+$ mnemonctl remember "部署脚本默认不保留三个版本"
+Remembered 00000002 in place of 00000001 in store "$STORE"
+  because similarity 0.91 is above the duplicate threshold 0.90, and one negates what the other says
+  undo: mnemonctl undo 0000000b
+$ mnemonctl remember "部署脚本默认不保留三个版本。"
+Known already as 00000002 in store "$STORE"; nothing was added
+  because the texts are the same but for case, spaces and the punctuation around them
+$ mnemonctl list
+00000002  2026-11-22  general/3      部署脚本默认不保留三个版本
+""",
+    "a dry run writes nothing, and --no-diff compares nothing": """\
+$ mnemonctl remember "The office opens at nine"
+Remembered 00000001 in store "$STORE"
+  undo: mnemonctl undo 0000000a
+$ mnemonctl remember "The office opens at ten, not at nine" --dry-run
+Would remember it in place of 00000001 in store "$STORE"; nothing was written
+  because similarity 1.00 is above the duplicate threshold 0.90, and one negates what the other says
+$ mnemonctl remember "The office opens at nine" --dry-run
+Known already as 00000001 in store "$STORE"; nothing was written
+  because the texts are the same but for case, spaces and the punctuation around them
+$ mnemonctl list -q | wc -l
+1
+$ mnemonctl remember "The office opens at nine" --no-diff -q | wc -l
+1
+$ mnemonctl list -q | wc -l
+2
+""",
+    "what says too little is kept only where somebody chose it": """\
+$ mnemonctl remember "ok thanks" --channel hook
+Not stored in store "$STORE": says too little to be kept
+$ mnemonctl remember "ok thanks" --channel hook -q
+$ mnemonctl list
+no memories here
+$ mnemonctl remember "ok thanks"
+Remembered 00000001 in store "$STORE"
+  undo: mnemonctl undo 0000000a
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    with DaemonProcess(tmp_path_factory.mktemp("daemon")) as running:
+        yield running
+
+
+@pytest.fixture
+def store(daemon: DaemonProcess, request: pytest.FixtureRequest) -> str:
+    name = "".join(char for char in request.node.name if char.isalnum())[:40]
+    with daemon.connect() as wire:
+        wire.call("store.create", name=name)
+    return name
+
+
+@pytest.fixture
+def terminal(daemon: DaemonProcess, store: str) -> Terminal:
+    return Terminal(daemon.data_dir, MNEMON_STORE=store)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_scenes(scene: str, terminal: Terminal, store: str) -> None:
+    play(SCENES[scene].replace("$STORE", store), terminal)
+
+
+def test_a_scene_that_reads_differently_fails(terminal: Terminal, store: str) -> None:
+    with pytest.raises(AssertionError, match="mnemonctl list"):
+        play("$ mnemonctl list\nsome memories here\n", terminal)
+
+
+def test_json_is_the_whole_reply(terminal: Terminal) -> None:
+    reply = json.loads(terminal.type(quoted("remember", "--json", "The cache is warm")))
+    assert (reply["action"], reply["reason"]) == ("added", "no memory is like it")
+    found = json.loads(terminal.type(quoted("diff", "--json", "The cache is not warm")))
+    assert found["suggestion"] == "CONFLICT"
+    assert found["matches"][0]["polarity_flip"] is True
+    assert set(found["thresholds"]) == {"update", "duplicate", "novelty", "cosine_override"}
+
+
+# ------------------------------------------------------------------ secrets
+
+KEY = "AKIA" + "Z7QW3RTYPLKJH4XV"
+PASSWORD = "hunter" + "2" + "-Tr0ub4dor&3"
+
+
+def bytes_on_disk(daemon: DaemonProcess, store: str) -> bytes:
+    """The database, its log and everything else of a store."""
+    folder = daemon.data_dir / "data" / store
+    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file())
+
+
+def test_a_secret_reaches_neither_the_terminal_nor_the_disk(
+    daemon: DaemonProcess, terminal: Terminal, store: str
+) -> None:
+    words = ("remember", f"The deploy user signs in with {KEY} and password={PASSWORD}", "--tag", f"token={PASSWORD}")
+    shown = terminal.type(quoted(*words, "--entity", "deploy"))
+    assert "\n  redacted: aws_access_key, password, secret (--allow-secret keeps it)\n" in shown
+    listed = terminal.type(quoted("list"))
+    assert "The deploy user signs in with" in listed
+    stored = bytes_on_disk(daemon, store)
+    assert b"The deploy user signs in with" in stored
+    for secret in (KEY, PASSWORD):
+        assert secret not in shown + listed
+        assert secret.encode() not in stored
+        assert secret.encode() not in (daemon.data_dir / "benchmark-stderr.log").read_bytes()
+
+
+def test_a_secret_is_kept_when_asked_for(daemon: DaemonProcess, terminal: Terminal, store: str) -> None:
+    shown = terminal.type(quoted("remember", f"The test key is {KEY}", "--allow-secret"))
+    assert "redacted" not in shown
+    assert KEY.encode() in bytes_on_disk(daemon, store)
+
+
+# ------------------------------------------------------------------ long and hostile texts
+
+
+def test_a_long_chinese_text_is_shown_short_and_stored_whole(terminal: Terminal) -> None:
+    text = "日志保留三十天之后归档到冷存储，" * 200
+    shown = terminal.type(quoted("remember", text))
+    assert shown.startswith("Remembered ")
+    longer = terminal.type(quoted("diff", text + "现在改为六十天。"))
+    assert max(map(text_width, longer.splitlines())) <= COLUMNS
+    assert text[:20] in longer
+    [memory] = json.loads(terminal.type(quoted("list", "--json")))["insights"]
+    assert memory["content"] == text
+
+
+HOSTILE = "Build notes\x1b[2J\x1b]0;owned\x07 say \u202egnihton\u202c\x9b31m and \u2066hide\r\nmore"
+
+
+def test_control_characters_of_a_memory_never_reach_the_terminal(terminal: Terminal, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.txt"
+    hostile.write_text(HOSTILE, encoding="utf-8")
+    terminal.type(f"mnemonctl remember - < {hostile}")
+    lines = (
+        quoted("diff", "Build notes say nothing and hide more"),
+        quoted("remember", "Build notes say nothing and hide more", "--dry-run"),
+        quoted("remember", "Why the build notes say more, because they hide nothing"),
+        quoted("list"),
+        quoted("list", "--json"),
+    )
+    for line in lines:
+        shown = terminal.type(line)
+        assert "mnemonctl: " not in shown
+        assert "\x1b" not in shown
+        assert unsafe_left(shown.replace("\\u", "")) == []
+    assert "\\x1b[2J" in terminal.type(lines[0])

@@ -1,0 +1,127 @@
+"""Thresholds move with the model; what moves them can be measured, and gives the same numbers each time."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.embed import registry
+from mnemond.embed.calibration import (
+    PAIRS,
+    REFERENCE,
+    SHIPPED,
+    Calibration,
+    calibrate,
+    scaled,
+    shipped,
+    token_dropout,
+    unrelated_pairs,
+)
+from mnemond.errors import UNAVAILABLE, MnemonError
+
+shares = st.floats(min_value=0.0, max_value=1.0)
+calibrations = st.tuples(shares, shares).filter(lambda both: both[0] < both[1]).map(lambda both: Calibration(*both))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "calibration", "expected"),
+    [
+        (0.70, None, 0.70),
+        (0.35, Calibration(0.1, 0.9), 0.1),
+        (0.85, Calibration(0.1, 0.9), 0.9),
+        (0.60, Calibration(0.1, 0.9), 0.5),
+        (0.00, Calibration(0.1, 0.9), 0.0),
+        (0.95, Calibration(0.5, 0.95), 1.0),
+        (0.70, REFERENCE, 0.70),
+    ],
+)
+def test_a_threshold_is_carried_over(threshold: float, calibration: Calibration | None, expected: float) -> None:
+    assert scaled(threshold, calibration) == pytest.approx(expected, abs=1e-12)
+
+
+@given(shares, shares, calibrations)
+def test_order_and_bounds_are_kept(left: float, right: float, calibration: Calibration) -> None:
+    low, high = sorted((left, right))
+    assert 0.0 <= scaled(low, calibration) <= scaled(high, calibration) <= 1.0
+
+
+def test_every_built_in_model_is_calibrated() -> None:
+    assert set(registry.NAMES) < set(SHIPPED)
+    assert shipped("nomic-embed-text:v1.5") == SHIPPED["nomic-embed-text"]
+    assert shipped("unheard-of") is None
+    assert all(0.0 < each.unrelated < each.paraphrase < 1.0 for each in SHIPPED.values())
+
+
+def test_medians_make_a_calibration() -> None:
+    assert calibrate([0.1, 0.9, 0.2], [0.75, 1.0]) == Calibration(0.2, 0.875)
+
+
+@pytest.mark.parametrize(
+    ("unrelated", "paraphrases"), [([], [0.9]), ([0.1], []), ([0.5], [0.5]), ([0.9], [0.2]), ([0.1], [math.nan])]
+)
+def test_what_tells_nothing_apart_is_no_calibration(unrelated: list[float], paraphrases: list[float]) -> None:
+    with pytest.raises(MnemonError, match="cannot be calibrated") as caught:
+        calibrate(unrelated, paraphrases)
+    assert caught.value.kind is UNAVAILABLE
+
+
+def test_a_paraphrase_lacks_its_share_of_words_and_keeps_their_order() -> None:
+    text = "one two three four five six seven eight nine ten"
+    kept = token_dropout(text).split()
+    assert len(kept) == 7
+    assert kept == [word for word in text.split() if word in kept]
+    assert token_dropout(text) == token_dropout(text)
+    assert len({token_dropout(text, seed=seed) for seed in range(20)}) > 10
+
+
+def test_scripts_without_spaces_lose_characters() -> None:
+    text = "我们选择了数据库因为它很快"
+    kept = token_dropout(text, share=0.5)
+    assert len(kept) == len(text) - len(text) // 2
+    assert set(kept) <= set(text)
+
+
+@given(st.text(max_size=200), shares, st.integers(0, 9))
+def test_any_text_can_lose_words(text: str, share: float, seed: int) -> None:
+    kept = token_dropout(text, share, seed)
+    assert len(kept) <= len(text)
+    if text.strip() and share < 1.0:
+        assert kept
+
+
+@given(st.integers(0, 50), st.integers(0, 40), st.integers(0, 5))
+def test_pairs_are_of_two_different_rows(count: int, wanted: int, seed: int) -> None:
+    pairs = unrelated_pairs(count, wanted, seed)
+    assert len(pairs) == (wanted if count >= 2 else 0)
+    assert all(0 <= left < count and 0 <= right < count and left != right for left, right in pairs)
+
+
+def test_pairs_are_spread_over_the_store() -> None:
+    pairs = unrelated_pairs(1_000)
+    assert len(pairs) == PAIRS
+    assert 400 < median(left for left, _ in pairs) < 600
+    assert 400 < median(right for _, right in pairs) < 600
+    assert len(set(pairs)) > 490
+
+
+def test_the_default_model_tells_paraphrases_from_the_rest() -> None:
+    texts = [
+        "Chose SQLite because the team lacks Redis experience",
+        "The flaky mount leads to corruption of the write-ahead log",
+        "Lunch on Friday is at the Italian place near the station",
+        "Deploys go through the staging cluster before production",
+        "Her daughter starts school in September and likes drawing",
+        "Timeouts of the search service doubled after the upgrade",
+    ]
+    model = registry.create(registry.DEFAULT)
+    vectors = model.embed(texts)
+    others = model.embed([token_dropout(text) for text in texts])
+    unrelated = [float(vectors[left] @ vectors[right]) for left, right in unrelated_pairs(len(texts), 30)]  # type: ignore[operator]
+    paraphrases = [float(one @ other) for one, other in zip(vectors, others, strict=True)]  # type: ignore[operator]
+    found = calibrate(unrelated, paraphrases)
+    assert found.paraphrase > 0.8
+    assert found.unrelated < 0.6

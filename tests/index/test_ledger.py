@@ -1,0 +1,79 @@
+"""A persistent list of insights: a patch leaves what older holders see, an append is behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemond.index.growing import Column, Dictionary
+from mnemond.index.ledger import BLOCK, Ledger
+from tests.index.worlds import insight
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("extend"), st.integers(0, BLOCK + 3)),
+        st.tuples(st.just("patch"), st.integers(0, 10**6)),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(STEPS)
+def test_it_is_a_list_that_remembers_what_it_was(steps: list[tuple[str, int]]) -> None:
+    ledger, truth, made = Ledger(), list[str](), 0
+    kept = []
+    for kind, number in steps:
+        if kind == "extend":
+            new = [insight(f"m{made + place}") for place in range(number)]
+            ledger.extend(new)
+            truth = truth + [it.id for it in new]
+            made += number
+        elif truth:
+            rows = {number % len(truth), number % 7 % len(truth)}
+            ledger = ledger.patched({row: insight(f"p{number}") for row in rows})
+            truth = [f"p{number}" if row in rows else name for row, name in enumerate(truth)]
+        kept.append((ledger, list(truth)))
+    for held, names in kept:
+        assert [held[row].id for row in range(len(names))] == names
+    assert len(ledger) == len(truth)
+
+
+def test_patching_nothing_copies_nothing() -> None:
+    ledger = Ledger([insight("a")])
+    assert ledger.patched({}) is ledger
+
+
+def test_a_patch_copies_only_the_blocks_it_touches() -> None:
+    ledger = Ledger(insight(f"m{number}") for number in range(3 * BLOCK))
+    later = ledger.patched({0: insight("x"), 1: insight("y"), 2 * BLOCK: insight("z")})
+    shared = [one is other for one, other in zip(ledger._blocks, later._blocks, strict=True)]
+    assert shared == [False, True, False]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=100), st.data())
+def test_a_patched_column_is_a_copy_with_some_rows_changed(values: list[int], data: st.DataObject) -> None:
+    column = Column(np.zeros(0, dtype=np.int32))
+    column.extend(np.array(values, dtype=np.int32))
+    rows = data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=4, unique=True))
+    view = column.view()
+    later = column.patched(rows, [100 + row for row in rows])
+    assert view.tolist() == column.view().tolist() == values
+    assert later.view().tolist() == [100 + row if row in rows else value for row, value in enumerate(values)]
+    later.extend(np.array([7], dtype=np.int32))
+    assert len(column.view()) == len(values)
+    assert later.view()[-1] == 7
+
+
+def test_numbers_for_values_stay_and_none_is_zero() -> None:
+    names = Dictionary()
+    assert [names.encode(value) for value in (None, "a", "b", "a")] == [0, 1, 2, 1]
+    assert (names.find("b"), names.find("c"), len(names), names.values()) == (2, None, 3, [None, "a", "b"])
+
+
+def test_a_row_beyond_the_end_is_an_error() -> None:
+    with pytest.raises(IndexError):
+        Ledger()[0]

@@ -1,0 +1,43 @@
+"""Boosts against the worked numbers (spec 7.5)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.model.policy import RedundancyPolicy
+from mnemond.rank.boost import accumulated, boost_gain
+
+POLICY = RedundancyPolicy()
+DAYS = st.floats(-1e12, 1e12)
+
+
+@pytest.mark.parametrize(
+    ("gap", "expected"),
+    [
+        (0, 0.027332), (1, 0.074179), (3, 0.539586), (5, 3.576088), (7, 15.0), (8, 21.931757), (10, 28.577224),
+        (14, 29.972668), (1_000_000, 30.0), (-5, 0.027332),
+    ],
+)  # fmt: skip
+def test_worked_gains(gap: float, expected: float) -> None:
+    assert boost_gain(gap, POLICY) == pytest.approx(expected, abs=1e-6)
+
+
+def test_worked_accumulation() -> None:
+    boost, seen = 0.0, []
+    for gap in (10, 3, 7):
+        boost = accumulated(boost, gap, POLICY)
+        seen.append(boost)
+    assert seen == pytest.approx([28.577224, 29.116810, 30.0], abs=1e-6)
+
+
+@given(DAYS, DAYS)
+def test_a_longer_gap_never_wins_less(one: float, other: float) -> None:
+    shorter, longer = sorted((one, other))
+    assert 0.0 <= boost_gain(shorter, POLICY) <= boost_gain(longer, POLICY) <= POLICY.boost_max_days
+
+
+@given(st.floats(0, 30), DAYS)
+def test_a_boost_never_shrinks_nor_exceeds_its_limit(boost: float, gap: float) -> None:
+    assert boost <= accumulated(boost, gap, POLICY) <= POLICY.boost_max_days

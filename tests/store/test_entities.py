@@ -1,0 +1,90 @@
+"""Names are shared by the memories that use them, and go with the last of these when it is purged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemond.model.entity import Entity
+from mnemond.store import entities
+from mnemond.store.connection import Connection
+from tests.store.factory import engine_at, insight_id, open_at, remember
+
+ONE, TWO = insight_id(1), insight_id(2)
+NOW, LATER = "2026-02-18T09:00:00.000000Z", "2026-02-19T09:00:00.000000Z"
+REDIS, KAFKA = Entity("Redis", "redis", "tool"), Entity("Kafka", "kafka", "tool")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Connection]:
+    engine = engine_at(tmp_path / "a.db")
+    engine.commit([remember(1), remember(2)])
+    engine.close()
+    connection = open_at(tmp_path / "a.db").connection
+    yield connection
+    connection.close()
+
+
+def known(db: Connection) -> list[tuple[str, str]]:
+    return [(row[0], row[1]) for row in db.rows("SELECT name, created_at FROM entities ORDER BY name")]
+
+
+def mentioned(db: Connection) -> list[tuple[str, str]]:
+    found = db.rows(
+        "SELECT memory_id, mention_text FROM memory_entities JOIN entities ON id = entity_id ORDER BY 1, canonical_name"
+    )
+    return [(row[0], row[1]) for row in found]
+
+
+def test_an_entity_is_stored_once_under_its_first_spelling(db: Connection) -> None:
+    entities.mention(db, ONE, [REDIS, KAFKA, REDIS], NOW)
+    entities.mention(db, TWO, [Entity("REDIS", "redis", "tool")], LATER)
+    entities.mention(db, TWO, [], LATER)
+    assert known(db) == [("Kafka", NOW), ("Redis", NOW)]
+    assert mentioned(db) == [(ONE, "Kafka"), (ONE, "Redis"), (TWO, "REDIS")]
+
+
+def test_the_same_name_of_another_type_is_another_entity(db: Connection) -> None:
+    person = Entity("Redis", "redis", "person")
+    entities.mention(db, ONE, [REDIS, person], NOW)
+    assert entities.entity_id(REDIS) != entities.entity_id(person)
+    assert len(known(db)) == 2
+
+
+def test_names_are_replaced_and_old_ones_stay_known(db: Connection) -> None:
+    entities.mention(db, ONE, [REDIS], NOW)
+    entities.replace(db, ONE, [KAFKA], LATER)
+    assert mentioned(db) == [(ONE, "Kafka")]
+    assert known(db) == [("Kafka", LATER), ("Redis", NOW)]
+    entities.replace(db, ONE, [], LATER)
+    assert mentioned(db) == []
+
+
+def test_a_purge_takes_along_what_nothing_else_speaks_of(db: Connection) -> None:
+    entities.mention(db, ONE, [REDIS, KAFKA], NOW)
+    entities.mention(db, TWO, [KAFKA], NOW)
+    entities.replace(db, ONE, [], NOW)
+    entities.purge(db)
+    assert known(db) == [("Kafka", NOW)]
+    assert mentioned(db) == [(TWO, "Kafka")]
+    entities.replace(db, TWO, [], NOW)
+    entities.purge(db)
+    assert known(db) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO entity_aliases(alias, entity_id) VALUES('r', ?1)",
+        "INSERT INTO relationships(id, source_id, target_id, type, strength, created_at) VALUES(1, ?1, ?1, 2, 1, 3)",
+        "UPDATE entities SET entity_type = 'user' WHERE id = ?1",
+    ],
+)
+def test_a_purge_leaves_what_else_is_known_of_a_name(db: Connection, sql: str) -> None:
+    entities.mention(db, ONE, [REDIS], NOW)
+    db.run(sql, (entities.entity_id(REDIS),))
+    entities.replace(db, ONE, [], NOW)
+    entities.purge(db)
+    assert known(db) == [("Redis", NOW)]
