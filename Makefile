@@ -38,8 +38,8 @@ check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
 	@$(MAKE) --no-print-directory check-coverage
 	@echo "make check: all passed"
 
-check-all: check ## check, then the long fault, fuzz and load runs
-	@$(BIN)/python -m pytest -m "deep or slow"
+check-all: check ## check, then the long fault, fuzz and load runs, and every property with all its examples
+	@$(BIN)/python -m pytest -m "deep or slow or hypothesis" --hypothesis-profile=deep
 
 bench: $(VENV)/.ready-dev ## latency; with DATA=DIR (of *.jsonl, score.py beside it) recall quality first
 ifdef DATA

@@ -17,7 +17,7 @@ from mnemond.rank.diff import Side, Verdict, judge, side
 from mnemond.rank.diff_calibration import CosineThresholds, cosine_thresholds
 from mnemond.text.entities import extract
 
-LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False)
+LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
 """The decision table to the letter, without what was added to it."""
 
 LEXICAL = "words alone"

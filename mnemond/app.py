@@ -117,7 +117,7 @@ class Daemon:
             ),
             problems={
                 "remember": remembering.problems,
-                "diff": remembering.problems,
+                "diff": remembering.diff_problems,
                 "update": ReviseHandlers.problems,
             },
             on_defect=self._on_defect,

@@ -58,9 +58,8 @@ def _request(arguments: Arguments) -> Request:
             return Request("embed.calibrate", options)
         case ["status"]:
             return Request("embed.status", options)
-        case [kind]:
-            return Request("embed.run", {**options, "all": kind == "all"})
-    raise UsageError("embed does one thing at a time", "See: mnemonctl embed --help")
+        case _:
+            return Request("embed.run", {**options, "all": modes == ["all"]})
 
 
 def _target(word: str) -> dict[str, object]:
@@ -82,7 +81,7 @@ def _render(result: EmbedStatusResult | EmbedRunResult | EmbedSwitchResult | Emb
             return _ran(result, style)
         case EmbedSwitchResult():
             return _switched(result, style)
-        case EmbedCalibrateResult():
+        case _:
             return _calibrated(result, style)
 
 

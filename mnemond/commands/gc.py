@@ -7,6 +7,7 @@ import math
 
 from mnemond.commands.command import MIN_PREFIX, Arguments, Command, Request
 from mnemond.commands.layout import Style, body, lines, plural, short_id, shorten
+from mnemond.commands.operation_name import operation_name
 from mnemond.commands.options import add_globals, add_op_id, whole_number
 from mnemond.commands.parser import Parser, UsageError
 from mnemond.commands.terminal import one_line
@@ -101,7 +102,7 @@ def _kept(result: GcKept, style: Style) -> str:
     importance = f"effective importance {result.effective_importance:.2f}"
     return lines(
         f"Kept {style.strong(short_id(result.id))}: {importance}{immune}",
-        f"To take it back: mnemonctl undo {one_line(result.op_id)}",
+        f"To take it back: mnemonctl undo {operation_name(result.op_id)}",
     )
 
 
@@ -135,7 +136,7 @@ def _done(result: GcDone, style: Style) -> str:
         return lines(f"Removed {many} for good{left}{before}")
     return lines(
         f"Took {many} out of recall{left}{before}",
-        f"To take it back: mnemonctl undo {one_line(result.op_id)}" if result.count else None,
+        f"To take it back: mnemonctl undo {operation_name(result.op_id)}" if result.count else None,
     )
 
 

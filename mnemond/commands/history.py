@@ -19,7 +19,7 @@ _COMPARED = (
 
 _VERBS = {
     "CREATE": "remembered", "UPDATE": "changed", "DELETE": "taken out of recall", "MERGE": "merged",
-    "SUPERSEDE": "replaced", "RESTORE": "back in recall", "PRUNE": "pruned", "BOOST": "kept", "PAIR": "paired",
+    "SUPERSEDE": "replaced", "RESTORE": "back in recall", "PRUNE": "pruned", "BOOST": "said again", "PAIR": "paired",
 }  # fmt: skip
 
 LEAST = 24

@@ -9,6 +9,7 @@ import msgspec
 
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, fraction, lines, short_id, wrap
+from mnemond.commands.operation_name import undo_hint
 from mnemond.commands.options import add_globals, add_op_id
 from mnemond.commands.parser import Parser, UsageError
 from mnemond.commands.terminal import one_line
@@ -83,11 +84,6 @@ def _render(result: LinkResult, style: Style) -> str:
         f"  redacted: {hidden} (--allow-secret keeps it)" if hidden else None,
         undo_hint(result.op_id, style) if result.created or result.updated else None,
     )
-
-
-def undo_hint(op_id: str, style: Style) -> str:
-    """How to take a write back."""
-    return style.faint(f"  undo: mnemonctl undo {one_line(op_id)}")
 
 
 def _verb(result: LinkResult) -> str:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-
 from mnemond.commands.candidates import candidates, conflicts, note
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, plural, short_id
+from mnemond.commands.operation_name import undo_hint
 from mnemond.commands.options import CATEGORIES, Split, add_globals, add_op_id, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
 from mnemond.protocol.remembering import EdgesCreated, RememberResult
-
-_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""An id that the daemon makes."""
 
 
 def _parser() -> Parser:
@@ -58,26 +53,19 @@ def _render(result: RememberResult, style: Style) -> str:
     return lines(
         _headline(result, style),
         *_about(result, style),
-        style.faint(f"  undo: mnemonctl undo {_operation(result.op_id)}") if _is_written(result) else None,
+        undo_hint(result.op_id, style) if _is_written(result) else None,
         *conflicts(result, style),
         *candidates(result, style),
     )
 
 
 def _is_written(result: RememberResult) -> bool:
-    return not (result.dry_run or result.replayed or result.action in ("discarded", "skipped"))
-
-
-def _operation(op_id: str) -> str:
-    """What names an operation in a shell: the beginning of an id that the daemon made, the whole of a caller's own."""
-    return short_id(op_id) if _UUID.fullmatch(op_id) else shlex.quote(one_line(op_id))
+    return not (result.dry_run or result.replayed or result.action == "discarded")
 
 
 def _held_by(result: RememberResult) -> str | None:
     """The id of the row that holds the memory; None when there is none to name."""
-    if result.id is None or (result.dry_run and result.action != "skipped"):
-        return None
-    return one_line(result.id)
+    return None if result.id is None else one_line(result.id)
 
 
 def _headline(result: RememberResult, style: Style) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, plural, short_id
+from mnemond.commands.operation_name import operation_name
 from mnemond.commands.options import add_globals, add_op_id
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
@@ -45,7 +46,7 @@ def _render(result: UndoResult, style: Style) -> str:
         f"  and {more:,} more" if more > 0 else None,
         _links(result),
         f"  not embedded: {one_line(result.embed_error)}" if result.embed_error else None,
-        f"To have it again: mnemonctl undo {one_line(result.op_id)}",
+        f"To have it again: mnemonctl undo {operation_name(result.op_id)}",
     )
 
 

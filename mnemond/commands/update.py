@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, short_id
-from mnemond.commands.link import undo_hint
+from mnemond.commands.operation_name import undo_hint
 from mnemond.commands.options import CATEGORIES, Split, add_globals, add_op_id, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.revision import DONE_BEFORE, new_links, remarks

@@ -26,6 +26,9 @@ class Asked:
             raise self._answer
         return self._answer
 
+    def forget(self) -> None:
+        """Nothing of the text is kept."""
+
 
 def ask(embedder: Embedder, query: str) -> Asked:
     """Embed one query; blocks as the embedder does."""

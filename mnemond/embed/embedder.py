@@ -44,6 +44,10 @@ class Embedder(Protocol):
         """
         ...
 
+    def forget(self) -> None:
+        """Let go of everything that was kept of the texts it was given. Never blocks; for any thread."""
+        ...
+
 
 def unit(total: Vector) -> Vector | None:
     """`total` scaled to length 1; None when it has no direction (zero, or not finite)."""

@@ -132,6 +132,11 @@ class Embedders:
             )
         return RemoteEmbedder(self._endpoint(provider, name), Identity(name, dimension, fingerprint))
 
+    def forget(self) -> None:
+        """Have every loaded model let go of what it kept of texts; those behind an endpoint keep nothing."""
+        for embedder in list(self._loaded.values()):
+            embedder.forget()
+
     def _endpoint(self, provider: str, model: str) -> Endpoint:
         """One for each model, so that stores share what is known of its health."""
         with self._turn:

@@ -59,6 +59,10 @@ class OnnxModel:
         with self._turn:
             return self._embed(texts)
 
+    def forget(self) -> None:
+        """Let go of the words whose pieces are remembered."""
+        self._word_piece.forget()
+
     def _embed(self, texts: Sequence[str]) -> list[Vector | None]:
         tokens = [self._encode(text) for text in texts]
         order = sorted((number for number, ids in enumerate(tokens) if ids), key=lambda number: len(tokens[number]))

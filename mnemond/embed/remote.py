@@ -223,6 +223,9 @@ class RemoteEmbedder:
                 vectors[place] = self._vector(numbers)
         return vectors
 
+    def forget(self) -> None:
+        """Nothing is kept."""
+
     def check(self) -> None:
         """Raises MnemonError(UNAVAILABLE) when the server does not answer, or has another build of the model."""
         if not self._is_made_by(self._endpoint.probe().digest):

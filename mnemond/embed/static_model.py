@@ -53,6 +53,10 @@ class StaticModel:
         """One vector a text; None for a text without a known token. Made for comparing alike: no purpose differs."""
         return [self._embed_one(text) for text in texts]
 
+    def forget(self) -> None:
+        """Let go of the words whose pieces are remembered."""
+        self._word_piece.forget()
+
     def _embed_one(self, text: str) -> Vector | None:
         ids = self._word_piece.encode(text, MAX_TOKENS, keep_unknown=False)
         if not ids:

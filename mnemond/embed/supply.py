@@ -31,3 +31,7 @@ class Supply(Protocol):
     def of_record(self, name: str, dimension: int, fingerprint: str) -> Embedder:
         """The one a store was made with; one behind an endpoint is not asked yet. Raises MnemonError(UNAVAILABLE)."""
         ...
+
+    def forget(self) -> None:
+        """Have every embedder let go of what it kept of texts. Never blocks, unlike all else; for the event loop."""
+        ...

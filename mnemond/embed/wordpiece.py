@@ -127,6 +127,11 @@ class WordPiece:
         # A capital sigma is lowered as if it stood inside a word, because the reference lowers each character alone.
         return iter(cleaned.replace("Σ", "σ").lower().translate(self._splitting).split())
 
+    def forget(self) -> None:
+        """Let go of every remembered word and character."""
+        for remembered in (self._pieces, self._cleaning, self._splitting):
+            remembered.clear()
+
     def _cut(self, word: str) -> tuple[int, ...]:
         pieces = self._longest_pieces(word)
         if len(self._pieces) >= REMEMBERED_WORDS:

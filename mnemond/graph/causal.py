@@ -80,6 +80,12 @@ def _remember(row: str, content: str, cue: CausalCue | None) -> CausalCue | None
     return cue
 
 
+def forget_cached() -> None:
+    """Let go of every remembered cue, so that nothing of a purged memory stays."""
+    _cues.clear()
+    _reason.cache_clear()
+
+
 def _metadata(shared: float, cue: CausalCue, conflict: bool) -> str:
     """The fields of spec 8; `time_conflict` is there only when there is one."""
     flag = ',"time_conflict":true' if conflict else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 import trio
@@ -14,6 +14,8 @@ from mnemond.embed.embedder import Embedder
 from mnemond.embed.outcome import sentence
 from mnemond.embed.supply import Supply
 from mnemond.errors import MnemonError
+from mnemond.graph import causal
+from mnemond.index import table
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.policy import WritePolicy
 from mnemond.pipelines.limits import Limits, limits_of
@@ -22,24 +24,32 @@ from mnemond.server.deferred import Deferred
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
+from mnemond.text import remembered
 
 R = TypeVar("R", bound=Result)
 
+THREADS: Final = 16
+"""Texts being read and embedded in threads at once, for all writes of all stores: an embedder behind an endpoint may
+take seconds for each."""
+
 
 class OpenStore(msgspec.Struct, frozen=True):
-    """A warm store with the embedder its vectors belong to.
+    """A warm store with the embedder its vectors belong to, and the threads in which texts are embedded.
 
     `embed_error` says why there is none, `lacks_embedder` whether there should be one. `coming` is the embedder that
-    takes over at any moment. `on_missing` is told the store's name when a memory was stored without a vector.
+    takes over at any moment. `on_missing` is told the store's name when a memory was stored without a vector;
+    `on_purged` is called when the rows of some were removed.
     """
 
     store: Store
     embedder: Embedder | None
     embed_error: str | None
+    threads: trio.CapacityLimiter
     lacks_embedder: bool = False
     policy: WritePolicy = WritePolicy()
     coming: Embedder | None = None
     on_missing: Callable[[str], None] | None = None
+    on_purged: Callable[[], None] | None = None
 
     def embedder_of(self, snapshot: Snapshot) -> Embedder | None:
         """The embedder whose vectors may be compared with those of a snapshot of this store."""
@@ -99,7 +109,8 @@ class StoreDoor:
         self._supply = supply
         self._keeper = keeper
         self._warm: dict[str, OpenStore] = {}
-        self._loading = trio.Lock()
+        self._loading: dict[str, trio.Lock] = {}
+        self._threads = trio.CapacityLimiter(THREADS)
 
     def through(self, name: str | None, use: Use) -> object:
         """`use(store)` now when the store is warm, else a coroutine that opens it first.
@@ -113,9 +124,11 @@ class StoreDoor:
     async def open(self, name: str) -> OpenStore:
         """The warm store. Raises MnemonError(NOT_FOUND) or MnemonError(STORAGE)."""
         store = await self._stores.open(name)
-        async with self._loading:
+        async with self._loading.setdefault(name, trio.Lock()):  # an embedder may keep those of its own store waiting
             if (warm := self._warm.get(name)) is None:
-                embedder, error = await trio.to_thread.run_sync(self._embedder_for, store.embedder)
+                embedder, error = await trio.to_thread.run_sync(
+                    self._embedder_for, store.embedder, abandon_on_cancel=True
+                )
                 warm = self._warm[name] = self._opened(store, embedder, error)
                 if self._keeper is not None:
                     self._keeper.attach(warm, partial(self._change, name))
@@ -124,7 +137,17 @@ class StoreDoor:
     def _opened(self, store: Store, embedder: Embedder | None, error: str | None) -> OpenStore:
         lacks = embedder is None and (store.embedder is not None or self._supply.wants)
         on_missing = None if self._keeper is None else self._keeper.missing
-        return OpenStore(store, embedder, error, lacks, self._policy, on_missing=on_missing)
+        return OpenStore(
+            store, embedder, error, self._threads, lacks, self._policy, on_missing=on_missing,
+            on_purged=self.forget_texts,
+        )  # fmt: skip
+
+    def forget_texts(self) -> None:
+        """Let go of whatever this process kept of texts to save time: nothing of a purged memory may stay."""
+        self._supply.forget()
+        causal.forget_cached()
+        remembered.forget_texts()
+        table.forget_cached()
 
     def _change(self, name: str, **fields: object) -> None:
         """What is asked of the store from now on finds it changed; whoever has it already goes on with it."""

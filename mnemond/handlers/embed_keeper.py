@@ -170,7 +170,7 @@ class EmbedKeeper:
         texts = [text for text in await self._missing(ward) if not ward.is_given_up(text.id)]
         if not texts or embedder is None:
             return False
-        found = frozenset(texts)
+        found = frozenset(map(hash, texts))
         if found == ward.tried:
             ward.tried = None
             raise MnemonError(UNAVAILABLE, f"{len(found)} vectors of {embedder.name} could not be stored")

@@ -38,7 +38,9 @@ class Switcher:
         """Stage vectors until every memory has one, then let them take over. Returns early when it was dropped."""
         embedder = await self._coming(ward, record)
         known = await ward.store.read(staged.hashes)
-        for attempt in range(1, CATCH_UPS + 1):
+        attempts = 0
+        while True:
+            attempts += 1
             snapshot = ward.store.snapshot
             given_up = [insight_id for insight_id in ward.refusals if ward.is_given_up(insight_id)]
             texts = await self._batches.in_thread(texts_to_stage, snapshot, known, given_up)
@@ -48,7 +50,7 @@ class Switcher:
                 return
             if tally.failed:
                 raise refuses(embedder, tally.failed)
-            if await self._cut_over(ward, record, embedder, None if attempt == CATCH_UPS else given_up):
+            if await self._cut_over(ward, record, embedder, None if attempts == CATCH_UPS else given_up):
                 self._over(ward, record, embedder)
                 return
 

@@ -56,14 +56,15 @@ def status(warm: OpenStore, counts: Counted, reason: str | None, ward: Ward) -> 
     """How a store's vectors stand; `reason`: why its embedder is not to be had."""
     snapshot, record = warm.store.snapshot, counts.record
     available = warm.embedder is not None and reason is None
+    provider = None if record is None else embedders.provider_of(record.fingerprint)
     return wire.EmbedStatusResult(
         store=warm.store.name,
         total_insights=snapshot.live,
         embedded=snapshot.embedded,
         coverage=1.0 if not snapshot.live else round(snapshot.embedded / snapshot.live, 6),
-        provider=None if record is None else embedders.provider_of(record.fingerprint),
+        provider=provider,
         available=available,
-        ollama_available=available,
+        ollama_available=available and provider == "ollama",
         reason=reason,
         model=None if record is None else record.name,
         dimension=None if record is None else record.dimension,
@@ -103,8 +104,11 @@ def _calibration(record: EmbedderRecord | None) -> wire.CalibrationView:
 def thresholds(warm: OpenStore) -> wire.ThresholdsView:
     """The cosines a store's writes go by now."""
     cosines, semantic = warm.limits.cosines, warm.limits.policy.graph.semantic
-    override = cosines.override if math.isfinite(cosines.override) else None
-    return wire.ThresholdsView(cosines.update, cosines.duplicate, override, semantic.auto, semantic.review)
+    override = round(cosines.override, 6) if math.isfinite(cosines.override) else None
+    return wire.ThresholdsView(
+        round(cosines.update, 6), round(cosines.duplicate, 6), override, round(semantic.auto, 6),
+        round(semantic.review, 6),
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------ results

@@ -30,7 +30,8 @@ def with_embedding(warm: OpenStore, text: str | None, use: Callable[[Embedding],
 
 
 async def _later(warm: OpenStore, text: str, use: Callable[[Embedding], object]) -> object:
-    return await settle(use(await trio.to_thread.run_sync(_embedded, warm, text)))
+    embedding = await trio.to_thread.run_sync(_embedded, warm, text, abandon_on_cancel=True, limiter=warm.threads)
+    return await settle(use(embedding))
 
 
 def _embedded(warm: OpenStore, text: str) -> Embedding:

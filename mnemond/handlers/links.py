@@ -29,6 +29,9 @@ from mnemond.protocol.links import (
 from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
 
+HOST = "host:link"
+"""What the history calls the cause of a link that a tool made of its own accord."""
+
 
 class LinkHandlers:
     """link, unlink and related."""
@@ -59,7 +62,8 @@ class LinkHandlers:
         return self._door.through(params.store, lambda warm: _related(warm, params))
 
     def _link(self, warm: OpenStore, params: LinkParams, wanted: linking.Link) -> object:
-        proposal = linking.propose(wanted, self._identities.of(warm, params, wanted.created_by), one_active)
+        by = HOST if wanted.created_by == "host" else None
+        proposal = linking.propose(wanted, self._identities.of(warm, params, by), one_active)
         return submitted(warm, proposal, link_result)
 
     def _unlink(self, warm: OpenStore, params: UnlinkParams) -> object:

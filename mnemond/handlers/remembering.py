@@ -34,9 +34,6 @@ from mnemond.text.tokens import index_terms
 LONG_TEXT = 2_000
 """Characters that are read and embedded on the event loop; more go to a thread (reading costs about 1 µs each)."""
 
-THREADS = 16
-"""Texts being read and embedded in threads at once: an embedder behind an endpoint may take seconds for each."""
-
 
 class RememberHandlers:
     """A text is read and embedded where it holds nobody up, and decided under the writer."""
@@ -44,7 +41,6 @@ class RememberHandlers:
     def __init__(self, door: StoreDoor, identities: Identities) -> None:
         self._door = door
         self._identities = identities
-        self._threads = trio.CapacityLimiter(THREADS)
 
     def methods(self) -> Mapping[str, Handler]:
         """Each by the name of its method."""
@@ -65,9 +61,14 @@ class RememberHandlers:
         """What is wrong with the well-typed fields of a request that has ill-typed ones too."""
         return problems_of(fields)
 
+    @staticmethod
+    def diff_problems(fields: dict[str, object]) -> list[FieldProblem]:
+        """The same for diff, which stores nothing."""
+        return problems_of(fields, stored=())
+
     def diff(self, call: Call, params: DiffParams) -> object:
         """What remember would do. Raises MnemonError(INVALID_PARAMS)."""
-        if problems := problems_of(msgspec.structs.asdict(params)):
+        if problems := self.diff_problems(msgspec.structs.asdict(params)):
             raise invalid(problems)
         return self._door.through(params.store, lambda warm: self._diff(warm, params))
 
@@ -82,7 +83,7 @@ class RememberHandlers:
 
     async def _prepare_then_submit(self, warm: OpenStore, draft: Draft, identity: Identity) -> object:
         prepared = await trio.to_thread.run_sync(
-            _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=self._threads
+            _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=warm.threads
         )
         return await settle(self._submit(warm, prepared, identity))
 
@@ -92,6 +93,8 @@ class RememberHandlers:
         snapshot = warm.store.snapshot
         similarity = _similarity(warm, snapshot, cast("Vector | None", prepared.vector))
         outcome = cast("Remembered", decide(prepared, identity, warm.limits, snapshot, similarity).outcome)
+        if outcome.action != "skipped":
+            outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
         return warm.marked(remember_result(warm, outcome))
 
     # ------------------------------------------------------------ diff
@@ -99,9 +102,7 @@ class RememberHandlers:
     def _diff(self, warm: OpenStore, params: DiffParams) -> object:
         if _is_quick(warm, params.content):
             return _compared(warm, params)
-        return trio.to_thread.run_sync(
-            _compared, warm, params, abandon_on_cancel=True, limiter=self._threads
-        )
+        return trio.to_thread.run_sync(_compared, warm, params, abandon_on_cancel=True, limiter=warm.threads)
 
 
 def _is_quick(warm: OpenStore, content: str) -> bool:
@@ -171,7 +172,7 @@ def _compared(warm: OpenStore, params: DiffParams) -> DiffResult:
             suggestion="ADD" if found.best is None else found.best.verdict.action,
             matches=[_match(snapshot, match.id, match.verdict) for match in found.matches[: policy.limit]],
             thresholds=DiffThresholds(
-                policy.update, policy.duplicate, policy.novelty, override if math.isfinite(override) else None
+                policy.update, policy.duplicate, policy.novelty, round(override, 6) if math.isfinite(override) else None
             ),
         )
     )

@@ -42,7 +42,7 @@ class ReviseHandlers:
     @staticmethod
     def problems(fields: dict[str, object]) -> list[FieldProblem]:
         """What is wrong with the well-typed fields of a request that has ill-typed ones too."""
-        return problems_of(fields)
+        return problems_of(fields, update.STORED_NAMES)
 
     def update(self, call: Call, params: UpdateParams) -> object:
         """Give a memory other values. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
@@ -114,7 +114,7 @@ async def _merged_later(
     warm: OpenStore, found: tuple[Insight, Insight], submit: Callable[[Embedding], object]
 ) -> object:
     """Long texts are put together where they hold nobody up (at worst 3 µs a character)."""
-    text = await trio.to_thread.run_sync(merge.text_of, *found)
+    text = await trio.to_thread.run_sync(merge.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
     return await settle(with_embedding(warm, text, submit))
 
 

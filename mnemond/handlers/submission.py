@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -24,6 +24,13 @@ Render = Callable[[OpenStore, Any], Result]
 """From an outcome to its shape on the wire; given the store as it is after the commit."""
 
 
+USER: Final = "user"
+"""Who caused a write where nobody else is known."""
+
+OTHERS: Final = ("host:", "system:")
+"""How the others begin who cause writes: a tool, and a job of the daemon's own (spec 15)."""
+
+
 class Identities:
     """Names and times for writes."""
 
@@ -31,8 +38,9 @@ class Identities:
         self._clock = clock
         self._ids = ids
 
-    def of(self, warm: OpenStore, params: Params, triggered_by: str = "user") -> Identity:
-        """The identity of one write; `params` may carry an `op_id` of the caller's."""
+    def of(self, warm: OpenStore, params: Params, triggered_by: str | None = None) -> Identity:
+        """The identity of one write; `params` may carry an `op_id` of the caller's, and the conversation it is part
+        of, which caused it unless `triggered_by` did."""
         op_id: str | None = getattr(params, "op_id", None)
         return Identity(
             id=self._ids.new(),
@@ -41,7 +49,7 @@ class Identities:
             now_us=self._clock.now_us(),
             store=warm.store.name,
             request_digest=digest(params),
-            triggered_by=triggered_by,
+            triggered_by=triggered_by or _conversation(params) or USER,
         )
 
     def own(self, store: str, triggered_by: str) -> Identity:
@@ -51,6 +59,15 @@ class Identities:
             id=self._ids.new(), op_id=op_id, client_op_id=False, now_us=now_us, store=store, request_digest="",
             triggered_by=triggered_by,
         )  # fmt: skip
+
+
+def _conversation(params: Params) -> str | None:
+    """The conversation of a request as the history names it; None when there is none. One whose id reads as somebody
+    else's is marked, so that nobody passes for a job."""
+    named: object = getattr(params, "conversation_id", None)
+    if not isinstance(named, str):
+        return None
+    return f"conversation:{named}" if named == USER or named.startswith(OTHERS) else named
 
 
 def digest(params: Params) -> str:
@@ -71,6 +88,12 @@ def _look_for_missing(warm: OpenStore, outcome: Outcome) -> None:
         warm.on_missing(warm.store.name)
 
 
+def _let_go_of_purged(warm: OpenStore, outcome: Outcome) -> None:
+    """Whether or not whoever asked still waits."""
+    if getattr(outcome, "purged", False) and warm.on_purged is not None:
+        warm.on_purged()
+
+
 def submitted(warm: OpenStore, write: Write, render: Render) -> Deferred[Result]:
     """The result of a write, once it is committed and the index has it.
 
@@ -83,6 +106,7 @@ def submitted(warm: OpenStore, write: Write, render: Render) -> Deferred[Result]
             result.degraded_reason = warm.degraded_reason
             deferred.fail(result)
         else:
+            _let_go_of_purged(warm, result)
             deferred.resolve(result)
             _look_for_missing(warm, result)
 

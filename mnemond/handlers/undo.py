@@ -53,7 +53,9 @@ class UndoHandlers:
 async def _vectors(warm: OpenStore, texts: tuple[str, ...]) -> undo.Vectors:
     if not texts or warm.embedder is None:
         return undo.Vectors({}, warm.embed_error)
-    vectors, error = await trio.to_thread.run_sync(try_embed, warm.embedder, texts)
+    vectors, error = await trio.to_thread.run_sync(
+        try_embed, warm.embedder, texts, abandon_on_cancel=True, limiter=warm.threads
+    )
     lacking = UNKNOWN_WORDS if any(vector is None for vector in vectors) else None
     return undo.Vectors(dict(zip(texts, vectors, strict=True)), error or lacking)
 

@@ -10,7 +10,6 @@ import trio
 
 from mnemond.embed.embedder import Embedder
 from mnemond.handlers.door import OpenStore
-from mnemond.pipelines.embedding import Text
 from mnemond.server.deferred import Deferred
 from mnemond.store.meta import SwitchRecord
 from mnemond.store.store import Store
@@ -60,7 +59,7 @@ class Ward:
         self.tally: Tally | None = None
         self.waiting: str | None = None
         self.refusals: dict[str, int] = {}
-        self.tried: frozenset[Text] | None = None
+        self.tried: frozenset[int] | None = None  # hashes, so that no text is kept
         self._pause_s = FIRST_PAUSE_S
         self._woken = trio.Event()
 

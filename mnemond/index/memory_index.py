@@ -158,6 +158,7 @@ class MemoryIndex:
                 adjacency=self.adjacency,
                 embedded=self.embedded,
                 sessions=len(self.table.names.sessions) > 1,
+                ordered=self.table.ordered,
                 entities=len(self.table.names.spellings),
                 made_by=self.made_by,
             ),

@@ -44,6 +44,7 @@ class Parts(NamedTuple):
     adjacency: Adjacency
     embedded: int
     sessions: bool
+    ordered: bool
     entities: int
     made_by: str
 
@@ -119,6 +120,11 @@ class Snapshot:
     def importance(self) -> npt.NDArray[np.int32]:
         """1…5 of every row, shape (rows,). Not to be written to, like the four below."""
         return self.parts.columns.importance
+
+    @property
+    def breadths(self) -> Floats:
+        """Different index terms in the content of each row, shape (rows,)."""
+        return self.parts.breadths
 
     @property
     def accesses(self) -> npt.NDArray[np.int32]:

@@ -19,6 +19,9 @@ from mnemond.text.similarity import normalised
 PREFIX = 6
 """Characters of the shortest id prefix that can be looked up."""
 
+LONG_AGO_US = -(2**63)
+"""Microseconds since the epoch before any time there is."""
+
 REMEMBERED_NAMES = 16_384
 """Spellings whose canonical name is remembered: the same few name most memories of a store."""
 
@@ -54,6 +57,7 @@ DTYPES = Columns(
 )  # fmt: skip
 
 MENTIONS = Columns._fields.index("mention_row")
+CREATED = Columns._fields.index("created_us")
 
 
 class Names:
@@ -94,7 +98,10 @@ class Table:
         self.prefixes: dict[str, tuple[int, ...]] = {}
         self.twins: dict[int, tuple[int, ...]] = {}
         """Rows by the hash of their normalised text, dead ones included."""
+        self.ordered = True
+        """Whether no row is older than one stored before it."""
         self._columns: Columns[Column] = Columns(*map(_empty, DTYPES))
+        self._newest_us = LONG_AGO_US
 
     def append(self, insight: Insight) -> None:
         """Append one row."""
@@ -109,6 +116,7 @@ class Table:
         columns.chain.append(names.chains.encode(chain_of(insight)))
         columns.importance.append(insight.importance)
         columns.created_us.append(created)
+        self._note_order(created)
         columns.accesses.append(insight.access_count)
         columns.accessed_us.append(_accessed_us(insight, created))
         columns.pinned.append(insight.pinned)
@@ -132,6 +140,8 @@ class Table:
         columns.importance.extend(np.array([insight.importance for insight in insights], dtype=np.int32))
         created = [parse_rfc3339(insight.created_at) for insight in insights]
         columns.created_us.extend(np.array(created, dtype=np.int64))
+        for each in created:
+            self._note_order(each)
         columns.accesses.extend(np.array([insight.access_count for insight in insights], dtype=np.int32))
         accessed = map(_accessed_us, insights, created)
         columns.accessed_us.extend(np.fromiter(accessed, dtype=np.int64, count=len(insights)))
@@ -141,6 +151,10 @@ class Table:
         self.insights.extend(insights)
         for row, insight in enumerate(insights, start):
             self._register(insight, row)
+
+    def _note_order(self, created_us: int) -> None:
+        self.ordered = self.ordered and created_us >= self._newest_us
+        self._newest_us = created_us if self.ordered else self._newest_us
 
     def _register(self, insight: Insight, row: int) -> None:
         before = self.rows.get(insight.id)
@@ -205,6 +219,8 @@ class Table:
         of_rows = [column[kept] for column in old[:MENTIONS]]
         of_mentions = [renumbered[old.mention_row[mentions]], old.mention_entity[mentions]]
         fewer._columns = Columns(*map(Column, of_rows + of_mentions))
+        for created_us in of_rows[CREATED].tolist():
+            fewer._note_order(created_us)
         fewer.insights = Ledger(self.insights[row] for row in kept.tolist())
         for row in range(len(kept)):
             fewer._register(fewer.insights[row], row)

@@ -11,6 +11,7 @@ from mnemond.index.postings import Floats
 from mnemond.index.selection import Rows, top
 from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.index.table import chain_of
+from mnemond.index.timeline import Timeline
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Filter
 from mnemond.model.timestamp import parse_rfc3339
@@ -32,6 +33,8 @@ class Vicinity:
         self._chain = snapshot.parts.table.names.chains.find(chain_of(newcomer))
         self._similarity = similarity
         self._mask = _without(snapshot, snapshot.visible(Filter(scope=newcomer.scope)), excluded)
+        parts = snapshot.parts
+        self._timeline = Timeline(parts.columns.created_us, parts.ordered, self._mask, self._at_us)
 
     @property
     def documents(self) -> int:
@@ -43,6 +46,8 @@ class Vicinity:
         if self._chain is None:
             return None, None
         columns = self._snapshot.parts.columns
+        if (last := self._timeline.last_of(columns.chain, self._chain)) is not None:
+            return self._id(last), None
         rows = self._seen(np.flatnonzero(columns.chain == self._chain))
         times = columns.created_us[rows]
         before, after = rows[times <= self._at_us], rows[times > self._at_us]
@@ -50,14 +55,19 @@ class Vicinity:
 
     def nearest_in_time(self, k: int, within_us: int, excluding: Collection[str]) -> list[tuple[str, int]]:
         """The k rows nearest in time: (id, distance in microseconds), nearest first, of equal ones the newer row."""
-        distances = np.abs(self._snapshot.parts.columns.created_us - self._at_us)
-        rows = self._seen(np.flatnonzero(distances <= within_us))
+        created = self._snapshot.parts.columns.created_us
         most = k + len(excluding)
-        if len(rows) > most:
-            near = distances[rows]
-            rows = rows[near <= np.partition(near, most - 1)[most - 1]]
-        order = np.lexsort((-rows, distances[rows]))
-        found = [(self._id(row), int(distances[row])) for row in rows[order[: most + len(excluding)]].tolist()]
+        rows = self._timeline.around(most)
+        if rows is None:
+            rows = self._seen(np.arange(len(created)))
+        distances = np.abs(created[rows] - self._at_us)
+        near = distances <= within_us
+        rows, distances = rows[near], distances[near]
+        if most < len(rows):
+            nearest = distances <= np.partition(distances, most)[most]
+            rows, distances = rows[nearest], distances[nearest]
+        order = np.lexsort((-rows, distances))[:most]
+        found = [(self._id(row), far) for row, far in zip(rows[order].tolist(), distances[order].tolist(), strict=True)]
         return [each for each in found if each[0] not in excluding][:k]
 
     def holders(self, canonical: str, k: int) -> tuple[int, list[str]]:
@@ -71,8 +81,11 @@ class Vicinity:
 
     def recent(self, k: int) -> list[tuple[Insight, int | None]]:
         """The k newest rows that are not newer than the newcomer, newest first, each with when its event was."""
-        rows = self._seen(np.flatnonzero(self._snapshot.parts.columns.created_us <= self._at_us))
-        insights = [self._snapshot.insight(row) for row in self._newest(rows, k)]
+        found = self._timeline.newest(k)
+        if found is None:
+            rows = self._seen(np.flatnonzero(self._snapshot.parts.columns.created_us <= self._at_us))
+            found = np.array(self._newest(rows, k), dtype=np.int64)
+        insights = [self._snapshot.insight(row) for row in found.tolist()]
         return [(insight, event_us(insight)) for insight in insights]
 
     def similar(self, at_least: float, k: int) -> list[tuple[str, float]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
 EntityType = Literal["user", "person", "organization", "location", "tool", "concept", "error", "event", "other"]
-ENTITY_TYPES: tuple[str, ...] = get_args(EntityType)
 
 
 class Entity(msgspec.Struct, frozen=True, gc=False):

@@ -62,8 +62,8 @@ class EdgesMade(msgspec.Struct, frozen=True, gc=False):
 
 
 class Remembered(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
-    """What became of a memory. `id` is the row that holds it now (None when it was discarded); `race` says that the
-    row it should have replaced was gone by then."""
+    """What became of a memory. `id` is the row that holds it now; None when it was discarded, or when it would have
+    been added by a dry run."""
 
     id: str | None
     op_id: str

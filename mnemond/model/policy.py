@@ -11,12 +11,13 @@ class DiffPolicy(msgspec.Struct, frozen=True):
     `update`, `duplicate` and `cosine_override` are similarities of a reference embedder; those of cosines are mapped
     to the embedder's own scale (spec 7.3). `limit`: rows reported beside the decisive one.
 
-    The last five are beyond the specification and measured (docs/decisions/0006); zeros and falses give its table to
+    The last six are beyond the specification and measured (docs/decisions/0006); zeros and falses give its table to
     the letter. `cover`: the least part of the old words that must return in the new text before it takes the old
     one's place. `verbatim`: only what stands word for word in an old memory is skipped. `part`: the least part of the
     longer text that the other must make up for either (half of it for a correction). `cosine_evidence`: the least
     token similarity beside which a cosine is heard. `raise_override`: the cosine override rises where an embedder
-    cannot tell a paraphrase from a contradiction.
+    cannot tell a paraphrase from a contradiction. `subjects`: a text that is about something else (sprint 13, not
+    sprint 12; another name) takes no other's place.
     """
 
     update: float = 0.65
@@ -30,6 +31,7 @@ class DiffPolicy(msgspec.Struct, frozen=True):
     part: float = 0.50
     cosine_evidence: float = 0.50
     raise_override: bool = True
+    subjects: bool = True
 
 
 class TemporalPolicy(msgspec.Struct, frozen=True):
@@ -100,7 +102,6 @@ class LifecyclePolicy(msgspec.Struct, frozen=True):
     prune_batch: int = 10
     immune_importance: int = 4
     immune_access: int = 3
-    half_life_days: float = 30.0
 
 
 class WritePolicy(msgspec.Struct, frozen=True):

@@ -1,16 +1,19 @@
-"""Causal candidates: memories near a new one in the graph that may be its cause or its effect, for a host to judge."""
+"""What may be related to a new memory, for a host to judge: causes and effects near it in the graph, and its like."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
 from mnemond.graph.causal import cue_of
 from mnemond.index.adjacency import CAUSAL
+from mnemond.index.postings import Floats
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.vicinity import Vicinity
 from mnemond.model.edge import EDGE_TYPES
 from mnemond.model.insight import Insight
-from mnemond.model.policy import CausalPolicy
+from mnemond.model.outcomes import Candidate
+from mnemond.model.policy import CausalPolicy, SemanticPolicy
 from mnemond.model.recall import Filter
 from mnemond.text.causal_cues import CausalCue, deciding, direction
 from mnemond.text.similarity import overlap, token_set
@@ -47,6 +50,22 @@ def causal_candidates(snapshot: Snapshot, insight_id: str, policy: CausalPolicy)
     found = [_candidate(snapshot, it, cue, reached) for reached in _near(snapshot, row, it, policy)]
     found.sort(key=lambda each: (each.signal is None, each.hop, -each.overlap, each.insight.id))
     return tuple(found)
+
+
+def semantic_candidates(
+    around: Vicinity, by_meaning: bool, likeness: Floats | None, linked: Collection[str], policy: SemanticPolicy
+) -> tuple[Candidate, ...]:
+    """At most `max_candidates` memories that are somewhat like a new one, best first, those in `linked` left out.
+
+    `likeness`: what Snapshot.likeness says of its terms, shape (rows,), for when it has no vector (`by_meaning`).
+    """
+    most = policy.max_candidates + len(linked)
+    if by_meaning:
+        alike = around.between(policy.review, policy.auto, most)
+    else:
+        alike = [] if likeness is None else around.by_words(likeness, policy.fallback_min, most)
+    found = [(row, round(share, 6)) for row, share in alike if row not in linked][: policy.max_candidates]
+    return tuple(Candidate(row, share if by_meaning else None, share) for row, share in found)
 
 
 def _candidate(snapshot: Snapshot, it: Insight, cue: CausalCue | None, reached: Reached) -> CausalCandidate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from mnemond.index.postings import Floats
 from mnemond.index.selection import top
@@ -19,9 +20,10 @@ LEAST_LIKENESS = 0.5
 """Share of its index terms that the smaller text has in common with a row worth a closer look. The update threshold
 is .65 of unstemmed tokens; stems and another list of function words move the share by less than the difference."""
 
-MOST_BY_WORDS = 32
+MOST_BY_WORDS = 16
 MOST_BY_COSINE = 16
-"""Rows looked at closely, the likeliest first. More of them than this can only be repetitions of each other."""
+"""Rows looked at closely: so many that contain most of the new text or lie in it, so many of its own size, and so many
+of its meaning. Long notes contain any short text; what corrects it is of its size and must not drown among them."""
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -30,6 +32,9 @@ class Compared(msgspec.Struct, frozen=True):
     matches: tuple[Match, ...]
     best: Match | None
 
+
+MOST_CHARACTERS = 48_000
+"""Characters of memories whose words are counted for one write, the likeliest first: other writes wait meanwhile."""
 
 NOTHING = Compared((), None)
 
@@ -77,6 +82,7 @@ def _alike(
     found = dict.fromkeys(row for row in snapshot.twins(new.normalised) if mask is None or mask[row])
     if likeness is not None:
         found |= dict.fromkeys(_top(likeness, LEAST_LIKENESS, mask, MOST_BY_WORDS))
+        found |= dict.fromkeys(_of_its_size(snapshot, likeness, len(new.tokens), mask))
     if similarity is not None:
         found |= dict.fromkeys(_top(similarity, cosines.override, mask, MOST_BY_COSINE))
     return list(found)
@@ -93,9 +99,12 @@ def _worth_judging(
     """Rows that may come to more than "both stay", and of the others the one that shares most. Words are counted for
     a tenth of what it takes to judge a row."""
     judged: list[int] = []
-    nearest, shared_most = -1, -1.0
+    nearest, shared_most, left = -1, -1.0, MOST_CHARACTERS
     for row in rows:
         insight = snapshot.insight(row)
+        left -= len(insight.content)
+        if left < 0:
+            break
         shared = overlap(token_set(insight.content), new.tokens, policy.min_tokens).lexical
         heard = similarity is not None and similarity[row] >= cosines.override
         if shared >= policy.update or heard or normalised(insight.content) == new.normalised:
@@ -103,6 +112,18 @@ def _worth_judging(
         elif shared > shared_most:
             nearest, shared_most = row, shared
     return judged if judged or nearest < 0 else [nearest]
+
+
+def _of_its_size(snapshot: Snapshot, likeness: Floats, size: int, mask: Mask | None) -> list[int]:
+    """The rows that share the largest part of both texts together (Jaccard, estimated), best first."""
+    wanted = likeness >= LEAST_LIKENESS
+    if mask is not None:
+        wanted &= mask
+    rows = wanted.nonzero()[0]
+    breadths = snapshot.breadths[rows]
+    shared = likeness[rows] * np.minimum(breadths, np.float32(size))
+    together = np.maximum(breadths + np.float32(size) - shared, np.float32(1.0))
+    return [row for row, _ in top(rows, shared / together, MOST_BY_WORDS)]
 
 
 def _top(scores: Floats, least: float, mask: Mask | None, k: int) -> list[int]:

@@ -11,14 +11,21 @@ from mnemond.errors import FieldProblem
 from mnemond.model.insight import CATEGORIES, ENTITY_MODES, Scope
 from mnemond.pipelines.fields import choice_problems, time_problems
 from mnemond.text.marks import LONGEST_RUN, long_run_at
+from mnemond.text.secrets import find_secrets
 
 MAX_CONTENT = 8000
 """Characters (code points after NFC) of one memory (spec 8; bytes would cut Chinese at a third)."""
+MOST_COMPOSED = 4
+"""Code points that NFC makes one of at most, in any text people write (three for Hangul, a letter and three marks)."""
 MAX_TAGS, MAX_TAG = 20, 100
 MAX_ENTITIES, MAX_ENTITY = 50, 200
 MAX_PROBLEMS = 20
 """Bad entries of one list that are told; more would say the same."""
 MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 5
+NAMES = ("source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id")
+"""Fields that name something, which may be anything that can be stored."""
+STORED_NAMES = NAMES[:-1]
+"""Those that stand in the row as they come."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,10 +47,12 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     allow_secret: bool = False
 
 
-def problems_of(fields: dict[str, object]) -> list[FieldProblem]:
+def problems_of(fields: dict[str, object], stored: Sequence[str] = STORED_NAMES) -> list[FieldProblem]:
     """Everything wrong with the given fields of a draft; fields that are absent are not judged.
 
     Takes a mapping, not a Draft, so that a request with one field of the wrong type still hears about all others.
+    `stored` are the names that would be written: none of them may be a secret, unless `allow_secret` is among the
+    fields and true.
     """
     found: list[FieldProblem] = []
     if "content" in fields:
@@ -57,15 +66,30 @@ def problems_of(fields: dict[str, object]) -> list[FieldProblem]:
         found.append(FieldProblem("importance", f"importance is {str(importance)[:20]}; it must be {allowed}"))
     found += _list_problems("tags", fields.get("tags"), MAX_TAGS, MAX_TAG)
     found += _list_problems("entities", fields.get("entities"), MAX_ENTITIES, MAX_ENTITY)
-    for name in ("source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id"):
+    for name in NAMES:
         if "\0" in str(fields.get(name) or ""):
             found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
+    if fields.get("allow_secret") is not True:
+        found += _secret_problems(fields, stored)
     if (created_at := fields.get("created_at")) is not None:
         found += time_problems("created_at", str(created_at))
     return found
 
 
+def _secret_problems(fields: dict[str, object], stored: Sequence[str]) -> list[FieldProblem]:
+    """A name is refused, not redacted: redacted ones of different people would be the same."""
+    found = []
+    for name in stored:
+        if isinstance(value := fields.get(name), str) and (secrets := find_secrets(value)):
+            sentence = f"{name} looks like a secret ({secrets[0].kind}); nothing was written"
+            found.append(FieldProblem(name, f"{sentence}. Give it another value, or allow_secret to store it as it is"))
+    return found
+
+
 def _content_problems(content: str) -> list[FieldProblem]:
+    if len(content) > MOST_COMPOSED * MAX_CONTENT:  # looking at it more closely would take long, and change nothing
+        message = f"content is {len(content):,} characters; the limit is {MAX_CONTENT:,}"
+        return [FieldProblem("content", message)]
     if (at := long_run_at(content)) is not None:
         message = f"content has more than {LONGEST_RUN} combining marks in a row at position {at + 1:,}"
         return [FieldProblem("content", message)]
@@ -92,17 +116,12 @@ def _list_problems(field: str, values: object, most: int, longest: int) -> list[
         name = f"{field}[{position}]"
         if len(found) >= MAX_PROBLEMS:
             break
-        if long_run_at(value) is not None:
-            found.append(FieldProblem(name, f"{name} has more than {LONGEST_RUN} combining marks in a row"))
-        elif len(value) > longest:
+        if len(value) > longest:
             found.append(FieldProblem(name, f"{name} is {len(value):,} characters; the limit is {longest}"))
+        elif long_run_at(value) is not None:
+            found.append(FieldProblem(name, f"{name} has more than {LONGEST_RUN} combining marks in a row"))
         elif not value.strip():
             found.append(FieldProblem(name, f"{name} is empty; it needs 1 to {longest} characters"))
         elif "\0" in value:
             found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))
     return found
-
-
-def deduplicated(values: Sequence[str]) -> tuple[str, ...]:
-    """First occurrences, in order, in NFC."""
-    return tuple(dict.fromkeys(unicodedata.normalize("NFC", value) for value in values))

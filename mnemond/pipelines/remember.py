@@ -19,9 +19,10 @@ from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, PutIns
 from mnemond.model.edge import Edge
 from mnemond.model.effective_importance import effective_importance
 from mnemond.model.insight import Insight
-from mnemond.model.outcomes import Candidate, Conflict, EdgesMade, Remembered
+from mnemond.model.outcomes import Conflict, EdgesMade, Remembered
 from mnemond.model.policy import DiffPolicy, WritePolicy
 from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.pipelines.candidates import semantic_candidates
 from mnemond.pipelines.capacity import prune
 from mnemond.pipelines.compare import NOTHING, Compared, compare
 from mnemond.pipelines.draft import Draft
@@ -181,7 +182,7 @@ class _Decision:
             **_told(best),
         )
         detail = f"similarity={best.verdict.similarity:.3f}"
-        return _change_set(self._identity, (PutInsight(survivor),), outcome, "diff-skip", best.id, detail)
+        return _change_set(self._identity, (PutInsight(survivor, "BOOST"),), outcome, "diff-skip", best.id, detail)
 
     def _boosted(self, old: Insight) -> float:
         since = parse_rfc3339(old.last_boosted_at or old.created_at)
@@ -201,6 +202,7 @@ class _Decision:
         outcome = self._stored(
             compared,
             around,
+            changes,
             edges_created=_links_made(built.links, changes),
             redundancy=paired.told,
             conflicts=_conflicts(compared, None, self._policy.diff),
@@ -225,6 +227,7 @@ class _Decision:
         outcome = self._stored(
             compared,
             around,
+            changes,
             action="replaced",
             suggestion=best.verdict.suggestion,
             replaced_id=old.id,
@@ -264,12 +267,13 @@ class _Decision:
         it = msgspec.structs.replace(insight, effective_importance=weighed)
         return AddInsight(it, self._prepared.vector, self._prepared.reading.mentions, self._prepared.reading.queries)
 
-    def _stored(self, compared: Compared, around: Vicinity, **fields: object) -> Remembered:
+    def _stored(self, compared: Compared, around: Vicinity, changes: Sequence[Change], **fields: object) -> Remembered:
+        by_meaning, limits = self._similarity is not None, self._policy.graph.semantic
         return _outcome(
             self._prepared,
             self._identity,
             id=self._identity.id,
-            candidates=self._candidates(around),
+            candidates=semantic_candidates(around, by_meaning, self._likeness, _semantic_ends(changes), limits),
             embedded=self._prepared.vector is not None,
             **self._compared_with(compared),
             **fields,
@@ -281,16 +285,6 @@ class _Decision:
         if compared.best is None:
             return {"reason": "no memory is like it"}
         return _told(compared.best)
-
-    def _candidates(self, around: Vicinity) -> tuple[Candidate, ...]:
-        limits = self._policy.graph.semantic
-        if self._similarity is not None:
-            found = around.between(limits.review, limits.auto, limits.max_candidates)
-            return tuple(Candidate(row, round(cosine, 6), round(cosine, 6)) for row, cosine in found)
-        if self._likeness is None:
-            return ()
-        alike = around.by_words(self._likeness, limits.fallback_min, limits.max_candidates)
-        return tuple(Candidate(row, None, round(share, 6)) for row, share in alike)
 
     def _finished(
         self, changes: list[Change], adding: int, spare: set[str], outcome: Remembered, operation: str, more: str
@@ -325,12 +319,14 @@ RELATED = '{"sub_type":"related"}'
 
 def _links_made(links: EdgesMade, changes: list[Change]) -> EdgesMade:
     """With the semantic links of every origin: two rows that are alike, related and a pair are linked once."""
-    pairs = {
-        frozenset((change.edge.source_id, change.edge.target_id))
-        for change in changes
-        if isinstance(change, AddEdge) and change.edge.edge_type == "semantic"
-    }
-    return msgspec.structs.replace(links, semantic=len(pairs))
+    # All of them have the newcomer at one end.
+    return msgspec.structs.replace(links, semantic=max(0, len(_semantic_ends(changes)) - 1))
+
+
+def _semantic_ends(changes: Sequence[Change]) -> set[str]:
+    """Ids at either end of the semantic links among `changes`."""
+    links = [change.edge for change in changes if isinstance(change, AddEdge) and change.edge.edge_type == "semantic"]
+    return {end for edge in links for end in (edge.source_id, edge.target_id)}
 
 
 def _conflicts(compared: Compared, replaced: Insight | None, policy: DiffPolicy) -> tuple[Conflict, ...]:

@@ -31,6 +31,9 @@ from mnemond.text.entities import canonical_name, extract
 FIELDS = ("content", "category", "importance", "tags", "entities", "source", "conversation_id", "created_at")
 """What can be given another value."""
 
+STORED_NAMES = ("source", "conversation_id")
+"""Of its names, what is written: the scope only says who asks."""
+
 REBUILT: dict[str, frozenset[EdgeType]] = {
     "content": frozenset({"entity", "causal", "semantic"}),
     "entities": frozenset({"entity"}),
@@ -73,7 +76,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
 def problems(fields: dict[str, object]) -> list[FieldProblem]:
     """Everything wrong with the fields that were given, and that none was given if so."""
     given = {name: value for name, value in fields.items() if value is not UNSET}
-    found = problems_of(given)
+    found = problems_of(given, STORED_NAMES)
     if given.keys().isdisjoint(FIELDS):
         found.append(FieldProblem("id", f"nothing to update: give {', '.join(FIELDS[:-1])} or {FIELDS[-1]}"))
     return found

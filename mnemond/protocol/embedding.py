@@ -59,7 +59,8 @@ class ThresholdsView(msgspec.Struct, frozen=True):
 
 class EmbedStatusResult(Result, frozen=True, kw_only=True):
     """A store's vectors and what makes them. `coverage` in [0, 1], of active memories. `stale`: vectors of another
-    model or dimension, which are not compared with anything. `ollama_available` is `available` by an older name."""
+    model or dimension, which are not compared with anything. `ollama_available`: whether it is
+    available and Ollama's."""
 
     store: str
     total_insights: int
@@ -79,7 +80,11 @@ class EmbedStatusResult(Result, frozen=True, kw_only=True):
 
 
 class EmbedRunParams(Params, frozen=True, kw_only=True):
-    """What lacks a vector; with `all` every memory anew, with `id` that one anew."""
+    """What lacks a vector; with `all` every memory anew, with `id` that one anew.
+
+    The answer comes when it is done. It goes on when the caller goes away; a stop of the daemon ends it, and what was
+    made until then is kept. Whoever asks for the same meanwhile gets the same answer.
+    """
 
     all: bool = False
     id: IdOrPrefix | None = None

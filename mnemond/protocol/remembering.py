@@ -19,7 +19,8 @@ class RememberParams(Params, frozen=True, kw_only=True):
     """Limits of the content itself (characters, tags, entities) are checked with the other rules of a write.
 
     `no_diff` stores without comparing; `dry_run` compares without storing; `allow_secret` keeps what looks like a key
-    or a password as it is.
+    or a password as it is. Without it such a thing is cut out of content, tags and entities, and refused in source,
+    channel, conversation_id and the scope ids.
     """
 
     content: str
@@ -121,7 +122,7 @@ class RememberResult(Result, frozen=True, kw_only=True):
     """What became of a memory. Every key is always present; null and empty mean "not found" or "not looked for".
 
     `id` is the row that holds the memory now: a new one, or for `skipped` the one that says it already; null when it
-    was discarded.
+    was discarded, and when a dry run would have made it.
     """
 
     id: str | None

@@ -16,8 +16,8 @@ class UpdateParams(Params, frozen=True, kw_only=True):
     conversation_id and created_at must be there. Lists replace the ones before. A null conversation_id removes it.
 
     `entity_mode` says how given entities go together with those of the text; without given ones, those that somebody
-    had provided stay. `allow_secret` keeps what looks like a key or a password as it is. The scope ids say who asks:
-    they do not change whom the memory is for.
+    had provided stay. `allow_secret` keeps what looks like a key or a password as it is; without it such a thing is
+    refused in source and conversation_id. The scope ids say who asks: they do not change whom the memory is for.
     """
 
     id: IdOrPrefix

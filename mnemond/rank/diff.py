@@ -1,9 +1,9 @@
 """Does a new memory repeat, correct or refine an old one? The decision table of spec 7.2, as a pure function.
 
 Retiring or dropping a memory that says something of its own is the worst a memory can do, and similarity alone cannot
-see it: contradictions share more words than paraphrases do. So the table suggests, and what is done about it has two
-conditions more: a replacement accounts for what it replaces, and only what stands word for word in an old memory is
-skipped (docs/decisions/0006; both can be switched off in the DiffPolicy).
+see it: contradictions share more words than paraphrases do. So the table suggests, and what is done about it has three
+conditions more: a replacement accounts for what it replaces and is about the same thing, and only what stands word for
+word in an old memory is skipped (docs/decisions/0006; each can be switched off in the DiffPolicy).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import msgspec
 
 from mnemond.model.policy import DiffPolicy
 from mnemond.rank.diff_calibration import CosineThresholds, on_reference_scale
-from mnemond.text.contrast import change_cues, numbers, polarity
+from mnemond.rank.exchange import negates, other_beginning, other_names, other_statement, other_times
+from mnemond.text.contrast import change_cues, labels, numbers, polarity
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
 from mnemond.text.tokens import PAIRED_SCRIPTS, fold, tokens
 
@@ -38,8 +39,8 @@ _OPENING = "\"'`‘“«‹([{<*_"
 _CLOSING = "\"'`’”»›)]}>*_.,;:!?…。，、；：！？"
 """Punctuation around a word. What else there is belongs to it: C++ is not C#, -5 is not 5, .env is not env."""
 
-
 _DIGIT = re.compile(r"\d")
+_NUMERALS = re.compile(r"\d+|[一二两兩三四五六七八九十]+")
 
 
 class Side(msgspec.Struct, frozen=True, gc=False):
@@ -200,6 +201,8 @@ def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action,
             return suggestion, ""
         objection = "; but it does not stand there word for word"
     action: Action = "CONFLICT" if suggestion == "CONFLICT" else "UPDATE"
+    if policy.subjects and (other := _something_else(pair)):
+        return "ADD", f"{objection}; but {other}, so both stay"
     if _replaces(pair, policy, contrast=action == "CONFLICT"):
         return action, objection
     of_old, of_new = pair.shared.of_old, pair.shared.of_new
@@ -224,6 +227,53 @@ def _nothing_new(pair: _Pair, policy: DiffPolicy) -> bool:
         return pair.shared.novelty <= policy.novelty
     short = len(new.tokens) <= LONGEST * len(old.tokens)
     return short and new.entities <= old.entities and new.numbers <= old.numbers
+
+
+def _something_else(pair: _Pair) -> str:
+    """Why the new text is not about what the old one is about; "" when it may be.
+
+    A number that names something is not corrected by another: sprint 12 is not sprint 13. Nor is a number where a word
+    has been exchanged besides: the bump of one package says nothing about that of another. Names that have nothing in
+    common speak of two things, unless a change from one to the other is announced.
+    """
+    old, new = pair.old, pair.new
+    if _numbered_apart(old.text, new.text):
+        return "they are numbered apart"
+    named, renamed = _without_digits(old.entities), _without_digits(new.entities)
+    plain = not pair.announced and not pair.heard
+    if plain and named and renamed and named.isdisjoint(renamed):
+        return "they name nothing in common"
+    if other := _exchanged(pair):
+        return other
+    if plain and pair.number_change and _words(old) - _words(new) and _words(new) - _words(old):
+        return "a word is exchanged besides the number"
+    return ""
+
+
+def _exchanged(pair: _Pair) -> str:
+    """Why a contrast is not a correction: more is exchanged than what is corrected; "" when not."""
+    old, new = pair.old, pair.new
+    if pair.number_change or pair.polarity_flip:
+        if other_names(old.text, new.text):
+            return "a name is exchanged"
+        if not pair.announced and other_times(old.text, new.text, old.numbers, new.numbers):
+            return "they speak of different times"
+    if pair.number_change and not pair.announced and len(old.numbers - new.numbers) > 1:
+        return "several numbers are exchanged"
+    if (pair.polarity_flip or negates(new.change_cues - old.change_cues)) and other_statement(old.text, new.text):
+        return "more than the negation is different"
+    if pair.announced and other_beginning(old.text, new.text):
+        return "they begin with different words"
+    return ""
+
+
+def _numbered_apart(old: str, new: str) -> bool:
+    """Whether the labels of `new` leave out one of `old` whose noun they have."""
+    if _NUMERALS.findall(old) == _NUMERALS.findall(new):
+        return False
+    named = labels(new)
+    nouns = {label.rpartition(" ")[0] for label in named}
+    return any(label.rpartition(" ")[0] in nouns for label in labels(old) - named)
 
 
 def _replaces(pair: _Pair, policy: DiffPolicy, contrast: bool) -> bool:
@@ -263,8 +313,12 @@ def _corrects(pair: _Pair, policy: DiffPolicy) -> bool:
 
 
 def _words(one: Side) -> frozenset[str]:
-    """The tokens without a digit."""
-    return frozenset(token for token in one.tokens if _DIGIT.search(token) is None)
+    return _without_digits(one.tokens)
+
+
+def _without_digits(words: frozenset[str]) -> frozenset[str]:
+    """Those without a digit: a version may be among the names of a text."""
+    return frozenset(word for word in words if _DIGIT.search(word) is None)
 
 
 def _in_order(old: str, new: Side) -> bool:

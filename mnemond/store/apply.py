@@ -71,6 +71,16 @@ class _Application:
         self._purged: list[str] = []
 
     def carry_out(self) -> Applied:
+        purges = sum(isinstance(change, PurgeInsight) for change in self._change_set.changes)
+        with purge.many(self._connection, purges):
+            self._carry_out()
+        if self._purged:
+            purge.remove_traces(self._connection, self._purged)
+        entries = self._trail.entries(lambda insight_id: insights.read(self._connection, insight_id))
+        history.append(self._connection, self._change_set, entries)
+        return self._applied
+
+    def _carry_out(self) -> None:
         for change in self._change_set.changes:
             if isinstance(change, AddEdge):
                 self._link(change)
@@ -78,11 +88,6 @@ class _Application:
                 self._flush()
                 self._change(change)
         self._flush()
-        if self._purged:
-            purge.remove_traces(self._connection, self._purged)
-        entries = self._trail.entries(lambda insight_id: insights.read(self._connection, insight_id))
-        history.append(self._connection, self._change_set, entries)
-        return self._applied
 
     def _change(
         self,

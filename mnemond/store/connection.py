@@ -25,6 +25,10 @@ MINIMUM_SQLITE = (3, 51, 3)
 BUSY_TIMEOUT_MS = 5000
 """How long BEGIN waits for another process's lock before the write is refused as busy (spec 11)."""
 
+CACHE_KIB = 32_768
+"""KiB of pages a store may keep in memory. Edges lie all over their table, because ids are random: with SQLite's own
+2 MB, linking a memory in a store of 10,000 takes half as long again (269 against 174 µs, docs/decisions/0009)."""
+
 FULL = 2
 """PRAGMA synchronous reads back as 2 when every commit is flushed to the disk."""
 
@@ -67,6 +71,7 @@ class Connection:
         db.pragma("foreign_keys", True)
         db.pragma("secure_delete", True)
         db.pragma("trusted_schema", False)
+        db.pragma("cache_size", -CACHE_KIB)
         db.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
         db.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)

@@ -163,6 +163,14 @@ def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[
     return [row[0] for row in rows]
 
 
+_WITHOUT_CONVERSATION = """
+    UPDATE memory_operations SET triggered_by = 'conversation'
+     WHERE op_id IN (SELECT op_id FROM memory_operations WHERE memory_id = ?)
+       AND triggered_by <> 'user' AND substr(triggered_by, 1, 5) <> 'host:' AND substr(triggered_by, 1, 7) <> 'system:'
+"""
+"""The id of a conversation is a field of the memory that it led to."""
+
+
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     """Wipe what the history holds of memories; that something was done to them stays.
 
@@ -173,6 +181,7 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
         "UPDATE memory_operations SET before_state = NULL, after_state = NULL WHERE memory_id = ?",
         [(each,) for each in insight_ids],
     )
+    connection.run_many(_WITHOUT_CONVERSATION, [(each,) for each in insight_ids])
     for number in _with_edges(connection, insight_ids):
         for row in connection.rows(f"SELECT {_FIELDS} FROM memory_operations WHERE id = ?", (number,)):  # noqa: S608
             found = _record(row)

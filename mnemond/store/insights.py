@@ -84,7 +84,7 @@ def set_vector(connection: Connection, insight_id: str, vector: Vector | None, e
 
 
 def set_wordless(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> bool:
-    """Note that the embedder knows no word of an active row, so that it is not asked again; False when there is none."""
+    """Note that the embedder knows no word of an active row, so that it is not asked again; False without such row."""
     values = (None, None if embedder is None else embedder.name, 0, insight_id)
     return connection.run(_SET_VECTOR, values) == 1
 

@@ -7,7 +7,7 @@ import msgspec
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.postings import Floats
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.changes import AddInsight, ChangeSet, PutInsight, RestoreInsight, SetImportance
+from mnemond.model.changes import AddInsight, ChangeSet, PutInsight, RestoreInsight, RetireInsight, SetImportance
 from mnemond.model.effective_importance import DEGREE_CAP, effective_importance
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import (
@@ -62,6 +62,7 @@ def carry_out(
     if not _is_silent(change_set, applied):
         operation = change_set.operation or change_set.method
         subject = change_set.subject or applied.subject
+        _tell_of_others(connection, change_set, subject)
         oplog.append(connection, operation, subject, change_set.detail, change_set.now)
     if change_set.client_op_id:
         operations.record(connection, change_set, outcome)
@@ -71,6 +72,18 @@ def carry_out(
 def _is_silent(change_set: ChangeSet, applied: Applied) -> bool:
     """Background work that changed nothing leaves no line, nor does what is told elsewhere."""
     return change_set.operation == "" or (not applied.changes and change_set.triggered_by.startswith("system:"))
+
+
+def _tell_of_others(connection: Connection, change_set: ChangeSet, subject: str | None) -> None:
+    """A memory that another one pushed out, or was paired with, has a line of its own (spec 4)."""
+    for change in change_set.changes:
+        match change:
+            case RetireInsight(id=insight_id, status="pruned"):
+                oplog.append(connection, "prune", insight_id, f"for={subject}", change_set.now)
+            case PutInsight(insight=Insight(id=insight_id, paired_with=str(other)), revision="PAIR"):
+                oplog.append(connection, "pair", insight_id, f"with={other}", change_set.now)
+            case _:
+                pass
 
 
 def _importances(

@@ -33,16 +33,22 @@ def replay(connection: Connection, write: Write) -> Outcome | None:
     """
     row = connection.row("SELECT method, request_digest, outcome FROM operations WHERE op_id = ?", (write.op_id,))
     if row is None:
+        if connection.row("SELECT 1 FROM memory_operations WHERE op_id = ? LIMIT 1", (write.op_id,)) is not None:
+            raise _reused("op_id names an operation of this store already")  # one the daemon chose, or a long past one
         return None
     method, digest, outcome = row
     if (method, digest) != (write.method, write.request_digest):
-        raise MnemonError(
-            OP_ID_REUSED,
-            f"op_id was already used by another {method} request; nothing was written",
-            hint="use a fresh op_id for each write, and the same one only to repeat the same write",
-            outcome="rejected",
-        )
+        raise _reused(f"op_id was already used by another {method} request")
     return msgspec.structs.replace(_decoded(write.op_id, outcome), replayed=True)
+
+
+def _reused(sentence: str) -> MnemonError:
+    return MnemonError(
+        OP_ID_REUSED,
+        f"{sentence}; nothing was written",
+        hint="use a fresh op_id for each write, and the same one only to repeat the same write",
+        outcome="rejected",
+    )
 
 
 def _decoded(op_id: str, text: str) -> Outcome:

@@ -10,13 +10,34 @@ file). So the whole file is written anew. A note in the table `meta` survives a 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 from mnemond.model.edge import Edge
 from mnemond.store import edges, entities, history, insights, operations
 from mnemond.store.connection import Connection
 
+MANY = 6
+"""From so many rows on an index is made for their removal. With 120,000 edges, making, writing and dropping it takes
+90 ms, and each row 14 ms without it: 100 rows went in 0.9 instead of 1.9 s."""
+
 _NOTE = "unwiped"
+
+
+@contextmanager
+def many(connection: Connection, rows: int) -> Iterator[None]:
+    """Around the removal of so many rows in one transaction: the edges that end at them are found without reading the
+    whole table for each, here and where the database checks that none is left.
+
+    Edges are indexed by their target only where they are causal (docs/decisions/0009). When something is raised inside,
+    the caller's rollback takes the index away.
+    """
+    if rows < MANY:
+        yield
+        return
+    connection.run("CREATE INDEX edges_of_purged ON edges(target_id)")
+    yield
+    connection.run("DROP INDEX edges_of_purged")
 
 
 def remove(connection: Connection, insight_id: str) -> list[Edge]:

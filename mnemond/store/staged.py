@@ -12,7 +12,7 @@ from typing import NamedTuple
 from mnemond.model.changes import Vector
 from mnemond.store.connection import Connection
 from mnemond.store.insights import content_hash, vector_blob
-from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_switch, write_embedder, write_switch
+from mnemond.store.meta import SwitchRecord, read_switch, write_embedder, write_switch
 
 _ACTIVE = "FROM insights AS i WHERE i.deleted_at IS NULL"
 _STAGED = "(SELECT 1 FROM staged_vectors AS s WHERE s.insight_id = i.id AND s.content_hash = i.content_hash)"
@@ -91,8 +91,3 @@ def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str
     write_embedder(connection, record.to)
     clear(connection)
     return []
-
-
-def same(one: EmbedderRecord | None, other: EmbedderRecord | None) -> bool:
-    """Whether vectors of the two may be compared."""
-    return one is other or (one is not None and other is not None and one.fingerprint == other.fingerprint)

@@ -1,7 +1,8 @@
 """What makes two similar texts contradict each other: negation, numbers, and words of change (spec 6.5).
 
 A difference in any of them turns a near-duplicate into a conflict, so each function leaves out what looks like a
-contrast without being one: "not only", 区别, the 256 of sha256.
+contrast without being one: "not only", 区别, the 256 of sha256. `labels` tells the numbers that contradict nothing
+because they name what the text is about.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 
 from mnemond.text.calendar_dates import whole_dates
+from mnemond.text.chinese_dates import number as chinese_number
 from mnemond.text.tokens import fold
 
 # ---------------------------------------------------------------- negation
@@ -115,6 +117,80 @@ def _normal(number: re.Match[str]) -> str:
     is_amount = bool(number["currency"] or unit) or whole in ("0", "-0")
     fraction = rest.rstrip("0") if is_amount or not rest.strip(".0") else rest
     return whole + fraction.rstrip(".") + sign
+
+
+# ---------------------------------------------------------------- labels
+
+LABEL_NOUNS = frozenset({
+    "act", "adr", "appendix", "article", "assignment", "attempt", "bug", "build", "call", "case", "chapter",
+    "clause", "code", "core", "customer", "cycle", "day", "db", "defect", "device", "draft", "entry", "epic",
+    "episode", "epoch", "errno", "error", "example", "exercise", "experiment", "extension", "fig", "figure",
+    "game", "gpu", "homework", "http", "incident", "invoice", "issue", "item", "iteration", "job", "lab",
+    "lecture", "lesson", "level", "line", "machine", "match", "meeting", "memory", "milestone", "module", "month",
+    "mr", "no", "node", "note", "number", "option", "order", "page", "paragraph", "part", "pep", "phase", "pr",
+    "problem", "proposal", "question", "quiz", "rack", "recipe", "release", "replica", "request", "revision",
+    "rfc", "round", "rule", "run", "scenario", "scene", "season", "section", "server", "session", "shard",
+    "slide", "sprint", "stage", "status", "step", "story", "table", "task", "test", "ticket", "topic", "trial",
+    "tutorial", "user", "verse", "vol", "volume", "week", "worker", "workshop", "year",
+})  # fmt: skip
+"""Nouns that a number right behind them turns into a name. What is *set to* a number (a port, limit, version, timeout)
+is not among them: another number corrects it."""
+
+_LABEL_NOUNS_CHINESE = (
+    "冲刺|迭代|阶段|步骤|任务|问题|议题|工单|需求|缺陷|里程碑|笔记|章节|附录|选项|方案|实验|案例|用例|练习|习题|例题|测试|会议|课程|条目"
+    "|编号|订单|节点|服务器|用户|错误码|状态码|退出码|错误"
+)
+_COUNTERS = "阶段|季度|[章节節步条條次期页頁课課集卷回届屆轮輪天周週季部版号號项項题題例篇讲講册幕场場关關批代个個]"
+_COUNTED = (
+    r"\s?(?:%|percent\b|[个個次天月年分秒元块塊人条條]|小时|[$€£¥]"
+    r"|(?:[nuµμm]s|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?|am|pm|[kmgt]i?b|usd|eur"
+    r"|dollars?|euros?|people|times)(?![a-z0-9_]))"
+)
+"""What makes of a number behind a noun the size of it: "meeting 30 min", 测试3次."""
+
+_NAME = (
+    r"[0-9]{1,9}(?:\.[0-9]{1,6}){0,3}"
+    rf"(?![a-z0-9_]|[.:][0-9]|,[0-9]{{3}}|(?<=[0-9]{{4}})-[0-9]{{2}}|{_COUNTED})"
+)
+_LABEL = re.compile(
+    r"(?<![a-z0-9])(?<!\bevery )(?<!\beach )(?<!\bper )(?<!\ba )(?P<noun>[a-z]{1,12})"
+    r"\.?[ _-]?(?:(?:no\.?|number) ?)?(?P<marked>#)?"
+    rf"(?P<names>{_NAME}(?P<more>(?: ?(?:,|&|and|to|-|–) ?#?{_NAME}){{0,9}}))"
+    rf"|(?P<zh_noun>{_LABEL_NOUNS_CHINESE}) ?#?(?P<zh_name>{_NAME})"
+    rf"|第 ?(?P<zh_nth>[0-9]{{1,9}}|[一二两兩三四五六七八九十]{{1,3}}) ?(?P<counter>{_COUNTERS})"
+    r"|(?<![a-z0-9_.,:/-])(?P<nth>[0-9]{1,6})(?:st|nd|rd|th) (?P<noun_of_nth>[a-z]{1,12})"
+    r"|(?<![\w#&/])(?P<hash>#)(?P<bare>[0-9]{1,9})(?![\w.])"
+)
+_NUMERAL = re.compile(r"[0-9.]+[0-9]|[0-9]")
+_MAY_NAME = re.compile("[0-9０-９第]")
+
+
+def labels(text: str) -> frozenset[str]:
+    """The numbers that name something, each behind its noun: "sprint 12", "章 3", "# 12".
+
+    "Sprint 12" and "sprint 13" are two sprints, while a limit of 100 and one of 200 are one limit. The noun, one of
+    `LABEL_NOUNS`, stands right before the number or behind an ordinal ("the 3rd round"); in the plural there have to
+    be several numbers ("chapters 3 and 4"), because "replicas 3" counts them. A number with a unit, a clock time and a
+    date are sizes: "meeting 30 min", "session 10:30".
+    """
+    if _MAY_NAME.search(text) is None:
+        return frozenset()
+    found: set[str] = set()
+    for match in _LABEL.finditer(" ".join(fold(text).split())):
+        noun = _noun(match)
+        named = match["names"] or match["zh_name"] or match["nth"] or match["bare"]
+        numbers_of_it = _NUMERAL.findall(named) if named else [str(chinese_number(match["zh_nth"]))]
+        found.update(f"{noun} {each.lstrip('0') or '0'}" for each in numbers_of_it if noun)
+    return frozenset(found)
+
+
+def _noun(match: re.Match[str]) -> str:
+    """What a number of `_LABEL` belongs to; "" when that is nothing a number names."""
+    word = match["noun"] or match["noun_of_nth"]
+    if word is None:
+        return match["zh_noun"] or match["counter"] or match["hash"]
+    forms = (word, word.removesuffix("s"), f"{word.removesuffix('ies')}y") if match["more"] else (word,)
+    return next((form for form in forms if form in LABEL_NOUNS), match["marked"] or "")
 
 
 # ---------------------------------------------------------------- change

@@ -7,7 +7,6 @@ from datetime import date, timedelta
 Interval = tuple[date, date]
 """First and last day, both inclusive."""
 
-WINTER = 3
 SEASONS = ("spring", "summer", "autumn", "winter")
 """Of the northern hemisphere, three months each, spring from March; the seasons of a memory are vague anyway."""
 

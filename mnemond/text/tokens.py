@@ -35,6 +35,9 @@ LONGEST_TERM = 64
 REMEMBERED_TERMS = 65_536
 """Words whose index term is remembered: a few megabytes, against microseconds of stemming a word."""
 
+MOST_UNFOLDED = 3
+"""How much longer than a text its folded form may be; where it would be, compatibility forms stay as they are."""
+
 REMEMBERED_FOLDS = 8
 """Texts whose folded form is remembered: a write reads the same one from a dozen sides."""
 
@@ -50,7 +53,9 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=REMEMBERED_FOLDS)
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", capped(text)).casefold())
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", capped(text)).casefold())
+    # One Arabic ligature stands for eighteen letters: a text of nothing else would cost eighteen times its length.
+    return plain if len(plain) <= MOST_UNFOLDED * len(text) else text.casefold()
 
 
 def tokens(text: str) -> list[str]:

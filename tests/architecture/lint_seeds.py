@@ -1,23 +1,28 @@
-"""Runs every import contract on a tree once for each seeded change, in one process.
+"""Runs every import contract on a tree once for each seeded import, in one process.
 
 A process of its own, because the import graph is built from whatever `mnemond` the interpreter would import, and the
-tests have already imported the real one. Working directory: the copied tree. Standard input: a JSON object
-{name: {file: line to append}}. Standard output: a JSON object {name: [ids of broken contracts]}.
+tests have already imported the real one. The graph is built once; an import is seeded in a copy of it. Working
+directory: the copied tree. Standard input: a JSON object {name: [file, line]}, where line is an import of one module,
+or [] for the tree as it is. Standard output: a JSON object {name: [ids of broken contracts]}.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from copy import deepcopy
 from pathlib import Path
 
 import grimp
+from grimp import ImportGraph
 from importlinter.api import read_configuration
 from importlinter.contracts.forbidden import ForbiddenContract
 from importlinter.contracts.layers import LayersContract
 from importlinter.contracts.protected import ProtectedContract
 from importlinter.domain.contract import Contract
+
+PACKAGES = ("mnemond", "mnemonctl")
 
 CONTRACTS: dict[str, type[Contract]] = {
     "forbidden": ForbiddenContract,
@@ -36,33 +41,36 @@ def contracts() -> dict[str, Contract]:
     }
 
 
-def broken(checks: dict[str, Contract]) -> list[str]:
-    """Ids of the contracts that the tree breaks as it stands now. The cache, of unchanged files, lives in the copy."""
-    graph = grimp.build_graph("mnemond", "mnemonctl", include_external_packages=True, cache_dir=".graph")
+def broken(checks: dict[str, Contract], graph: ImportGraph) -> list[str]:
+    """Ids of the contracts that the graph breaks."""
     return [name for name, contract in checks.items() if not contract.check(deepcopy(graph), verbose=False).kept]
 
 
-def broken_with(checks: dict[str, Contract], seed: dict[str, str]) -> list[str]:
-    """Ids of the contracts broken while `line` is the last line of each `file`; the tree is left as it was."""
-    before = {Path(file): Path(file).read_text(encoding="utf-8") if Path(file).exists() else None for file in seed}
-    try:
-        for file, line in seed.items():
-            Path(file).write_text(f"{before[Path(file)] or ''}\n{line}\n", encoding="utf-8")
-        return broken(checks)
-    finally:
-        for path, text in before.items():
-            if text is None:
-                path.unlink()
-            else:
-                path.write_text(text, encoding="utf-8")
+def with_import(graph: ImportGraph, file: str, line: str) -> ImportGraph:
+    """A copy of the graph as it would be if `line` stood in `file`; what is not ours is seen as a whole."""
+    (statement,) = ast.parse(line).body
+    assert isinstance(statement, ast.Import)
+    (alias,) = statement.names
+    ours = alias.name.partition(".")[0] in PACKAGES
+    imported = alias.name if ours else alias.name.partition(".")[0]
+    importer = ".".join(Path(file).with_suffix("").parts)
+    seeded = deepcopy(graph)
+    assert not ours or imported in seeded.modules, imported
+    seeded.add_module(importer)
+    seeded.add_module(imported, is_squashed=not ours)
+    seeded.add_import(importer=importer, imported=imported, line_number=1, line_contents=line)
+    return seeded
 
 
 def main() -> None:
     """Read the seeds, try each, write what they broke."""
     sys.path.insert(0, str(Path.cwd()))
     checks = contracts()
-    seeds: dict[str, dict[str, str]] = json.load(sys.stdin)
-    json.dump({name: broken_with(checks, seed) for name, seed in seeds.items()}, sys.stdout)
+    graph = grimp.build_graph(*PACKAGES, include_external_packages=True, cache_dir=None)
+    seeds: dict[str, list[str]] = json.load(sys.stdin)
+    json.dump(
+        {name: broken(checks, with_import(graph, *seed) if seed else graph) for name, seed in seeds.items()}, sys.stdout
+    )
 
 
 if __name__ == "__main__":

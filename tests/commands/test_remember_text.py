@@ -64,7 +64,7 @@ def test_a_reply_with_everything_in_it() -> None:
     ("result", "expected"),
     [
         (SKIPPED, ['Known already as 9f8e7d6c in store "default"; nothing was added',
-                   "  because the texts are the same"]),
+                   "  because the texts are the same", UNDO]),
         (DISCARDED, ['Not stored in store "default": says too little to be kept']),
         (replace(REMEMBERED, edges_created=EdgesCreated(), matched_id=OLD, similarity=0.41, reason="below the line"),
          ['Remembered 1a2b3c4d in store "default"', "  nearest 9f8e7d6c: below the line", UNDO]),
@@ -88,14 +88,14 @@ def test_what_became_of_a_memory(result: RememberResult, expected: list[str]) ->
     ],
 )  # fmt: skip
 def test_a_dry_run_names_no_memory_that_is_not_there(result: RememberResult, expected: str) -> None:
-    text = shown("remember", replace(result, dry_run=True))
+    text = shown("remember", replace(result, id=OLD if result is SKIPPED else None, dry_run=True))
     assert text.splitlines()[0] == expected
     assert "undo" not in text
     assert ID[:8] not in text
 
 
 def test_a_conflict_of_a_dry_run_can_only_be_looked_at() -> None:
-    assert "\n    mnemonctl get c0f11c70\n" in shown("remember", replace(REPLACED, dry_run=True))
+    assert "\n    mnemonctl get c0f11c70\n" in shown("remember", replace(REPLACED, id=None, dry_run=True))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_conflict_of_a_dry_run_can_only_be_looked_at() -> None:
         (REPLACED, f"{ID}\n"),
         (SKIPPED, f"{OLD}\n"),
         (DISCARDED, ""),
-        (replace(REMEMBERED, dry_run=True), ""),
+        (replace(REMEMBERED, id=None, dry_run=True), ""),
         (replace(SKIPPED, dry_run=True), f"{OLD}\n"),
     ],
 )
@@ -139,9 +139,9 @@ def test_an_operation_is_named_as_shortly_as_it_can_be() -> None:
 
 @pytest.mark.parametrize("columns", [20, 72, 200])
 @pytest.mark.parametrize("payload", [payload for payload in PAYLOADS.values() if "\ud800" not in payload])
-def test_no_field_can_drive_the_terminal_or_fill_it(columns: int, payload: str) -> None:
+def test_no_field_can_drive_the_terminal_at_any_width(columns: int, payload: str) -> None:
     for method, result in (("remember", REPLACED), ("diff", DIFFERENCES)):
-        text = shown(method, hostile(result, payload * 3_000), Style(columns=columns))
+        text = shown(method, hostile(result, payload * 60), Style(columns=columns))
         assert unsafe_left(text) == []
 
 

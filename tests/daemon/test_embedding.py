@@ -14,7 +14,7 @@ from benchmarks.wire import request
 from tests.embed import ollama_fake
 from tests.outbound.servers import Answer
 
-SETTINGS = '[embedding]\nprovider = "ollama"\nendpoint = "{url}"\nprobe_timeout_s = 0.3\ntimeout_s = 20\n'
+SETTINGS = '[embedding]\nprovider = "ollama"\nendpoint = "{url}"\nprobe_timeout_s = {probe_s}\ntimeout_s = 20\n'
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def fake() -> Iterator[ollama_fake.Ollama]:
         yield running
 
 
-def configured(data_dir: Path, fake: ollama_fake.Ollama) -> DaemonProcess:
-    (data_dir / "config.toml").write_text(SETTINGS.format(url=fake.url))
+def configured(data_dir: Path, fake: ollama_fake.Ollama, probe_s: float = 20.0) -> DaemonProcess:
+    (data_dir / "config.toml").write_text(SETTINGS.format(url=fake.url, probe_s=probe_s))
     return DaemonProcess(data_dir)
 
 
@@ -34,7 +34,7 @@ def hanging(_: object) -> Answer:
 
 def test_a_server_that_hangs_keeps_the_daemon_from_nothing(tmp_path: Path, fake: ollama_fake.Ollama) -> None:
     fake.rules = {"/api/tags": hanging}
-    with configured(tmp_path, fake) as daemon, daemon.connect() as wire:
+    with configured(tmp_path, fake, probe_s=0.3) as daemon, daemon.connect() as wire:
         made = wire.call("remember", content="tea at four")
         assert (made["embedded"], made["degraded"]) == (False, True)
         assert "did not answer within 0.3 s" in made["embed_error"]
@@ -67,7 +67,7 @@ def test_a_stop_does_not_wait_for_what_is_being_embedded(tmp_path: Path, fake: o
         took = daemon.stop()
         reply = json.loads(wire.take())
         assert reply["error"]["data"]["code"] == "stopping"
-        assert took < 3
+        assert took < 10
 
 
 def test_a_whole_store_is_embedded_through_the_command_line(tmp_path: Path, fake: ollama_fake.Ollama) -> None:

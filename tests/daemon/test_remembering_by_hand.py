@@ -34,6 +34,7 @@ Remembered 00000002 in place of 00000001 in store "$STORE"
 $ mnemonctl remember deploys on Friday are not allowed. --cat fact
 Known already as 00000002 in store "$STORE"; nothing was added
   because the texts are the same but for case, spaces and the punctuation around them
+  undo: mnemonctl undo 0000000c
 $ mnemonctl list
 00000002  2026-11-22  fact/3         Deploys on Friday are not allowed
 """,
@@ -57,6 +58,7 @@ Remembered 00000002 in place of 00000001 in store "$STORE"
 $ mnemonctl remember "Chose Qdrant over Milvus for vector search" --cat decision
 Known already as 00000002 in store "$STORE"; nothing was added
   because similarity 1.00 is above the duplicate threshold 0.90, and nothing in the new text is new
+  undo: mnemonctl undo 0000000c
 """,
     "a change that announces itself": """\
 $ mnemonctl remember "Chose SQLite as storage" --cat decision
@@ -78,6 +80,7 @@ Remembered 00000002 in place of 00000001 in store "$STORE"
 $ mnemonctl remember "部署脚本默认不保留三个版本。"
 Known already as 00000002 in store "$STORE"; nothing was added
   because the texts are the same but for case, spaces and the punctuation around them
+  undo: mnemonctl undo 0000000c
 $ mnemonctl list
 00000002  2026-11-22  general/3      部署脚本默认不保留三个版本
 """,

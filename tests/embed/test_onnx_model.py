@@ -75,6 +75,14 @@ def test_nothing_and_very_much(model: OnnxModel) -> None:
 
 
 @needs_runtime
+def test_the_words_it_met_can_be_forgotten(model: OnnxModel) -> None:
+    model.embed(["xyzzyplugh"])
+    assert model._word_piece._pieces
+    model.forget()
+    assert not model._word_piece._pieces
+
+
+@needs_runtime
 def test_a_damaged_model_is_reported(tmp_path: Path) -> None:
     shutil.copy(MODELS / "vocab.txt", tmp_path)
     (tmp_path / "model.onnx").write_bytes(b"damaged" * 100)

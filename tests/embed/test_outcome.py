@@ -31,6 +31,9 @@ class Failing:
             raise self.error
         return [np.ones(1, dtype=np.float32) if text else None for text in texts]
 
+    def forget(self) -> None:
+        """Nothing is kept."""
+
 
 def test_vectors_come_through_with_those_that_are_missing() -> None:
     embedder = Failing(None)

@@ -93,6 +93,18 @@ def test_the_cache_is_bounded_and_does_not_change_answers(pieces: WordPiece, mon
     assert len(pieces._pieces) <= 4
 
 
+def test_what_is_remembered_can_be_forgotten(pieces: WordPiece) -> None:
+    before = spelled(pieces, "unaffable Ünaffable")
+    assert pieces._pieces
+    assert pieces._cleaning
+    assert pieces._splitting
+    pieces.forget()
+    assert not pieces._pieces
+    assert not pieces._cleaning
+    assert not pieces._splitting
+    assert spelled(pieces, "unaffable Ünaffable") == before
+
+
 def test_the_character_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wordpiece, "REMEMBERED_CHARACTERS", 8)
     pieces = WordPiece(VOCABULARY)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import apsw
 
 Fault = Literal["io", "full", "torn"]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
 NAME = "failing"
 TORN_BYTES = 512
 

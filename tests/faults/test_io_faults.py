@@ -13,7 +13,7 @@ import pytest
 from mnemond.errors import MnemonError
 from mnemond.model.outcomes import Remembered
 from mnemond.store.database import Opened
-from tests.faults.failing_vfs import NAME, PLAN, FailingVfs, Fault
+from tests.faults.failing_vfs import FAULTS, NAME, PLAN, FailingVfs, Fault
 from tests.store.factory import contents, engine_at, forget, open_at, remember, stored
 
 
@@ -93,7 +93,7 @@ def check_integrity(path: Path) -> None:
     connection.close()
 
 
-def sweep(tmp_path: Path, fault: Fault, *, persistent: bool, stride: int) -> None:
+def sweep(tmp_path: Path, fault: Fault, *, persistent: bool, stride: int, first: int = 1) -> None:
     empty = tmp_path / "empty.db"
     engine_at(empty).close()
     plain = Run(empty, None, fault, persistent=False)
@@ -101,7 +101,7 @@ def sweep(tmp_path: Path, fault: Fault, *, persistent: bool, stride: int) -> Non
     operations = plain.operations
     assert operations > 30
     fired = 0
-    for at in range(1, operations + 1, stride):
+    for at in range(first, operations + 1, stride):
         run = Run(empty, at, fault, persistent=persistent)
         fired += run.operations >= at
         check(run)
@@ -114,14 +114,16 @@ def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemond.store.engine.TRUNCATE_FRAMES", 20)
 
 
-@pytest.mark.parametrize("fault", ["io", "full", "torn"])
 @pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_some_operations_fail(tmp_path: Path, fault: Fault, persistent: bool) -> None:
-    sweep(tmp_path, fault, persistent=persistent, stride=7)
+    """Each kind of fault begins at another operation, so that together they go through them in small steps."""
+    turn = 2 * FAULTS.index(fault) + persistent
+    sweep(tmp_path, fault, persistent=persistent, stride=24, first=1 + 4 * turn)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("fault", ["io", "full", "torn"])
+@pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("persistent", [False, True])
 def test_every_operation_fails(tmp_path: Path, fault: Fault, persistent: bool) -> None:
     sweep(tmp_path, fault, persistent=persistent, stride=1)

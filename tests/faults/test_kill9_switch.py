@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
+import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Json, Wire
@@ -48,7 +51,29 @@ def status_when(wire: Wire, is_so: str) -> Json:
     raise AssertionError(f"the store was not switched to {is_so}: {found}")
 
 
-def killed_half_way(data_dir: Path, fake: ollama_fake.Ollama) -> None:
+@pytest.fixture(scope="module")
+def fake() -> Iterator[ollama_fake.Ollama]:
+    with ollama_fake.running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory, fake: ollama_fake.Ollama) -> Path:
+    """A data directory whose daemon was killed with 20 vectors of the new model staged."""
+    data_dir = tmp_path_factory.mktemp("killed")
+    kill_half_way(data_dir, fake)
+    return data_dir
+
+
+@pytest.fixture
+def home(killed: Path, tmp_path: Path, fake: ollama_fake.Ollama) -> Path:
+    """What the killed daemon left, for one test alone."""
+    fake.rules = {}
+    fake.server.requests.clear()
+    return shutil.copytree(killed, tmp_path / "home", ignore=shutil.ignore_patterns("sock"))
+
+
+def kill_half_way(data_dir: Path, fake: ollama_fake.Ollama) -> None:
     with DaemonProcess(data_dir) as daemon, daemon.connect() as wire:
         for number in range(MEMORIES):
             wire.call("remember", content=f"the garden needs water on day {number}", no_diff=True)
@@ -69,16 +94,13 @@ def killed_half_way(data_dir: Path, fake: ollama_fake.Ollama) -> None:
     fake.rules = {}
 
 
-def test_the_next_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
-    with ollama_fake.running() as fake:
-        killed_half_way(tmp_path, fake)
-        fake.server.requests.clear()
-        with DaemonProcess(tmp_path) as daemon, daemon.connect() as wire:
-            seen = status_when(wire, "nomic-embed-text")
-            assert (seen["embedded"], seen["switch"], seen["stale"]) == (MEMORIES, None, 0)
-            assert wire.call("recall", query="water for the garden")["meta"]["embedding"] == "nomic-embed-text"
-        assert sum(len(texts) for texts in fake.inputs() if len(texts) > 1) <= MEMORIES - 20
-    db = apsw.Connection(str(tmp_path / "data" / "default" / "mnemon.db"))
+def test_the_next_daemon_goes_on_where_it_was(home: Path, fake: ollama_fake.Ollama) -> None:
+    with DaemonProcess(home) as daemon, daemon.connect() as wire:
+        seen = status_when(wire, "nomic-embed-text")
+        assert (seen["embedded"], seen["switch"], seen["stale"]) == (MEMORIES, None, 0)
+        assert wire.call("recall", query="water for the garden")["meta"]["embedding"] == "nomic-embed-text"
+    assert sum(len(texts) for texts in fake.inputs() if len(texts) > 1) <= MEMORIES - 20
+    db = apsw.Connection(str(home / "data" / "default" / "mnemon.db"))
     found = db.execute("SELECT embedding_model, length(embedding), count(*) FROM insights GROUP BY 1, 2").fetchall()
     assert found == [("nomic-embed-text", 4 * ollama_fake.DIMENSION, MEMORIES)]
     assert db.execute("SELECT count(*) FROM staged_vectors").fetchall() == [(0,)]
@@ -86,15 +108,13 @@ def test_the_next_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
     db.close()
 
 
-def test_it_can_be_given_up_after_the_crash(tmp_path: Path) -> None:
-    with ollama_fake.running() as fake:
-        killed_half_way(tmp_path, fake)
-        gate = Gate(fake, allowed=0)
-        fake.rules = {"/api/embed": gate}
-        with DaemonProcess(tmp_path) as daemon, daemon.connect() as wire:
-            assert gate.held.wait(PATIENCE_S)
-            done = wire.call("embed.switch", abort=True)
-            assert (done["status"], done["dropped"]) == ("aborted", 20)
-            seen = wire.call("embed.status")
-            assert (seen["model"], seen["embedded"], seen["switch"]) == ("minilm_static_256_int8", MEMORIES, None)
-            gate.open()
+def test_it_can_be_given_up_after_the_crash(home: Path, fake: ollama_fake.Ollama) -> None:
+    gate = Gate(fake, allowed=0)
+    fake.rules = {"/api/embed": gate}
+    with DaemonProcess(home) as daemon, daemon.connect() as wire:
+        assert gate.held.wait(PATIENCE_S)
+        done = wire.call("embed.switch", abort=True)
+        assert (done["status"], done["dropped"]) == ("aborted", 20)
+        seen = wire.call("embed.status")
+        assert (seen["model"], seen["embedded"], seen["switch"]) == ("minilm_static_256_int8", MEMORIES, None)
+        gate.open()

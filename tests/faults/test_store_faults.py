@@ -20,8 +20,9 @@ from mnemond.store.engine import Engine, Result
 from tests.faults.failing_vfs import NAME, PLAN, FailingVfs
 from tests.store.factory import EMBEDDER, START_US, contents, engine_at, open_at, remember, stored
 
+CACHE_KIB = 1024
 SPILLING = 64
-"""Memories of a batch that does not fit into SQLite's page cache (2 MB), so that it reaches the disk before COMMIT."""
+"""Memories of a batch that does not fit into such a page cache, so that it reaches the disk before COMMIT."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -91,7 +92,10 @@ def open_files_of(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("fault", ["io", "full", "torn"])
-def test_a_batch_that_fails_before_its_commit_is_certainly_not_stored(tmp_path: Path, fault: str) -> None:
+def test_a_batch_that_fails_before_its_commit_is_certainly_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    monkeypatch.setattr("mnemond.store.connection.CACHE_KIB", CACHE_KIB)
     engine = engine_at(tmp_path / "a.db", NAME)
     engine.commit([remember(1, "known before")])
     PLAN.arm(1, fault, persistent=False)  # type: ignore[arg-type]  # one of Fault

@@ -45,6 +45,9 @@ class Words:
             raise MnemonError(UNAVAILABLE, f"{self.name} does not like one of {len(texts)} texts")
         return [self.vector(text) for text in texts]
 
+    def forget(self) -> None:
+        """Nothing is kept."""
+
     def vector(self, text: str) -> Vector | None:
         if text == "…":
             return None
@@ -64,11 +67,17 @@ def alike(one: Vector | None, other: Vector | None) -> bool:
     return one is not None and other is not None and bool(np.allclose(one, other))
 
 
+def _let_threads_work() -> None:
+    """Give up the interpreter for a moment: a loop that only asks keeps it from the threads it waits for."""
+    time.sleep(0.0005)
+
+
 async def until(true: Callable[[], object]) -> None:
     """Wait for what other threads do, whatever the clock of the test says."""
     ends = time.monotonic() + PATIENCE_S
     while not true():
         assert time.monotonic() < ends, "it did not happen"
+        _let_threads_work()
         await trio.lowlevel.checkpoint()
 
 

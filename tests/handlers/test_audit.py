@@ -19,8 +19,10 @@ from mnemond.model.changes import ChangeSet, PutInsight
 from mnemond.model.outcomes import Revised
 from mnemond.protocol.audit import HistoryParams, HistoryResult, LogLine, LogParams, ReceiptParams, ReceiptResult
 from mnemond.protocol.gc import GcDone, GcKept, GcParams, GcResult, GcReview
+from mnemond.protocol.links import LinkParams
 from mnemond.protocol.memories import ForgetParams
 from mnemond.protocol.remembering import RememberParams, RememberResult
+from mnemond.protocol.revising import UpdateParams
 from mnemond.protocol.types import Result
 from mnemond.protocol.undo import UndoParams, UndoResult
 from mnemond.store import insights
@@ -86,6 +88,65 @@ async def test_a_memory_and_what_was_done_to_it(tmp_path: Path) -> None:
         assert forgotten.operation_type == "DELETE"
         assert forgotten.before_state is not None
         assert [edge.edge_type for edge in forgotten.before_state.edges] == ["temporal"] * 2
+
+
+@pytest.mark.parametrize(
+    ("conversation", "by"),
+    [
+        (None, "user"),
+        ("conv-7", "conv-7"),
+        ("user", "conversation:user"),
+        ("system:gc", "conversation:system:gc"),
+        ("host:editor", "conversation:host:editor"),
+        ("hostage", "hostage"),
+    ],
+)
+async def test_who_caused_an_operation(tmp_path: Path, conversation: str | None, by: str) -> None:
+    async with bench(tmp_path) as over:
+        made = await remember(over, "tea at four", conversation_id=conversation)
+        change = UpdateParams(id=made.id or "", importance=5)
+        await settle(over.revising.update(CALL, change))
+        change = UpdateParams(id=made.id or "", importance=4, conversation_id=conversation)
+        await settle(over.revising.update(CALL, change))
+        found = await history(over, id=made.id)
+        assert [each.triggered_by for each in found.operations] == [by, "user", by]
+
+
+async def test_what_was_said_again_and_what_was_kept(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        made = await remember(over, "Postgres is the database of the billing service")
+        again = RememberParams(content="Postgres is the database of the billing service")
+        result = await settle(over.remembering.remember(CALL, again))
+        assert isinstance(result, RememberResult)
+        assert (result.action, result.duplicate_of) == ("skipped", made.id)
+        await settle(over.collecting.gc(CALL, GcParams(keep=made.id)))
+        operations = (await history(over, id=made.id)).operations
+        assert [each.operation_type for each in operations] == ["CREATE", "BOOST", "UPDATE"]
+
+
+async def test_a_link_of_a_tool_and_one_of_a_person(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        one, two = await remember(over, "tea at four"), await remember(over, "coffee at five")
+        for made_by in ("host", "user"):
+            params = LinkParams(
+                source_id=one.id or "", target_id=two.id or "", type="causal", created_by=made_by,
+                weight=0.6 if made_by == "host" else 0.9,
+            )  # fmt: skip
+            await settle(over.links.link(CALL, params))
+        operations = (await history(over, id=one.id)).operations
+        assert [each.triggered_by for each in operations] == ["user", "host:link", "user"]
+
+
+async def test_a_purge_takes_the_conversation_along(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        kept = await remember(over, "coffee at five", conversation_id="conv-8")
+        made = await remember(over, "tea at four", conversation_id="conv-7")
+        params = LinkParams(source_id=made.id or "", target_id=kept.id or "", type="causal", created_by="host")
+        await settle(over.links.link(CALL, params))
+        await settle(over.forgetting.forget(CALL, ForgetParams(id=made.id or "", purge=True)))
+        by = [each.triggered_by for each in (await history(over, id=made.id)).operations]
+        assert by == ["conversation", "host:link", "user"]
+        assert (await history(over, id=kept.id)).operations[0].triggered_by == "conv-8"
 
 
 async def test_a_memory_of_nobody_and_of_somebody_else(tmp_path: Path) -> None:

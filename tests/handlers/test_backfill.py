@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from trio.testing import MockClock
 
@@ -186,6 +187,10 @@ async def test_a_store_made_while_the_embedder_was_away_adopts_it(tmp_path: Path
         await until(lambda: is_idle(over))
         seen = await status(over)
         assert (seen.model, seen.dimension, seen.embedded, seen.available) == ("words", 8, 1, True)
+        assert seen.ollama_available is False  # nothing of Ollama's
+        assert list(msgspec.structs.astuple(seen.thresholds)) == [
+            each if each is None else round(each, 6) for each in msgspec.structs.astuple(seen.thresholds)
+        ]
         assert (await remember(over, "coffee at five")).degraded is msgspec.UNSET
     async with bench(tmp_path, words) as later:
         assert (await later.warm()).store.embedder is not None
@@ -250,3 +255,22 @@ async def test_a_stop_in_the_middle_of_a_request_waits_for_nothing(tmp_path: Pat
         await over.warm()
         await until(lambda: len(words.asked) == 2)
     assert not words.open.is_set() or words.asked  # left while the thread still waited
+
+
+async def test_vectors_that_cannot_be_stored_are_not_made_in_a_circle(tmp_path: Path, mock_clock: MockClock) -> None:
+    words = Words()
+    async with bench(tmp_path, words) as before:
+        words.away = True
+        await remember(before, "tea at four")
+    words.away, words.asked = False, []
+    fitting = words.vector
+    words.vector = lambda text: np.ones(3, np.float32)  # type: ignore[method-assign]
+    async with kept(tmp_path, words) as over:
+        await over.warm()
+        ward = over.keeper.ward("default")
+        await until(lambda: ward.waiting == "1 vectors of words could not be stored")
+        assert len(words.asked) == 1
+        words.vector = fitting  # type: ignore[method-assign]
+        mock_clock.jump(FIRST_PAUSE_S)
+        await until(lambda: is_idle(over))
+        assert snapshot(over).embedded == 1

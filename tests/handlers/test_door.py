@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -76,6 +77,40 @@ async def test_a_deferred_result_of_a_cold_store_is_waited_for(stores: StoreRegi
         return later
 
     assert await settle(door.through("default", use)) == 7
+
+
+class Slow(ToySupply):
+    """Takes its time over the first embedder it is asked for."""
+
+    def __init__(self, *embedders: Embedder) -> None:
+        super().__init__(*embedders)
+        self.asked, self.go_on = threading.Event(), threading.Event()
+
+    def of_record(self, name: str, dimension: int, fingerprint: str) -> Embedder:
+        if not self.asked.is_set():
+            self.asked.set()
+            assert self.go_on.wait(20)
+        return super().of_record(name, dimension, fingerprint)
+
+
+async def test_an_embedder_that_takes_long_keeps_no_other_store_waiting(stores: StoreRegistry) -> None:
+    supply = Slow(ToyEmbedder())
+    door = StoreDoor(stores, supply)
+    await stores.create("work")
+    opened: list[str] = []
+
+    async def ask(name: str) -> None:
+        opened.append((await door.open(name)).store.name)
+
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask, "default")
+            nursery.start_soon(ask, "default")
+            await trio.to_thread.run_sync(supply.asked.wait)
+            await ask("work")
+            assert opened == ["work"]
+            supply.go_on.set()
+    assert opened == ["work", "default", "default"]
 
 
 async def test_only_the_default_store_comes_into_being_by_itself(stores: StoreRegistry) -> None:

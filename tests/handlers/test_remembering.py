@@ -78,9 +78,21 @@ async def test_every_key_is_there_whatever_becomes_of_it(tmp_path: Path) -> None
         }  # fmt: skip
         for result in results.values():
             assert keys_of(result) >= KEYS
+        assert results["rehearsed"].id is None
         assert results["skipped"].id == results["skipped"].duplicate_of == results["replaced"].replaced_id == added.id
         assert (results["discarded"].id, results["discarded"].effective_importance) == (None, 0.0)
         assert (await over.warm()).store.snapshot.live == 1
+
+
+async def test_a_dry_run_names_only_a_row_that_there_is(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        first = await remember(over, "API rate limit is 100 req/s")
+        replaced = await remember(over, "API rate limit is 200 req/s", dry_run=True)
+        assert (replaced.action, replaced.replaced_id, replaced.id) == ("replaced", first.id, None)
+        added = await remember(over, "tea at four", dry_run=True)
+        assert (added.action, added.id) == ("added", None)
+        skipped = await remember(over, "api rate limit is 100 req/s.", dry_run=True)
+        assert (skipped.action, skipped.id) == ("skipped", first.id)
 
 
 async def test_the_causes_near_a_new_memory_are_shown_for_somebody_to_judge(tmp_path: Path) -> None:
@@ -119,6 +131,17 @@ async def test_no_secret_gets_anywhere(tmp_path: Path, inline: bool) -> None:
     assert not [text for text in embedder.texts if SECRET in text]
     assert files_with(tmp_path, "the key is")
     assert files_with(tmp_path, SECRET) == []
+
+
+async def test_a_secret_among_the_names_is_refused_by_what_would_store_it(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError, match=r"user_id looks like a secret \(aws_access_key\); nothing was written"):
+            await remember(over, "we drink tea", user_id=SECRET)
+        assert (await over.warm()).store.snapshot.live == 0
+        assert (await diff(over, "we drink tea", user_id=SECRET)).suggestion == "ADD"  # stores nothing
+        assert over.remembering.diff_problems({"user_id": SECRET}) == []
+        kept = await remember(over, "we drink tea", user_id=SECRET, allow_secret=True)
+        assert kept.scope.user_id == SECRET
 
 
 async def test_a_secret_that_is_meant_to_be_kept_is_kept(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.handlers.door import settle
@@ -21,6 +23,7 @@ from mnemond.protocol.revising import (
     UpdateParams,
     UpdateResult,
 )
+from mnemond.protocol.undo import UndoParams
 from mnemond.server.deferred import Deferred
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
@@ -87,6 +90,19 @@ async def test_everything_wrong_is_told_before_anything_happens(tmp_path: Path) 
         assert [each.field for each in over.revising.problems({"importance": 9})] == ["importance"]
 
 
+async def test_a_secret_among_the_names_is_refused_where_it_would_be_stored(tmp_path: Path) -> None:
+    secret = "AKIA" + "PIX6EA6QOM66ZJOJ"
+    async with bench(tmp_path) as over:
+        one = await remember(over, "Postgres is the database", user_id=secret, allow_secret=True)
+        for field in ("source", "conversation_id"):
+            with pytest.raises(MnemonError, match=f"{field} looks like a secret"):
+                await update(over, id=one, user_id=secret, **{field: secret})
+            assert [each.field for each in over.revising.problems({field: secret})] == [field]
+        assert over.revising.problems({"user_id": secret}) == []  # says who asks, and is written nowhere
+        done = await update(over, id=one, user_id=secret, source=secret, allow_secret=True)
+        assert done.changed == ["source"]
+
+
 async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> None:
     toy = ToyEmbedder(inline=False)
     async with bench(tmp_path, toy) as over:
@@ -114,6 +130,39 @@ async def test_two_become_one(tmp_path: Path) -> None:
         own = await merge(over, id=one, other_id=third, content="password=hunter2Xk9qLmT4 and milk")
         assert own.redacted
         assert "hunter2" not in own.content
+
+
+async def test_whatever_embeds_shares_the_threads_and_leaves_when_nobody_waits(tmp_path: Path) -> None:
+    embedder = ToyEmbedder(inline=False)
+    async with bench(tmp_path, embedder) as over:
+        one, other = await remember(over, "tea at four"), await remember(over, "coffee at noon")
+        gone = await forget(over, id=await remember(over, "milk"))
+        warm = await over.warm()
+        await warm.store.read(lambda it: it.run("UPDATE insights SET embedding = NULL, embedding_model = NULL"))
+        long, wide = await remember(over, "tea " * 600), await remember(over, "coffee " * 200)
+        warm.threads.total_tokens = 1
+        await warm.threads.acquire_on_behalf_of(over)
+        embedder.threads.clear()
+        asked: list[Any] = [
+            partial(over.remembering.remember, CALL, RememberParams(content="a new one")),
+            partial(over.revising.update, CALL, UpdateParams(id=one, content="tea at five")),
+            partial(over.revising.merge, CALL, MergeParams(id=one, other_id=other)),
+            partial(over.revising.merge, CALL, MergeParams(id=long, other_id=wide)),
+            partial(over.undoing.undo, CALL, UndoParams(operation=gone.op_id)),
+        ]
+
+        async def ask(method: Any) -> None:
+            await settle(method())
+
+        async with trio.open_nursery() as nursery:
+            for each in asked:
+                nursery.start_soon(ask, each)
+            with trio.fail_after(20):
+                while warm.threads.statistics().tasks_waiting < len(asked):
+                    await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
+        assert not embedder.threads
+        assert warm.threads.statistics().tasks_waiting == 0
 
 
 async def test_long_texts_are_put_together_in_a_thread(tmp_path: Path) -> None:

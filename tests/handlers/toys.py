@@ -56,6 +56,9 @@ class ToyEmbedder:
         self.threads.add(threading.current_thread().name)
         return [None if text == "…" else np.array([1, 0], np.float32) for text in texts]
 
+    def forget(self) -> None:
+        """Nothing is kept."""
+
 
 class ToySupply:
     """Has the embedders it is given, the first for new stores; takes them away while `away` says why."""
@@ -75,6 +78,10 @@ class ToySupply:
 
     def of_record(self, name: str, dimension: int, fingerprint: str) -> Embedder:
         return self._only(lambda each: each.fingerprint == fingerprint)
+
+    def forget(self) -> None:
+        for each in self.embedders:
+            each.forget()
 
     def _only(self, fits: Callable[[Embedder], bool]) -> Embedder:
         found = [each for each in self.embedders if fits(each)]

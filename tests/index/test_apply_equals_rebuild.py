@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.memory_index import Compaction, MemoryIndex
@@ -25,6 +25,7 @@ from mnemond.model.changes import (
 from mnemond.model.edge import EDGE_TYPES, Edge
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.timestamp import format_us
+from tests.examples import examples
 from tests.index.worlds import DIMENSION, WORDS, World, insight, portrait, unit
 
 OFTEN = Compaction(dead_rows=2, dead_share=0.2)
@@ -147,7 +148,7 @@ def changing(draw: st.DrawFn, kind: str, name: str, live: dict[str, Insight]) ->
     return None
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(operations(), st.sampled_from([OFTEN, NEVER]))
 def test_applying_equals_rebuilding_and_old_snapshots_stay_as_they_were(
     work: list[list[Change]], compaction: Compaction
@@ -165,7 +166,7 @@ def test_applying_equals_rebuilding_and_old_snapshots_stay_as_they_were(
         assert portrait(snapshot) == truth
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(operations(), st.integers(1, 3))
 def test_staging_shows_the_writer_everything_and_readers_nothing(work: list[list[Change]], at_once: int) -> None:
     world, index = World(), MemoryIndex(DIMENSION, OFTEN)
@@ -185,7 +186,7 @@ def test_staging_shows_the_writer_everything_and_readers_nothing(work: list[list
     assert published == portrait(index.snapshot)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(operations(), operations())
 def test_a_loaded_index_goes_on_like_one_that_never_stopped(
     before: list[list[Change]], after: list[list[Change]]

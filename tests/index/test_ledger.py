@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.growing import Column, Dictionary
 from mnemond.index.ledger import BLOCK, Ledger
+from tests.examples import examples
 from tests.index.worlds import insight
 
 STEPS = st.lists(
@@ -20,7 +21,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(STEPS)
 def test_it_is_a_list_that_remembers_what_it_was(steps: list[tuple[str, int]]) -> None:
     ledger, truth, made = Ledger(), list[str](), 0
@@ -53,7 +54,7 @@ def test_a_patch_copies_only_the_blocks_it_touches() -> None:
     assert shared == [False, True, False]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=100), st.data())
 def test_a_patched_column_is_a_copy_with_some_rows_changed(values: list[int], data: st.DataObject) -> None:
     column = Column(np.zeros(0, dtype=np.int32))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.selection import BLOCK, at_least_kth
+from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
 
 
@@ -16,7 +17,7 @@ from tests.index.worlds import DIMENSION, insight
 @example(6 * BLOCK, 3, 50, -np.inf, 0)
 @example(BLOCK, 9, 50, -1.0, 0)
 @example(4, 9, 50, -0.001, 0)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.integers(0, 6 * BLOCK),
     st.integers(1, 9) | st.integers(10, BLOCK // 2),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.memory_index import MemoryIndex
@@ -15,6 +15,7 @@ from mnemond.index.vicinity import Vicinity, event_us
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.timestamp import format_us, parse_rfc3339
+from tests.examples import examples
 from tests.index.worlds import DIMENSION, LIKE, insight, unit
 
 SECOND = 1_000_000
@@ -65,7 +66,7 @@ def newest(found: list[tuple[int, Insight]], k: int) -> list[Insight]:
     return [it for _, it in sorted(found, key=lambda each: (at(each[1]), each[0]), reverse=True)][:k]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(worlds(), st.integers(0, 4))
 def test_time_and_names_are_those_of_a_plain_list(world: tuple[MemoryIndex, list[Insight], Insight], k: int) -> None:
     index, live, new = world
@@ -86,7 +87,7 @@ def link(it: Insight) -> tuple[str, str | None]:
     return it.source, it.conversation_id or it.scope.session_id
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(worlds(), st.integers(0, 4), st.integers(0, 5), st.data())
 def test_the_nearest_in_time_are_those_of_a_plain_list(
     world: tuple[MemoryIndex, list[Insight], Insight], k: int, seconds: int, data: st.DataObject
@@ -105,7 +106,7 @@ def test_the_nearest_in_time_are_those_of_a_plain_list(
 COSINES = st.sampled_from([-0.5, 0.0, 0.25, 0.5, 0.75, 1.0])
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(worlds(), st.integers(0, 4), st.data())
 def test_likeness_and_cosines_are_ranked_as_a_plain_list_is(
     world: tuple[MemoryIndex, list[Insight], Insight], k: int, data: st.DataObject

@@ -53,6 +53,11 @@ def insight(insight_id: str, content: str = "", *, at: int = 0, **fields: Any) -
     return Insight(id=insight_id, content=content, created_at=format_us(at), updated_at=format_us(at), **fields)
 
 
+def built(*insights: Insight) -> MemoryIndex:
+    """An index of memories that have neither vectors nor edges."""
+    return MemoryIndex.build([(found, None) for found in insights], [], DIMENSION)
+
+
 def unit(*numbers: float) -> Vector:
     """A vector of length 1 in the direction of `numbers`."""
     vector = np.array(numbers, dtype=np.float32)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.edge import EDGE_TYPES
+from tests.examples import examples
 from tests.pipelines.audit_world import AuditWorld, at, essence, replayed
 
 TEXTS = (
@@ -99,7 +100,7 @@ def check(world: AuditWorld) -> None:
     assert all(one == other for one, other in world.vectors().values())
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_the_history_replayed_from_nothing_is_the_store(steps: list[tuple[str, int, int]]) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -124,7 +125,7 @@ def portrait(world: AuditWorld) -> Any:
     return rows, world.edges(), world.vectors()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS, ONE)
 def test_whatever_was_done_last_can_be_taken_back_and_done_again(
     steps: list[tuple[str, int, int]], last: tuple[str, int, int]

@@ -135,7 +135,7 @@ def test_keeping_a_memory_makes_it_immune(world: AuditWorld) -> None:
     line = world.read(lambda connection: oplog.newest(connection, 1))[0]
     assert (line.operation, line.insight_id, line.detail) == ("gc-keep", "weak-1", "access+3")
     record = world.read(lambda connection: history.of_memory(connection, "weak-1", 1))[0]
-    assert record.operation_type == "BOOST"
+    assert record.operation_type == "UPDATE"
     check(world)
 
 

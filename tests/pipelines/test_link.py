@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
@@ -18,6 +18,7 @@ from mnemond.model.edge import EDGE_TYPES, EdgeType
 from mnemond.model.insight import Scope
 from mnemond.pipelines import link
 from mnemond.pipelines.link import direction_problems
+from tests.examples import examples
 from tests.pipelines.desk import Desk, number_of
 from tests.store.factory import forget, insight_id
 
@@ -298,7 +299,7 @@ NUMBERS = st.integers(1, 5)
 STEPS = st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(EDGE_TYPES), st.booleans()), max_size=20)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(steps=STEPS)
 def test_no_circle_of_causes_and_no_half_link_ever(steps: list[tuple[int, int, EdgeType, bool]]) -> None:
     with TemporaryDirectory() as directory:
@@ -329,7 +330,7 @@ def _leads_back(causes: set[tuple[int, int]], start: int) -> bool:
     return start in reached
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(pairs=st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(EDGE_TYPES)), max_size=6))
 def test_linking_and_unlinking_leaves_no_trace(pairs: list[tuple[int, int, EdgeType]]) -> None:
     with TemporaryDirectory() as directory:

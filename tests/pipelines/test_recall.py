@@ -34,6 +34,9 @@ class WordAxes:
     def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
         return [self._embed_one(text.lower().split()) for text in texts]
 
+    def forget(self) -> None:
+        """Nothing is kept."""
+
     def _embed_one(self, words: list[str]) -> Vector | None:
         plain = [self.synonyms.get(word, word) for word in words]
         numbers = [plain.count(axis) for axis in AXES]

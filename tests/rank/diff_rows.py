@@ -8,7 +8,7 @@ from mnemond.model.policy import DiffPolicy
 from mnemond.rank.diff import Side, side
 from mnemond.rank.diff_calibration import CosineThresholds, cosine_thresholds
 
-LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False)
+LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
 """The table to the letter."""
 
 REFERENCE: CosineThresholds = cosine_thresholds("", LITERAL, float)

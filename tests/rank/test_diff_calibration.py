@@ -1,8 +1,7 @@
-"""From which cosine an embedder is heard, and the decision table with each built-in model."""
+"""From which cosine an embedder is heard, and the decision table beside vectors."""
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from functools import partial
 
@@ -11,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.embed import registry
-from mnemond.embed.calibration import scaled, shipped
+from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.model.policy import DiffPolicy
 from mnemond.rank.diff import judge
 from mnemond.rank.diff_calibration import MEASURED, CosineThresholds, cosine_thresholds, on_reference_scale
-from tests.rank.diff_rows import ROWS
+from tests.rank.diff_rows import LITERAL, ROWS, Row
 
 POLICY = DiffPolicy()
 
@@ -24,20 +23,58 @@ def half(threshold: float) -> float:
     return threshold / 2
 
 
-needs_runtime = pytest.mark.skipif(
-    importlib.util.find_spec("onnxruntime") is None, reason='onnxruntime is not installed: pip install "mnemond[onnx]"'
-)
+CALIBRATED = partial(scaled, calibration=Calibration(unrelated=0.2, paraphrase=0.9))
+"""The scale of an embedder that nobody has measured beside contradictions, but whose spread is known."""
+
+RAISED, UNRAISED = DiffPolicy(), DiffPolicy(raise_override=False)
 
 
-@pytest.mark.parametrize("name", ["minilm_static_256_int8", pytest.param("minilm_l6_v2_int8", marks=needs_runtime)])
-def test_the_table_beside_the_vectors_of_each_model(name: str) -> None:
-    model = registry.create(name)
-    thresholds = cosine_thresholds(name, POLICY, partial(scaled, calibration=shipped(name)))
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_no_built_in_model_is_ever_heard(name: str) -> None:
+    assert cosine_thresholds(name, POLICY, partial(scaled, calibration=shipped(name))).override == math.inf
+
+
+@pytest.mark.parametrize(("policy", "override"), [(RAISED, 0.97), (UNRAISED, 0.69)], ids=["raised", "not raised"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.new[:40])
+def test_the_table_beside_the_vectors_of_a_calibrated_embedder(row: Row, policy: DiffPolicy, override: float) -> None:
+    thresholds = cosine_thresholds("other", policy, CALIBRATED)
+    assert thresholds.override == pytest.approx(override)
+    below = judge(*row.sides(), math.nextafter(thresholds.override, 0.0), policy, thresholds)
+    assert below.action == row.action
+    assert below.similarity == pytest.approx(row.similarity, abs=5e-5)
+    for cosine in (thresholds.override, 0.99, 1.0):
+        meant = on_reference_scale(cosine, thresholds, policy)
+        heard = policy.cosine_evidence <= row.similarity < meant
+        verdict = judge(*row.sides(), cosine, policy, thresholds)
+        assert verdict.action == row.action
+        assert verdict.similarity == (meant if heard else pytest.approx(row.similarity, abs=5e-5))
+        assert ("(of the vectors)" in verdict.reason) is heard
+
+
+def test_some_rows_of_the_table_are_heard() -> None:
+    thresholds = cosine_thresholds("other", RAISED, CALIBRATED)
+    heard = [row for row in ROWS if "vectors" in judge(*row.sides(), 0.98, RAISED, thresholds).reason]
+    assert [row.similarity for row in heard] == [0.6667, 0.8333, 0.75]
+
+
+@given(st.floats(0, 1), st.floats(0, 0.5), st.floats(0.51, 1), st.sampled_from([RAISED, UNRAISED]))
+def test_no_cosine_changes_what_the_table_says(
+    cosine: float, unrelated: float, paraphrase: float, policy: DiffPolicy
+) -> None:
+    spread = Calibration(unrelated, paraphrase)
+    thresholds = cosine_thresholds("other", policy, partial(scaled, calibration=spread))
     for row in ROWS:
-        old, new = model.embed([row.old, row.new])
-        assert old is not None
-        assert new is not None
-        assert judge(*row.sides(), float(old @ new), POLICY, thresholds).action == row.action, row
+        assert judge(*row.sides(), cosine, policy, thresholds).action == row.action
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_a_contradiction_is_no_duplicate_at_any_cosine(
+    cosine: float, override: float, update: float, duplicate: float
+) -> None:
+    thresholds = CosineThresholds(override, min(update, duplicate), max(update, duplicate))
+    for row in (row for row in ROWS if row.action == "CONFLICT"):
+        for policy in (RAISED, UNRAISED, LITERAL):
+            assert judge(*row.sides(), cosine, policy, thresholds).action == "CONFLICT"
 
 
 def test_every_built_in_model_is_measured() -> None:

@@ -102,6 +102,86 @@ def test_a_contrast_retires_what_it_is_about(old: str, new: str, action: str) ->
     assert judged(old, new).action == action
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Sprint 12 retro done", "Sprint 13 retro done"),
+        ("Phase 1 of the rollout is finished", "Phase 2 of the rollout is finished"),
+        ("PR 123 merged into main", "PR 124 merged into main"),
+        ("This is note 1 of the talk", "This is note 2 of the talk"),
+        ("第3章讲了缓存的设计", "第4章讲了缓存的设计"),
+        ("阶段1的任务已经完成", "阶段2的任务已经完成"),
+        ("Step 3 of phase 1 went well", "Step 3 of phase 2 went well"),
+        ("Chapters 3 and 4 are reviewed", "Chapters 4 and 5 are reviewed"),
+        ("The 3rd round of tests passed", "The 4th round of tests passed"),
+        ("Issue 12 in the parser is solved", "Issue 13 in the parser is not solved"),
+    ],
+)
+def test_one_of_a_series_is_not_another(old: str, new: str) -> None:
+    assert judged(old, new, LITERAL).action == "CONFLICT"
+    verdict = judged(old, new)
+    assert (verdict.action, verdict.suggestion, verdict.held_back) == ("ADD", "CONFLICT", True)
+    assert verdict.reason.endswith("; but they are numbered apart, so both stay")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("API rate limit is 100 req/s", "API rate limit is 200 req/s"),
+        ("The timeout is 30 s", "The timeout is 60 s"),
+        ("The service uses Python 3.11", "The service uses Python 3.12"),
+        ("Postgres listens on port 5432", "Postgres listens on port 5433"),
+        ("A seat costs 5 dollars", "A seat costs 6 dollars"),
+        ("Phase 2 takes 3 weeks", "Phase 2 takes 4 weeks"),
+        ("Step 3 was reviewed", "Step 3 and 4 were reviewed"),
+        ("Redis runs with replicas 3", "Redis runs with replicas 5"),
+        ("The daily team meeting is 30 min", "The daily team meeting is 15 min"),
+        ("会议室的容量是20人", "会议室的容量是30人"),
+    ],
+)
+def test_a_number_that_measures_is_corrected(old: str, new: str) -> None:
+    assert judged(old, new).action == "CONFLICT"
+
+
+TEMPLATE = "deps: bump {} from {} to {}, with its release notes, changelog, commits, type and direct dependency of docs"
+
+
+def test_a_number_corrects_nothing_where_a_word_is_exchanged_too() -> None:
+    old, same = TEMPLATE.format("viper", "1.6", "1.7"), TEMPLATE.format("viper", "1.7", "1.8")
+    other = TEMPLATE.format("cobra", "1.6", "1.8")
+    assert judged(old, same).action == "CONFLICT"
+    assert judged(old, other, DiffPolicy(subjects=False)).action == "CONFLICT"
+    verdict = judged(old, other)
+    assert (verdict.action, verdict.suggestion) == ("ADD", "CONFLICT")
+    assert verdict.reason.endswith("; but a word is exchanged besides the number, so both stay")
+    heard = judged("The old red ship sank 1912", "An old red vessel sank 1913", SHIPPED, 0.99)
+    assert heard.action == "CONFLICT"
+    assert "of the vectors" in heard.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named", "renamed", "action"),
+    [
+        ("Ana has green tea in winter", "Bob never has green tea in winter", ("ana",), ("bob",), "ADD"),
+        ("Ana has green tea in winter", "Ana never has green tea in winter", ("ana",), ("ana", "x"), "CONFLICT"),
+        ("Likes green tea in winter", "Does not like green tea in winter", ("ana",), ("bob",), "ADD"),
+        ("Likes green tea in winter", "Likes green tea in winter and rain", ("ana",), ("bob",), "ADD"),
+        ("Likes green tea in winter", "Likes green tea in winter and rain", (), ("bob",), "UPDATE"),
+        ("Likes green tea in winter", "Likes green tea in winter and rain", ("ana",), (), "UPDATE"),
+        ("The storage of logs is SQLite", "The storage of logs moved to Redis", ("sqlite",), ("redis",), "CONFLICT"),
+        ("Uses Go 1.20 for the client", "Uses Go 1.21 for the client", ("go 1.20",), ("go 1.21",), "CONFLICT"),
+    ],
+)
+def test_who_has_nothing_in_common_is_not_corrected(
+    old: str, new: str, named: tuple[str, ...], renamed: tuple[str, ...], action: str
+) -> None:
+    verdict = judge(side(old, "general", named), side(new, "general", renamed), None, SHIPPED, REFERENCE)
+    assert verdict.action == action
+    assert verdict.reason.endswith("; but they name nothing in common, so both stay") == (action == "ADD")
+    free = judge(side(old, "general", named), side(new, "general", renamed), None, LITERAL, REFERENCE)
+    assert free.action == free.suggestion == verdict.suggestion
+
+
 def test_words_in_another_order_among_others_are_another_text() -> None:
     old = "cache index shard"
     assert judged(old, "shard index cache").action == "UPDATE"

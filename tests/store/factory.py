@@ -83,3 +83,8 @@ def stored(path: Path) -> list[str]:
     rows = opened.connection.rows("SELECT content FROM insights WHERE status = 'active' ORDER BY content")
     opened.connection.close()
     return [str(row[0]) for row in rows]
+
+
+def bytes_of(directory: Path) -> bytes:
+    """Everything in every file of a store. Reading beside SQLite's own locks is harmless: nothing here writes."""
+    return b"".join(file.read_bytes() for file in sorted(directory.iterdir()) if file.is_file())

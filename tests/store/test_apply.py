@@ -16,7 +16,6 @@ from mnemond.model.changes import (
     AddEdge,
     AddInsight,
     Change,
-    ChangeSet,
     PurgeInsight,
     PutInsight,
     RemoveEdge,
@@ -28,70 +27,15 @@ from mnemond.model.changes import (
 from mnemond.model.edge import MAX_METADATA, Edge
 from mnemond.model.entity import Entity
 from mnemond.model.insight import Insight, Scope
-from mnemond.model.outcomes import Linked, Outcome, Remembered, Superseded, Unlinked
+from mnemond.model.outcomes import Linked, Superseded, Unlinked
 from mnemond.model.timestamp import format_us
 from mnemond.store import edges, entities, insights
 from mnemond.store.connection import Connection
-from mnemond.store.engine import Engine, Result
-from tests.store.factory import START_US, engine_at, insight_id, remember, vector_of
-from tests.store.mirror import Portrait, importance_at, mirrored
+from tests.store.bench import DAY_US, LATER, Bench
+from tests.store.factory import START_US, insight_id, remember, vector_of
+from tests.store.mirror import importance_at
 
 ONE, TWO, THREE, FOUR = (insight_id(number) for number in (1, 2, 3, 4))
-DAY_US = 86_400_000_000
-LATER = format_us(START_US + 30 * DAY_US)
-
-
-class Bench:
-    """A store with four memories, changed one operation at a time; its mirror is checked after each."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.engine: Engine = engine_at(path)
-        self.engine.commit([remember(number) for number in (1, 2, 3, 4)])
-        self.operations = 0
-
-    def insight(self, name: str) -> Insight:
-        row = self.engine.index.snapshot.row_of(name)
-        assert row is not None
-        return self.engine.index.snapshot.insight(row)
-
-    def run(self, *changes: Change, now: str = LATER, outcome: Outcome | None = None, **more: Any) -> Result:
-        self.operations += 1
-        told = outcome or Remembered(None, "op", "default", embedded=False, effective_importance=0.0)
-        change_set = ChangeSet(f"op-{self.operations}", False, "test", now, changes, told, **more)
-        [result] = self.engine.commit([change_set])
-        mirrored(self.engine, self.path)
-        return result
-
-    def refused(self, *changes: Change) -> MnemonError:
-        before = mirrored(self.engine, self.path)
-        tables = self.tables()
-        result = self.run(*changes)
-        assert isinstance(result, MnemonError)
-        assert result.outcome == "rejected"
-        assert mirrored(self.engine, self.path) == before
-        assert self.tables() == tables
-        return result
-
-    def tables(self) -> dict[str, Any]:
-        names = (
-            "insights",
-            "edges",
-            "entities",
-            "memory_entities",
-            "memory_operations",
-            "hypothetical_queries",
-            "oplog",
-        )
-        return {name: self.rows(f"SELECT * FROM {name} ORDER BY 1, 2, 3") for name in names}
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        found = self.engine.read(lambda db: db.rows(sql))
-        assert isinstance(found, list)
-        return found
-
-    def portrait(self) -> Portrait:
-        return mirrored(self.engine, self.path)
 
 
 @pytest.fixture
@@ -393,6 +337,22 @@ def test_background_work_that_changes_nothing_leaves_no_line(bench: Bench) -> No
     bench.run(triggered_by="user", subject=ONE, operation="look", detail="d" * 900)
     newest = bench.rows("SELECT operation, insight_id, length(detail) FROM oplog ORDER BY id DESC LIMIT 1")
     assert newest == [("look", ONE, 500)]
+
+
+def test_what_an_operation_does_to_others_has_lines_of_its_own(bench: Bench) -> None:
+    before = len(bench.rows("SELECT id FROM oplog"))
+    new = remember(9).changes[0]
+    paired = msgspec.structs.replace(bench.insight(ONE), paired_with=insight_id(9))
+    alone = msgspec.structs.replace(bench.insight(TWO), paired_with=None)
+    bench.run(
+        new, PutInsight(paired, "PAIR"), PutInsight(alone, "PAIR"), RetireInsight(THREE, "pruned"),
+        RetireInsight(FOUR, "forgotten"), operation="remember", subject=insight_id(9),
+    )  # fmt: skip
+    assert bench.rows("SELECT operation, insight_id, detail FROM oplog ORDER BY id")[before:] == [
+        ("pair", ONE, f"with={insight_id(9)}"),
+        ("prune", THREE, f"for={insight_id(9)}"),
+        ("remember", insight_id(9), ""),
+    ]
 
 
 def test_what_no_row_says_is_read_as_its_default(bench: Bench) -> None:

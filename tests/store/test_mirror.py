@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.errors import MnemonError
@@ -28,6 +28,7 @@ from mnemond.model.entity import Entity
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Remembered
 from mnemond.model.timestamp import format_us
+from tests.examples import examples
 from tests.store.factory import START_US, engine_at, insight_id, vector_of
 from tests.store.mirror import importance_at, mirrored
 
@@ -91,7 +92,7 @@ START = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(BATCHES)
 def test_the_index_is_what_the_file_is(batches: list[list[list[list[Change]]]]) -> None:
     with tempfile.TemporaryDirectory() as directory:

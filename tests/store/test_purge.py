@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import string
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,28 +11,21 @@ import msgspec
 import pytest
 
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
-from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, PurgeInsight, PutInsight
+from mnemond.model.changes import AddEdge
 from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Collected, Linked, Merged, Remembered, Retained, Revised
-from mnemond.model.timestamp import format_us
 from mnemond.store import backups, operations, purge
 from mnemond.store.connection import Connection
 from mnemond.text.similarity import _remembered
 from tests.pipelines.audit_world import vector_for
 from tests.pipelines.revision_world import PAIRING, RevisionWorld
-from tests.store.factory import START_US, engine_at, insight_id, remember, stored, vector_of
+from tests.store.factory import bytes_of, engine_at, insight_id, remember, stored
 
 SECRETS = ("Xyzzyplugh", "Quuxfoobar", "Zorkmid", "Frobozz")
 """Words that stand in no other memory: of the content, a tag, an entity, the metadata of a link."""
 
 TEXT = "Bug: the Xyzzyplugh importer fails because of empty lines on 2026-03-04. Fixed by skipping 空行解析器 there."
 CHINESE = "空行解析器"
-
-
-def bytes_of(directory: Path) -> bytes:
-    """Everything in every file of a store. Reading beside SQLite's own locks is harmless: nothing here writes."""
-    return b"".join(file.read_bytes() for file in sorted(directory.iterdir()) if file.is_file())
 
 
 def traces(directory: Path, *more: bytes) -> list[bytes]:
@@ -258,81 +249,6 @@ def test_a_damaged_outcome_refuses_the_purge_and_nothing_changes(world: Revision
         world.drop(one, purge=True)
     assert caught.value.kind is STORAGE
     assert world.active() == [one]
-
-
-# ------------------------------------------------------------------ many, and pages that split
-
-
-class Churn:
-    """Memories of all sizes that come, grow and go, so that the pages of every table split and merge."""
-
-    def __init__(self, directory: Path, seed: int) -> None:
-        directory.mkdir()
-        self.directory = directory
-        self.chance = random.Random(seed)
-        self.engine = engine_at(directory / "mnemon.db")
-        self.alive: dict[int, Insight] = {}
-        self.steps = 0
-
-    def text(self, number: int, most: int) -> str:
-        filler = "".join(self.chance.choices(string.ascii_lowercase + "   ", k=self.chance.randrange(20, most)))
-        return f"BEGIN{number:05d}QQ {filler} END{number:05d}QQ"
-
-    def come(self, number: int) -> None:
-        write = remember(number, self.text(number, 900), op_id=f"{self.chance.random()}")
-        (change,) = write.changes
-        assert isinstance(change, AddInsight)
-        self.alive[number] = change.insight
-        self.commit(write.changes)
-
-    def grow(self) -> None:
-        for number in self.chance.sample(sorted(self.alive), min(8, len(self.alive))):
-            grown = msgspec.structs.replace(self.alive[number], content=self.text(number, 1800))
-            self.alive[number] = grown
-            self.commit((PutInsight(grown),))
-
-    def go(self) -> list[int]:
-        gone = self.chance.sample(sorted(self.alive), 6)
-        for number in gone:
-            del self.alive[number]
-        self.commit(tuple(PurgeInsight(insight_id(each)) for each in gone))
-        return gone
-
-    def commit(self, changes: tuple[Change, ...]) -> None:
-        self.steps += 1
-        outcome = Collected("x", ())
-        (result,) = self.engine.commit([ChangeSet(f"{self.steps}", False, "gc", format_us(START_US), changes, outcome)])
-        assert result == outcome
-
-    def left(self, gone: list[int]) -> list[bytes]:
-        """What can still be read of memories."""
-        content = bytes_of(self.directory)
-        return [word for each in gone for word in words_of(each) if word in content]
-
-
-def words_of(number: int) -> tuple[bytes, bytes, bytes]:
-    return (
-        f"BEGIN{number:05d}QQ".encode(), f"END{number:05d}QQ".encode(), vector_of(number).astype("<f4").tobytes(),
-    )  # fmt: skip
-
-
-def churned(churn: Churn, rounds: int) -> list[bytes]:
-    """What could still be read of memories that had been purged, over some rounds."""
-    found: list[bytes] = []
-    for number in range(rounds * 12):
-        churn.come(number)
-        if number % 12 == 11:
-            churn.grow()
-            found += churn.left(churn.go())
-    found += [word for each in churn.alive for word in words_of(each) if word not in bytes_of(churn.directory)]
-    churn.engine.close()
-    return found
-
-
-@pytest.mark.parametrize("seed", [1, 3])
-def test_copies_that_a_growing_table_leaves_behind_go_too(tmp_path: Path, seed: int) -> None:
-    """With these seeds, deleting alone (`secure_delete`, and the log truncated) left one and three words readable."""
-    assert churned(Churn(tmp_path / "store", seed), 12) == []
 
 
 # ------------------------------------------------------------------ when the files cannot be wiped at once

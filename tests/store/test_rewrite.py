@@ -86,6 +86,18 @@ def test_a_database_that_refuses_leaves_nothing(engine: Engine, failure: Excepti
     assert engine.read(read_embedder) == EMBEDDER
 
 
+def test_a_database_that_others_hold_is_left_alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def held(self: Connection, sql: str, values: tuple[object, ...] = ()) -> int:
+        raise BusyError("locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "run", held)
+        with pytest.raises(MnemonError, match="another process holds") as caught:
+            engine.rewrite(read_embedder)
+    assert (caught.value.kind, caught.value.outcome) == (BUSY, "rejected")
+    assert engine.rewrite(read_embedder) == EMBEDDER
+
+
 def test_a_defect_leaves_nothing_and_passes(engine: Engine) -> None:
     def fail(connection: Connection) -> None:
         write_embedder(connection, OTHER)

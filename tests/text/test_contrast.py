@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.contrast import change_cue, change_cues, numbers, polarity
+from mnemond.text.contrast import change_cue, change_cues, labels, numbers, polarity
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,69 @@ def test_digits_of_names_are_no_numbers(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("Sprint 12 retro done", {"sprint 12"}),
+        ("Phase 1: a plan", {"phase 1"}),
+        ("PR 123 merged", {"pr 123"}),
+        ("PR #123", {"pr 123"}),
+        ("pull request #12", {"request 12"}),
+        ("note 1, Note 007", {"note 1", "note 7"}),
+        ("issue no. 5", {"issue 5"}),
+        ("No. 5", {"no 5"}),
+        ("sprint12, task-7, step_3", {"sprint 12", "task 7", "step 3"}),
+        ("Sprint\n 12", {"sprint 12"}),
+        ("Step 2.1 of release 1.2.3.", {"step 2.1", "release 1.2.3"}),
+        ("step 1/5", {"step 1"}),
+        ("chapters 3, 4 and 5", {"chapter 3", "chapter 4", "chapter 5"}),
+        ("stories 3 & 4, pages 10-20", {"story 3", "story 4", "page 10", "page 20"}),
+        ("the 3rd sprint, the 21st day", {"sprint 3", "day 21"}),
+        ("fixes #12 (#13)", {"# 12", "# 13"}),
+        ("step 0", {"step 0"}),
+        ("第3章讲了缓存，第 十二 步", {"章 3", "步 12"}),
+        ("第二阶段，第20期", {"阶段 2", "期 20"}),
+        ("阶段2完成，任务 #12", {"阶段 2", "任务 12"}),
+        ("Ｓｐｒｉｎｔ １２", {"sprint 12"}),
+    ],
+)
+def test_numbers_that_name_what_a_text_is_about(text: str, expected: set[str]) -> None:
+    assert labels(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no digits",
+        "rate limit is 100 req/s",
+        "timeout 30 s",
+        "uses Python 3.11",
+        "port 5432",
+        "costs 5 dollars",
+        "meeting 30 min",
+        "meeting 10:30",
+        "meeting 3pm",
+        "session 2023-05-08",
+        "week 2023-12",
+        "memory 16 GB",
+        "test 50%",
+        "test 1,000",
+        "replicas 3",
+        "tests: 45",
+        "every day 5, a week 3, per page 20",
+        "the 3rd of May",
+        "ABC-12",
+        "https://x.io/pull/12#3",
+        "测试3次，会议30分钟",
+        "第一百章",
+        "3 steps",
+    ],
+)
+def test_numbers_that_measure_name_nothing(text: str) -> None:
+    assert labels(text) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("Chose PostgreSQL to replace SQLite as the primary database", "replace"),
         ("The replacement is ready", "replacement"),
         ("tea instead  of coffee", "instead of"),
@@ -205,6 +268,12 @@ PIECES = st.sampled_from(
         "now",
         "uses",
         "#",
+        "step",
+        "chapters",
+        "第",
+        "章",
+        "and",
+        "3rd",
     ]
 )
 
@@ -214,6 +283,7 @@ def test_any_text_is_read(pieces: list[str]) -> None:
     for text in (" ".join(pieces), "".join(pieces)):
         assert polarity(text) in (0, 1)
         assert all(each == each.strip() and each for each in numbers(text))
+        assert all(each.count(" ") == 1 for each in labels(text))
         assert change_cue(text) == (change_cues(text) or (None,))[0]
 
 
@@ -221,6 +291,7 @@ def test_any_text_is_read(pieces: list[str]) -> None:
 def test_no_text_raises(text: str) -> None:
     polarity(text)
     numbers(text)
+    labels(text)
     change_cue(text)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.entity import ENTITY_TYPES
+from mnemond.model.entity import EntityType
 from mnemond.text.aliases import extended
 from mnemond.text.entities import MOST, Known, canonical_name, extract, nothing_known
 from mnemond.text.entity_shapes import LONGEST
@@ -295,7 +296,7 @@ def test_any_text_gives_distinct_bounded_entities(pieces: list[str], joint: str,
     for entity in found:
         assert entity.name
         assert entity.canonical == canonical_name(entity.name)
-        assert entity.kind in ENTITY_TYPES
+        assert entity.kind in get_args(EntityType)
         assert len(entity.name) <= LONGEST
 
 

@@ -1,0 +1,81 @@
+"""After a purge no word of a memory is kept in the process by anything that was meant to save time."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mnemond
+from mnemond.embed.embedder import Embedder
+from mnemond.embed.registry import DEFAULT, create
+from mnemond.graph import causal
+from mnemond.handlers.door import settle
+from mnemond.handlers.ward import Ward
+from mnemond.protocol.gc import GcParams
+from mnemond.protocol.memories import ForgetParams
+from mnemond.protocol.remembering import RememberParams
+from tests.handlers.toys import CALL, Bench, bench
+
+WORDS = ("xyzzyplugh", "quuxfoobär")
+TEXT = "The Xyzzyplugh importer fails at the Quuxfoobär because of empty lines"
+
+
+def caches() -> Iterator[tuple[str, object]]:
+    """What every module of the daemon keeps by itself, except what it was loaded with."""
+    for module in pkgutil.walk_packages(mnemond.__path__, "mnemond."):
+        if module.name.endswith(("__main__", "models.rebuild")):
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if hasattr(value, "cache_info"):
+                yield f"{module.name}.{name}", [each for each in gc.get_referents(value) if isinstance(each, dict)]
+            elif isinstance(value, dict | list | set) and not name.startswith("__"):
+                yield f"{module.name}.{name}", value
+
+
+def holds(value: object, depth: int = 4) -> bool:
+    """Whether one of the words stands somewhere in it."""
+    if isinstance(value, str):
+        return any(word in value.casefold() for word in WORDS)
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if depth and isinstance(value, list | tuple | set | frozenset):
+        return any(holds(each, depth - 1) for each in value)
+    return False
+
+
+def holders(embedder: Embedder, ward: Ward) -> set[str]:
+    pieces: Any = embedder
+    kept = [*caches(), ("the embedder", pieces._word_piece._pieces), ("what was tried", [ward.tried])]
+    return {name for name, value in kept if holds(value)}
+
+
+async def purge(over: Bench, insight_id: str) -> None:
+    await settle(over.forgetting.forget(CALL, ForgetParams(id=insight_id, purge=True)))
+
+
+async def collect(over: Bench, insight_id: str) -> None:
+    await settle(over.forgetting.forget(CALL, ForgetParams(id=insight_id)))
+    over.clock.us += 2 * 86_400_000_000
+    await settle(over.collecting.gc(CALL, GcParams(purge_deleted=1)))
+
+
+@pytest.mark.parametrize("remove", [purge, collect])
+async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remove: Any) -> None:
+    embedder = create(DEFAULT)
+    async with bench(tmp_path, embedder) as over:
+        await settle(over.remembering.remember(CALL, RememberParams(content="The importer fails at empty lines")))
+        done: Any = await settle(
+            over.remembering.remember(CALL, RememberParams(content=TEXT, entities=("Quuxfoobär",), no_diff=True))
+        )
+        ward = over.keeper.ward("default")
+        before = holders(embedder, ward)
+        assert {"the embedder", "mnemond.text.tokens._term", "mnemond.text.similarity._remembered"} <= before
+        await remove(over, done.id)
+        assert holders(embedder, ward) == set()
+        assert not causal._cues

@@ -1,0 +1,100 @@
+"""Whole processes of the client, from their arguments to their exit status."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.mnemonctl.daemons import fake_daemon, line
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+ALLOWED = {"_codecs", "_socket", "mnemonctl", "mnemonctl.fast", "posix"}
+
+
+@pytest.mark.parametrize("options", [["-IS"], ["-I"]])
+def test_the_fast_path_loads_built_in_modules_only(tmp_path: Path, options: list[str]) -> None:
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = set(sys.modules)\n"
+        "from mnemonctl import fast\n"
+        f"code = fast.run(['remember', 'é\\n\"x', '--data-dir', {str(tmp_path)!r}])\n"
+        "sys.stderr.write(' '.join(sorted(set(sys.modules) - before))); sys.exit(code)"
+    )
+    with fake_daemon(tmp_path, lambda _: line(5, 'é "\n')):
+        done = subprocess.run([sys.executable, *options, "-c", program], capture_output=True, check=False, timeout=30)
+    assert (done.returncode, done.stdout.decode()) == (5, 'é "\n')
+    assert set(done.stderr.decode().split()) <= ALLOWED
+
+
+def main_process(*argv: str, stdin: int | None = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-IS", "-c", program, *argv], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_a_whole_process_prints_and_leaves(tmp_path: Path) -> None:
+    with fake_daemon(tmp_path, lambda _: line(4, "out\n", "err\n")):
+        process = main_process("list", "--data-dir", str(tmp_path))
+        assert process.communicate(timeout=30) == (b"out\n", b"err\n")
+    assert process.returncode == 4
+
+
+def test_an_answer_that_cannot_be_written_is_not_lost_silently(tmp_path: Path) -> None:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    with fake_daemon(tmp_path, lambda _: line(0, "answer\n")), Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-IS", "-c", program, "list", "--data-dir", str(tmp_path)],
+            stdout=full, stderr=subprocess.PIPE, check=False, timeout=30,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == (
+        b"mnemonctl: the command was carried out, but its answer cannot be written: No space left on device\n"
+    )
+
+
+def test_standard_input_reaches_the_daemon(tmp_path: Path) -> None:
+    with fake_daemon(tmp_path, lambda _: line()) as served:
+        process = main_process("remember", "-", "--data-dir", str(tmp_path), stdin=subprocess.PIPE)
+        process.communicate("two\nlines \\ é\n".encode(), timeout=30)
+    assert json.loads(served.messages[0])["params"]["stdin"] == "two\nlines \\ é\n"
+
+
+def test_closed_standard_streams_do_not_swallow_the_request(tmp_path: Path) -> None:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mnemonctl.fast import main; main()"
+    shell = 'exec "$@" <&- >&- 2>&-'
+    with fake_daemon(tmp_path, lambda _: line(0, "nobody reads this")) as served:
+        done = subprocess.run(
+            ["sh", "-c", shell, "sh", sys.executable, "-IS", "-c", program, "list", "--data-dir", str(tmp_path)],
+            check=False, timeout=30,
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert [json.loads(message)["method"] for message in served.messages] == ["cli.run"]
+
+
+def test_control_c_leaves_at_once_with_130(tmp_path: Path) -> None:
+    arrived = threading.Event()
+
+    def silent(_: bytes) -> None:
+        arrived.set()
+
+    # A shell that runs the tests in the background has them, and so this child, ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with fake_daemon(tmp_path, silent), main_process("list", "--data-dir", str(tmp_path)) as process:
+            try:
+                assert arrived.wait(30)
+                process.send_signal(signal.SIGINT)
+                assert process.communicate(timeout=30) == (b"", b"")
+            finally:
+                process.kill()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert process.returncode == 130

@@ -1,0 +1,74 @@
+"""Many memories purged at once: an index made for it finds their edges, and is gone afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.model.changes import ChangeSet, PurgeInsight
+from mnemond.model.outcomes import Collected
+from mnemond.model.timestamp import format_us
+from mnemond.store import purge
+from mnemond.store.connection import Connection
+from tests.pipelines.revision_world import RevisionWorld
+from tests.store.factory import START_US
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[RevisionWorld]:
+    made = RevisionWorld(tmp_path / "mnemon.db")
+    yield made
+    made.engine.close()
+
+
+def removal(ids: list[str]) -> ChangeSet:
+    changes = tuple(PurgeInsight(each) for each in ids)
+    return ChangeSet("gc", False, "gc", format_us(START_US), changes, Collected("gc", tuple(ids)))
+
+
+def indexes(world: RevisionWorld) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = world.read(
+        lambda it: it.rows("SELECT name FROM sqlite_master WHERE tbl_name = 'edges' AND type = 'index'")
+    )
+    return found
+
+
+@pytest.mark.parametrize("count", [purge.MANY - 1, purge.MANY, purge.MANY + 1])
+def test_edges_of_many_go_from_wherever_they_come(world: RevisionWorld, count: int) -> None:
+    kept = world.new("Redis holds sessions")
+    gone = [world.new(f"Kafka carries the events of queue q{number}") for number in range(count)]
+    for each in gone:
+        world.read(lambda it, each=each: it.run(
+            "INSERT INTO edges(source_id, target_id, edge_type, weight, created_at) VALUES(?, ?, 'semantic', 1, 'x')"
+            " ON CONFLICT DO NOTHING", (kept, each)))  # fmt: skip
+    before = indexes(world)
+    (result,) = world.engine.commit([removal(gone)])
+    assert result == Collected("gc", tuple(gone))
+    assert world.active() == [kept]
+    assert world.read(lambda it: it.row("SELECT count(*) FROM edges")) == (0,)
+    assert world.read(lambda it: it.rows("PRAGMA foreign_key_check")) == []
+    assert indexes(world) == before
+
+
+def test_many_that_are_refused_leave_nothing_behind(world: RevisionWorld) -> None:
+    ids = [world.new(f"Kafka carries the events of queue q{number}") for number in range(purge.MANY)]
+    before = indexes(world)
+    refused, gone = world.engine.commit([removal([*ids, "nobody"]), removal(ids)])
+    assert isinstance(refused, MnemonError)
+    assert refused.kind is NOT_FOUND
+    assert gone == Collected("gc", tuple(ids))
+    assert (indexes(world), world.active()) == (before, [])
+
+
+@pytest.mark.parametrize("count", [purge.MANY - 1, purge.MANY])
+def test_an_index_is_made_where_it_pays(world: RevisionWorld, count: int) -> None:
+    def during(it: Connection) -> bool:
+        with purge.many(it, count):
+            return it.row("SELECT 1 FROM sqlite_master WHERE name = 'edges_of_purged'") is not None
+
+    assert world.read(during) == (count == purge.MANY)
+    assert "edges_of_purged" not in {name for (name,) in indexes(world)}
