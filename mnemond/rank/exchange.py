@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterable
 
 from mnemond.text.contrast import polarity
+from mnemond.text.tense import tense
 from mnemond.text.tokens import PAIRED_SCRIPTS, fold, index_term, tokens
 
 _NAME_WITH_DIGITS = re.compile(r"[a-z_]+[-_]?\d[a-z0-9_-]*")
 _VERSION = re.compile(r"v\d")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _CLOCK = re.compile(r"(?<![\d:])\d{1,2}:\d\d(?![\d:])")
+_RECURS = re.compile(r"\b(?:every|each|daily|hourly|nightly|weekly|monthly|always)\b|每")
 _PAIRED = re.compile(f"[{PAIRED_SCRIPTS}]")
 
 _CLAUSE_ENDS = re.compile(
@@ -40,7 +42,10 @@ def other_names(old: str, new: str) -> bool:
 
 
 def other_times(old: str, new: str, old_numbers: frozenset[str], new_numbers: frozenset[str]) -> bool:
-    """Whether both texts say when, and not the same: what happened then and what happened now both happened."""
+    """Whether both texts say when, and not the same, looking back: what happened then and what happened now both
+    happened. When something is due, or is done every night, can be corrected."""
+    if not (_looks_back(old) and _looks_back(new)):
+        return False
     days, later_days = _days(old_numbers), _days(new_numbers)
     hours, later_hours = set(_CLOCK.findall(old)), set(_CLOCK.findall(new))
     return bool(days and later_days and days != later_days) or bool(hours and later_hours and hours != later_hours)
@@ -60,6 +65,11 @@ def other_beginning(old: str, new: str) -> bool:
 def negates(cues: Iterable[str]) -> bool:
     """Whether one of these change cues says that something is so no more."""
     return not _STRICT_CUES.isdisjoint(cues)
+
+
+def _looks_back(text: str) -> bool:
+    folded = fold(text)
+    return _RECURS.search(folded) is None and tense(folded, 0, 0) == "past"
 
 
 def _beginning(text: str) -> str:
