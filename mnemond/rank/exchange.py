@@ -54,7 +54,14 @@ def other_times(old: str, new: str, old_numbers: frozenset[str], new_numbers: fr
 def other_statement(old: str, new: str) -> bool:
     """Whether what the texts say first, reasons aside, is not one statement and its negation."""
     one, other = _first_clause(old), _first_clause(new)
-    return bool(_said(one) ^ _said(other)) or polarity(one) == polarity(other)
+    if not _said(one) ^ _said(other):
+        return polarity(one) == polarity(other)
+    return not _takes_back(_said(one) - _said(other), new[len(other) :])
+
+
+def _takes_back(gone: set[str], rest: str) -> bool:
+    """Whether what the new statement lacks of the old one is denied behind it: "at ten, not at nine"."""
+    return bool(gone) and gone <= _said(rest) and polarity(rest) == 1
 
 
 def other_beginning(old: str, new: str) -> bool:

@@ -42,6 +42,7 @@ CORRECTIONS = [
     ("Chose SQLite as storage", "Chose PostgreSQL to replace SQLite as the primary database"),
     ("The search index is rebuilt every night at 02:30 UTC", "The search index is rebuilt every night at 04:15 UTC"),
     ("The deadline of the beta is 2026-05-01", "The deadline of the beta is 2026-06-01"),
+    ("The office opens at nine", "The office opens at ten, not at nine"),
     ("The api requires Python 3.11", "The api requires Python 3.12"),
     ("The deadline of the beta is 2026-05-01", "The deadline of the beta moved to 2026-06-01 instead of 2026-05-01"),
 ]
