@@ -17,6 +17,8 @@ _EFFECTS = {
     "UPDATE": "remember would put it in the place of what it refines",
 }
 
+_KEPT = "remember would add it beside the memory that it would otherwise replace"
+
 _HEADS = ("similarity", "words", "cosine", "novelty")
 
 _SIGNS = len("negation, numbers")
@@ -43,7 +45,7 @@ def _render(result: DiffResult, style: Style) -> str:
     suggestion = one_line(result.suggestion)
     if style.quiet:
         return lines(suggestion)
-    effect = _EFFECTS.get(result.suggestion, "")
+    effect = _KEPT if _stays(result) else _EFFECTS.get(result.suggestion, "")
     if not result.matches:
         return lines(f"{style.strong(suggestion)}: {effect}; no memory is like it")
     heads = f"{'  '.join(_HEADS)}  {'contrast':<{_SIGNS}}  {'suggests':<9}  memory"
@@ -55,6 +57,12 @@ def _render(result: DiffResult, style: Style) -> str:
         "",
         *(style.faint(line) for line in wrap(_scale(result.thresholds), style.columns)),
     )
+
+
+def _stays(result: DiffResult) -> bool:
+    """Whether the row that decides, the first with the suggestion of all, may not be replaced: its reason ends so."""
+    deciding = next((match for match in result.matches if match.suggestion == result.suggestion), None)
+    return deciding is not None and deciding.suggestion != "ADD" and deciding.reason.endswith("so both stay")
 
 
 def _row(match: DiffMatch, style: Style) -> str:

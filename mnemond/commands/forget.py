@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, plural, short_id
+from mnemond.commands.operation_name import undo_hint
 from mnemond.commands.options import add_globals, add_op_id
 from mnemond.commands.parser import Parser, UsageError
 from mnemond.commands.terminal import one_line
@@ -40,6 +41,7 @@ def _render(result: ForgetResult, style: Style) -> str:
     return lines(
         f"{'Purged' if purged else 'Forgot'} {style.strong(short_id(result.id))}{links}{before}",
         f"  {one_line(result.message)}" if result.backups or result.merged_into else None,
+        None if purged else undo_hint(result.op_id, style),
     )
 
 

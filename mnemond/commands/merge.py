@@ -53,7 +53,8 @@ COMMAND = Command(
         'mnemonctl merge 1a2b3c4d 9f8e7d6c --content "SQLite, one file a store"',
     ),
     details=(
-        "Without --content the newer text is kept, and what only the older one says is appended.",
+        "Without --content the newer text is kept; of the older one, a clause is appended only when more than half",
+        "of its words are new. The older text stays in history: `mnemonctl history ID`.",
         "The importance is the larger one, the tags are those of both.",
         "The other memory leaves recall; its row and history stay.",
     ),

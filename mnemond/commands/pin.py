@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, short_id
+from mnemond.commands.operation_name import undo_hint
 from mnemond.commands.options import add_globals, add_op_id
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
@@ -26,7 +27,10 @@ def _render(result: PinResult, style: Style) -> str:
     if style.quiet:
         return lines(one_line(result.id))
     head = f"{one_line(result.status).capitalize()} {style.strong(short_id(result.id))}"
-    return lines(f"{head}: {one_line(result.message)}")
+    return lines(
+        f"{head}: {one_line(result.message)}",
+        undo_hint(result.op_id, style) if result.changed else None,
+    )
 
 
 COMMAND = Command(

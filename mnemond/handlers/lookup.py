@@ -23,7 +23,8 @@ def one_active(snapshot: Snapshot, id_or_prefix: str) -> Insight:
         raise MnemonError(
             NOT_FOUND,
             f"no active memory with id {id_or_prefix[:64]!a}",
-            hint="`mnemonctl list` shows the active ones; what was forgotten is not among them",
+            hint="see `mnemonctl list`; one that was retired: `mnemonctl history ID` tells,"
+            " `mnemonctl restore ID` brings it back",
             outcome="rejected",
         )
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""

@@ -61,9 +61,17 @@ def compare(
     rows = _alike(snapshot, new, mask, similarity, likeness, cosines)
     if not thorough:
         rows = _worth_judging(snapshot, rows, new, similarity, policy, cosines)
-    matches = [_match(snapshot, row, new, similarity, policy, cosines) for row in rows]
+    matches = [_told(snapshot, _match(snapshot, row, new, similarity, policy, cosines), row, scope) for row in rows]
     matches.sort(key=lambda match: (-match.verdict.similarity, -match.created_us, match.id))
     return Compared(tuple(matches), overall(matches))
+
+
+def kept_because(old: Insight, scope: Scope) -> str | None:
+    """Why a new memory of this scope may not take the place of `old`, whatever the table says; None when it may. A row
+    that others see as well is not the newcomer's to retire; nor is a pinned one."""
+    if old.pinned:
+        return "it is pinned"
+    return None if old.scope == scope else "it is for others as well"
 
 
 def side_of(insight: Insight) -> Side:
@@ -146,3 +154,13 @@ def _match(
     insight = snapshot.insight(row)
     cosine = float(similarity[row]) if similarity is not None and snapshot.has_vector(row) else None
     return Match(insight.id, parse_rfc3339(insight.created_at), judge(side_of(insight), new, cosine, policy, cosines))
+
+
+def _told(snapshot: Snapshot, match: Match, row: int, scope: Scope) -> Match:
+    """`match`, with a reason that says so where remember leaves a row beside what the table would replace it with."""
+    verdict = match.verdict
+    kept = kept_because(snapshot.insight(row), scope) if verdict.action in ("CONFLICT", "UPDATE") else None
+    if kept is None:
+        return match
+    told = msgspec.structs.replace(verdict, reason=f"{verdict.reason}; but {kept}, so both stay")
+    return msgspec.structs.replace(match, verdict=told)

@@ -22,8 +22,9 @@ from mnemond.store.insights import content_hash
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.proposal import Proposal, View
 
-FEWEST: Final = 20
-"""Embedded memories of a store from which on it can be calibrated: they make 190 different pairs."""
+FEWEST: Final = 100
+"""Embedded memories of a store from which on it can be calibrated. Medians of a few dozen follow the subjects that
+happen to be stored: thresholds scaled by them made candidates of noise."""
 
 
 class Text(NamedTuple):

@@ -24,7 +24,7 @@ from mnemond.model.policy import DiffPolicy, WritePolicy
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.pipelines.candidates import semantic_candidates
 from mnemond.pipelines.capacity import prune
-from mnemond.pipelines.compare import NOTHING, Compared, compare
+from mnemond.pipelines.compare import NOTHING, Compared, compare, kept_because
 from mnemond.pipelines.draft import Draft
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import Limits
@@ -142,9 +142,7 @@ class _Decision:
         )
 
     def _may_replace(self, insight_id: str) -> bool:
-        """A row that others see as well is not the newcomer's to retire; nor is a pinned one."""
-        old = self._insight(insight_id)
-        return old.scope == self._draft.scope and not old.pinned
+        return kept_because(self._insight(insight_id), self._draft.scope) is None
 
     def _row(self, insight_id: str) -> int:
         row = self._snapshot.row_of(insight_id)

@@ -134,9 +134,14 @@ def test_nothing_related_and_nothing_found() -> None:
     assert shown("search", []) == "no memory has any of these words\n"
 
 
+def test_what_was_pinned_already_leaves_nothing_to_undo() -> None:
+    text = shown("pin", msgspec.structs.replace(PINNED, message="it was pinned already", changed=False))
+    assert text == "Pinned 1a2b3c4d: it was pinned already\n"
+
+
 def test_unpinned() -> None:
     text = shown("pin", msgspec.structs.replace(PINNED, status="unpinned", message="an ordinary memory again"))
-    assert text == "Unpinned 1a2b3c4d: an ordinary memory again\n"
+    assert text == "Unpinned 1a2b3c4d: an ordinary memory again\n  undo: mnemonctl undo op-5\n"
 
 
 def test_a_pinned_memory_is_shown_as_one() -> None:

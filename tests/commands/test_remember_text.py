@@ -167,6 +167,18 @@ def test_without_vectors_no_cosine_is_heard() -> None:
     assert "cosine heard" not in shown("diff", result)
 
 
+def test_diff_does_not_promise_to_replace_what_has_to_stay() -> None:
+    decides, other = DIFFERENCES.matches
+    kept = replace(decides, reason=f"{decides.reason}; but it is pinned, so both stay")
+    beside = "CONFLICT: remember would add it beside the memory that it would otherwise replace\n"
+    assert shown("diff", replace(DIFFERENCES, matches=[kept, other])).startswith(beside)
+    lesser = replace(kept, similarity=0.7)
+    assert not shown("diff", replace(DIFFERENCES, matches=[decides, lesser])).startswith(beside)
+    apart = replace(other, reason="similarity 0.70; but they are about other things, so both stay")
+    told = shown("diff", replace(DIFFERENCES, suggestion="ADD", matches=[apart]))
+    assert told.startswith("ADD: remember would add it\n")
+
+
 def test_both_contrasts() -> None:
     both = replace(DIFFERENCES.matches[0], polarity_flip=True)
     assert " negation, numbers  CONFLICT " in shown("diff", replace(DIFFERENCES, matches=[both]))

@@ -80,7 +80,7 @@ took 0.52 ms: embed 0.31 · search 0.12
 1a2b3c4d  2026-02-17  decision/4     We chose SQLite because the team l…
 More: mnemonctl list --before 1a2b3c4d
 """,
-    "forget": "Forgot 1a2b3c4d, 2 links removed\n",
+    "forget": "Forgot 1a2b3c4d, 2 links removed\n  undo: mnemonctl undo op-2\n",
     "search": """\
 1. 1a2b3c4d  decision/4  score .61
    We chose SQLite because the team lacks Redis experience
@@ -101,7 +101,7 @@ Linked 1a2b3c4d → 9f8e7d6c: causal, weight .80
 5e3a1000  context/2  2 links away, over temporal .25
    It runs at night.
 """,
-    "pin": "Pinned 1a2b3c4d: it is kept\n",
+    "pin": "Pinned 1a2b3c4d: it is kept\n  undo: mnemonctl undo op-5\n",
     "embed": EMBED_TRANSCRIPT,
     "status": """\
 Store "default"

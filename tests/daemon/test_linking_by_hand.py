@@ -47,8 +47,10 @@ $ mnemonctl remember "the tax number is in the blue folder" -q --tag home
 00000001
 $ mnemonctl pin 00000001
 Pinned 00000001: kept until it is unpinned: never pruned, never replaced by a new memory
+  undo: mnemonctl undo 0000000a
 $ mnemonctl pin 00000001 --unpin
 Unpinned 00000001: an ordinary memory again
+  undo: mnemonctl undo 0000000b
 $ mnemonctl search blue folders -n 1
 1. 00000001  general/3  score .45
    the tax number is in the blue folder

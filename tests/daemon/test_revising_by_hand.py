@@ -53,9 +53,14 @@ $ mnemonctl remember "zebra" -q
 00000001
 $ mnemonctl forget 00000001
 Forgot 00000001
+  undo: mnemonctl undo 0000000a
+$ mnemonctl get 00000001 ; echo $?
+mnemonctl: no active memory with id '00000001'
+  see `mnemonctl list`; one that was retired: `mnemonctl history ID` tells, `mnemonctl restore ID` brings it back
+3
 $ mnemonctl restore 00000001
 Restored 00000001
-  undo: mnemonctl undo 0000000a
+  undo: mnemonctl undo 0000000b
 $ mnemonctl forget 00000001 --purge
 mnemonctl: forget --purge removes the memory, its history and its links for good; nothing was done
   If that is meant: mnemonctl forget 00000001 --purge --yes

@@ -219,16 +219,19 @@ async def test_a_calibration_changes_what_writes_go_by_and_stays(tmp_path: Path)
     words = Words(dimension=64)
     async with bench(tmp_path, words) as over:
         with pytest.raises(
-            MnemonError, match="0 memories of this store are embedded; a calibration needs 20"
+            MnemonError, match="0 memories of this store are embedded; a calibration needs 100"
         ) as caught:
             await calibrate(over)
         assert caught.value.kind is UNAVAILABLE
-        for number in range(25):
+        for number in range(100):
+            if number == 99:
+                with pytest.raises(MnemonError, match="99 memories of this store are embedded"):
+                    await calibrate(over)
             await remember(over, f"note {number} about topic{number} and place{number} with person{number} at {number}")
         before = (await status(over)).thresholds
         done = await calibrate(over, op_id="mine")
         assert (done.status, done.model, done.pairs, done.paraphrases, done.replayed) == (
-            "calibrated", "words", 500, 25, False,
+            "calibrated", "words", 500, 100, False,
         )  # fmt: skip
         assert -1 <= done.unrelated < done.paraphrase <= 1
         seen = await status(over)
@@ -246,7 +249,7 @@ async def test_a_calibration_changes_what_writes_go_by_and_stays(tmp_path: Path)
 async def test_a_calibration_needs_its_embedder(tmp_path: Path) -> None:
     words = Words()
     async with bench(tmp_path, words) as over:
-        for number in range(25):
+        for number in range(100):
             await remember(over, f"note {number} topic{number}")
         words.away = True
         with pytest.raises(MnemonError, match="words is away"):

@@ -192,6 +192,11 @@ async def test_diff_says_what_remember_would_do_and_writes_nothing(tmp_path: Pat
         assert (await diff(over, "tea at four")).matches == []
         assert (await diff(over, "tea at four")).suggestion == "ADD"
         assert (await diff(over, "API rate limit is 100 req/s", user_id="u1")).suggestion == "DUPLICATE"
+        assert match.reason.endswith("the numbers differ")
+        [common] = (await diff(over, "API rate limit is 200 req/s", user_id="u1")).matches
+        assert (common.suggestion, common.reason) == (
+            "CONFLICT", f"{match.reason}; but it is for others as well, so both stay",
+        )  # fmt: skip
         assert (await over.warm()).store.snapshot.live == 1
 
 

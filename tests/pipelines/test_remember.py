@@ -237,7 +237,8 @@ def test_a_pinned_memory_is_reported_and_stays() -> None:
     assert (decided.outcome.action, decided.retired) == ("added", {})
     [conflict] = decided.outcome.conflicts
     assert conflict == Conflict(name(1), "CONFLICT", 0.833333, conflict.reason)
-    assert "numbers differ" in conflict.reason
+    assert conflict.reason.endswith("the numbers differ; but it is pinned, so both stay")
+    assert decided.outcome.reason == conflict.reason
     assert (decided.outcome.matched_id, decided.outcome.similarity) == (name(1), 0.833333)
 
 
@@ -280,6 +281,8 @@ def test_whose_memory_repeats_whose(old: Scope, new: Scope, text: str, action: s
     assert (outcome.action, len(outcome.conflicts)) == (action, conflicts)
     if action == "added" and not conflicts:
         assert outcome.matched_id is None, "nobody is told of what is not theirs"
+    kept = outcome.reason.endswith("the numbers differ; but it is for others as well, so both stay")
+    assert kept == bool(conflicts)
 
 
 # ------------------------------------------------------------------ compared
