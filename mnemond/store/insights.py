@@ -285,11 +285,7 @@ def load_active(connection: Connection, dimension: int, model: str | None) -> It
         if not rows:
             return
         for row in rows:
-            insight = _checked(row)
-            try:
-                yield insight, _vector(row[len(_COLUMNS)], dimension)
-            except TypeError as error:
-                raise damaged(f"the row of memory {row[0]!a}", error) from error
+            yield _checked(row), _vector(row[len(_COLUMNS)], dimension)
         last = rows[-1][len(_COLUMNS) + 1]
 
 

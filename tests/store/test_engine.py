@@ -68,6 +68,17 @@ def test_an_op_id_cannot_serve_two_requests(tmp_path: Path) -> None:
     engine.close()
 
 
+def test_an_op_id_that_the_daemon_chose_cannot_be_used_again(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    chosen = engine.commit([remember(1)])[0]
+    assert isinstance(chosen, Remembered)
+    other = engine.commit([remember(2, op_id=chosen.op_id)])[0]
+    assert isinstance(other, MnemonError)
+    assert (other.kind, other.outcome) == (OP_ID_REUSED, "rejected")
+    assert contents(engine) == {"memory number 1"}
+    engine.close()
+
+
 def test_outcomes_expire_after_seven_days_not_before(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(1, op_id="mine")])

@@ -115,3 +115,7 @@ def test_the_5001st_line_of_the_log_takes_the_first_ones_place(tmp_path: Path) -
     assert isinstance(newest, list)
     assert (newest[0].operation, newest[0].insight_id) == ("forget", remember(2).changes[0].insight.id)  # type: ignore[union-attr]
     engine.close()
+
+
+def test_a_state_that_was_not_there_has_no_edges_to_leave_out() -> None:
+    assert history._without(None, ["a"]) is None
