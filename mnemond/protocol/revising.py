@@ -84,7 +84,7 @@ class SupersedeResult(Result, frozen=True, kw_only=True):
 
 class MergeParams(Params, frozen=True, kw_only=True):
     """The older of the two keeps its id, unless `into` names the other. Without `content` the newer text is kept, and
-    what only the older says is appended to it."""
+    clauses of the older one of which more than half of the words are new are appended; its history keeps all of it."""
 
     id: IdOrPrefix
     other_id: IdOrPrefix
