@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import trio
@@ -28,9 +28,19 @@ from mnemond.text import remembered
 
 R = TypeVar("R", bound=Result)
 
-THREADS: Final = 16
-"""Texts being read and embedded in threads at once, for all writes of all stores: an embedder behind an endpoint may
-take seconds for each."""
+FAR_THREADS: Final = 16
+"""Texts on their way to embedders behind endpoints at once, for all writes of all stores: each may take seconds."""
+
+NEAR_THREADS: Final = 2
+"""Long texts being read and embedded in this process at once, as many as there is use for. They must not wait for an
+endpoint that does not answer some other store."""
+
+
+class Threads(NamedTuple):
+    """Where texts are read and embedded: by the processor, or waiting for an endpoint."""
+
+    near: trio.CapacityLimiter
+    far: trio.CapacityLimiter
 
 
 class OpenStore(msgspec.Struct, frozen=True):
@@ -44,7 +54,7 @@ class OpenStore(msgspec.Struct, frozen=True):
     store: Store
     embedder: Embedder | None
     embed_error: str | None
-    threads: trio.CapacityLimiter
+    limiters: Threads
     lacks_embedder: bool = False
     policy: WritePolicy = WritePolicy()
     coming: Embedder | None = None
@@ -57,6 +67,12 @@ class OpenStore(msgspec.Struct, frozen=True):
             if embedder is not None and embedder.fingerprint == snapshot.made_by:
                 return embedder
         return None
+
+    @property
+    def threads(self) -> trio.CapacityLimiter:
+        """In which its texts are read and embedded."""
+        near = self.embedder is None or self.embedder.inline
+        return self.limiters.near if near else self.limiters.far
 
     @property
     def limits(self) -> Limits:
@@ -110,7 +126,7 @@ class StoreDoor:
         self._keeper = keeper
         self._warm: dict[str, OpenStore] = {}
         self._loading: dict[str, trio.Lock] = {}
-        self._threads = trio.CapacityLimiter(THREADS)
+        self._threads = Threads(trio.CapacityLimiter(NEAR_THREADS), trio.CapacityLimiter(FAR_THREADS))
 
     def through(self, name: str | None, use: Use) -> object:
         """`use(store)` now when the store is warm, else a coroutine that opens it first.

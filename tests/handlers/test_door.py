@@ -18,7 +18,7 @@ from mnemond.pipelines.embedding import wanted_by
 from mnemond.server.deferred import Deferred
 from mnemond.store.active import ActiveName
 from mnemond.store.registry import StoreRegistry
-from tests.handlers.toys import ToyEmbedder, ToySupply
+from tests.handlers.toys import ToyEmbedder, ToySupply, bench
 
 WARNINGS: list[str] = []
 
@@ -208,3 +208,16 @@ def test_an_active_file_that_cannot_be_read_falls_back(tmp_path: Path, monkeypat
     assert ActiveName(tmp_path, warnings.append).resolve() == ("default", "default")
     monkeypatch.undo()
     assert "cannot be read (Permission denied)" in warnings[0]
+
+
+async def test_long_texts_of_one_store_do_not_wait_for_the_endpoint_of_another(tmp_path: Path) -> None:
+    for place in ("near", "far"):
+        (tmp_path / place).mkdir()
+    async with (
+        bench(tmp_path / "near", ToyEmbedder()) as near,
+        bench(tmp_path / "far", ToyEmbedder(inline=False)) as far,
+    ):
+        here, there = await near.warm(), await far.warm()
+        assert here.threads is here.limiters.near
+        assert there.threads is there.limiters.far
+        assert here.limiters.near is not here.limiters.far
