@@ -128,11 +128,8 @@ def _one_by_one(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answere
 def propose(answers: Sequence[Answered], identity: Identity, embedder: Embedder, *, anew: bool) -> Proposal:
     """The write of vectors, for the memories that still say what was embedded. Without `anew` only those that have
     none by then. Its outcome counts the vectors written."""
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="embed.run",
-        request_digest=identity.request_digest,
         decide=partial(_decide, answers, identity, record_of(embedder), anew),
         made_by=embedder.fingerprint,
     )
@@ -145,15 +142,10 @@ def _decide(
         SetVector(answer.text.id, answer.vector) for answer in answers if _still(view.snapshot, answer.text, anew)
     )
     written = sum(change.vector is not None for change in changes)
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="embed.run",
-        now=identity.now,
         changes=changes,
         outcome=Embedded(identity.op_id, record.name, record.dimension, succeeded=written),
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         operation="",
     )
 

@@ -26,11 +26,8 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
 
 def propose(forget: Forget, identity: Identity, find: Find) -> Proposal:
     """The write. Without `purge` it is refused when the memory is not active; `find` names memories."""
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="forget",
-        request_digest=identity.request_digest,
         decide=partial(_decide, forget, identity, find),
     )
 
@@ -41,15 +38,10 @@ def _decide(forget: Forget, identity: Identity, find: Find, view: View) -> Chang
     else:
         it = active_row(view, find, forget.id, forget.scope).insight
     leaving = PurgeInsight(it.id) if forget.purge else RetireInsight(it.id, "forgotten")
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="forget",
-        now=identity.now,
         changes=(*parted(view.snapshot, it), leaving),
         outcome=Forgotten(it.id, identity.op_id, purged=forget.purge, merged_into=_merged_into(forget, it)),
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail="purged" if forget.purge else "",
         subject=it.id,
     )

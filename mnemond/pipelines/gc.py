@@ -160,7 +160,7 @@ def _purge(days: int, identity: Identity, view: View) -> ChangeSet:
 
 
 def _proposal(method: str, decide: partial[ChangeSet], identity: Identity) -> Proposal:
-    return Proposal(identity.op_id, identity.client_op_id, method, identity.request_digest, decide)
+    return identity.proposal(method, decide)
 
 
 def _change_set(
@@ -171,15 +171,10 @@ def _change_set(
     subject: str | None,
     detail: str,
 ) -> ChangeSet:
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="gc",
-        now=identity.now,
         changes=changes,
         outcome=outcome,
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=detail,
         operation=operation,
         subject=subject,

@@ -54,11 +54,8 @@ def direction_problems(edge_type: str, *, bidirectional: bool, allow_cycle: bool
 
 def propose(link: Link, identity: Identity, find: Find) -> Proposal:
     """The write that links two active memories. Everything is checked under the writer; `find` names memories."""
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="link",
-        request_digest=identity.request_digest,
         decide=partial(_decide, link, identity, find),
     )
 
@@ -72,11 +69,8 @@ def _decide(link: Link, identity: Identity, find: Find, view: View) -> ChangeSet
     if link.edge_type == "causal" and not link.allow_cycle:
         _refuse_circle(view.snapshot, source.row, target.row)
     both_ways = link.bidirectional or link.edge_type != "causal"
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="link",
-        now=identity.now,
         changes=tuple(AddEdge(edge, audited=True) for edge in _edges(link, one, other)[: 1 + both_ways]),
         outcome=Linked(
             op_id=identity.op_id,
@@ -89,8 +83,6 @@ def _decide(link: Link, identity: Identity, find: Find, view: View) -> ChangeSet
             bidirectional=both_ways,
             redacted=link.redacted,
         ),
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=f"{link.edge_type} to {other}",
         subject=one,
     )

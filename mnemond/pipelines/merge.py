@@ -58,11 +58,8 @@ def by_age(one: Insight, other: Insight) -> tuple[Insight, Insight]:
 def propose(merge: Merge, identity: Identity, find: Find, limits: Limits) -> Proposal:
     """The write that makes one memory of two. Everything is checked under the writer; `find` names memories."""
     vector: Vector | None = merge.vector  # type: ignore[assignment]
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="merge",
-        request_digest=identity.request_digest,
         decide=partial(_decide, merge, identity, find, limits),
         vector=vector,
     )
@@ -133,15 +130,10 @@ def _merged(
         for change in (*parted(view.snapshot, kept), *parted(view.snapshot, leaving))
         if isinstance(change, PutInsight) and change.insight.id not in (kept.id, leaving.id)
     ]
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="merge",
-        now=identity.now,
         changes=(put, *alone, RetireInsight(leaving.id, "merged", successor=kept.id), *links.changes),
         outcome=_outcome(merge, identity, merged, leaving.id, links.links),
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=f"merged with {leaving.id}",
         subject=kept.id,
     )

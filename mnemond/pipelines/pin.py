@@ -24,11 +24,8 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 
 def propose(pin: Pin, identity: Identity, find: Find) -> Proposal:
     """The write that pins or unpins an active memory. One that is so already stays as it is."""
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="pin",
-        request_digest=identity.request_digest,
         decide=partial(_decide, pin, identity, find),
     )
 
@@ -36,15 +33,10 @@ def propose(pin: Pin, identity: Identity, find: Find) -> Proposal:
 def _decide(pin: Pin, identity: Identity, find: Find, view: View) -> ChangeSet:
     it = active_row(view, find, pin.id, pin.scope).insight
     changed = it.pinned != pin.pinned
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="pin",
-        now=identity.now,
         changes=(PutInsight(msgspec.structs.replace(it, pinned=pin.pinned)),) if changed else (),
         outcome=Pinned(it.id, identity.op_id, pinned=pin.pinned, changed=changed),
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail="pinned" if pin.pinned else "unpinned",
         operation="pin" if pin.pinned else "unpin",
         subject=it.id,

@@ -77,11 +77,8 @@ def prepare(draft: Draft, now_us: int, known: Known, policy: WritePolicy) -> Pre
 def propose(prepared: Prepared, identity: Identity, limits: Limits) -> Proposal:
     """The write, to be decided when its turn comes."""
     vector: Vector | None = prepared.vector  # type: ignore[assignment]
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="remember",
-        request_digest=identity.request_digest,
         decide=partial(_decide, prepared, identity, limits),
         vector=vector,
     )
@@ -378,15 +375,10 @@ def _change_set(
     subject: str | None,
     detail: str,
 ) -> ChangeSet:
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="remember",
-        now=identity.now,
         changes=changes,
         outcome=outcome,
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=detail,
         operation=operation,
         subject=subject,

@@ -57,11 +57,8 @@ def kept(connection: Connection, id_or_prefix: str, scope: Scope, embedder: Embe
 def propose(restore: Restore, identity: Identity, limits: Limits) -> Proposal:
     """The write that brings a memory back. Everything is checked under the writer."""
     vector: Vector | None = restore.vector  # type: ignore[assignment]
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="restore",
-        request_digest=identity.request_digest,
         decide=partial(_decide, restore, identity, limits),
         vector=vector,
     )
@@ -76,11 +73,8 @@ def _decide(restore: Restore, identity: Identity, limits: Limits, view: View) ->
     reading = read_again(back, view.snapshot, limits.policy)
     links = relinked(view, Relinking(insight=back, newcomer=as_newcomer(back, reading)), limits.policy.graph)
     changes = (RestoreInsight(back, restore.vector), *links.changes, *_made_by_hand(view, retired))
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="restore",
-        now=identity.now,
         changes=changes,
         outcome=Restored(
             back.id,
@@ -90,8 +84,6 @@ def _decide(restore: Restore, identity: Identity, limits: Limits, view: View) ->
             edges_created=links.links,
             embed_error=restore.embed_error,
         ),
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=f"it was {retired.status}",
         subject=back.id,
     )

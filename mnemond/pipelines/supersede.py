@@ -27,11 +27,8 @@ class Supersede(msgspec.Struct, frozen=True, kw_only=True):
 
 def propose(supersede: Supersede, identity: Identity, find: Find) -> Proposal:
     """The write that retires a memory in favour of another. Everything is checked under the writer."""
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="supersede",
-        request_digest=identity.request_digest,
         decide=partial(_decide, supersede, identity, find),
     )
 
@@ -42,17 +39,12 @@ def _decide(supersede: Supersede, identity: Identity, find: Find, view: View) ->
     old = last_successor(view.connection, named)
     _refuse_unfit(named, old, new)
     retired = RetireInsight(old.id, "superseded", successor=new.id, invalid_at=new.valid_from or new.created_at)
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="supersede",
-        now=identity.now,
         changes=(*parted(view.snapshot, old), retired),
         outcome=Superseded(
             new.id, identity.op_id, superseded_id=old.id, instead_of=None if old.id == named.id else named.id
         ),
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=f"superseded by {new.id}",
         subject=old.id,
     )

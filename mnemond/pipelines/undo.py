@@ -97,11 +97,8 @@ def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | 
 
 def propose(found: Found, vectors: Vectors, identity: Identity, policy: WritePolicy) -> Proposal:
     """The write. Everything `look` checked is checked again when its turn comes."""
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="undo",
-        request_digest=identity.request_digest,
         decide=partial(_decide, found, vectors, identity, policy),
     )
 
@@ -121,15 +118,10 @@ def _decide(found: Found, vectors: Vectors, identity: Identity, policy: WritePol
         edges_missing=edges.logical_links(links.missing),
         embed_error=(vectors.error or LATER) if lacking else None,
     )
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="undo",
-        now=identity.now,
         changes=(*returning, *_edge_changes(links)),
         outcome=outcome,
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=f"undone={plan.op_id}",
         subject=next(iter(plan.effect.memories)),
         undoes=plan.op_id,

@@ -37,11 +37,8 @@ class _Found(NamedTuple):
 
 def propose(unlink: Unlink, identity: Identity, find: Find) -> Proposal:
     """The write that removes every link of the wanted kind. It is refused when there is none."""
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="unlink",
-        request_digest=identity.request_digest,
         decide=partial(_decide, unlink, identity, find),
     )
 
@@ -58,15 +55,10 @@ def _decide(unlink: Unlink, identity: Identity, find: Find, view: View) -> Chang
         RemoveEdge(*pair, edge_type, audited=True) for pair, (edge_type, _) in zip(ends, found.going, strict=True)
     ]
     types = tuple(kind for kind in EDGE_TYPES if any(kind == edge_type for edge_type, _ in found.going))
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="unlink",
-        now=identity.now,
         changes=(*removals, *_unpaired(source, target, types)),
         outcome=Unlinked(identity.op_id, one, other, 0, edge_types=types, cause_other_way=found.cause_other_way),
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=f"{', '.join(types)} to {other}",
         subject=one,
     )

@@ -104,11 +104,8 @@ def wanted_of(fields: dict[str, object], *, allow_secret: bool) -> Wanted:
 def propose(update: Update, identity: Identity, find: Find, limits: Limits) -> Proposal:
     """The write. What it is compared and linked with is looked up under the writer; `find` names memories."""
     vector: Vector | None = update.vector  # type: ignore[assignment]
-    return Proposal(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.proposal(
         method="update",
-        request_digest=identity.request_digest,
         decide=partial(_decide, update, identity, find, limits),
         vector=vector,
     )
@@ -224,15 +221,10 @@ def _relinked(
 
 
 def _change_set(identity: Identity, changes: tuple[Change, ...], outcome: Revised) -> ChangeSet:
-    return ChangeSet(
-        op_id=identity.op_id,
-        client_op_id=identity.client_op_id,
+    return identity.change_set(
         method="update",
-        now=identity.now,
         changes=changes,
         outcome=outcome,
-        request_digest=identity.request_digest,
-        triggered_by=identity.triggered_by,
         detail=", ".join(outcome.changed),
         operation=None if changes else NO_LINE,
         subject=outcome.id,
