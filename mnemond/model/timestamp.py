@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+DAY_US = 86_400e6
+"""Microseconds of a day."""
+
 
 def format_us(us: int) -> str:
     """RFC 3339 in UTC with microseconds and `Z`, the one form mnemond writes."""

@@ -12,6 +12,7 @@ from mnemond.model.changes import Change, RetireInsight
 from mnemond.model.effective_importance import effective_importances
 from mnemond.model.insight import Insight
 from mnemond.model.policy import LifecyclePolicy
+from mnemond.model.timestamp import DAY_US
 from mnemond.pipelines.pairing import parted, partner_of
 
 
@@ -56,7 +57,7 @@ def weakest(
 def importances(snapshot: Snapshot, now_us: int) -> npt.NDArray[np.float64]:
     """Effective importance of every row at `now_us`, shape (rows,)."""
     return effective_importances(
-        snapshot.importance, snapshot.accesses, (now_us - snapshot.accessed_us) / 86_400e6, snapshot.degrees
+        snapshot.importance, snapshot.accesses, (now_us - snapshot.accessed_us) / DAY_US, snapshot.degrees
     )
 
 

@@ -13,10 +13,10 @@ from mnemond.model.insight import Insight, Scope
 from mnemond.model.outcomes import Collected, Outcome, Retained
 from mnemond.model.policy import LifecyclePolicy
 from mnemond.model.recall import Filter
-from mnemond.model.timestamp import format_us
+from mnemond.model.timestamp import DAY_US, format_us
 from mnemond.pipelines.capacity import importances, keeps_company, weakest
 from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.pairing import DAY_US, parted
+from mnemond.pipelines.pairing import parted
 from mnemond.store import insights
 from mnemond.store.proposal import Proposal, View
 from mnemond.text.quality import quality_warnings
@@ -112,7 +112,7 @@ def worst_first(flagged: Sequence[Flagged]) -> list[Flagged]:
 
 def propose_keep(insight_id: str, policy: LifecyclePolicy, identity: Identity) -> Proposal:
     """The write that makes gc leave a memory alone. Refused when it is not active any more."""
-    return _proposal("gc", partial(_keep, insight_id, policy, identity), identity)
+    return identity.proposal("gc", partial(_keep, insight_id, policy, identity))
 
 
 def _keep(insight_id: str, policy: LifecyclePolicy, identity: Identity, view: View) -> ChangeSet:
@@ -130,7 +130,7 @@ def _keep(insight_id: str, policy: LifecyclePolicy, identity: Identity, view: Vi
 
 def propose_apply(bounds: Bounds, policy: LifecyclePolicy, identity: Identity) -> Proposal:
     """The write that takes out of recall what `weak` lists by then, as one operation."""
-    return _proposal("gc", partial(_apply, bounds, policy, identity), identity)
+    return identity.proposal("gc", partial(_apply, bounds, policy, identity))
 
 
 def _apply(bounds: Bounds, policy: LifecyclePolicy, identity: Identity, view: View) -> ChangeSet:
@@ -147,7 +147,7 @@ def _apply(bounds: Bounds, policy: LifecyclePolicy, identity: Identity, view: Vi
 def propose_purge(days: int, identity: Identity) -> Proposal:
     """The write that removes rows that left recall longer than `days` ago, the longest ago first, so many at most that
     other writes need not wait long."""
-    return _proposal("gc", partial(_purge, days, identity), identity)
+    return identity.proposal("gc", partial(_purge, days, identity))
 
 
 def _purge(days: int, identity: Identity, view: View) -> ChangeSet:
@@ -157,10 +157,6 @@ def _purge(days: int, identity: Identity, view: View) -> ChangeSet:
     outcome = Collected(identity.op_id, ids, purged=True, left=left)
     changes = tuple(PurgeInsight(each) for each in ids)
     return _change_set(identity, changes, outcome, "gc", None, f"older_than_days={days} purged={len(ids)}")
-
-
-def _proposal(method: str, decide: partial[ChangeSet], identity: Identity) -> Proposal:
-    return identity.proposal(method, decide)
 
 
 def _change_set(

@@ -15,7 +15,7 @@ from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Redundancy
 from mnemond.model.policy import RedundancyPolicy
 from mnemond.model.recall import Filter
-from mnemond.model.timestamp import parse_rfc3339
+from mnemond.model.timestamp import DAY_US, parse_rfc3339
 from mnemond.rank.boost import accumulated
 from mnemond.rank.redundancy import edge_similarity, is_redundant, pair_weight, redundancy
 
@@ -23,8 +23,6 @@ MOST_LOOKED_AT = 8
 """Rows by meaning, and as many by words, whose redundancy is worked out. RS rises with the cosine and with what the
 keywords share (spec 7.4); a row that is among the first of neither can only be highest where many are nearly as high,
 and then it matters little which of them becomes the partner."""
-
-DAY_US = 86_400e6
 
 
 class Paired(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from mnemond.model.effective_importance import effective_importance
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Conflict, EdgesMade, Remembered
 from mnemond.model.policy import DiffPolicy, WritePolicy
-from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.model.timestamp import DAY_US, format_us, parse_rfc3339
 from mnemond.pipelines.candidates import semantic_candidates
 from mnemond.pipelines.capacity import prune
 from mnemond.pipelines.compare import NOTHING, Compared, compare, kept_because
@@ -29,7 +29,7 @@ from mnemond.pipelines.draft import Draft
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.newcomer import as_newcomer, with_reading
-from mnemond.pipelines.pairing import DAY_US, Paired, pair, parted
+from mnemond.pipelines.pairing import Paired, pair, parted
 from mnemond.pipelines.reading import ENFORCED, Clean, Known, Reading, clean, read
 from mnemond.rank.boost import accumulated
 from mnemond.rank.diff import Match

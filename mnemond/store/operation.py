@@ -22,14 +22,12 @@ from mnemond.model.outcomes import (
     Undone,
     Unlinked,
 )
-from mnemond.model.timestamp import parse_rfc3339
+from mnemond.model.timestamp import DAY_US, parse_rfc3339
 from mnemond.store import edges, insights, operations, oplog
 from mnemond.store.apply import Applied, apply_sql
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.proposal import View, Write
-
-DAY_US = 86_400e6
 
 
 class Carried(msgspec.Struct, frozen=True):
