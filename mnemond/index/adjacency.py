@@ -1,7 +1,13 @@
-"""Links between rows, as a persistent structure: a change copies the few blocks it touches and shares all others."""
+"""Links between rows. One writer appends, readers of older generations see what was there in theirs.
+
+Nearly every edge comes with a new row, so a row's links only ever grow at their end, by links to rows that are newer
+than any reader's generation: these are told by their number and left out. Nothing is copied for them. Any other change
+gives a row a new list of links, in a new list of all rows.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,9 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.model.edge import EDGE_TYPES
-
-BLOCK = 256
-"""Rows a block. A write with five edges copies at most six blocks of pointers and the list of all blocks."""
 
 LINK = np.dtype(
     [("row", np.int32), ("weight", np.float32), ("type", np.uint8), ("outgoing", np.uint8)],
@@ -28,11 +31,17 @@ CAUSAL = EDGE_TYPES.index("causal")
 OUT, IN = 1, 0
 """Values of `outgoing`."""
 
-_End = tuple[int, int, int]  # row at the other end, type, OUT or IN
-
 NO_LINKS: Links = np.zeros(0, dtype=LINK)
 
-Block = tuple["Links | None", ...]
+OUTWARDS, INWARDS, BOTH = 1, 2, 3
+"""Ways of a stored link: one edge, or two of the same weight that lead there and back."""
+
+STORED = np.dtype([("row", np.int32), ("weight", np.float32), ("type", np.uint8), ("ways", np.uint8)], align=True)
+PACKED = struct.Struct("@ifBBxx")
+"""The same twelve bytes, written one at a time."""
+
+Ends = list["bytearray | None"]
+"""Of each row its stored links, as bytes of STORED; None, or nothing, for a row that has none."""
 
 
 class EdgeArrays(NamedTuple):
@@ -45,168 +54,57 @@ class EdgeArrays(NamedTuple):
 
 
 class Adjacency:
-    """The links of one snapshot. Immutable; `edit` makes the next one."""
+    """The links of one generation: those among its first `rows` rows."""
 
-    __slots__ = ("blocks", "counts")
+    __slots__ = ("counts", "ends", "rows")
 
-    def __init__(self, blocks: tuple[Block | None, ...] = (), counts: tuple[int, ...] = (0,) * len(EDGE_TYPES)) -> None:
+    def __init__(self, ends: Ends, rows: int, counts: tuple[int, ...] = (0,) * len(EDGE_TYPES)) -> None:
         """`counts`: logical links by type. Two rows are linked once a type, a causal link once a direction."""
-        self.blocks = blocks
+        self.ends = ends
+        self.rows = rows
         self.counts = counts
+
+    def stored(self, row: int) -> npt.NDArray[np.void]:
+        """The links of `row` as they are kept, dtype STORED, in no order that means anything."""
+        ends = self.ends[row] if row < len(self.ends) else None
+        if not ends:
+            return _NO_STORED
+        found: npt.NDArray[np.void] = np.frombuffer(bytes(ends), dtype=STORED)
+        return found[found["row"] < self.rows]
 
     def links(self, row: int) -> Links:
         """Every edge of `row`, in both directions."""
-        block, place = divmod(row, BLOCK)
-        found = self.blocks[block] if block < len(self.blocks) else None
-        links = found[place] if found is not None else None
-        return NO_LINKS if links is None else links
-
-    def edit(self, first_new: int) -> Editor:
-        """A private copy that can be changed; this one stays as it is. Rows from `first_new` on have no links here."""
-        return Editor(self, first_new)
+        stored = self.stored(row)
+        if not len(stored):
+            return NO_LINKS
+        outwards, inwards = (stored[(stored["ways"] & way) != 0] for way in (OUTWARDS, INWARDS))
+        links = np.empty(len(outwards) + len(inwards), dtype=LINK)
+        for name in ("row", "weight", "type"):
+            links[name][: len(outwards)] = outwards[name]
+            links[name][len(outwards) :] = inwards[name]
+        links["outgoing"] = IN
+        links["outgoing"][: len(outwards)] = OUT
+        return links[np.lexsort((links["outgoing"], links["type"], links["row"]))]
 
     @classmethod
-    def build(cls, edges: EdgeArrays) -> Adjacency:
+    def build(cls, edges: EdgeArrays, rows: int) -> Adjacency:
         """From many edges at once; of edges with equal ends and type the largest weight counts."""
         edges = _distinct(edges)
-        return cls(_blocks(edges), _logical_counts(edges))
+        return cls(_ends(edges), rows, _logical_counts(edges))
 
-    def compacted(self, renumbered: npt.NDArray[np.int64]) -> Adjacency:
-        """The same links between new row numbers, in the same order. No dead row may have links."""
-        every = [
-            (number * BLOCK + place, links)
-            for number, block in enumerate(self.blocks)
-            if block is not None
-            for place, links in enumerate(block)
-            if links is not None
-        ]
-        sizes = [len(links) for _, links in every]
-        owners = np.repeat(np.array([row for row, _ in every], dtype=np.int64), sizes)
-        links = np.concatenate([links for _, links in every]) if every else NO_LINKS
-        out = links["outgoing"] == 1
-        links = links[out]
-        edges = EdgeArrays(renumbered[owners[out]], renumbered[links["row"]], links["type"], links["weight"])
-        return Adjacency(_blocks(edges), self.counts)
+    def compacted(self, renumbered: npt.NDArray[np.int64], rows: int) -> Adjacency:
+        """The same links between new row numbers. No dead row may have links."""
+        ends: Ends = [None] * rows
+        for row in range(min(self.rows, len(self.ends))):
+            stored = self.stored(row)
+            if len(stored):
+                stored = stored.copy()
+                stored["row"] = renumbered[stored["row"]]
+                ends[renumbered[row]] = bytearray(stored.tobytes())
+        return Adjacency(ends, rows, self.counts)
 
 
-class Editor:
-    """Changes on the way to the next `Adjacency`. Edges of a row to itself say nothing and are ignored.
-
-    `_touched` holds all edges of a row, `_late` only those to rows this edit brings: they stand behind all others, so
-    the old ones of a well-connected neighbour need not be read and written again.
-    """
-
-    def __init__(self, base: Adjacency, first_new: int) -> None:
-        self._base = base
-        self._first_new = first_new
-        self._counts = list(base.counts)
-        self._touched: dict[int, dict[_End, float]] = {}
-        self._late: dict[int, dict[_End, float]] = {}
-
-    def put(self, source: int, target: int, kind: int, weight: float) -> None:
-        """Add an edge, or give the one that is there this weight."""
-        if source == target:
-            return
-        here, there = self._ends_with(source, target), self._ends_with(target, source)
-        if (target, kind, OUT) not in here:
-            self._counts[kind] += kind == CAUSAL or (target, kind, IN) not in here
-        here[target, kind, OUT] = there[source, kind, IN] = weight
-
-    def remove(self, source: int, target: int, kind: int) -> None:
-        """Take an edge away, if it is there."""
-        here, there = self._ends(source), self._ends(target)
-        if here.pop((target, kind, OUT), None) is not None:
-            del there[source, kind, IN]
-            self._counts[kind] -= kind == CAUSAL or (target, kind, IN) not in here
-
-    def isolate(self, row: int) -> None:
-        """Take every edge of `row` away."""
-        for other, kind, direction in list(self._ends(row)):
-            if direction == OUT:
-                self.remove(row, other, kind)
-            else:
-                self.remove(other, row, kind)
-
-    def move(self, row: int, to: int) -> None:
-        """Give every edge of `row` to the row `to`."""
-        for (other, kind, direction), weight in list(self._ends(row).items()):
-            if direction == OUT:
-                self.remove(row, other, kind)
-                self.put(to, other, kind, weight)
-            else:
-                self.remove(other, row, kind)
-                self.put(other, to, kind, weight)
-
-    def degrees(self, before: npt.NDArray[np.int32]) -> dict[int, int]:
-        """Of each row whose edges were looked at: how many pairs of neighbour and type it has (spec 4, rules).
-
-        `before`: what it was for each row that was there, shape (at least first_new,).
-        """
-        found = {row: len({end[:2] for end in ends}) for row, ends in self._touched.items()}
-        for row, ends in self._late.items():
-            found[row] = int(before[row]) + len({end[:2] for end in ends})
-        return found
-
-    def done(self) -> Adjacency:
-        """The changed links; the one they came from itself when nothing changed."""
-        frozen = {row: _frozen(ends) for row, ends in self._touched.items()} | self._lengthened()
-        if not frozen:
-            return self._base
-        changed: dict[int, list[Links | None]] = {}
-        for row, links in frozen.items():
-            number, place = divmod(row, BLOCK)
-            if number not in changed:
-                changed[number] = self._copied(number)
-            changed[number][place] = links
-        blocks = list(self._base.blocks)
-        blocks += [None] * (1 + max(changed) - len(blocks))
-        for number, block in changed.items():
-            blocks[number] = tuple(block)
-        return Adjacency(tuple(blocks), tuple(self._counts))
-
-    def _lengthened(self) -> dict[int, Links]:
-        """Rows that only got edges to new rows: what they had, and these behind it."""
-        flat = [
-            (other, weight, kind, way)
-            for ends in self._late.values()
-            for (other, kind, way), weight in sorted(ends.items())
-        ]
-        new = np.array(flat, dtype=LINK)
-        found: dict[int, Links] = {}
-        start = 0
-        for row, ends in self._late.items():
-            end = start + len(ends)
-            old = self._base.links(row)
-            # Not np.concatenate: of arrays with fields it works out their common type anew, which takes longer.
-            found[row] = longer = np.empty(len(old) + len(ends), dtype=LINK)
-            longer[: len(old)] = old
-            longer[len(old) :] = new[start:end]
-            start = end
-        return found
-
-    def _ends_with(self, row: int, other: int) -> dict[_End, float]:
-        """The edges of a row, or, where that is enough, only those to new rows."""
-        if row in self._touched or row >= self._first_new or other < self._first_new:
-            return self._ends(row)
-        return self._late.setdefault(row, {})
-
-    def _ends(self, row: int) -> dict[_End, float]:
-        ends = self._touched.get(row)
-        if ends is None:
-            links = self._base.links(row).tolist()
-            ends = {(other, kind, way): weight for other, weight, kind, way in links}
-            self._touched[row] = ends = ends | self._late.pop(row, {})
-        return ends
-
-    def _copied(self, number: int) -> list[Links | None]:
-        block = self._base.blocks[number] if number < len(self._base.blocks) else None
-        return [None] * BLOCK if block is None else list(block)
-
-
-def _frozen(ends: dict[_End, float]) -> Links | None:
-    if not ends:
-        return None
-    return np.array([(other, weight, kind, way) for (other, kind, way), weight in sorted(ends.items())], dtype=LINK)
+_NO_STORED: npt.NDArray[np.void] = np.zeros(0, dtype=STORED)
 
 
 def degrees_of(edges: EdgeArrays, rows: int) -> npt.NDArray[np.int32]:
@@ -246,22 +144,44 @@ def _logical_counts(edges: EdgeArrays) -> tuple[int, ...]:
     return tuple(np.bincount(pairs[2], minlength=len(EDGE_TYPES)).tolist())
 
 
-def _blocks(edges: EdgeArrays) -> tuple[Block | None, ...]:
-    """Every edge at both of its ends. The links of all rows lie in one array; a row has a view of its part."""
-    links = np.zeros(2 * len(edges.source), dtype=LINK)
-    links["row"] = np.concatenate([edges.target, edges.source])
-    links["weight"] = np.tile(edges.weight, 2)
-    links["type"] = np.tile(edges.kind, 2)
-    links["outgoing"][: len(edges.source)] = 1
-    owners = np.concatenate([edges.source, edges.target])
-    order = np.lexsort((links["outgoing"], links["type"], links["row"], owners))
-    links, owners = links[order], owners[order]
-    rows, starts = np.unique(owners, return_index=True)
-    blocks: dict[int, list[Links | None]] = {}
-    for row, part in zip(rows.tolist(), _parts(links, starts.tolist()), strict=True):
-        blocks.setdefault(row // BLOCK, [None] * BLOCK)[row % BLOCK] = part
-    return tuple(tuple(blocks[number]) if number in blocks else None for number in range(1 + max(blocks, default=-1)))
+def _ends(edges: EdgeArrays) -> Ends:
+    """Every link at both of its ends."""
+    if not len(edges.source):
+        return []
+    one, other, weight, kind, ways = _paired(edges)
+    stored = np.zeros(2 * len(one), dtype=STORED)
+    stored["row"] = np.concatenate([other, one])
+    stored["weight"] = np.tile(weight, 2)
+    stored["type"] = np.tile(kind, 2)
+    stored["ways"] = np.concatenate([ways, _turned(ways)])
+    owners = np.concatenate([one, other])
+    order = np.argsort(owners, kind="stable")
+    rows, starts = np.unique(owners[order], return_index=True)
+    ends: Ends = [None] * (1 + int(rows[-1]))
+    for row, part in zip(rows.tolist(), _parts(stored[order].tobytes(), starts.tolist()), strict=True):
+        ends[row] = part
+    return ends
 
 
-def _parts(links: Links, starts: list[int]) -> Iterable[Links]:
-    return (links[start:end] for start, end in pairwise([*starts, len(links)]))
+def _paired(edges: EdgeArrays) -> tuple[npt.NDArray[np.generic], ...]:
+    """One row, the other, weight, type and ways of each link, seen from the one: two edges of one weight are one."""
+    high, low = np.maximum(edges.source, edges.target), np.minimum(edges.source, edges.target)
+    outwards = edges.source > edges.target
+    order = np.lexsort((~outwards, edges.kind, low, high))
+    high, low, kind, weight = high[order], low[order], edges.kind[order], edges.weight[order]
+    ways = np.where(outwards[order], OUTWARDS, INWARDS).astype(np.uint8)
+    twins = (high[1:] == high[:-1]) & (low[1:] == low[:-1]) & (kind[1:] == kind[:-1]) & (weight[1:] == weight[:-1])
+    first = np.append(twins, False)
+    ways[first] = BOTH
+    kept = np.append(True, ~twins)
+    return high[kept], low[kept], weight[kept], kind[kept], ways[kept]
+
+
+def _turned(ways: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
+    """The same ways seen from the other end."""
+    return np.array([0, INWARDS, OUTWARDS, BOTH], dtype=np.uint8)[ways.astype(np.intp)]
+
+
+def _parts(stored: bytes, starts: list[int]) -> Iterable[bytearray]:
+    ends = [*starts, len(stored) // STORED.itemsize]
+    return (bytearray(stored[start * STORED.itemsize : end * STORED.itemsize]) for start, end in pairwise(ends))

@@ -50,7 +50,7 @@ class MemoryIndex:
         self.breadths = Column(np.zeros(0, dtype=np.float32))
         self.alive = Column(np.zeros(0, dtype=np.uint8))
         self.vectors = Vectors(dimension)
-        self.adjacency = Adjacency()
+        self.adjacency = Adjacency([], 0)
         self.live = self.embedded = self.total_length = 0
         self.begun = 0
         self._snapshot = self._state(0)
@@ -84,7 +84,7 @@ class MemoryIndex:
 
     def _link_all(self, edges: Iterable[Edge]) -> None:
         arrays = self._edge_arrays(edges)
-        self.adjacency = Adjacency.build(arrays)
+        self.adjacency = Adjacency.build(arrays, len(self.table.insights))
         degrees = degrees_of(arrays, len(self.table.insights)).tolist() if len(arrays.source) else []
         self.table.set_degrees({row: degree for row, degree in enumerate(degrees) if degree})
 
@@ -179,5 +179,5 @@ class MemoryIndex:
         self.lengths = Column(self.lengths.view()[kept])
         self.breadths = Column(self.breadths.view()[kept])
         self.vectors = self.vectors.compacted(kept)
-        self.adjacency = self.adjacency.compacted(renumbered)
+        self.adjacency = self.adjacency.compacted(renumbered, len(kept))
         self.alive = Column(np.ones(len(kept), dtype=np.uint8))

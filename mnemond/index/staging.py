@@ -11,6 +11,7 @@ import numpy as np
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.document import document_of
 from mnemond.index.growing import Column
+from mnemond.index.link_editor import Editor
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -41,7 +42,7 @@ class Staging:
 
     def __init__(self, index: MemoryIndex) -> None:
         self._index = index
-        self._editor = index.adjacency.edit(len(index.table.insights))
+        self._editor = Editor(index.adjacency, len(index.table.insights))
         self._retiring: set[int] = set()
         self._adding: list[tuple[Insight, Vector | None]] = []
         self._patches: dict[int, Insight] = {}
@@ -168,7 +169,7 @@ class Staging:
     def _finish(self) -> dict[int, int]:
         before = self._index.table.degrees()
         degrees = {row: degree for row, degree in self._editor.degrees(before).items() if row not in self._retiring}
-        self._index.adjacency = self._editor.done()
+        self._index.adjacency = self._editor.done(len(self._index.table.insights))
         self._index.table.patch(self._patches)
         self._index.table.set_degrees(degrees)
         self._bury(sorted(self._retiring))

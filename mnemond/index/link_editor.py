@@ -1,0 +1,157 @@
+"""The links of one generation on the way to those of the next."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.index.adjacency import BOTH, CAUSAL, IN, INWARDS, OUT, OUTWARDS, PACKED, Adjacency, Ends
+
+_End = tuple[int, int, int]  # row at the other end, type, OUT or IN
+_Link = tuple[int, int, int]  # the newer row, the older one, type
+
+_PACK = PACKED.pack
+
+
+class Editor:
+    """Changes of one operation. Edges of a row to itself say nothing and are ignored.
+
+    `_late` holds links that a new row brings, each as the weights of its edges from the newer row and to it. They are
+    appended to what the other row has, which need not be read. `_touched` holds all edges of a row that is changed
+    in any other way.
+    """
+
+    def __init__(self, base: Adjacency, first_new: int) -> None:
+        """`first_new`: rows from there on have no links in `base`."""
+        self._base = base
+        self._first_new = first_new
+        self._counts = list(base.counts)
+        self._touched: dict[int, dict[_End, float]] = {}
+        self._late: dict[_Link, list[float | None]] = {}
+
+    def put(self, source: int, target: int, kind: int, weight: float) -> None:
+        """Add an edge, or give the one that is there this weight."""
+        if source > target:
+            link, way = (source, target, kind), OUT
+        elif source < target:
+            link, way = (target, source, kind), IN
+        else:
+            return
+        if link[0] < self._first_new or (self._touched and not self._touched.keys().isdisjoint(link[:2])):
+            self._put(source, target, kind, weight)
+            return
+        weights = self._late.get(link)
+        if weights is None:
+            weights = self._late[link] = [None, None]
+            self._counts[kind] += 1
+        elif kind == CAUSAL and weights[way] is None:
+            self._counts[kind] += 1
+        weights[way] = weight
+
+    def _put(self, source: int, target: int, kind: int, weight: float) -> None:
+        here, there = self._ends(source), self._ends(target)
+        if (target, kind, OUT) not in here:
+            self._counts[kind] += kind == CAUSAL or (target, kind, IN) not in here
+        here[target, kind, OUT] = there[source, kind, IN] = weight
+
+    def remove(self, source: int, target: int, kind: int) -> None:
+        """Take an edge away, if it is there."""
+        here, there = self._ends(source), self._ends(target)
+        if here.pop((target, kind, OUT), None) is not None:
+            del there[source, kind, IN]
+            self._counts[kind] -= kind == CAUSAL or (target, kind, IN) not in here
+
+    def isolate(self, row: int) -> None:
+        """Take every edge of `row` away."""
+        for other, kind, direction in list(self._ends(row)):
+            if direction == OUT:
+                self.remove(row, other, kind)
+            else:
+                self.remove(other, row, kind)
+
+    def move(self, row: int, to: int) -> None:
+        """Give every edge of `row` to the row `to`."""
+        for (other, kind, direction), weight in list(self._ends(row).items()):
+            if direction == OUT:
+                self.remove(row, other, kind)
+                self.put(to, other, kind, weight)
+            else:
+                self.remove(other, row, kind)
+                self.put(other, to, kind, weight)
+
+    def degrees(self, before: npt.NDArray[np.int32]) -> dict[int, int]:
+        """Of each row whose edges were looked at: how many pairs of neighbour and type it has (spec 4, rules).
+
+        `before`: what it was for each row that was there, shape (at least first_new,).
+        """
+        found = {row: len({end[:2] for end in ends}) for row, ends in self._touched.items()}
+        for newer, older, _ in self._late:
+            for row in (newer, older):
+                known = found.get(row)
+                if known is None:
+                    known = int(before[row]) if row < self._first_new else 0
+                found[row] = known + 1
+        return found
+
+    def done(self, rows: int) -> Adjacency:
+        """The changed links, of a generation with so many rows."""
+        if not self._touched and not self._late:
+            return Adjacency(self._base.ends, rows, self._base.counts)
+        ends = list(self._base.ends) if self._touched else self._base.ends
+        ends.extend([None] * (rows - len(ends)))
+        for row, edges in self._touched.items():
+            ends[row] = _packed(edges)
+        for (newer, older, kind), (back, out) in self._late.items():
+            for weight, ways, turned in _ways(out, back):
+                _append(ends, newer, _PACK(older, weight, kind, ways))
+                _append(ends, older, _PACK(newer, weight, kind, turned))
+        return Adjacency(ends, rows, tuple(self._counts))
+
+    def _ends(self, row: int) -> dict[_End, float]:
+        """All edges of a row, to be changed."""
+        if self._late:
+            self._settle()
+        ends = self._touched.get(row)
+        if ends is None:
+            links = self._base.links(row).tolist() if row < self._first_new else []
+            ends = self._touched[row] = {(other, kind, way): weight for other, weight, kind, way in links}
+        return ends
+
+    def _settle(self) -> None:
+        """Late links become edges like others, so that they can be changed."""
+        late, self._late = self._late, {}
+        for (newer, older, kind), (back, out) in late.items():
+            here, there = self._ends(newer), self._ends(older)
+            if out is not None:
+                here[older, kind, OUT] = there[newer, kind, IN] = out
+            if back is not None:
+                here[older, kind, IN] = there[newer, kind, OUT] = back
+
+
+def _ways(out: float | None, back: float | None) -> list[tuple[float, int, int]]:
+    """Weight, and ways from either end, of what is stored for the two edges of a link."""
+    if out is not None and out == back:
+        return [(out, BOTH, BOTH)]
+    stored = [] if out is None else [(out, OUTWARDS, INWARDS)]
+    return stored if back is None else [*stored, (back, INWARDS, OUTWARDS)]
+
+
+def _append(ends: Ends, row: int, stored: bytes) -> None:
+    known = ends[row]
+    if known is None:
+        ends[row] = bytearray(stored)
+    else:
+        known += stored
+
+
+def _packed(edges: dict[_End, float]) -> bytearray | None:
+    """Edges of one row as they are kept."""
+    links: dict[tuple[int, int], list[float | None]] = {}
+    for (other, kind, way), weight in edges.items():
+        links.setdefault((other, kind), [None, None])[way] = weight
+    parts = [
+        _PACK(other, weight, kind, ways)
+        for (other, kind), (back, out) in sorted(links.items())
+        for weight, ways, _ in _ways(out, back)
+    ]
+    return bytearray(b"".join(parts)) if parts else None
