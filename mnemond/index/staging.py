@@ -47,6 +47,8 @@ class Staging:
         self._adding: list[tuple[Insight, Vector | None]] = []
         self._patches: dict[int, Insight] = {}
         self._alive = index.alive.view()
+        self._ends: dict[str, int | None] = {}
+        """Rows of ids as `_find` knows them, as long as no row comes or goes: edges of one memory ask for it again."""
 
     def carry_out(self, changes: Sequence[Change]) -> dict[int, int]:
         """Change the index; of each row whose edges were touched and that is still live, its degree now."""
@@ -60,6 +62,7 @@ class Staging:
                 self._link(change.edge)
             else:
                 self._change(change)
+                self._ends.clear()
         if self._adding:
             self._add()
         return self._finish()
@@ -92,6 +95,7 @@ class Staging:
     def _add(self) -> None:
         """Append a row for each memory that waits for one."""
         waiting, self._adding = self._adding, []
+        self._ends.clear()
         insights = [insight for insight, _ in waiting]
         known = [insight.id for insight in insights if self._find(insight.id) is not None]
         if known or len({insight.id for insight in insights}) < len(insights):
@@ -155,7 +159,11 @@ class Staging:
     # ------------------------------------------------------------ edges
 
     def _link(self, edge: Edge) -> None:
-        source, target = self._find(edge.source_id), self._find(edge.target_id)
+        ends = self._ends
+        for end in (edge.source_id, edge.target_id):
+            if end not in ends:
+                ends[end] = self._find(end)
+        source, target = ends[edge.source_id], ends[edge.target_id]
         if source is not None and target is not None:
             self._editor.put(source, target, EDGE_CODES[edge.edge_type], edge.weight)
 

@@ -46,7 +46,10 @@ class Timeline:
         """Rows among which the `most` nearest in time certainly are, of equal distances those stored later."""
         if not self._ordered:
             return None
-        before, after = self._before(), self._after()
+        before = self._before()
+        if self._place == len(self._created) and len(before) >= most:
+            return before[len(before) - most :]  # of equal distances those stored later come first: they are the last
+        after = self._after()
         if len(before) < most and self._place > NEARBY:
             return None
         if len(self._created) - self._place > NEARBY and not self._is_far(before, after, most):

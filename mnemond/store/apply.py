@@ -64,7 +64,7 @@ class _Application:
         self._embedder = embedder
         self._now = change_set.now
         self._fresh: set[str] = set()
-        self._waiting: dict[tuple[str, str, str], Edge] = {}
+        self._waiting: dict[tuple[str, str, str], AddEdge] = {}
         self._inserted: set[tuple[str, str, str]] = set()
         self._applied = Applied([], [], [], [])
         self._trail = Trail()
@@ -217,7 +217,7 @@ class _Application:
         """Edges of a row that this operation added cannot be there before, so they wait and go together."""
         key = edges.key(change.edge)
         if not change.audited and key not in self._inserted and (key[0] in self._fresh or key[1] in self._fresh):
-            self._waiting[key] = change.edge
+            self._waiting[key] = change
             self._inserted.add(key)
             return
         self._flush()
@@ -242,8 +242,8 @@ class _Application:
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
         if waiting:
-            edges.insert_all(self._connection, list(waiting.values()), self._now)
-            self._applied.changes += [AddEdge(edge) for edge in waiting.values()]
+            edges.insert_all(self._connection, [change.edge for change in waiting.values()], self._now)
+            self._applied.changes += waiting.values()
 
 
 def _not_there(insight_id: str, wanted: str, found: Insight | None) -> MnemonError:
