@@ -8,7 +8,7 @@ gives a row a new list of links, in a new list of all rows.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -71,6 +71,16 @@ class Adjacency:
             return _NO_STORED
         found: npt.NDArray[np.void] = np.frombuffer(bytes(ends), dtype=STORED)
         return found[found["row"] < self.rows]
+
+    def fan(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.void]]:
+        """The links of several rows at once: the position in `rows` each belongs to, shape (links,), and the links,
+        dtype STORED. For whoever follows links whichever way they lead."""
+        known = self.ends
+        parts = [bytes(known[row] or b"") if row < len(known) else b"" for row in rows]
+        links: npt.NDArray[np.void] = np.frombuffer(b"".join(parts), dtype=STORED)
+        owners = np.repeat(np.arange(len(rows)), [len(part) // STORED.itemsize for part in parts])
+        seen = links["row"] < self.rows
+        return (owners, links) if seen.all() else (owners[seen], links[seen])
 
     def links(self, row: int) -> Links:
         """Every edge of `row`, in both directions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -270,6 +271,10 @@ class Snapshot:
     def neighbours(self, row: int) -> Links:
         """Every edge of a row, in both directions; see `adjacency.LINK`. Read-only."""
         return self.parts.adjacency.links(row)
+
+    def fan(self, rows: Sequence[int]) -> tuple[Rows, npt.NDArray[np.void]]:
+        """The links of several rows: which of `rows` each belongs to, and the links; see `Adjacency.fan`."""
+        return self.parts.adjacency.fan(rows)
 
     def link_count(self, row: int) -> int:
         """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
