@@ -161,6 +161,8 @@ def telegram(chance: random.Random) -> str:
 
 def discord(chance: random.Random) -> str:
     number = str(chance.randrange(10**17, 14 * 10**18))
+    if chance.random() < 0.2:
+        return "discord" + f".com/api/webhooks/{number}/" + draw(chance, URL_SAFE, 68)
     return ".".join(
         (_base64url(number.encode()), draw(chance, URL_SAFE, 6), draw(chance, URL_SAFE, chance.choice((27, 38))))
     )
@@ -239,6 +241,126 @@ def long_run(chance: random.Random) -> str:
     )
 
 
+def word_password(chance: random.Random) -> str:
+    """A word or two, as people choose who need to remember them."""
+    one, other = chance.choice(WORDS), chance.choice(WORDS)
+    return chance.choice((one, one + other, one.title() + other.title(), f"{one}-{other}-{chance.choice(WORDS)}"))
+
+
+def passphrase(chance: random.Random) -> str:
+    """Four to six words with spaces between them."""
+    return " ".join(chance.choice(WORDS) for _ in range(chance.randint(4, 6)))
+
+
+Part = str | tuple[str, int]
+"""Text as it stands, or so many characters of an alphabet."""
+
+LAYOUTS: dict[str, tuple[tuple[Part, ...], ...]] = {
+    "adobe": (("p8e" + "-", (ALNUM, 32)),),
+    "age": (("AGE-SECRET" + "-KEY-1", ("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)),),
+    "airtable": (("pa" + "t", (ALNUM, 14), ".", (HEX, 64)),),
+    "apify": (("apify" + "_api_", (ALNUM, 36)),),
+    "artifactory": (("AK" + "Cp", (ALNUM, 69)), ("cmV" + "md", (ALNUM, 59))),
+    "atlassian": (
+        ("ATA" + "TT3", (URL_SAFE, 180), "=", (HEX.upper(), 8)),
+        ("AT" + "BB", (ALNUM, 32)),
+        ("BB" + "DC-", (ALNUM, 44)),
+    ),
+    "aws_bedrock": (("AB" + "SK", (BASE64, 128), "="),),
+    "brevo": (("xkey" + "sib-", (HEX, 64), "-", (ALNUM, 16)),),
+    "buildkite": (("bk" + "ua_", (HEX, 40)),),
+    "circleci": (("CCI" + "PAT_", (ALNUM, 22), "_", (HEX, 40)),),
+    "clojars": (("CLO" + "JARS_", (HEX, 60)),),
+    "cloudflare": (
+        ("cfu" + "t_", (ALNUM, 40), (HEX, 8)),
+        ("cfa" + "t_", (ALNUM, 40), (HEX, 8)),
+        ("cf" + "k_", (ALNUM, 40), (HEX, 8)),
+        ("v1" + ".0-", (HEX, 24), "-", (HEX, 146)),
+    ),
+    "contentful": (("CF" + "PAT-", (URL_SAFE, 43)),),
+    "crates": (("ci" + "o", (ALNUM, 32)), ("cio" + "_tp_", (ALNUM, 32))),
+    "databricks": (("da" + "pi", (HEX, 32)), ("da" + "pi", (HEX, 32), "-2")),
+    "deno": (("dd" + "p_", (ALNUM, 36)), ("dd" + "w_", (ALNUM, 36))),
+    "doppler": (
+        ("dp" + ".pt.", (ALNUM, 43)),
+        ("dp" + ".st.", (ALNUM, 43)),
+        ("dp" + ".st.prod_eu.", (ALNUM, 43)),
+        ("dp" + ".scim.", (ALNUM, 43)),
+        ("dp" + ".audit.", (ALNUM, 43)),
+    ),
+    "duffel": (("duff" + "el_live_", (URL_SAFE, 43)),),
+    "dynatrace": (("dt0" + "c01.", (BASE32, 24), ".", (BASE32, 64)),),
+    "easypost": (("EZ" + "AK", (ALNUM, 54)), ("EZ" + "TK", (ALNUM, 54))),
+    "elevenlabs": (("sk" + "_", (HEX, 48)),),
+    "facebook": (("EA" + "AM", (ALNUM, 160)), ("EA" + "AC", (ALNUM, 160))),
+    "figma": (("fig" + "d_", (URL_SAFE, 40)),),
+    "fireworks": (("fw" + "_", (ALNUM, 24)),),
+    "fly": (("fo" + "1_", (URL_SAFE, 43)), ("fm" + "2_", (BASE64, 160), "==")),
+    "frameio": (("fio" + "-u-", (URL_SAFE, 64)),),
+    "groq": (("gs" + "k_", (ALNUM, 52)), ("gs" + "k_", (ALNUM, 48))),
+    "heroku": (("HRKU" + "-AA", (URL_SAFE, 58)),),
+    "hubspot": (("pat" + "-na1-", (HEX, 8), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 12)),),
+    "infracost": (("ic" + "o-", (ALNUM, 32)),),
+    "langsmith": (("lsv2" + "_pt_", (HEX, 32), "_", (HEX, 10)), ("lsv2" + "_sk_", (HEX, 32), "_", (HEX, 10))),
+    "linear": (("lin" + "_api_", (ALNUM, 40)),),
+    "mailgun": (("ke" + "y-", (HEX, 32)),),
+    "neon": (("na" + "pi_", (LOWER + DIGITS, 64)),),
+    "netlify": (("nf" + "p_", (ALNUM, 36)),),
+    "newrelic": (("NR" + "AK-", (BASE32, 27)), ("NR" + "II-", (URL_SAFE.replace("_", ""), 32))),
+    "notion": (("nt" + "n_", (DIGITS, 11), (ALNUM, 35)), ("sec" + "ret_", (ALNUM, 43))),
+    "nvidia": (("nv" + "api-", (URL_SAFE, 64)),),
+    "octopus": (("AP" + "I-", (BASE32, 26)),),
+    "onepassword": (
+        ("ops" + "_eyJ", (BASE64, 420)),
+        ("A3" + "-", (BASE32, 6), "-", (BASE32, 6), "-", (BASE32, 5), "-", (BASE32, 5), "-", (BASE32, 5), "-",
+         (BASE32, 5)),
+    ),
+    "openrouter": (("sk" + "-or-v1-", (HEX, 64)),),
+    "openshift": (("sha" + "256~", (URL_SAFE, 43)),),
+    "perplexity": (("pp" + "lx-", (ALNUM, 48)),),
+    "pinecone": (("pc" + "sk_", (ALNUM, 6), "_", (ALNUM, 63)),),
+    "planetscale": (
+        ("pscale" + "_tkn_", (URL_SAFE, 43)),
+        ("pscale" + "_pw_", (URL_SAFE, 43)),
+        ("pscale" + "_oauth_", (URL_SAFE, 43)),
+    ),
+    "postman": (("PM" + "AK-", (HEX, 24), "-", (HEX, 34)),),
+    "prefect": (("pn" + "u_", (ALNUM, 36)), ("pn" + "b_", (ALNUM, 36))),
+    "pulumi": (("pu" + "l-", (HEX, 40)),),
+    "readme": (("rd" + "me_", (LOWER + DIGITS, 70)),),
+    "replicate": (("r8" + "_", (ALNUM, 37)),),
+    "rubygems": (("ruby" + "gems_", (HEX, 48)),),
+    "scalingo": (("tk" + "-us-", (URL_SAFE, 48)),),
+    "sentry": (
+        ("sntr" + "yu_", (HEX, 64)),
+        ("sntr" + "ys_eyJpYXQiO", (ALNUM, 120), "=", "_", (BASE64, 43)),
+    ),
+    "shippo": (("shippo" + "_live_", (HEX, 40)),),
+    "sourcegraph": (("sg" + "p_", (HEX, 16), "_", (HEX, 40)), ("sg" + "p_", (HEX, 40))),
+    "square": (("sq0" + "atp-", (URL_SAFE, 22)), ("sq0" + "csp-", (URL_SAFE, 43))),
+    "supabase": (("sb" + "p_", (HEX, 40)), ("sb" + "_secret_", (URL_SAFE, 22), "_", (URL_SAFE, 8))),
+    "tailscale": (
+        ("ts" + "key-auth-k", (ALNUM, 11), "CNTRL-", (ALNUM, 32)),
+        ("ts" + "key-api-k", (ALNUM, 11), "-", (ALNUM, 32)),
+    ),
+    "tavily": (("tv" + "ly-", (ALNUM, 32)),),
+    "terraform": (((ALNUM, 14), ".atlas" + "v1.", (ALNUM, 67)),),
+    "typeform": (("tf" + "p_", (ALNUM, 44), "_", (ALNUM, 14)),),
+    "xai": (("xa" + "i-", (ALNUM, 80)),),
+    "yandex": (("AQ" + "VN", (URL_SAFE, 36)),),
+}  # fmt: skip
+"""How the tokens of an issuer are put together, each layout as often as the others."""
+
+
+def laid_out(layouts: tuple[tuple[Part, ...], ...]) -> Maker:
+    """Makes tokens of these layouts."""
+
+    def maker(chance: random.Random) -> str:
+        return "".join(part if isinstance(part, str) else draw(chance, *part) for part in chance.choice(layouts))
+
+    return maker
+
+
 MAKERS: dict[str, Maker] = {
     "aws_access_key": aws_access_key,
     "aws_secret_key": aws_secret_key,
@@ -270,4 +392,6 @@ MAKERS: dict[str, Maker] = {
     "bearer": issued,
     "secret": issued,
     "high_entropy": long_run,
-}
+    "word_password": word_password,
+    "passphrase": passphrase,
+} | {kind: laid_out(layouts) for kind, layouts in LAYOUTS.items()}

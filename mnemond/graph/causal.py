@@ -12,7 +12,7 @@ from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 from mnemond.model.policy import GraphPolicy
 from mnemond.text.causal_cues import CausalCue, causal_cue, deciding, direction
-from mnemond.text.similarity import token_set
+from mnemond.text.similarity import share_of_larger, token_set
 
 CONFLICTING_SHARE = 0.5
 """What is left of the weight when the cause is later than its effect (spec 6.4)."""
@@ -35,17 +35,12 @@ def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[AddEdge | 
     _remember(new.id, new.content, new.cue)
     changes: list[AddEdge | RemoveEdge] = []
     for insight, event_us in around.recent(policy.causal.lookback):
-        shared = _overlap(token_set(insight.content), new.tokens)
+        shared = share_of_larger(token_set(insight.content), new.tokens)
         if shared >= policy.causal.min_overlap and insight.id != new.id:
             edge = _edge(new, insight, event_us, shared)
             if edge is not None:
                 changes.append(AddEdge(edge))
     return changes
-
-
-def _overlap(old: frozenset[str], new: frozenset[str]) -> float:
-    """Shared tokens as a part of the larger set, 0 when either is empty (spec 7.1)."""
-    return len(old & new) / max(len(old), len(new)) if old and new else 0.0
 
 
 def _edge(new: Newcomer, insight: Insight, event_us: int | None, shared: float) -> Edge | None:

@@ -1,4 +1,8 @@
-"""Where a request may go: plain HTTP to this machine alone, HTTPS elsewhere, and nothing hidden in the URL."""
+"""Where a request may go: plain HTTP to this machine alone, HTTPS elsewhere, and nothing hidden in the URL.
+
+Nor to where cloud machines keep their keys, under whatever form of address. A name that only its name server leads
+there passes: those services speak no TLS with a certificate for it, so all they get is the hello.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,44 @@ LONGEST: Final = 2_000
 LOCALHOST: Final = ("127.0.0.1", "[::1]")
 """What `localhost` stands for (RFC 6761 6.3), tried in this order: no name server has a say in it."""
 
+KEEPER_NAMES: Final = frozenset({
+    "metadata", "metadata.google.internal", "metadata.goog",  # cloud.google.com, Compute, About VM metadata
+    "instance-data", "instance-data.ec2.internal",  # docs.aws.amazon.com, EC2, Instance metadata
+    "metadata.azure.internal", "metadata.tencentyun.com", "rancher-metadata",
+})  # fmt: skip
+"""Names that cloud machines resolve to the service that hands out their keys."""
+
+KEEPERS: Final = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "169.254.0.0/16",  # RFC 3927, link-local; 169.254.169.254 at most providers, 169.254.170.2 for AWS containers
+        "100.100.100.200/32",  # alibabacloud.com/help, ECS, Instance metadata
+        "168.63.129.16/32",  # learn.microsoft.com, What is IP address 168.63.129.16
+        "192.0.0.192/32",  # Oracle Cloud Infrastructure Classic
+        "fd00:ec2::/32",  # docs.aws.amazon.com: ::254 instance metadata, ::23 pod identity
+        "fd20:ce::254/128",  # cloud.google.com, metadata server of machines with IPv6 alone
+        "fd00:c1::a9fe:a9fe/128",  # docs.oracle.com, Instance metadata service, IPv6
+        "fd00:42::42/128",  # Scaleway
+        "fd00:a9fe:a9fe::1/128",  # Akamai
+        "fd00:100::100:200/128",  # alibabacloud.com/help, the same over IPv6
+    )
+)
+"""Addresses of those services."""
+
+CARRIERS_OF_IPV4: Final = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "::/96",  # RFC 4291, 2.5.5.1, IPv4-compatible; :: and ::1 are none
+        "::ffff:0:0/96",  # RFC 4291, 2.5.5.2, IPv4-mapped
+        "::ffff:0:0:0/96",  # RFC 2765, IPv4-translated
+        "64:ff9b::/96",  # RFC 6052, NAT64
+        "64:ff9b:1::/48",  # RFC 8215, NAT64 of one's own network
+        "2002::/16",  # RFC 3056, 6to4
+        "2001::/32",  # RFC 4380, Teredo
+    )
+)
+"""Networks of IPv6 whose addresses lead to the IPv4 address inside them."""
+
 _URL = re.compile(
     r"(https?)://([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?((?:/[\w.~%+-]*)*)", re.ASCII | re.IGNORECASE
 )
@@ -26,6 +68,7 @@ _NAME = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -69,8 +112,10 @@ def parse(url: str, setting: str) -> Address:
     address = _address(host)
     if address is None and not _is_name(host):
         raise _refused(setting, "has a host that is neither a name nor an address in its usual form")
-    if address is not None and _is_nobody(address):
-        raise _refused(setting, f"names {address}, which is no address of a server")
+    if host in KEEPER_NAMES or (address is not None and _is_in(address, KEEPERS)):
+        raise _refused(setting, f"names {host}, where the keys of cloud machines are kept")
+    if address is not None:
+        _check_address(address, setting)
     loopback = host == "localhost" if address is None else address.is_loopback
     if scheme == "http" and not loopback:
         raise _refused(setting, f"sends memories to {host} unencrypted; http is for this machine alone, use https")
@@ -89,11 +134,16 @@ def _is_name(host: str) -> bool:
     return len(host) <= 253 and _NAME.fullmatch(host) is not None and not _NUMBER.fullmatch(host.rpartition(".")[2])
 
 
-def _is_nobody(address: Ip) -> bool:
-    """Addresses that reach no server of one's own: 169.254.0.0/16 holds the keys of cloud machines, and an IPv4
-    address written as IPv6 would slip past the rules for the other."""
-    mapped = isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
-    return mapped or address.is_link_local or address.is_multicast or address.is_unspecified
+def _check_address(address: Ip, setting: str) -> None:
+    """Refuses what reaches no server of one's own, and forms that would slip past the rules for IPv4."""
+    if int(address) > 1 and _is_in(address, CARRIERS_OF_IPV4):
+        raise _refused(setting, f"hides an IPv4 address in {address}; write it as four numbers")
+    if address.is_link_local or address.is_multicast or address.is_unspecified:
+        raise _refused(setting, f"names {address}, which is no address of a server")
+
+
+def _is_in(address: Ip, networks: tuple[Network, ...]) -> bool:
+    return any(address in network for network in networks)
 
 
 def _refused(setting: str, why: str) -> MnemonError:

@@ -16,7 +16,7 @@ from mnemond.model.outcomes import Candidate
 from mnemond.model.policy import CausalPolicy, SemanticPolicy
 from mnemond.model.recall import Filter
 from mnemond.text.causal_cues import CausalCue, deciding, direction
-from mnemond.text.similarity import overlap, token_set
+from mnemond.text.similarity import share_of_larger, token_set
 
 
 class Reached(NamedTuple):
@@ -43,11 +43,11 @@ def causal_candidates(snapshot: Snapshot, insight_id: str, policy: CausalPolicy)
     """At most `max_candidates` memories within `max_hops` edges: those with a signal first, then the nearer, then the
     ones that share more words (spec 8, step 4). Rows linked as cause or effect already are left out."""
     row = snapshot.row_of(insight_id)
-    if row is None:
+    if row is None or not policy.max_candidates:
         return ()
     it = snapshot.insight(row)
-    cue = cue_of(it)
-    found = [_candidate(snapshot, it, cue, reached) for reached in _near(snapshot, row, it, policy)]
+    cue, words = cue_of(it), token_set(it.content)
+    found = [_candidate(snapshot.insight(near.row), near, cue, words) for near in _near(snapshot, row, it, policy)]
     found.sort(key=lambda each: (each.signal is None, each.hop, -each.overlap, each.insight.id))
     return tuple(found)
 
@@ -68,8 +68,7 @@ def semantic_candidates(
     return tuple(Candidate(row, share if by_meaning else None, share) for row, share in found)
 
 
-def _candidate(snapshot: Snapshot, it: Insight, cue: CausalCue | None, reached: Reached) -> CausalCandidate:
-    other = snapshot.insight(reached.row)
+def _candidate(other: Insight, reached: Reached, cue: CausalCue | None, words: frozenset[str]) -> CausalCandidate:
     previous = cue_of(other) if cue is None else None
     decided = deciding(cue, previous)
     way: Literal["from_candidate", "to_candidate"] = (
@@ -82,21 +81,21 @@ def _candidate(snapshot: Snapshot, it: Insight, cue: CausalCue | None, reached: 
         signal=None if decided is None else decided.signal,
         sub_type="causes" if decided is None else decided.sub_type,
         way=way,
-        overlap=round(overlap(token_set(other.content), token_set(it.content)).overlap, 6),
+        overlap=round(share_of_larger(token_set(other.content), words), 6),
     )
 
 
 def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> Iterator[Reached]:
     """Breadth first, along heavier edges before lighter ones, until there are enough."""
     mask = snapshot.visible(Filter(scope=it.scope))
-    causal = {row for row, _, kind, _ in snapshot.neighbours(start).tolist() if kind == CAUSAL}
+    causal = {row for _, row, kind in _heaviest_first(snapshot, start) if kind == CAUSAL}
     seen = {start}
     ring = [start]
     left = policy.max_candidates
     for hop in range(1, policy.max_hops + 1):
         following: list[int] = []
         for row in ring:
-            for other, _, kind, _ in sorted(snapshot.neighbours(row).tolist(), key=lambda link: (-link[1], link[0])):
+            for _, other, kind in _heaviest_first(snapshot, row):
                 if other in seen or (mask is not None and not mask[other]):
                     continue
                 seen.add(other)
@@ -107,3 +106,9 @@ def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> 
                     if not left:
                         return
         ring = following
+
+
+def _heaviest_first(snapshot: Snapshot, row: int) -> list[tuple[float, int, int]]:
+    """Negative weight, row at the other end, and type of each link; of equal ones the smaller row first."""
+    _, links = snapshot.fan([row])
+    return sorted(zip((-links["weight"]).tolist(), links["row"].tolist(), links["type"].tolist(), strict=True))

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from mnemond.text.secret_values import is_password, is_secret, is_strong_password
+from mnemond.text.secret_words import is_word, is_words, says_so
 
-TRIGGERS = ("pass", "pwd", "secret", "token", "key", "credential", "pw")
+TRIGGERS = ("pass", "pw", "secret", "token", "key", "credential")
 CHINESE_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证")
 """A text in lower case without any of them names no secret."""
 
@@ -16,18 +17,22 @@ LONGEST_VALUE = 256
 """Characters by which a value is judged; a longer one is followed to its end once it is a secret."""
 
 _CHOSEN = r"pass(?:word|wd|phrase|code|wort)|pwd|pass(?<![a-z]pass)|pw(?<![a-z]pw)|密码|口令|密碼"
-_ISSUED = (
-    r"secret|token|(?:api|access|auth|private|encryption|signing|master|account|service|session)[_ -]?key|credential|"
-    r"密钥|金鑰|秘钥|令牌|凭证"
+_HOLDERS = ("api", "access", "auth", "private", "encryption", "signing", "master", "account", "service", "session")
+_ISSUED = rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|credential|密钥|金鑰|秘钥|令牌|凭证"
+_STARTS = re.compile(
+    "|".join((r"\[redacted:", "pass", "pw", "secret", "token", "credential", *CHINESE_TRIGGERS))
+    + "".join(f"|{holder}[_ -]?key" for holder in _HOLDERS)
 )
+"""What every match of the pattern of names starts with. Each choice starts with a letter, which makes it fast."""
+
 _TAIL = (
     r"(?:[_ -]?(?:access|key|token|secret|value|base|prod|production|dev|live|test|staging)(?![a-z])|"
     r"[_-]?[0-9]{1,2}(?![a-z0-9])){0,3}"
 )
 _ANNOTATION = r":[ \t]?[a-z][\w.\[\]|]{0,30}[ \t]?=(?=[ \t]?[bru]?[\"'`])"
 _SAID = (
-    r"[ \t]{1,2}(?:is|was|are|to|as|set to|is set to|changed to|is now)[ \t:]{1,3}|"
-    r"(?:是|为|為|设为|設為|改为|改成|设置为|就是)[ \t:：]{0,2}"
+    r"[ \t]{1,2}(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|is|was|are|to|as)[ \t:]{1,3}|"
+    r"(?:设为|設為|改为|改成|设置为|就是|是|为|為)[ \t:：]{0,2}"
 )
 _SEPARATOR = (
     rf"\\?[\"'`\])}}”’」*]{{0,3}}[ \t]{{0,8}}(?:{_ANNOTATION}|:=|=>|={{1,2}}|[:：＝]|>|\()[ \t]{{0,8}}(?:\*\*[ \t])?|"
@@ -38,6 +43,12 @@ _BARE = r"[ \t]{1,2}(?=[^ \t-])|(?<=[码令碼])(?=[!-~])"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」"}
 _OPENING = {")": "(", "]": "[", "}": "{"}
 _COMMAND = re.compile(r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|\bsshpass -p ?")
+_PAIR = re.compile(
+    r"[;?&][a-z_.-]{0,20}$|(?:^|\s)[a-z_]{2,20}=[\w./:@-]{1,30} $|(?:^|\s)[a-z][\w-]{1,20}\.[\w-]{1,30}\.$"
+)
+_STRONG = re.compile(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「]")
+"""What follows a name without a sign, if it is a strong password: a digit before the next space, or a quotation."""
+
 _OPEN = re.compile(r"[bBrRuU]{0,2}\\?([\"'`“‘「])")
 _OPTION = re.compile(r"(?:^|[\s\"'`])--?[a-z0-9-]{0,24}$")
 _UNQUOTED = re.compile(rf"[!#-&(-_a-~\u00c0-\u024f]{{1,{LONGEST_VALUE}}}")
@@ -60,13 +71,15 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
     `lowered`: the text in lower case, character by character.
     """
     place = 0
-    while name := _names().search(lowered, place):
+    while name := _next_name(lowered, place):
         place = name.end()
         judge = _judge(name, lowered)
         if judge is None:
             continue
+        if judge is is_strong_password and not _STRONG.match(lowered, name.end()):
+            continue
         start, end, quoted = _value(text, name.end(), name["is"] or "")
-        if judge(text[start:end], quoted):
+        if judge(text[start:end], quoted) or _is_of_words(text, lowered, name, start, end, quoted):
             if end - start >= LONGEST_VALUE:
                 end = _end_of_run(text, end)
             yield ("password" if name["chosen"] else "secret"), start, end
@@ -80,6 +93,36 @@ def on_command_lines(text: str) -> Iterator[tuple[str, int, int]]:
             start, end, quoted = _value(text, found.end(), "")
             if is_password(text[start:end], quoted):
                 yield "password", start, end
+
+
+def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: int, quoted: bool) -> bool:
+    """Whether the value is a password of words, which the way it is written must tell."""
+    chosen, sign = name["chosen"], name["is"]
+    if chosen is None or sign is None or sign.endswith("("):
+        return False
+    if chosen in ("pass", "pw") and text[name.start() - 1 : name.start()] not in ("_", "-", '"', "'"):
+        return False  # a verb, most of the time
+    value = text[start:end]
+    if quoted:
+        return is_word(value) or is_words(value)
+    if sign == "=" and (text[name.start()].isupper() or _is_parameter(lowered, name.start())):
+        return is_word(value)
+    return is_word(value) and value.islower() and says_so(text, start, end, sign)
+
+
+def _is_parameter(lowered: str, place: int) -> bool:
+    """Whether the `name=` at `place` is of an option, of a connection string (`;Password=…;`, `user=… password=…`), or
+    of a file of properties (`spring.datasource.password=…`)."""
+    return _PAIR.search(lowered, max(0, place - 60), place) is not None or _is_option(lowered, place)
+
+
+def _next_name(lowered: str, place: int) -> re.Match[str] | None:
+    """The first name from `place` on. Starts are searched first: many times as fast as the whole pattern."""
+    while start := _STARTS.search(lowered, place):
+        if name := _names().match(lowered, start.start()):
+            return name
+        place = start.start() + 1
+    return None
 
 
 def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | None:
@@ -101,7 +144,9 @@ def _names() -> re.Pattern[str]:
 
 def _is_option(text: str, place: int) -> bool:
     """Whether the word at `place` belongs to an option of a command line: `--db-password`."""
-    return _OPTION.search(text, max(0, place - 30), place) is not None
+    return (
+        text.rfind("-", max(0, place - 30), place) >= 0 and _OPTION.search(text, max(0, place - 30), place) is not None
+    )
 
 
 def _value(text: str, start: int, separator: str) -> tuple[int, int, bool]:

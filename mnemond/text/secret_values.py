@@ -78,6 +78,7 @@ _NUMBER = re.compile(r"[\d.,:/ ×x%+-]*[\d.,:/-](?:[a-zA-Z%]{1,3})?$")
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}$|(?:[a-z][a-z0-9+-]{1,15}:)?//")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _HEX = re.compile(r"[0-9a-f]{16,}$|[0-9A-F]{16,}$")
+_DIGIT = re.compile(r"[0-9]")
 _STRONG_SYMBOL = re.compile(r"[!@#$%^&*?+~|=]")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _CLASSES = str.maketrans(
@@ -97,8 +98,11 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_varied(body: str) -> bool:
-    """The body of a token with a published format is drawn by chance, not xxxx and not EXAMPLE."""
+    """The body of a token with a published format is drawn by chance, not xxxx and not EXAMPLE: it has a digit or a
+    capital, too."""
     lowered = body.lower()
+    if lowered == body and not _DIGIT.search(body):
+        return False
     return len(set(body)) >= LEAST_DIFFERENT and not any(
         part in lowered for part in ("example", "xxxxx", "....", "0123456789", "1234567890", "abcdefgh", "redacted")
     )

@@ -1,10 +1,9 @@
 """Secrets in a text: found by the published formats of tokens, by the names values stand under, and by mixture.
 
-Every rule has words that a text must contain before its pattern is tried: looking for a fixed string takes tens of
-nanoseconds, and most texts contain none. Patterns start at a fixed string and repeat one set of characters up to an end
-that the set does not contain, so no text takes more than linear time. The content is in normal form C already.
-Full-width colons, equal signs and quotation marks count as such, because people type them; full-width letters do not,
-because no program prints a token in them.
+Every rule has words that a text must contain before its pattern is tried (secret_hints). Patterns start at a fixed
+string and repeat one set of characters up to an end that the set does not contain, so no text takes more than linear
+time. The content is in normal form C already. Full-width colons, equal signs and quotation marks count as such, because
+people type them; full-width letters do not, because no program prints a token in them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,9 @@ from functools import cache
 import msgspec
 
 from mnemond.text import secret_formats as formats
-from mnemond.text.secret_names import assigned, names_secret, on_command_lines
+from mnemond.text.secret_hints import LONG_RUN, Hints, hints
+from mnemond.text.secret_names import assigned, on_command_lines
+from mnemond.text.secret_tokens import pattern
 from mnemond.text.secret_values import (
     decoded,
     is_basic,
@@ -40,9 +41,6 @@ NEAR_ACCESS_KEY = 160
 MOST_ACCESS_KEYS = 16
 """Access keys of a text beside which a secret key without a name is looked for."""
 
-SHORTEST_TOKEN = 17
-"""Characters without a space of the shortest token that a published format describes."""
-
 _MARK = "[REDACTED:"
 
 
@@ -65,33 +63,44 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     """Every secret of `text`, in order, none overlapping another. Linear time.
 
     Where a name and a format both point at a value, the format says the kind. Not found: secrets that a line break
-    cuts, and passwords that are plain words.
+    cuts, and passwords of words where nothing but the meaning of the sentence tells them from other words.
     """
     lowered = (text if text.isascii() else text.replace("İ", "I")).lower()  # the one letter that grows
-    found = list(_of_known_format(text, lowered))
-    if names_secret(text, lowered) or "bearer" in lowered or "basic" in lowered:
+    hinted = hints(text, lowered)
+    return _found(text, lowered, hinted) if hinted is not None else ()
+
+
+def _found(text: str, lowered: str, hinted: Hints) -> tuple[Secret, ...]:
+    """The secrets that the hinted rules find."""
+    found = list(_of_known_format(text, hinted))
+    if hinted.names or hinted.authorizations:
         covered = bytearray(len(text))
         for rule in (_authorizations, _assigned, _beside_names):
             for secret in found:
                 covered[secret.start : secret.end] = b"\x01" * (secret.end - secret.start)
-            found += list(rule(text, lowered, covered))
+            found += list(rule(text, lowered, covered, hinted))
     return _apart(found) if found else ()
 
 
-def _of_known_format(text: str, lowered: str) -> Iterator[Secret]:
-    if long := " ".join([chunk for chunk in text.split() if len(chunk) >= SHORTEST_TOKEN]):
-        tokens = list(_tokens(text, long))
-        yield from tokens
+def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
+    tokens = list(_tokens(text, hinted))
+    yield from tokens
+    if hinted.web_tokens:
         yield from _json_web_tokens(text)
-        yield from _bots(text, long)
+    if hinted.bots:
+        yield from _bots(text)
+    if hinted.azure:
         yield from _azure(text)
-        yield from _aws_secret_keys(text, lowered, [token for token in tokens if token.kind == "aws_access_key"])
-    if "private key" in lowered:
+    if hinted.aws:
+        yield from _named_aws_secret_keys(text)
+    yield from _aws_secret_keys_beside(text, [token for token in tokens if token.kind == "aws_access_key"])
+    if hinted.private_keys:
         yield from _private_keys(text)
-    if "://" in text and "@" in text:
+    if hinted.urls:
         yield from _url_passwords(text)
-    for kind, start, end in on_command_lines(text):
-        yield Secret(kind, start, end)
+    if hinted.commands:
+        for kind, start, end in on_command_lines(text):
+            yield Secret(kind, start, end)
 
 
 def redact(text: str) -> Redacted:
@@ -121,14 +130,11 @@ def _apart(found: list[Secret]) -> tuple[Secret, ...]:
     return tuple(secret for _, secret in merged)
 
 
-def _tokens(text: str, long: str) -> Iterator[Secret]:
-    for form in formats.TOKEN_FORMATS:
-        for trigger in form.triggers:
-            if trigger in long:
-                for found in formats.pattern(form).finditer(text):
-                    if is_varied(found[1]) and (not form.random or is_random(found[1])):
-                        yield Secret(form.kind, found.start(), found.end())
-                break
+def _tokens(text: str, hinted: Hints) -> Iterator[Secret]:
+    for form in hinted.tokens:
+        for found in pattern(form).finditer(text):
+            if is_varied(found[1]) and (not form.random or is_random(found[1])):
+                yield Secret(form.kind, found.start(), found.end())
 
 
 def _private_keys(text: str) -> Iterator[Secret]:
@@ -142,41 +148,39 @@ def _private_keys(text: str) -> Iterator[Secret]:
 
 
 def _json_web_tokens(text: str) -> Iterator[Secret]:
-    if any(trigger in text for trigger in formats.JWT_TRIGGERS):
-        for found in _compiled(formats.JWT).finditer(text):
-            header = decoded(found[0].partition(".")[0])
-            if header.startswith(b"{") and header.rstrip().endswith(b"}") and b'"alg"' in header:
-                yield Secret("jwt", found.start(), found.end())
+    for found in _compiled(formats.JWT).finditer(text):
+        header = decoded(found[0].partition(".")[0])
+        if header.startswith(b"{") and header.rstrip().endswith(b"}") and b'"alg"' in header:
+            yield Secret("jwt", found.start(), found.end())
 
 
-def _bots(text: str, long: str) -> Iterator[Secret]:
-    if ":" in long:
-        for found in _compiled(formats.TELEGRAM).finditer(text):
-            start = max(0, found.start() - 11)
-            start += len(text[start : found.start()].rstrip("0123456789"))
-            if found.start() - start <= 10 and is_varied(found[0][1:]) and is_random(found[0]):
-                yield Secret("telegram", start, found.end())
-    if "." in long:
-        for found in _compiled(formats.DISCORD).finditer(text):
-            start = max(0, found.start() - 30)
-            start += len(text[start : found.start()].rstrip(formats.BASE64_URL))
-            if decoded(text[start : found.start()]).isdigit() and is_varied(found[0]):
-                yield Secret("discord", start, found.end())
+def _bots(text: str) -> Iterator[Secret]:
+    for found in _compiled(formats.TELEGRAM).finditer(text):
+        start = max(0, found.start() - 11)
+        start += len(text[start : found.start()].rstrip("0123456789"))
+        if found.start() - start <= 10 and is_varied(found[0][1:]) and is_random(found[0]):
+            yield Secret("telegram", start, found.end())
+    for found in _compiled(formats.DISCORD).finditer(text):
+        start = max(0, found.start() - 30)
+        start += len(text[start : found.start()].rstrip(formats.BASE64_URL))
+        if decoded(text[start : found.start()]).isdigit() and is_varied(found[0]):
+            yield Secret("discord", start, found.end())
 
 
 def _azure(text: str) -> Iterator[Secret]:
-    if any(trigger in text for trigger in formats.AZURE_TRIGGERS):
-        for found in _compiled(formats.AZURE_ASSIGNED).finditer(text):
-            group = 1 if found[1] else 2
-            if is_varied(found[group]):
-                yield Secret("azure_key", *found.span(group))
+    for found in _compiled(formats.AZURE_ASSIGNED).finditer(text):
+        group = 1 if found[1] else 2
+        if is_varied(found[group]):
+            yield Secret("azure_key", *found.span(group))
 
 
-def _aws_secret_keys(text: str, lowered: str, keys: list[Secret]) -> Iterator[Secret]:
-    if "secret" in lowered:
-        for found in _compiled(formats.AWS_NAMED).finditer(text):
-            if is_varied(found[1]) and is_random(found[1]):
-                yield Secret("aws_secret_key", *found.span(1))
+def _named_aws_secret_keys(text: str) -> Iterator[Secret]:
+    for found in _compiled(formats.AWS_NAMED).finditer(text):
+        if is_varied(found[1]) and is_random(found[1]):
+            yield Secret("aws_secret_key", *found.span(1))
+
+
+def _aws_secret_keys_beside(text: str, keys: list[Secret]) -> Iterator[Secret]:
     for key in keys[:MOST_ACCESS_KEYS]:
         window = max(0, key.start - NEAR_ACCESS_KEY), key.end + NEAR_ACCESS_KEY
         for alone in _compiled(formats.AWS_ALONE).finditer(text, *window):
@@ -190,31 +194,31 @@ def _url_passwords(text: str) -> Iterator[Secret]:
             yield Secret("url_password", *found.span(2))
 
 
-def _authorizations(text: str, lowered: str, covered: bytearray) -> Iterator[Secret]:
-    if "bearer" not in lowered and "basic" not in lowered:
-        return
-    for found in _compiled(formats.AUTHORIZATION).finditer(text):
-        value = found[1].rstrip(".")
-        is_one = is_basic(value) if found[0][:5].lower() == "basic" else is_bearer(value)
-        if is_one and not covered[found.start(1)]:
-            yield Secret("bearer", found.start(1), found.start(1) + len(value))
+def _authorizations(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:
+    if hinted.authorizations:
+        for found in _compiled(formats.AUTHORIZATION).finditer(text):
+            value = found[1].rstrip(".")
+            is_one = is_basic(value) if found[0][:5].lower() == "basic" else is_bearer(value)
+            if is_one and not covered[found.start(1)]:
+                yield Secret("bearer", found.start(1), found.start(1) + len(value))
 
 
-def _assigned(text: str, lowered: str, covered: bytearray) -> Iterator[Secret]:
-    for kind, start, end in assigned(text, lowered):
-        known = covered.count(1, start, end)
-        if not known or end - start - known > max(4, known // 4):  # what is left of the value may be a secret itself
-            yield Secret(kind, start, end)
+def _assigned(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:
+    if hinted.names:
+        for kind, start, end in assigned(text, lowered):
+            known = covered.count(1, start, end)
+            if not known or end - start - known > max(4, known // 4):  # what is left of it may be a secret itself
+                yield Secret(kind, start, end)
 
 
-def _beside_names(text: str, lowered: str, covered: bytearray) -> Iterator[Secret]:
-    if names_secret(text, lowered):
+def _beside_names(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:
+    if hinted.long_runs:
         for found in _compiled(_LONG_RUN).finditer(text):
             if is_high_entropy(found[0]) and not covered[found.start()] and _has_name_beside(text, found):
                 yield Secret("high_entropy", *found.span())
 
 
-_LONG_RUN = r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{32,}={0,2}(?![A-Za-z0-9])"
+_LONG_RUN = rf"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{{{LONG_RUN},}}={{0,2}}(?![A-Za-z0-9])"
 _NAME = r"(?i:key|token|secret|passw|credential)|密码|密钥|令牌|口令|凭证"
 
 

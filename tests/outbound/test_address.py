@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +52,12 @@ def test_an_address_is_read(url: str, origin: str, path: str) -> None:
         "http://127.1",
         "http://0177.0.0.1",
         "https://127.0.0.01",
+        "https://2852039166/latest/meta-data",
+        "https://0xa9fea9fe",
+        "https://0xa9.0xfe.0xa9.0xfe",
+        "https://0251.0376.0251.0376",
+        "https://169.254.43518",
+        "https://169.16689662",
         "http://localhost.:11434",
         "http://localhost.example.com",
         "http://127.0.0.1.nip.io",
@@ -88,6 +96,74 @@ def test_anything_else_is_refused_and_not_quoted(url: str) -> None:
     assert caught.value.kind is CONFIG
     assert caught.value.message.startswith("embedding.endpoint ")
     assert "password" not in caught.value.message.replace("user, password,", "")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "metadata.google.internal",
+        "METADATA.Google.Internal",
+        "metadata.goog",
+        "metadata",
+        "instance-data",
+        "instance-data.ec2.internal",
+        "metadata.azure.internal",
+        "metadata.tencentyun.com",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "[fd00:ec2::254]",
+        "[fd00:ec2::23]",
+        "[fd00:0ec2:0000::0254]",
+        "[fd20:ce::254]",
+        "[fd00:c1::a9fe:a9fe]",
+    ],
+)
+def test_no_memory_goes_to_where_cloud_machines_keep_their_keys(host: str) -> None:
+    for scheme in ("http", "https"):
+        with pytest.raises(MnemonError, match="keys of cloud machines") as caught:
+            parse(f"{scheme}://{host}/v1", "embedding.endpoint")
+        assert caught.value.kind is CONFIG
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "::ffff:169.254.169.254",
+        "::ffff:0:169.254.169.254",
+        "::169.254.169.254",
+        "::7f00:1",
+        "64:ff9b::169.254.169.254",
+        "64:ff9b::a9fe:a9fe",
+        "64:ff9b::808:808",
+        "64:ff9b:1::a9fe:a9fe",
+        "64:ff9b:1:a9fe:a9:fe00::",
+        "2002:a9fe:a9fe::1",
+        "2002:6464:64c8::",
+        "2001:0:4136:e378:8000:63bf:5601:5601",
+    ],
+)
+def test_an_ipv4_address_is_written_as_one(host: str) -> None:
+    for scheme in ("http", "https"):
+        with pytest.raises(MnemonError, match="hides an IPv4 address"):
+            parse(f"{scheme}://[{host}]", "embedding.endpoint")
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["64:ff9b::", "2002:{}:{}::", "::ffff:", "::"]))
+def test_no_form_of_ipv6_leads_to_an_ipv4_address(number: int, form: str) -> None:
+    groups = f"{number >> 16:x}", f"{number & 0xFFFF:x}"
+    host = form.format(*groups) if "{" in form else form + ":".join(groups)
+    if ipaddress.ip_address(host) == ipaddress.ip_address("::1"):
+        return
+    with pytest.raises(MnemonError):
+        parse(f"https://[{host}]", "x")
+
+
+@pytest.mark.parametrize(
+    "host", ["[2606:4700::1111]", "[fd12:3456:789a::1]", "100.100.100.201", "metadata.example.com"]
+)
+def test_neighbours_of_those_are_servers_like_others(host: str) -> None:
+    assert parse(f"https://{host}", "x").host == host
 
 
 def test_localhost_is_this_machine_whatever_a_name_server_says() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import socket
 import subprocess
@@ -144,6 +145,56 @@ def test_a_server_that_trickles_is_given_up_as_well() -> None:
         finally:
             over.set()
             thread.join()
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+FLOODS = {
+    "interim responses": (b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    "early hints": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
+    "chunks of one byte": (CHUNKED, b"1\r\nx\r\n"),
+    "chunks with long extensions": (CHUNKED, b"1;" + b"e" * 8_000 + b"\r\nx\r\n"),
+}
+MOST_OF_A_FLOOD = 1 << 30
+"""Bytes after which the server itself gives up: a client without a deadline fails the test instead of hanging it."""
+
+
+@pytest.mark.parametrize("flood", sorted(FLOODS))
+def test_a_server_that_floods_is_given_up_as_well(flood: str) -> None:
+    """There is always something to read, in as many pieces as possible, and never an end."""
+    first, again = FLOODS[flood]
+    piece = again * (65_536 // len(again))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def pour() -> None:
+            with listener.accept()[0] as line, contextlib.suppress(OSError):
+                line.sendall(first)
+                for _ in range(MOST_OF_A_FLOOD // len(piece)):
+                    line.sendall(piece)
+
+        thread = threading.Thread(target=pour)
+        thread.start()
+        begun = time.monotonic()
+        with pytest.raises(NoAnswerError, match=r"did not answer within 0\.3 s"):
+            client(f"http://127.0.0.1:{listener.getsockname()[1]}").get(
+                "/", deadline=within(0.3), max_bytes=MOST_OF_A_FLOOD
+            )
+        assert time.monotonic() - begun < 5, "what one read brings takes no longer than that"
+        thread.join()
+
+
+def test_chunks_of_one_byte_fill_the_room_as_others_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def pour() -> None:
+            with listener.accept()[0] as line, contextlib.suppress(OSError):
+                line.recv(65_536)
+                line.sendall(CHUNKED + b"1\r\nx\r\n" * 5_000)
+
+        thread = threading.Thread(target=pour)
+        thread.start()
+        with pytest.raises(MnemonError, match="more than 1,000 bytes"):
+            client(f"http://127.0.0.1:{listener.getsockname()[1]}").get("/", deadline=within(30), max_bytes=1000)
+        thread.join()
 
 
 def test_a_deadline_that_is_over_sends_nothing() -> None:
