@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 MODULE_LINES = 400
 FUNCTION_LINES = 40
@@ -31,11 +29,15 @@ def test_there_is_something_to_measure() -> None:
     assert SOURCES
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_and_functions_stay_small(path: Path) -> None:
-    source = path.read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= MODULE_LINES
-    assert list(long_functions(source)) == []
+def test_modules_and_functions_stay_small() -> None:
+    found: dict[str, list[str]] = {}
+    for path in SOURCES:
+        source = path.read_text(encoding="utf-8")
+        lines = len(source.splitlines())
+        too_long = [f"{lines} lines"] * (lines > MODULE_LINES) + list(long_functions(source))
+        if too_long:
+            found[str(path.relative_to(ROOT))] = too_long
+    assert found == {}
 
 
 def test_a_long_function_is_found() -> None:

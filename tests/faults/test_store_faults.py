@@ -143,13 +143,13 @@ def test_when_even_rolling_back_fails_the_file_is_read_again(tmp_path: Path, stu
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(1)])
     stubborn.refuses = frozenset({"ROLLBACK", "RELEASE operation"})
-    error = error_in(engine.commit([remember(2)]))
+    error = error_in(engine.commit([remember(2), remember(3)]))
     assert (error.kind, error.outcome) == (STORAGE, "rejected")
     stubborn.refuses = frozenset()
     assert contents(engine) == {"memory number 1"}
-    assert isinstance(engine.commit([remember(3)])[0], Remembered)
+    assert isinstance(engine.commit([remember(4)])[0], Remembered)
     engine.close()
-    assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 3"]
+    assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 4"]
 
 
 # ------------------------------------------------------------------ after a failure: closing and reopening
