@@ -23,7 +23,7 @@ PAGE = b"\x5a" * 4096
 OPLOG_LINES = 5000
 """The ring of the operation log (spec 4), which a write also trims."""
 
-TABLES = ("insights", "edges", "memory_operations", "oplog", "entities", "memory_entities", "hypothetical_queries")
+TABLES = ("insights", "edge_rows", "memory_operations", "oplog", "entities", "memory_entities", "hypothetical_queries")
 """What a remember writes to."""
 
 
@@ -132,18 +132,19 @@ class BareWrites:
             for connection in (self._live, self._copy)
         )
         gone = [key for key in before if key not in now or now[key] != before[key]]
-        yield "DELETE FROM edges WHERE source_id = ? AND target_id = ? AND edge_type = ?", gone
+        yield "DELETE FROM edge_rows WHERE source = ? AND target = ? AND kind = ?", gone
         made = [row for key, row in now.items() if before.get(key) != row]
-        yield self._inserts["edges"], made
+        yield self._inserts["edge_rows"], made
         importances = self._importances({*now, *before}, names)
-        yield "UPDATE insights SET effective_importance = ? WHERE id = ?", importances
+        yield "UPDATE insights SET effective_importance = ? WHERE number = ?", importances
         self.edge_rows += len(made)
         self.importance_rows += len(importances)
 
     def _importances(self, keys: set[Row], names: list[str]) -> list[Row]:
-        """(value, id) of neighbours whose importance is another now."""
-        query = "SELECT effective_importance, id FROM insights WHERE id = ?"
-        ends = sorted({str(end) for key in keys for end in key[:2]}.difference(names))
+        """(value, number) of neighbours whose importance is another now."""
+        query = "SELECT effective_importance, number FROM insights WHERE number = ?"
+        own = {number for name in names for number in _numbers(self._live, name)}
+        ends = sorted({int(end) for key in keys for end in key[:2]}.difference(own))
         return [row for end in ends for row in _rows(self._live, query, end) if [row] != _rows(self._copy, query, end)]
 
     # ------------------------------------------------------------ SQL
@@ -162,11 +163,19 @@ class BareWrites:
 
 def _edges_of(connection: apsw.Connection, name: str) -> list[Row]:
     """Edges from and to a memory. Only causal ones lead one way, so all others are found from its own end."""
-    found = _rows(connection, "SELECT * FROM edges WHERE source_id = ?", name)
-    back = "SELECT * FROM edges WHERE source_id = ? AND target_id = ?"
-    for other in sorted({str(row[1]) for row in found}):
-        found += connection.execute(back, (other, name))
-    return [*found, *_rows(connection, "SELECT * FROM edges WHERE edge_type = 'causal' AND target_id = ?", name)]
+    found: list[Row] = []
+    for number in _numbers(connection, name):
+        found += _rows(connection, "SELECT * FROM edge_rows WHERE source = ?", number)
+        back = "SELECT * FROM edge_rows WHERE source = ? AND target = ?"
+        for other in sorted({int(row[1]) for row in found}):
+            found += connection.execute(back, (other, number))
+        found += _rows(connection, "SELECT * FROM edge_rows WHERE kind = 2 AND target = ?", number)
+    return found
+
+
+def _numbers(connection: apsw.Connection, name: str) -> list[int]:
+    """The number of a memory, if it is there."""
+    return [int(row[0]) for row in _rows(connection, "SELECT number FROM insights WHERE id = ?", name)]
 
 
 def _rows(connection: apsw.Connection, sql: str, value: apsw.SQLiteValue) -> list[Row]:

@@ -105,6 +105,15 @@ class SetVector(msgspec.Struct, frozen=True, tag=True):
     vector: Any = None
 
 
+class CountUse(msgspec.Struct, frozen=True, tag=True):
+    """An active insight was recalled, so many times, last at `at` (RFC 3339). One that is not active any more is left
+    alone. Use is no revision, so it is not in the history."""
+
+    id: str
+    times: int
+    at: str
+
+
 class SetImportance(msgspec.Struct, frozen=True, tag=True):
     """The effective importance that follows from a row's use, age and connections. Derived, so not in its history."""
 
@@ -121,6 +130,7 @@ Change = (
     | AddEdge
     | RemoveEdge
     | SetVector
+    | CountUse
     | SetImportance
 )
 

@@ -12,6 +12,7 @@ from mnemond.model.changes import (
     AddInsight,
     Change,
     ChangeSet,
+    CountUse,
     PurgeInsight,
     PutInsight,
     RemoveEdge,
@@ -98,6 +99,7 @@ class _Application:
         | PurgeInsight
         | RemoveEdge
         | SetVector
+        | CountUse
         | SetImportance,
     ) -> None:
         match change:
@@ -116,6 +118,9 @@ class _Application:
             case SetVector():
                 if self._embed(change):
                     self._effect(change, change.id)
+            case CountUse():
+                if insights.count_use(self._connection, change):
+                    self._applied.changes.append(change)
             case SetImportance():
                 insights.set_importance(self._connection, change.id, change.effective_importance)
                 self._applied.changes.append(change)

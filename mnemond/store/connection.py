@@ -29,8 +29,25 @@ CACHE_KIB = 32_768
 """KiB of pages a store may keep in memory. Edges lie all over their table, because ids are random: with SQLite's own
 2 MB, linking a memory in a store of 10,000 takes half as long again (269 against 174 µs, docs/decisions/0009)."""
 
+SAVEPOINT_BYTES = 131_071
+"""Of the pages that an operation of a batch changes, as they were, so much is kept in memory, and more in a temporary
+file. SQLite's own 64 KiB is less than a remember may touch: a batch of 64 wrote a thousand pages to /var/tmp, memories
+in them, beside 230 to the log (docs/decisions/0013). It hands what it kept to the system in one call, which takes
+0x1ffff bytes at most: from one byte more on, what does not fit fails as if the disk were full."""
+
 FULL = 2
 """PRAGMA synchronous reads back as 2 when every commit is flushed to the disk."""
+
+
+def _keep_savepoints_in_memory() -> None:
+    """Can be set before the first database of the process is opened only; with one open, all stays as it is."""
+    if not apsw.connections():
+        apsw.shutdown()
+        apsw.config(apsw.SQLITE_CONFIG_STMTJRNL_SPILL, SAVEPOINT_BYTES)
+        apsw.initialize()
+
+
+_keep_savepoints_in_memory()
 
 
 def check_sqlite_version(version: str | None = None) -> None:
@@ -56,6 +73,10 @@ class Connection:
         flags = apsw.SQLITE_OPEN_NOFOLLOW
         flags |= apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self._db = apsw.Connection(str(path), flags=flags, vfs=vfs)
+        self.numbers: dict[str, int] = {}
+        """Row numbers by id that were read or given (`store.numbers`). Whatever takes rows back empties it: a number
+        is given again then."""
+        self._db.set_rollback_hook(self.numbers.clear)
         try:
             self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
             if not read_only:
@@ -83,13 +104,24 @@ class Connection:
         return value
 
     def set_pragma(self, name: str, value: int) -> None:
-        """Set a pragma that is stored in the file (user_version, application_id)."""
+        """Set a pragma. `foreign_keys` stays as it is while a transaction is open."""
         self._db.pragma(name, value)
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> int:
         """Execute one statement that returns no rows; the number of rows it changed."""
         self._db.execute(sql, values)
         return self._db.changes()
+
+    def insert(self, sql: str, values: Sequence[Value]) -> int:
+        """Execute an INSERT of one row; its rowid."""
+        self._db.execute(sql, values)
+        return self._db.last_insert_rowid()
+
+    def take_back(self, savepoint: str) -> None:
+        """Undo everything since a savepoint, and end it."""
+        self.numbers.clear()
+        self.run(f"ROLLBACK TO {savepoint}")
+        self.run(f"RELEASE {savepoint}")
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
         """Execute one statement that returns no rows once for each tuple of values."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from mnemond.errors import STORAGE, MnemonError
+from mnemond.index.dense import VectorPolicy
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.store import edges, insights, operations
 from mnemond.store.connection import FULL, Connection
@@ -28,7 +29,9 @@ class Opened(msgspec.Struct):
     files: StoreFiles
 
 
-def open_database(path: Path, wanted: Wanted, now_us: int, vfs: str | None = None) -> Opened:
+def open_database(
+    path: Path, wanted: Wanted, now_us: int, vfs: str | None = None, search: VectorPolicy | None = None
+) -> Opened:
     """Open or create the store at `path` and load its index.
 
     A store without memories and without an embedder asks `wanted` for one and records it; every other keeps the
@@ -48,17 +51,19 @@ def open_database(path: Path, wanted: Wanted, now_us: int, vfs: str | None = Non
         connection.run("BEGIN IMMEDIATE")
         operations.expire(connection, now_us)
         connection.run("COMMIT")
-        return Opened(connection, load_index(connection, embedder), embedder, StoreFiles(path))
+        return Opened(connection, load_index(connection, embedder, search), embedder, StoreFiles(path))
     except BaseException:
         connection.close()
         raise
 
 
-def load_index(connection: Connection, embedder: EmbedderRecord | None) -> MemoryIndex:
+def load_index(
+    connection: Connection, embedder: EmbedderRecord | None, search: VectorPolicy | None = None
+) -> MemoryIndex:
     """Build the in-memory index from the rows, which are the truth. Raises SqliteError."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
     rows = insights.load_active(connection, dimension, model)
-    return MemoryIndex.build(rows, edges.load(connection), dimension, made_by=made_by(embedder))
+    return MemoryIndex.build(rows, edges.load(connection), dimension, made_by=made_by(embedder), search=search)
 
 
 def _embedder_of(connection: Connection, wanted: Wanted) -> EmbedderRecord | None:

@@ -1,4 +1,4 @@
-"""The `edges` table."""
+"""The `edge_rows` table, and the view `edges` of it: edges by the numbers of their memories, and by their ids."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ import msgspec
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.changes import RemoveEdge
-from mnemond.model.edge import MAX_METADATA, NO_METADATA, CreatedBy, Edge
+from mnemond.model.edge import EDGE_TYPES, MAX_METADATA, NO_METADATA, CreatedBy, Edge
 from mnemond.store.connection import Connection
+from mnemond.store.numbers import number_of, numbers_of
 
-_COLUMNS = "source_id, target_id, edge_type, weight, metadata, created_by, boost_days, last_boosted_at"
-_COLUMNS_OF_BACK = ", ".join(f"back.{name}" for name in _COLUMNS.split(", "))
-_INSERT = f"INSERT INTO edges({_COLUMNS}, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_KEY = "source_id = ? AND target_id = ? AND edge_type = ?"
+_REST = ("weight", "metadata", "created_by", "boost_days", "last_boosted_at")
+_INSERT = (
+    f"INSERT INTO edge_rows(source, target, kind, {', '.join(_REST)}, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_UPDATE = f"UPDATE edge_rows SET {', '.join(f'{name} = ?' for name in _REST)}"  # noqa: S608 - names only
+_KEY = "source = ? AND target = ? AND kind = ?"
+
+_NUMBERS = {name: number for number, name in enumerate(EDGE_TYPES)}
+"""What the table calls a type of edge; the view has the names. Never to be changed."""
+_CAUSAL = _NUMBERS["causal"]
 
 CHOSEN: tuple[CreatedBy, ...] = ("host", "user")
 """Makers whose edges no automatic one changes (spec 4, rules)."""
@@ -25,8 +32,16 @@ _object = msgspec.json.Decoder(dict[str, Any])
 
 
 def insert_all(connection: Connection, edges: Sequence[Edge], now: str) -> None:
-    """Insert edges none of which is there yet. Raises ConstraintError when one is."""
-    connection.run_many(_INSERT, [(*_values(edge), now) for edge in edges])
+    """Insert edges none of which is there yet. Raises ConstraintError when one is, or has an end that is not there."""
+    number = numbers_of(connection, {end for edge in edges for end in (edge.source_id, edge.target_id)}).get
+    connection.run_many(
+        _INSERT,
+        [
+            (number(it.source_id), number(it.target_id), _NUMBERS[it.edge_type], it.weight, it.metadata, it.created_by,
+             it.boost_days, it.last_boosted_at, now)
+            for it in edges
+        ],
+    )  # fmt: skip
 
 
 def upsert(connection: Connection, edge: Edge, now: str, *, strict: bool = False) -> tuple[Edge, Edge | None]:
@@ -42,11 +57,8 @@ def upsert(connection: Connection, edge: Edge, now: str, *, strict: bool = False
         return edge, None
     after = _merged(before, edge, strict=strict)
     if after != before:
-        connection.run(
-            "UPDATE edges SET weight = ?, metadata = ?, created_by = ?, boost_days = ?, last_boosted_at = ?"  # noqa: S608 - names only
-            f" WHERE {_KEY}",
-            (after.weight, after.metadata, after.created_by, after.boost_days, after.last_boosted_at, *key(after)),
-        )
+        values = (after.weight, after.metadata, after.created_by, after.boost_days, after.last_boosted_at)
+        connection.run(f"{_UPDATE} WHERE {_KEY}", (*values, *_keys(connection, [after])[0]))
     return after, before
 
 
@@ -83,15 +95,19 @@ def _maker(before: Edge, edge: Edge) -> CreatedBy:
 
 def read(connection: Connection, source_id: str, target_id: str, edge_type: str) -> Edge | None:
     """One edge, if it is there."""
-    row = connection.row(f"SELECT {_COLUMNS} FROM edges WHERE {_KEY}", (source_id, target_id, edge_type))  # noqa: S608
-    return None if row is None else Edge(*row)
+    known = numbers_of(connection, {source_id, target_id})
+    row = connection.row(
+        f"SELECT {', '.join(_REST)} FROM edge_rows WHERE {_KEY}",  # noqa: S608 - names only
+        (known.get(source_id), known.get(target_id), _NUMBERS[edge_type]),
+    )
+    return None if row is None else Edge(source_id, target_id, edge_type, *row)  # type: ignore[arg-type]
 
 
 def remove(connection: Connection, change: RemoveEdge) -> Edge | None:
     """Delete one edge; what it was, if it was there."""
     before = read(connection, change.source_id, change.target_id, change.edge_type)
     if before is not None:
-        connection.run(f"DELETE FROM edges WHERE {_KEY}", key(before))  # noqa: S608 - names only
+        remove_all(connection, [before])
     return before
 
 
@@ -101,25 +117,45 @@ def touching(connection: Connection, insight_id: str) -> list[Edge]:
     Only causal edges are indexed by their target: all others come in twos (spec 4, rules), and the way back is found
     from the way there. An index of both halves would cost more than all else of a write (docs/decisions/0009).
     """
-    there = [Edge(*row) for row in connection.rows(f"SELECT {_COLUMNS} FROM edges WHERE source_id = ?", (insight_id,))]  # noqa: S608
-    back = connection.rows(
-        f"SELECT {_COLUMNS_OF_BACK} FROM edges AS there JOIN edges AS back ON back.source_id = there.target_id"  # noqa: S608
-        " AND back.target_id = ?1 AND back.edge_type = there.edge_type"
-        " WHERE there.source_id = ?1 AND there.edge_type <> 'causal'"
-        f" UNION ALL SELECT {_COLUMNS} FROM edges WHERE target_id = ?1 AND edge_type = 'causal'",
-        (insight_id,),
-    )
-    return there + [Edge(*row) for row in back]
+    number = number_of(connection, insight_id)
+    there = [Edge(insight_id, *_named(row)) for row in connection.rows(_STARTING, (number,))]
+    back = [_named(row) for row in connection.rows(_ENDING, (number,))]
+    return there + [Edge(other, insight_id, *rest) for other, *rest in back]
+
+
+def _columns(table: str) -> str:
+    return ", ".join(f"{table}.{name}" for name in ("kind", *_REST))
+
+
+_STARTING = (
+    f"SELECT it.id, {_columns('e')} FROM edge_rows AS e JOIN insights AS it ON it.number = e.target"  # noqa: S608 - names
+    " WHERE e.source = ?"
+)
+_ENDING = (
+    f"SELECT it.id, {_columns('back')} FROM edge_rows AS there CROSS JOIN edge_rows AS back"  # noqa: S608 - names only
+    " ON back.source = there.target AND back.target = ?1 AND back.kind = there.kind"
+    f" JOIN insights AS it ON it.number = back.source WHERE there.source = ?1 AND there.kind <> {_CAUSAL}"
+    f" UNION ALL SELECT it.id, {_columns('e')} FROM edge_rows AS e JOIN insights AS it ON it.number = e.source"
+    f" WHERE e.target = ?1 AND e.kind = {_CAUSAL}"
+)
+"""CROSS JOIN: in this order. The kind stands in the text so that the index of causal edges serves the second half."""
+
+
+def _named(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The other end and the rest of an edge, its type by name."""
+    other, kind, *rest = row
+    return other, EDGE_TYPES[kind], *rest
 
 
 def remove_all(connection: Connection, edges: Sequence[Edge]) -> None:
     """Delete edges that are there."""
-    connection.run_many(f"DELETE FROM edges WHERE {_KEY}", [key(edge) for edge in edges])  # noqa: S608
+    connection.run_many(f"DELETE FROM edge_rows WHERE {_KEY}", _keys(connection, edges))  # noqa: S608 - names only
 
 
 def remove_strays(connection: Connection, insight_id: str) -> int:
     """Delete every edge that still ends at an insight, wherever it is: reads the whole table. How many."""
-    return connection.run("DELETE FROM edges WHERE source_id = ?1 OR target_id = ?1", (insight_id,))
+    number = number_of(connection, insight_id)
+    return connection.run("DELETE FROM edge_rows WHERE source = ?1 OR target = ?1", (number,))
 
 
 def moved(edge: Edge, insight_id: str, successor: str) -> Edge | None:
@@ -143,8 +179,9 @@ def logical_links(edges: Sequence[Edge]) -> int:
 
 def load(connection: Connection) -> Iterator[Edge]:
     """Every edge, without its metadata: what the index needs."""
-    for row in connection.rows("SELECT source_id, target_id, edge_type, weight FROM edges"):
-        yield Edge(*row)
+    ids = dict(connection.rows("SELECT number, id FROM insights"))
+    for source, target, kind, weight in connection.rows("SELECT source, target, kind, weight FROM edge_rows"):
+        yield Edge(ids[source], ids[target], EDGE_TYPES[kind], weight)
 
 
 def key(edge: Edge) -> tuple[str, str, str]:
@@ -152,8 +189,7 @@ def key(edge: Edge) -> tuple[str, str, str]:
     return edge.source_id, edge.target_id, edge.edge_type
 
 
-def _values(edge: Edge) -> tuple[str | float | None, ...]:
-    return (
-        edge.source_id, edge.target_id, edge.edge_type, edge.weight, edge.metadata, edge.created_by, edge.boost_days,
-        edge.last_boosted_at,
-    )  # fmt: skip
+def _keys(connection: Connection, edges: Sequence[Edge]) -> list[tuple[int | None, int | None, int]]:
+    """What the table calls each of the edges; None where an end is not there."""
+    number = numbers_of(connection, {end for edge in edges for end in (edge.source_id, edge.target_id)}).get
+    return [(number(edge.source_id), number(edge.target_id), _NUMBERS[edge.edge_type]) for edge in edges]

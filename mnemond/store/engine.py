@@ -1,8 +1,9 @@
 """The synchronous heart of a store: a batch of change sets becomes one transaction, then one new snapshot.
 
-Runs on the store's writer thread only. The order is fixed: BEGIN, one savepoint per operation, COMMIT (flushed to
-disk), index, answer. COMMIT may raise although it committed, so after any failure there the index is rebuilt from a
-fresh connection; when even that fails the store is poisoned: writes are refused, recall goes on from memory.
+Runs on the store's writer thread only. The order is fixed: BEGIN, one savepoint per operation (none where there is
+only one), COMMIT (flushed to disk), index, answer. COMMIT may raise although it committed, so after any failure there
+the index is rebuilt from a fresh connection; when even that fails the store is poisoned: writes are refused, recall
+goes on from memory.
 """
 
 from __future__ import annotations
@@ -102,23 +103,24 @@ class Engine:
     def _write(self, connection: Connection, batch: Sequence[Write]) -> tuple[list[Result], bool]:
         """Everything between BEGIN and COMMIT: what each write came to, and whether bytes have to be wiped."""
         results: list[Result] = []
-        purged = False
+        purged, several = False, len(batch) > 1
         connection.run("BEGIN IMMEDIATE")
         comparison = Comparison(self._index.working, [_vector(write, self.embedder) for write in batch])
         for at, given in enumerate(batch):
             write = with_fitting_vectors(given, self.embedder)
-            connection.run("SAVEPOINT operation")
+            if several:
+                connection.run("SAVEPOINT operation")
             begun, similarity = self._index.begun, comparison.of(at, self._index.working)
             try:
                 carried = carry_out(connection, self._index, write, similarity, self.embedder)
             except (MnemonError, ConstraintError) as error:
                 if self._index.begun != begun:
                     raise  # nobody foresaw it: what is staged already cannot be taken back alone
-                connection.run("ROLLBACK TO operation")
-                connection.run("RELEASE operation")
+                _take_back(connection, several)
                 results.append(self._refusal(error))
                 continue
-            connection.run("RELEASE operation")
+            if several:
+                connection.run("RELEASE operation")
             results.append(carried.outcome)
             purged |= carried.purged
         oplog.trim(connection)
@@ -153,7 +155,7 @@ class Engine:
             if connection.in_transaction:
                 connection.run("ROLLBACK")
             if self._index.begun:
-                self._index = load_index(connection, self.embedder)
+                self._index = load_index(connection, self.embedder, self._index.search)
         except (SqliteError, MnemonError) as second:
             self._resync(f"ROLLBACK failed: {second}")
 
@@ -164,7 +166,7 @@ class Engine:
         forget_names()
         self._unwiped, self._rewritten = True, False
         try:
-            self._index = load_index(connection, self.embedder)
+            self._index = load_index(connection, self.embedder, self._index.search)
             self._wipe(connection)
         except (SqliteError, MnemonError) as error:
             self._checkpoint_failure = f"purged memories may still stand in the store's files: {error}"
@@ -235,7 +237,7 @@ class Engine:
         """Serve the vectors of the embedder that is recorded now."""
         try:
             if made_by(embedder) != self._index.made_by:
-                self._index = load_index(connection, embedder)
+                self._index = load_index(connection, embedder, self._index.search)
             self.embedder = embedder
         except (SqliteError, MnemonError) as error:
             self._resync(f"the store cannot be read again: {error}")
@@ -266,6 +268,7 @@ class Engine:
 
     def close(self) -> None:
         """Copy the log into the database and close. Raises SqliteError when the checkpoint fails."""
+        self._index.shortcuts.end()
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -275,6 +278,15 @@ class Engine:
             connection.checkpoint(truncate=True)
         finally:
             connection.close()
+
+
+def _take_back(connection: Connection, several: bool) -> None:
+    """Undo one operation of a batch, which is all of it unless there are several. The transaction is open after it."""
+    if several:
+        connection.take_back("operation")
+    else:
+        connection.run("ROLLBACK")
+        connection.run("BEGIN IMMEDIATE")
 
 
 def _vector(write: Write, embedder: EmbedderRecord | None) -> Vector | None:

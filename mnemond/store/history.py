@@ -104,6 +104,16 @@ def count_of(connection: Connection, insight_id: str) -> int:
     return 0 if row is None else int(row[0])
 
 
+def names_since(connection: Connection, insight_id: str, moment: str, limit: int) -> list[tuple[str, str]]:
+    """(op_id, created_at) of what was done to one memory from `moment` on, newest first, at most `limit`."""
+    rows = connection.rows(
+        "SELECT op_id, created_at FROM memory_operations WHERE memory_id = ? AND created_at >= ? ORDER BY id DESC"
+        " LIMIT ?",
+        (insight_id, moment, limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def newest_first(connection: Connection) -> Iterator[Done]:
     """Every operation that changed a memory, each once, by its last row."""
     seen: set[str] = set()

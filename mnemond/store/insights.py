@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mnemond.model.changes import AddInsight, RetireInsight, Vector
+from mnemond.model.changes import AddInsight, CountUse, RetireInsight, Vector
 from mnemond.model.insight import Insight, Scope
+from mnemond.model.recall import Filter
 from mnemond.store.connection import Connection, Value
 from mnemond.store.damage import damaged
 from mnemond.store.meta import EmbedderRecord
@@ -20,7 +21,7 @@ _COLUMNS = (
     "conversation_id", "user_id", "session_id", "agent_id", "access_count", "last_accessed_at",
     "effective_importance", "valid_from", "invalid_at", "status", "superseded_by", "event_start", "event_end",
     "keywords", "trigger", "trigger_type", "boost_days", "last_boosted_at", "paired_with", "corroboration_count",
-    "last_corroborated_at", "pinned", "metadata",
+    "last_corroborated_at", "pinned", "metadata", "intent", "expires_at", "quarantined",
 )  # fmt: skip
 """Of an insight, in the order of `_values` and `_from_row`."""
 
@@ -48,7 +49,8 @@ def content_hash(content: str) -> str:
 def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord | None) -> None:
     """Insert one active insight with its vector. Raises ConstraintError when the id exists."""
     it = change.insight
-    connection.run(_INSERT, (*_values(it), content_hash(it.content), *_vector_values(change.vector, embedder)))
+    values = (*_values(it), content_hash(it.content), *_vector_values(change.vector, embedder))
+    connection.numbers[it.id] = connection.insert(_INSERT, values)
     if change.queries:
         _ask(connection, it.id, change.queries)
 
@@ -150,6 +152,7 @@ def purge(connection: Connection, insight_id: str) -> None:
     )
     connection.run("UPDATE insights SET paired_with = NULL WHERE paired_with = ?", (insight_id,))
     connection.run("DELETE FROM insights WHERE id = ?", (insight_id,))
+    connection.numbers.pop(insight_id, None)
 
 
 def _values(it: Insight) -> tuple[Value, ...]:
@@ -161,7 +164,7 @@ def _values(it: Insight) -> tuple[Value, ...]:
         it.last_accessed_at, it.effective_importance, it.valid_from, it.invalid_at, it.status, it.superseded_by,
         it.event_start, it.event_end, _json.encode(it.keywords.split()).decode(), it.trigger, it.trigger_type,
         it.boost_days, it.last_boosted_at, it.paired_with, it.corroboration_count, it.last_corroborated_at,
-        int(it.pinned), it.metadata,
+        int(it.pinned), it.metadata, it.intent, it.expires_at, int(it.quarantined),
     )  # fmt: skip
 
 
@@ -181,6 +184,7 @@ def _from_row(row: tuple[Any, ...]) -> Insight:
         keywords=" ".join(_names.decode(row[23])) if row[23] else "", trigger=row[24], trigger_type=row[25],
         boost_days=row[26], last_boosted_at=row[27], paired_with=row[28], corroboration_count=row[29],
         last_corroborated_at=row[30], pinned=row[31] == 1, metadata=row[32] or "{}",
+        intent=row[33], expires_at=row[34], quarantined=row[35] == 1,
     )  # fmt: skip
 
 
@@ -220,6 +224,54 @@ def retired_before(connection: Connection, moment: str, limit: int) -> list[str]
         (moment, limit),
     )
     return [row[0] for row in rows]
+
+
+_VISIBLE_RETIRED = (
+    "deleted_at IS NOT NULL AND ifnull(category = ?1, TRUE) AND ifnull(source = ?2, TRUE)"
+    " AND ifnull(user_id = ?3, TRUE) AND ifnull(agent_id = ?4, TRUE)"
+    " AND iif(?5 IS NULL, ?6 OR session_id IS NULL, ifnull(session_id = ?5, TRUE))"
+)
+"""The rule of `Filter`. A comparison with NULL, on either side, is NULL: not asked for, or meant for everyone."""
+
+
+def retired(
+    connection: Connection, wanted: Filter, limit: int, before: tuple[str, str] | None
+) -> list[tuple[Insight, str]]:
+    """The `limit` visible rows that left recall last, each with when (RFC 3339), last first; with `before`, the time
+    and id of one of them, those before it. Raises MnemonError(STORAGE) for a damaged row."""
+    scope, after_all = wanted.scope, ("9999", "")
+    rows = connection.rows(
+        f"SELECT {_NAMES}, deleted_at FROM insights WHERE {_VISIBLE_RETIRED}"  # noqa: S608 - names only
+        " AND (deleted_at, id) < (?7, ?8) ORDER BY deleted_at DESC, id DESC LIMIT ?9",
+        (wanted.category, wanted.source, scope.user_id, scope.agent_id, scope.session_id, int(wanted.all_sessions),
+         *(before or after_all), limit),
+    )  # fmt: skip
+    return [(_checked(row), row[len(_COLUMNS)]) for row in rows]
+
+
+def retirements(connection: Connection) -> dict[str, str]:
+    """Of every row that left recall, by its id, when it did (RFC 3339)."""
+    return dict(connection.rows("SELECT id, deleted_at FROM insights WHERE deleted_at IS NOT NULL"))
+
+
+def load(
+    connection: Connection, ids: Sequence[str], embedder: EmbedderRecord | None
+) -> list[tuple[Insight, Vector | None]]:
+    """Those of the rows that are there, in any state, with their vectors as in `load_active`; in no order that means
+    anything. Raises MnemonError(STORAGE) for a damaged row."""
+    dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
+    rows = connection.rows(
+        f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL) FROM insights"  # noqa: S608 - names only
+        " WHERE id IN (SELECT value FROM json_each(?2))",
+        (model, _json.encode(list(ids)).decode()),
+    )
+    return [(_checked(row), _vector(row[len(_COLUMNS)], dimension)) for row in rows]
+
+
+def retired_at(connection: Connection, insight_id: str) -> str | None:
+    """When a row left recall (RFC 3339); None when it did not, or there is none."""
+    row = connection.row("SELECT deleted_at FROM insights WHERE id = ?", (insight_id,))
+    return None if row is None else row[0]
 
 
 def count_retired_before(connection: Connection, moment: str) -> int:
@@ -278,8 +330,8 @@ def load_active(connection: Connection, dimension: int, model: str | None) -> It
     last = 0
     while True:
         rows = connection.rows(
-            f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL), rowid FROM insights"  # noqa: S608
-            " WHERE rowid > ?2 AND deleted_at IS NULL ORDER BY rowid LIMIT ?3",
+            f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL), number FROM insights"  # noqa: S608
+            " WHERE number > ?2 AND deleted_at IS NULL ORDER BY number LIMIT ?3",
             (model, last, _LOAD_BATCH),
         )
         if not rows:
@@ -292,3 +344,12 @@ def load_active(connection: Connection, dimension: int, model: str | None) -> It
 def count_by_status(connection: Connection) -> dict[str, int]:
     """How many insights are in each state."""
     return dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))
+
+
+def count_use(connection: Connection, change: CountUse) -> bool:
+    """Note that an insight was recalled; whether it is active still."""
+    changed = connection.run(
+        "UPDATE insights SET access_count = access_count + ?, last_accessed_at = ? WHERE id = ? AND status = 'active'",
+        (change.times, change.at, change.id),
+    )
+    return changed > 0

@@ -6,7 +6,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from mnemond.errors import UNSUPPORTED, MnemonError
+from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError
 from mnemond.store.connection import Connection
 
 APPLICATION_ID = 0x6D6E656D
@@ -52,21 +52,42 @@ def refuse_newer(path: Path) -> None:
 def migrate(connection: Connection, path: Path) -> list[int]:
     """Apply every migration the file lacks, one transaction each; the versions applied.
 
-    A copy `<file>.bak-<version>` precedes the first change of a file that already holds a schema. Raises SqliteError.
+    A copy `<file>.bak-<version>` precedes the first change of a file that already holds a schema. Raises SqliteError,
+    and MnemonError(STORAGE) for a file with references that lead nowhere: it stays as it was.
     """
     version = int(connection.pragma("user_version") or 0)
     missing = [(number, entry) for number, entry in _migrations() if number > version]
     if missing and version > 0:
         connection.backup_to(path.with_name(f"{path.name}.bak-{version}"))
-    for number, entry in missing:
-        connection.run("BEGIN IMMEDIATE")
-        try:
-            connection.script(entry.read_text("utf-8"))
-            connection.set_pragma("application_id", APPLICATION_ID)
-            connection.set_pragma("user_version", number)
-            connection.run("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.run("ROLLBACK")
-            raise
+    connection.set_pragma("foreign_keys", 0)  # a table that others refer to is made anew; checked before COMMIT
+    try:
+        for number, entry in missing:
+            _apply(connection, number, entry)
+    finally:
+        connection.set_pragma("foreign_keys", 1)
     return [number for number, _ in missing]
+
+
+def _apply(connection: Connection, number: int, entry: Traversable) -> None:
+    connection.run("BEGIN IMMEDIATE")
+    try:
+        _refuse_loose(connection)
+        connection.script(entry.read_text("utf-8"))
+        _refuse_loose(connection)
+        connection.set_pragma("application_id", APPLICATION_ID)
+        connection.set_pragma("user_version", number)
+        connection.run("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.run("ROLLBACK")
+        raise
+
+
+def _refuse_loose(connection: Connection) -> None:
+    if loose := connection.rows("PRAGMA foreign_key_check"):
+        raise MnemonError(
+            STORAGE,
+            f"the store is damaged: {len(loose)} rows refer to rows that are not there, one in {loose[0][0]}",
+            hint="the file is as it was: keep a copy of it, then restore a backup",
+            outcome="rejected",
+        )

@@ -7,7 +7,15 @@ import msgspec
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.postings import Floats
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.changes import AddInsight, ChangeSet, PutInsight, RestoreInsight, RetireInsight, SetImportance
+from mnemond.model.changes import (
+    AddInsight,
+    ChangeSet,
+    CountUse,
+    PutInsight,
+    RestoreInsight,
+    RetireInsight,
+    SetImportance,
+)
 from mnemond.model.effective_importance import DEGREE_CAP, effective_importance
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import (
@@ -93,9 +101,9 @@ def _importances(
     """
     now = index.working
     rewritten = {
-        change.insight.id
+        change.id if isinstance(change, CountUse) else change.insight.id
         for change in change_set.changes
-        if isinstance(change, AddInsight | PutInsight | RestoreInsight)
+        if isinstance(change, AddInsight | PutInsight | RestoreInsight | CountUse)
     }
     rows = {row for insight_id in rewritten if (row := now.row_of(insight_id)) is not None}
     rows |= {

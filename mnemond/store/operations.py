@@ -107,5 +107,5 @@ def _without_text(outcome: Outcome) -> Outcome:
 
 
 def expire(connection: Connection, now_us: int) -> int:
-    """Forget outcomes older than the retention; how many."""
+    """Forget outcomes older than the retention; how many. Reads the whole table: for the opening of a store."""
     return connection.run("DELETE FROM operations WHERE created_at < ?", (format_us(now_us - RETENTION_US),))

@@ -38,6 +38,14 @@ def newest(connection: Connection, limit: int) -> list[Line]:
     return [Line(*row) for row in rows]
 
 
+def at(connection: Connection, moment: str) -> list[Line]:
+    """The lines of one moment (RFC 3339, as it was written), in order. Reads the whole ring."""
+    rows = connection.rows(
+        "SELECT id, operation, insight_id, detail, created_at FROM oplog WHERE created_at = ? ORDER BY id", (moment,)
+    )
+    return [Line(*row) for row in rows]
+
+
 def trim(connection: Connection) -> None:
     """Keep the newest lines by id."""
     connection.run("DELETE FROM oplog WHERE id <= (SELECT max(id) FROM oplog) - ?", (MAX_LINES,))

@@ -35,7 +35,7 @@ def many(connection: Connection, rows: int) -> Iterator[None]:
     if rows < MANY:
         yield
         return
-    connection.run("CREATE INDEX edges_of_purged ON edges(target_id)")
+    connection.run("CREATE INDEX edges_of_purged ON edge_rows(target)")
     yield
     connection.run("DROP INDEX edges_of_purged")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import trio
 
 from mnemond.errors import BUSY, NOT_FOUND, STORAGE, MnemonError
+from mnemond.index.dense import VectorPolicy
 from mnemond.store import names
 from mnemond.store.active import ActiveName
 from mnemond.store.connection import BusyError, SqliteError
@@ -42,11 +43,12 @@ class StoreRegistry:
         loop: EventLoop,
         on_defect: Defect,
         warn: Callable[[str], None],
+        search: VectorPolicy | None = None,
     ) -> None:
-        """`wanted` is asked in the thread that makes a store."""
+        """`wanted` is asked in the thread that makes a store; `search` says how vectors are searched."""
         self._root = data_dir / "data"
         self._active = ActiveName(data_dir, warn)
-        self._open = partial(open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect)
+        self._open = partial(open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect, search=search)
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, _Opening] = {}
 

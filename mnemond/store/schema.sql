@@ -1,6 +1,7 @@
 -- The schema every store has after its last migration. Kept in step with migrations/ by a test.
-CREATE TABLE insights(
-  id TEXT PRIMARY KEY NOT NULL,
+CREATE TABLE "insights"(
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
   content TEXT NOT NULL,
   category TEXT NOT NULL DEFAULT 'general',
   importance INTEGER NOT NULL DEFAULT 3 CHECK(importance BETWEEN 1 AND 5),
@@ -29,7 +30,8 @@ CREATE TABLE insights(
   agent_id TEXT,
   intent TEXT,
   importance10 INTEGER,
-  memory_type TEXT NOT NULL DEFAULT 'memory' CHECK(memory_type IN ('memory', 'procedural', 'summary')),
+  memory_type TEXT NOT NULL DEFAULT 'memory'
+    CHECK(memory_type = 'memory' OR memory_type = 'procedural' OR memory_type = 'summary'),
   trigger TEXT,
   trigger_type TEXT,
   domain_state TEXT,
@@ -54,10 +56,11 @@ CREATE TABLE insights(
   pinned INTEGER NOT NULL DEFAULT 0 CHECK(pinned IN (0, 1)),
   -- state
   status TEXT NOT NULL DEFAULT 'active'
-    CHECK(status IN ('active', 'superseded', 'merged', 'forgotten', 'pruned', 'expired')),
+    CHECK(status = 'active' OR status = 'superseded' OR status = 'merged'
+      OR status = 'forgotten' OR status = 'pruned' OR status = 'expired'),
   superseded_by TEXT,
   consolidated_at TEXT,
-  trust TEXT NOT NULL DEFAULT 'user' CHECK(trust IN ('user', 'agent', 'tool', 'web')),
+  trust TEXT NOT NULL DEFAULT 'user' CHECK(trust = 'user' OR trust = 'agent' OR trust = 'tool' OR trust = 'web'),
   quarantined INTEGER NOT NULL DEFAULT 0 CHECK(quarantined IN (0, 1)),
   CHECK((status = 'active') = (deleted_at IS NULL))
 ) STRICT;
@@ -65,20 +68,30 @@ CREATE INDEX insights_by_successor ON insights(superseded_by) WHERE superseded_b
 CREATE INDEX insights_by_partner ON insights(paired_with) WHERE paired_with IS NOT NULL;
 CREATE INDEX insights_by_retirement ON insights(deleted_at, id) WHERE deleted_at IS NOT NULL;
 
-CREATE TABLE edges(
-  source_id TEXT NOT NULL REFERENCES insights(id),
-  target_id TEXT NOT NULL REFERENCES insights(id),
-  edge_type TEXT NOT NULL CHECK(edge_type IN ('temporal', 'semantic', 'causal', 'entity')),
+-- Edges by the numbers of memories (docs/decisions/0013). Read the view `edges`, which says the same by their ids.
+CREATE TABLE edge_rows(
+  source INTEGER NOT NULL REFERENCES insights(number),
+  target INTEGER NOT NULL REFERENCES insights(number),
+  kind INTEGER NOT NULL CHECK(kind BETWEEN 0 AND 3),
   weight REAL NOT NULL CHECK(weight >= 0 AND weight <= 1),
   metadata TEXT NOT NULL DEFAULT '{}',
   created_at TEXT NOT NULL,
   boost_days REAL NOT NULL DEFAULT 0,
   last_boosted_at TEXT,
-  created_by TEXT NOT NULL DEFAULT 'auto' CHECK(created_by IN ('auto', 'host', 'user', 'import', 'worker')),
-  PRIMARY KEY(source_id, target_id, edge_type),
-  CHECK(source_id <> target_id)
+  created_by TEXT NOT NULL DEFAULT 'auto'
+    CHECK(created_by = 'auto' OR created_by = 'host' OR created_by = 'user' OR created_by = 'import'
+      OR created_by = 'worker'),
+  PRIMARY KEY(source, target, kind),
+  CHECK(source <> target)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX edges_by_target ON edges(target_id) WHERE edge_type = 'causal';
+CREATE INDEX edge_rows_by_target ON edge_rows(target) WHERE kind = 2;
+
+CREATE VIEW edges(
+  source_id, target_id, edge_type, weight, metadata, created_at, boost_days, last_boosted_at, created_by
+) AS
+SELECT s.id, t.id, CASE r.kind WHEN 0 THEN 'temporal' WHEN 1 THEN 'semantic' WHEN 2 THEN 'causal' ELSE 'entity' END,
+  r.weight, r.metadata, r.created_at, r.boost_days, r.last_boosted_at, r.created_by
+FROM edge_rows AS r JOIN insights AS s ON s.number = r.source JOIN insights AS t ON t.number = r.target;
 
 CREATE TABLE oplog(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -102,14 +115,13 @@ CREATE INDEX memory_operations_by_memory ON memory_operations(memory_id);
 CREATE INDEX memory_operations_by_op ON memory_operations(op_id);
 CREATE INDEX memory_operations_by_undone ON memory_operations(undoes) WHERE undoes IS NOT NULL;
 
-CREATE TABLE operations(
+CREATE TABLE "operations"(
   op_id TEXT PRIMARY KEY NOT NULL,
   method TEXT NOT NULL,
   request_digest TEXT NOT NULL,
   outcome TEXT NOT NULL,
   created_at TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX operations_by_age ON operations(created_at);
+) STRICT;
 
 CREATE TABLE entities(
   id TEXT PRIMARY KEY NOT NULL,

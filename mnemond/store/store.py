@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 import trio
 
 from mnemond.errors import MnemonError
+from mnemond.index.dense import VectorPolicy
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, oplog
@@ -110,11 +111,12 @@ def open_store(
     loop: EventLoop,
     on_defect: Defect,
     vfs: str | None = None,
+    search: VectorPolicy | None = None,
 ) -> Store:
     """Open `path` (blocking: call it from a worker thread) and start its writer. Raises MnemonError, SqliteError."""
 
     def open_it() -> Opened:
-        return open_database(path, wanted, now_us(), vfs)
+        return open_database(path, wanted, now_us(), vfs, search)
 
     engine = Engine(open_it(), reopen=open_it, on_defect=on_defect)
     writer = Writer(engine, loop, on_defect)

@@ -75,7 +75,7 @@ def test_a_bare_transaction_that_writes_something_else_is_no_floor(monkeypatch: 
     with (
         temporary_data_dir() as data_dir,
         DaemonProcess(data_dir) as daemon,
-        pytest.raises(RpcError, match="did not write what the daemon wrote to insights, edges"),
+        pytest.raises(RpcError, match="did not write what the daemon wrote to insights, edge_rows"),
     ):
         remember._beside_the_floor(daemon, data_dir, Diary(1).take(4))
 

@@ -16,6 +16,7 @@ from mnemond.model.changes import (
     AddEdge,
     AddInsight,
     Change,
+    CountUse,
     PurgeInsight,
     PutInsight,
     RemoveEdge,
@@ -371,3 +372,13 @@ def test_an_entity_mentioned_by_two_changes_of_one_operation_is_one(bench: Bench
     added = [msgspec.structs.replace(remember(number).changes[0], mentions=(redis,)) for number in (8, 9)]
     bench.run(*added)
     assert bench.rows("SELECT id FROM entities") == [(entities.entity_id(redis),)]
+
+
+def test_recalls_are_counted_and_make_a_memory_matter_more(bench: Bench) -> None:
+    before = bench.portrait()[ONE]["insight"]
+    bench.run(RetireInsight(TWO, "forgotten"))
+    bench.run(*(CountUse(name, 4, LATER) for name in (ONE, TWO, insight_id(77))), operation="")
+    after = bench.portrait()[ONE]["insight"]
+    assert (after.access_count, after.last_accessed_at) == (before.access_count + 4, LATER)
+    assert after.effective_importance == importance_at(bench.portrait(), ONE, LATER)
+    assert bench.rows("SELECT count(*) FROM memory_operations WHERE operation_type = 'UPDATE'") == [(0,)]

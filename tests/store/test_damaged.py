@@ -1,4 +1,4 @@
-"""A damaged row is an error in words; it neither ends the writer's thread nor the daemon."""
+"""A damaged row is an error in words; it does not end the writer's thread."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import apsw
 import pytest
 import trio
 
-from benchmarks.daemon_process import DaemonProcess
 from mnemond.errors import INTERNAL, STORAGE, MnemonError
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.model.outcomes import Remembered
@@ -75,11 +74,3 @@ async def test_a_damaged_row_is_an_error_in_words(tmp_path: Path, sql: str) -> N
     with pytest.raises(MnemonError, match="the store is damaged") as caught:
         await registry_at(tmp_path).open("default")
     assert caught.value.kind is STORAGE
-
-
-def test_a_damaged_row_in_the_default_store_does_not_keep_the_daemon_from_serving(tmp_path: Path) -> None:
-    with DaemonProcess(tmp_path) as daemon, daemon.connect() as wire:
-        wire.call("remember", content="tea at four")
-    damage(tmp_path / "data" / "default" / "mnemon.db", "UPDATE insights SET tags = 'not json'")
-    with DaemonProcess(tmp_path) as again, again.connect() as wire:
-        assert wire.call("store.create", name="work")["created"] is True

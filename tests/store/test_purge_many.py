@@ -32,7 +32,7 @@ def removal(ids: list[str]) -> ChangeSet:
 
 def indexes(world: RevisionWorld) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = world.read(
-        lambda it: it.rows("SELECT name FROM sqlite_master WHERE tbl_name = 'edges' AND type = 'index'")
+        lambda it: it.rows("SELECT name FROM sqlite_master WHERE tbl_name = 'edge_rows' AND type = 'index'")
     )
     return found
 
@@ -43,7 +43,8 @@ def test_edges_of_many_go_from_wherever_they_come(world: RevisionWorld, count: i
     gone = [world.new(f"Kafka carries the events of queue q{number}") for number in range(count)]
     for each in gone:
         world.read(lambda it, each=each: it.run(
-            "INSERT INTO edges(source_id, target_id, edge_type, weight, created_at) VALUES(?, ?, 'semantic', 1, 'x')"
+            "INSERT INTO edge_rows(source, target, kind, weight, created_at)"
+            " SELECT s.number, t.number, 1, 1, 'x' FROM insights AS s, insights AS t WHERE s.id = ? AND t.id = ?"
             " ON CONFLICT DO NOTHING", (kept, each)))  # fmt: skip
     before = indexes(world)
     (result,) = world.engine.commit([removal(gone)])
