@@ -31,3 +31,8 @@ class RandomIds:
             self._drawn = [digits[at : at + 32] for at in range(0, len(digits), 32)]
         one = self._drawn.pop()
         return f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{'89ab'[int(one[16], 16) & 3]}{one[17:20]}-{one[20:]}"
+
+
+def nonce(ids: Ids) -> str:
+    """Sixteen hexadecimal digits that nobody can guess: 62 random bits."""
+    return ids.new().replace("-", "")[-16:]

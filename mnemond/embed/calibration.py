@@ -61,6 +61,14 @@ def scaled(threshold: float, calibration: Calibration | None) -> float:
     return min(1.0, max(0.0, calibration.unrelated + (threshold - REFERENCE.unrelated) * span))
 
 
+def unscaled(cosine: float, calibration: Calibration | None) -> float:
+    """A cosine of a model on the reference scale, in [0, 1]: what `scaled` leads back from."""
+    if calibration is None:
+        return cosine
+    span = (REFERENCE.paraphrase - REFERENCE.unrelated) / (calibration.paraphrase - calibration.unrelated)
+    return min(1.0, max(0.0, REFERENCE.unrelated + (cosine - calibration.unrelated) * span))
+
+
 def shipped(model: str) -> Calibration | None:
     """What is known of a model before anybody measured it here; a tag after a colon (":latest") does not count."""
     return SHIPPED.get(model.partition(":")[0])

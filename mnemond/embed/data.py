@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import math
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from mnemond.embed.wordpiece import WordPiece, read_vocabulary
 from mnemond.errors import UNAVAILABLE, MnemonError
@@ -25,6 +31,25 @@ def read_model(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise damaged(path, f"could not be read ({error.strerror})") from error
+
+
+def read_array(path: Path, raw: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The array of two dimensions in `raw`, the bytes of a .npy file, as a read-only view. UNAVAILABLE for any other.
+
+    Nothing in the file is unpickled, and its header allocates nothing.
+    """
+    stream = io.BytesIO(raw)
+    try:
+        version = np.lib.format.read_magic(stream)
+        shape, fortran, found = np.lib.format.read_array_header_1_0(stream)
+    except ValueError as error:
+        raise damaged(path, f"is not an array file ({error})") from error
+    if version != (1, 0) or found != dtype or fortran or len(shape) != 2:
+        raise damaged(path, f"holds {found} of shape {shape}, expected {dtype} in two dimensions")
+    start = stream.tell()
+    if len(raw) - start != math.prod(shape) * dtype.itemsize:
+        raise damaged(path, f"holds {len(raw) - start} bytes for shape {shape}")
+    return np.frombuffer(raw, dtype=dtype, offset=start).reshape(shape)
 
 
 def read_word_pieces(path: Path) -> WordPiece:

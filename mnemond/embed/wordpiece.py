@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 
@@ -20,8 +21,8 @@ UNKNOWN = "[UNK]"
 LONGEST_WORD = 100
 """Characters; a longer word is unknown as a whole (`max_input_chars_per_word` of the reference)."""
 
-REMEMBERED_WORDS = 8192
-"""Words outside the vocabulary whose pieces are kept; the cache starts afresh when it is full (about 2 MB)."""
+REMEMBERED_WORDS = 16_384
+"""Words whose pieces are kept; the cache starts afresh when it is full (about 3 MB)."""
 
 REMEMBERED_CHARACTERS = 4096
 """Characters outside ASCII whose treatment is kept; more scripts than that in one process are merely slower."""
@@ -33,7 +34,12 @@ HAN = (
 """Code points that are words by themselves, as the reference lists them (Kana and Hangul are not among them)."""
 
 ASCII_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
+ASCII_MARK = re.compile(r"([!-/:-@\[-`{-~])")
 WHOLE_MATCH = itemgetter(0)
+
+LONGEST_AT_ONCE = 4096
+"""Characters of an ASCII text that is cut in one go, twice as fast; of a longer one only as much as is asked for."""
+
 ASCII_CONTROLS = {code: None for code in (*range(32), 127) if chr(code) not in "\t\n\r"}
 WHITE_SPACE = "\u0020\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
@@ -80,8 +86,42 @@ class Splitting(Treatment):
         return char
 
 
+class Pieces(dict[str, tuple[int, ...]]):
+    """From a word to the ids of its pieces, found by the greedy longest match when the word is first met."""
+
+    def __init__(self, ids: Mapping[str, int]) -> None:
+        super().__init__()
+        self._ids = ids
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        pieces = self._longest(word)
+        if len(self) >= REMEMBERED_WORDS:
+            self.clear()
+        if len(word) <= LONGEST_WORD:
+            self[word] = pieces
+        return pieces
+
+    def _longest(self, word: str) -> tuple[int, ...]:
+        """Greedy from the left; one part without a match makes the whole word unknown."""
+        unknown = (self._ids[UNKNOWN],)
+        if len(word) > LONGEST_WORD:
+            return unknown
+        pieces: list[int] = []
+        start, prefix = 0, ""
+        while start < len(word):
+            for end in range(len(word), start, -1):
+                piece = self._ids.get(prefix + word[start:end])
+                if piece is not None:
+                    break
+            else:
+                return unknown
+            pieces.append(piece)
+            start, prefix = end, "##"
+        return tuple(pieces)
+
+
 class WordPiece:
-    """Text to vocabulary ids. Words are looked up whole; the pieces of the others are remembered."""
+    """Text to vocabulary ids. The pieces of every word are remembered."""
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
         """`vocabulary` in id order; it must hold "[UNK]" (ValueError otherwise)."""
@@ -89,7 +129,8 @@ class WordPiece:
         if UNKNOWN not in self._ids:
             raise ValueError(f"the vocabulary of {len(self._ids)} pieces has no {UNKNOWN}")
         self.unknown = self._ids[UNKNOWN]
-        self._pieces: dict[str, tuple[int, ...]] = {}
+        self._vocabulary = tuple(self._ids)
+        self._pieces = Pieces(self._ids)
         self._cleaning = Cleaning()
         self._splitting = Splitting()
 
@@ -100,21 +141,20 @@ class WordPiece:
         """The id of a piece such as "[CLS]"; that of "[UNK]" when the vocabulary lacks it."""
         return self._ids.get(piece, self.unknown)
 
+    def piece_of(self, number: int) -> str:
+        """The piece with the id `number`, which must be one (IndexError otherwise)."""
+        return self._vocabulary[number]
+
     def encode(self, text: str, limit: int, *, keep_unknown: bool) -> list[int]:
         """The first `limit` ids of `text`, reading no further; unknown words are left out unless kept."""
-        ids: list[int] = []
-        known, unknown = self._ids, self.unknown
-        for word in self.words(text):
-            whole = known.get(word)
-            if whole is not None:
-                ids.append(whole)
-            else:
-                pieces = self._pieces.get(word) or self._cut(word)
-                if keep_unknown or pieces[0] != unknown:
-                    ids.extend(pieces)
-            if len(ids) >= limit:
-                return ids[:limit]
-        return ids
+        pieces = chain.from_iterable(map(self._pieces.__getitem__, self.words(text)))
+        if keep_unknown:
+            return list(islice(pieces, limit))
+        ids = list(islice(pieces, limit))
+        unknown = self.unknown
+        if unknown not in ids:
+            return ids
+        return list(islice((number for number in chain(ids, pieces) if number != unknown), limit))
 
     def words(self, text: str) -> Iterator[str]:
         """Lower-case words, single punctuation marks and single Han characters, without accents and controls."""
@@ -122,40 +162,30 @@ class WordPiece:
             lowered = text.lower()
             if not lowered.isprintable():
                 lowered = lowered.translate(ASCII_CONTROLS)
+            if len(lowered) <= LONGEST_AT_ONCE:
+                return iter(" ".join(ASCII_MARK.split(lowered)).split())
             return map(WHOLE_MATCH, ASCII_WORD.finditer(lowered))
         cleaned = unicodedata.normalize("NFD", capped(text).translate(self._cleaning))
         # A capital sigma is lowered as if it stood inside a word, because the reference lowers each character alone.
         return iter(cleaned.replace("Σ", "σ").lower().translate(self._splitting).split())
 
+    def written(self, text: str) -> Iterator[tuple[str, Sequence[int]]]:
+        """The words of `text` with the ids of each, unknown ones among them.
+
+        They are cut as `words` cuts them. In a text that is not ASCII they keep their accents and capitals, since other
+        parts of the daemon know a word with them.
+        """
+        pieces = self._pieces
+        if text.isascii():
+            return ((word, pieces[word]) for word in self.words(text))
+        composed = unicodedata.normalize("NFC", capped(text).translate(self._cleaning))
+        cut = composed.translate(self._splitting).split()
+        return ((word, [number for part in self.words(word) for number in pieces[part]]) for word in cut)
+
     def forget(self) -> None:
         """Let go of every remembered word and character."""
         for remembered in (self._pieces, self._cleaning, self._splitting):
             remembered.clear()
-
-    def _cut(self, word: str) -> tuple[int, ...]:
-        pieces = self._longest_pieces(word)
-        if len(self._pieces) >= REMEMBERED_WORDS:
-            self._pieces.clear()
-        if len(word) <= LONGEST_WORD:
-            self._pieces[word] = pieces
-        return pieces
-
-    def _longest_pieces(self, word: str) -> tuple[int, ...]:
-        """Greedy longest match from the left; one part without a match makes the whole word unknown."""
-        if len(word) > LONGEST_WORD:
-            return (self.unknown,)
-        pieces: list[int] = []
-        start, prefix = 0, ""
-        while start < len(word):
-            for end in range(len(word), start, -1):
-                piece = self._ids.get(prefix + word[start:end])
-                if piece is not None:
-                    break
-            else:
-                return (self.unknown,)
-            pieces.append(piece)
-            start, prefix = end, "##"
-        return tuple(pieces)
 
 
 def read_vocabulary(path: Path) -> list[str]:

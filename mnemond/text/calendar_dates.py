@@ -25,6 +25,8 @@ _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _CUE = r"in|since|until|till|during|through|before|after|by|around|early|late|mid|last|next|this"
 _YEAR_CUE = r"in|since|during|until|till|through|before|after|by|year|early|late|mid"
 _SEASON = r"spring|summer|autumn|fall|winter"
+_YEAR_OF_FOUR = re.compile(r"\d\d\d\d")
+"""No whole date is without one."""
 _NO_MORE_DIGITS = r"(?![.,:/]\d)"
 
 
@@ -36,6 +38,8 @@ def month_number(name: str) -> int:
 def whole_dates(folded: str) -> tuple[list[date], str]:
     """Every date of `folded` that has a year, a month and a day, and the text with those dates blanked out."""
     found: list[date] = []
+    if _YEAR_OF_FOUR.search(folded) is None:
+        return found, folded
 
     def blank(match: re.Match[str]) -> str:
         interval = _whole(match)

@@ -8,10 +8,12 @@ because they name what the text is about.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from mnemond.text.calendar_dates import whole_dates
 from mnemond.text.chinese_dates import number as chinese_number
-from mnemond.text.tokens import fold
+from mnemond.text.cue_words import words_of
+from mnemond.text.tokens import fold, latin_words
 
 # ---------------------------------------------------------------- negation
 
@@ -39,7 +41,12 @@ _POLARITY = re.compile(
     rf"(?={_STARTS}|[^\x00-\x7f])(?:(?P<none>{_NOT_NEGATION}|{_NOT_NEGATION_CHINESE})|{_SENTENCE}"
     rf"|(?P<negator>{_NEGATION}|{_NEGATION_CHINESE}))"
 )
-_MAY_NEGATE = re.compile(r"no[tr ]|n't|nt\b|never|without|neither|no(?:body|where|\s)|[不没沒别別]")
+_NEGATORS = words_of(
+    "not no never without cannot neither nor nobody nothing nowhere t dont doesnt didnt isnt wasnt arent werent hasnt",
+    "havent hadnt cant wont couldnt wouldnt shouldnt",
+)
+_NEGATORS_CHINESE = re.compile("[不没沒别別]")
+"""Every negator has one of these words or characters."""
 
 
 def polarity(text: str) -> int:
@@ -49,7 +56,7 @@ def polarity(text: str) -> int:
     To the list of the specification belong here nobody, nothing, nowhere, and "dont" as it is often typed.
     """
     folded = fold(text).replace("’", "'")
-    if _MAY_NEGATE.search(folded) is None:
+    if _NEGATORS.isdisjoint(latin_words(text)) and (folded.isascii() or _NEGATORS_CHINESE.search(folded) is None):
         return 0
     count = in_sentence = 0
     for found in (_POLARITY_ASCII if folded.isascii() else _POLARITY).finditer(folded):
@@ -82,6 +89,8 @@ _NUMBER = re.compile(
     rf"(?P<unit>%|(?:{_UNIT})(?![a-z0-9_]))?(?![a-z0-9_]|[.:/][0-9])"
 )
 _PERCENT = re.compile(r"(?<=[0-9])\s?(?:%|percent\b|per\s+cent\b|pct\b)")
+_PARTS_OF_PERCENT = ("%", "cent", "pct")
+"""One of these stands in every match."""
 _DIGIT = re.compile("[0-9０-９]")
 _EDGES = "()[]{}<>\"'`.,;:!?*。，；：！？、（）"
 
@@ -97,14 +106,22 @@ def numbers(text: str) -> frozenset[str]:
     """
     if _DIGIT.search(text) is None:
         return frozenset()
-    folded = _PERCENT.sub("%", fold(text))
+    folded = fold(text)
+    if any(part in folded for part in _PARTS_OF_PERCENT):
+        folded = _PERCENT.sub("%", folded)
     dates, rest = whole_dates(folded)
     found = {day.isoformat() for day in dates}
     for word in rest.split():
-        word = word.strip(_EDGES)
-        if _DIGIT.search(word) and _IDENTIFIER.search(word) is None:
-            found.update(map(_normal, _NUMBER.finditer(word)))
+        if not word.isalpha() and _DIGIT.search(word):
+            found.update(_numbers_of(word.strip(_EDGES)))
     return frozenset(found)
+
+
+def _numbers_of(word: str) -> Iterable[str]:
+    """The numbers of a word with a digit and without the marks around it."""
+    if word.isdigit() and word.isascii():
+        return (word.lstrip("0") or "0",)
+    return () if _IDENTIFIER.search(word) else map(_normal, _NUMBER.finditer(word))
 
 
 def _normal(number: re.Match[str]) -> str:
@@ -207,16 +224,37 @@ _CHANGE = re.compile(
 )
 
 
+_ANNOUNCING = words_of(
+    "replace replaces replaced replacing replacement replacements instead longer deprecate deprecates deprecated",
+    "deprecating deprecation rather switch switches switched switching migrate migrates migrated migrating moved",
+    "moving changed changing",
+)
+_USED = words_of("use uses using")
+_ANNOUNCING_CHINESE = re.compile("[替改不放取]")
+"""Every change cue has one of these words, one of the next behind "now", or one of these characters."""
+
+
 def change_cues(text: str) -> tuple[str, ...]:
     """Every change cue of `text` in order, folded, with single spaces (spec 6.5).
 
     "switched the database to" is given as "switched to", so that the same change told in other words looks alike.
     """
+    folded = fold(text)
+    if not _may_announce(text, folded):
+        return ()
     cues = []
-    for found in _CHANGE.finditer(fold(text)):
+    for found in _CHANGE.finditer(folded):
         verb, way = found["verb"], found["way"]
         cues.append(f"{verb} {way}" if verb else " ".join(found[0].split()))
     return tuple(cues)
+
+
+def _may_announce(text: str, folded: str) -> bool:
+    """Whether `text` has a word that no change cue goes without."""
+    words = latin_words(text)
+    if not _ANNOUNCING.isdisjoint(words) or ("now" in words and not _USED.isdisjoint(words)):
+        return True
+    return not folded.isascii() and _ANNOUNCING_CHINESE.search(folded) is not None
 
 
 def change_cue(text: str) -> str | None:

@@ -1,22 +1,29 @@
 """Words and phrases that say what kind of thing a text is, as data, and the one way to look for them.
 
 A word is found among the tokens of a text, a phrase anywhere in its plain form. That is faster than an alternation of
-regular expressions by an order of magnitude, and its time does not depend on what the text says.
+regular expressions by an order of magnitude, and its time hardly depends on what the text says.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
+from mnemond.text.phrases import Phrases
 from mnemond.text.similarity import token_set
-from mnemond.text.tokens import fold, tokens
+from mnemond.text.tokens import REMEMBERED_FOLDS, fold, latin_words, tokens
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):
-    """A text made ready to be searched: `plain` is folded, its white space single, with straight apostrophes."""
+    """A text made ready to be searched: `plain` is folded, its white space single, with straight apostrophes.
+
+    `phrases` are those of every cue of this module that stand in it, English ones and those of `unless`.
+    """
 
     plain: str
     words: frozenset[str]
+    phrases: frozenset[str]
 
 
 class Cue(msgspec.Struct, frozen=True):
@@ -28,32 +35,39 @@ class Cue(msgspec.Struct, frozen=True):
     unless: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=REMEMBERED_FOLDS)
 def reading(text: str) -> Reading:
     """`text` as `found` wants it. Linear time."""
     folded = fold(text)
     if not text.isascii():
         folded = folded.replace("’", "'")
-    return Reading(" ".join(folded.split()), token_set(text))
+    plain = " ".join(folded.split())
+    return Reading(plain, token_set(text), _PHRASES.found(plain, latin_words(text)))
+
+
+def forget_cached() -> None:
+    """Let go of every remembered text and word, so that nothing of a purged memory stays."""
+    reading.cache_clear()
+    _PHRASES.forget()
 
 
 def found(cue: Cue, read: Reading) -> bool:
     """Whether the text gives this hint, beyond the phrases that only look like it."""
-    if not _occurs(cue, read.plain, read.words):
+    if not _occurs(cue, read):
         return False
-    if not any(phrase in read.plain for phrase in cue.unless):
+    if not read.phrases or read.phrases.isdisjoint(cue.unless):
         return True
     bare = read.plain
     for phrase in cue.unless:
         bare = bare.replace(phrase, " ")
-    return _occurs(cue, bare, frozenset(tokens(bare)))
+    left = frozenset(phrase for phrase in cue.phrases if phrase in bare)
+    return _occurs(cue, Reading(bare, frozenset(tokens(bare)), left))
 
 
-def _occurs(cue: Cue, plain: str, words: frozenset[str]) -> bool:
-    if not cue.words.isdisjoint(words):
+def _occurs(cue: Cue, read: Reading) -> bool:
+    if not cue.words.isdisjoint(read.words) or (read.phrases and not read.phrases.isdisjoint(cue.phrases)):
         return True
-    if any(phrase in plain for phrase in cue.phrases):
-        return True
-    return not plain.isascii() and any(phrase in plain for phrase in cue.chinese)
+    return not read.plain.isascii() and any(phrase in read.plain for phrase in cue.chinese)
 
 
 def words_of(*lines: str) -> frozenset[str]:
@@ -200,3 +214,68 @@ WORKS = Cue(
     ),
 )
 """Something does what it should (spec 6.8, 6.9)."""
+
+PRAISE = Cue(
+    words_of("thanks thank thx perfect kudos lgtm done job work"),
+    chinese=("👍", "👏", "💯", "🙏", "谢", "好", "棒", "赞"),
+)
+"""Thanks and approval, which count with a reason beside them (spec 6.9)."""
+
+CORRECTION = Cue(
+    words_of("wrong incorrect instead mistaken"),
+    ("actually", "that's not", "not what i", "you should have", "i meant", "stop using", "rather than"),
+    ("其实", "不对", "错了", "不是这样", "应该是", "不要", "别用", "别再", "而不是", "改成", "纠正", "搞错"),
+    unless=(
+        "went wrong",
+        "goes wrong",
+        "go wrong",
+        "what's wrong",
+        "nothing wrong",
+        "wrong with",
+        "i actually",
+        "i'm actually",
+        "we actually",
+        "did actually",
+        "do actually",
+        "is actually working",
+    ),
+)
+REALISED = Cue(
+    words_of("learned learnt realised realized discovered"),
+    ("turns out", "turned out", "found out", "figured out", "lesson"),
+    (
+        "学到",
+        "学会",
+        "原来是",
+        "原来要",
+        "原来需要",
+        "才发现",
+        "后来发现",
+        "结果发现",
+        "我发现",
+        "发现原来",
+        "明白了",
+        "搞懂",
+        "结果表明",
+    ),
+    unless=("learned about", "machine learned"),
+)
+FAILED = Cue(
+    words_of("failed fails failure avoid avoids avoided pitfall pitfalls gotcha gotchas footgun antipattern"),
+    (
+        "n't work",
+        "not work",
+        "never work",
+        "no longer works",
+        "not working",
+        "nothing works",
+        "nothing worked",
+        "dead end",
+        "stopped working",
+    ),
+    ("不起作用", "没用", "失败", "避免", "踩坑", "陷阱", "行不通", "不可行", "无效", "不工作", "走不通", "别用"),
+    unless=("never fails", "never failed", "没用过", "没用到"),
+)
+
+_CUES = (DECISION, PREFERENCE, ERROR, FIX, WORKS, PRAISE, CORRECTION, REALISED, FAILED)
+_PHRASES = Phrases(phrase for cue in _CUES for phrase in (*cue.phrases, *cue.unless))

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import msgspec
 
 from mnemond.text import calendar_dates, chinese_dates, relative_dates
+from mnemond.text.cue_words import words_of
 from mnemond.text.date_rules import LEFT_EDGE, Rule, Scene, compiled
 from mnemond.text.intervals import Interval
-from mnemond.text.tokens import fold
+from mnemond.text.tokens import fold, latin_words
 
 MOST_MENTIONS = 20
 """Dates taken from one text; a log has hundreds, of which none is what the memory is about."""
@@ -41,6 +42,16 @@ _MAY_HAVE_LATIN = re.compile(
     r"|tomorrow|\b(?:ago|back|mon|tues?|wed|thu|thurs|fri|spring|summer|autumn|fall|winter"
     rf"|{calendar_dates.MONTH})\b"
 )
+_TELLING = words_of(
+    "recently lately soon ago back weekend quarter minute minutes hour hours day days week weeks month months",
+    "year years spring summer autumn fall winter",
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri",
+    "january february march april may june july august september october november december",
+    "jan feb mar apr jun jul aug sep sept sepember oct nov dec",
+)
+_TELLING_PARTS = ("today", "yesterday", "tomorrow", "night", "morning", "noon", "evening")
+_TELLING_DIGITS = re.compile("[0-9][0-9](?:[0-9][0-9]|/[0-9][0-9])")
+"""Every date of an ASCII text has one of these words, one of these parts of words ("this mornings"), or such digits."""
 _HAN_DATE = re.compile("[年月日天周週期拜近久前晚早]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -61,7 +72,7 @@ def dates(text: str, reference_us: int, *, day_first: bool | None = None) -> tup
     one when `day_first` says what it means.
     """
     folded = fold(text)
-    patterns = [_LATIN] if _MAY_HAVE_LATIN.search(folded) else []
+    patterns = [_LATIN] if _may_have_latin(text, folded) else []
     if not folded.isascii() and _HAN_DATE.search(folded):
         patterns.append(_CHINESE)
     if not patterns:
@@ -70,6 +81,15 @@ def dates(text: str, reference_us: int, *, day_first: bool | None = None) -> tup
     scene = Scene(written, folded, _moment(reference_us), day_first)
     found = [one for pattern in patterns for one in islice(_readings(pattern, scene), MOST_MENTIONS)]
     return tuple(_mention(written, one) for one in _without_overlaps(found)[:MOST_MENTIONS])
+
+
+def _may_have_latin(text: str, folded: str) -> bool:
+    """Whether to look for Latin dates in `text` at all."""
+    if not folded.isascii():
+        return _MAY_HAVE_LATIN.search(folded) is not None
+    if not _TELLING.isdisjoint(latin_words(text)) or _TELLING_DIGITS.search(folded) is not None:
+        return True
+    return any(part in folded for part in _TELLING_PARTS)
 
 
 def _moment(reference_us: int) -> datetime:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -47,6 +48,12 @@ _HAN: Final = (4, 3, 2)
 _SHOUT: Final = 6
 """Words in capitals before a word that are looked at for an ordinary one among them."""
 
+_FIRST_PAIRED: Final = "\u2e80"
+"""The first character of the scripts that are written without spaces."""
+
+_PLAIN: Final = frozenset(word for word in ORDINARY if len(word) > 1 and word.isalnum() and word.islower())
+"""Ordinary words that the store is not asked about."""
+
 _STATUS: Final = re.compile(r"[45](?:\d\d|xx)")
 _RELEASE: Final = re.compile(r"v?\d")
 _MOST_PARTS: Final = 12
@@ -54,6 +61,13 @@ _FIRST_OF_PHRASES: Final = {
     first: tuple(sorted((tuple(p.split()) for p in PHRASES if p.split()[0] == first), key=len, reverse=True))
     for first in {phrase.split()[0] for phrase in PHRASES}
 }
+_SILENT: Final = frozenset(
+    form
+    for word in _PLAIN
+    for form in (word, word.capitalize())
+    if form.isalpha() and form not in TERMS and form not in _FIRST_OF_PHRASES
+)
+"""Words that neither are an entity nor begin one, also with a capital: half of a text, told by one look-up."""
 
 Known = Callable[[str], str | None]
 """From a canonical name to the spelling a store keeps for it; None where the store does not know it."""
@@ -77,6 +91,10 @@ def canonical_name(name: str, aliases: Mapping[str, str] = ALIASES) -> str:
 
     `aliases` has folded keys, and its values are aliases of nothing else (`mnemond.text.aliases.extended`).
     """
+    if name.isalnum() and name.isascii():
+        folded = name.lower()
+        if folded not in aliases:
+            return folded
     folded = " ".join(fold(name).split())
     right = aliases.get(folded)
     return folded if right is None else " ".join(fold(right).split())
@@ -149,7 +167,7 @@ def _read(words: list[str]) -> _Reading:
     telling = [
         at
         for at, word in enumerate(words)
-        if len(word) > 1 and (word in TERMS or not (word.islower() and word.isalpha()))
+        if word not in _SILENT and not (word.islower() and word.isalpha() and word not in TERMS) and len(word) > 1
     ]
     for at in telling:
         if at >= resume:
@@ -187,7 +205,7 @@ def _take_plain(words: list[str], at: int, word: str, reading: _Reading) -> int:
     if word in TERMS and (word.istitle() or word.islower()):
         if not (word in ORDINARY_AT_START and at_start(words, at)):
             reading.terms.append(word)
-    elif word[0] >= "\u2e80":
+    elif word[0] >= _FIRST_PAIRED:
         reading.people += chinese_people(word)
     elif person := person_at(words, at):
         reading.people.append(person)
@@ -265,32 +283,39 @@ def _is_loud(word: str) -> bool:
 # ---------------------------------------------------------------- what the store knows
 
 
-def _known_names(words: list[str], known: Known, aliases: Mapping[str, str]) -> Iterator[str]:
+def _known_names(words: list[str], known: Known, aliases: Mapping[str, str]) -> list[str]:
     """Spellings of the store for the words it knows: capitalised in any spelling, others in exactly the store's."""
-    asked = at = 0
-    while at < len(words) and asked < MOST_LOOK_UPS:
-        word = words[at]
-        size = 1
-        if word[0] >= "\u2e80" and word.isalpha():
-            asked += len(_HAN) * len(word)
-            yield from _known_in_run(word[: MOST_LOOK_UPS // len(_HAN)], known, aliases)
-        elif len(word) > 1 and word.isalnum() and word.islower():
+    found: list[str] = []
+    asked = resume = 0
+    for at, word in enumerate(words):
+        if word in _PLAIN:
             asked += 1
-            if word not in ORDINARY and known(canonical_name(word, aliases)) == word:
-                yield word
+        elif asked >= MOST_LOOK_UPS:
+            break
+        elif at < resume or (len(word) == 1 and word < _FIRST_PAIRED):
+            continue
+        elif word.islower() and word.isalnum() and word < _FIRST_PAIRED:
+            asked += 1
+            canonical = canonical_name(word, aliases) if word in aliases or not word.isascii() else word
+            if known(canonical) == word and word not in ORDINARY:
+                found.append(word)
+        elif word[0] >= _FIRST_PAIRED and word.isalpha():
+            asked += len(_HAN) * len(word)
+            found += _known_in_run(word[: MOST_LOOK_UPS // len(_HAN)], known, aliases)
         elif len(word) > 1:
             asked += LONGEST_KNOWN
             name, size = _known_at(words, at, known, aliases)
+            resume = at + size
             if name:
-                yield name
-        at += size
+                found.append(name)
+    return found
 
 
 def _known_at(words: list[str], at: int, known: Known, aliases: Mapping[str, str]) -> tuple[str, int]:
     """(spelling, words taken) of the longest known name that begins at `at`; ("", 1) where there is none."""
     row = _capitalised(words, at)
     for size in range(len(row), 0, -1):
-        name = " ".join(row[:size])
+        name = " ".join(row[:size]) if size > 1 else row[0]
         spelling = known(canonical_name(name, aliases))
         if spelling is not None and (spelling == name or _may_differ(name)):
             return spelling, size
@@ -299,12 +324,13 @@ def _known_at(words: list[str], at: int, known: Known, aliases: Mapping[str, str
 
 def _capitalised(words: list[str], at: int) -> list[str]:
     """Up to three capitalised words in a row from `at`, without suffixes; the word at `at` at any rate."""
-    row = [bare(words[at])]
-    while len(row) < LONGEST_KNOWN and words[at + len(row) - 1] == row[-1] and row[-1][:1].isupper():
-        following = words[at + len(row)] if at + len(row) < len(words) else ""
-        if not following[:1].isupper():
-            break
-        row.append(bare(following))
+    first = words[at]
+    row = [bare(first)]
+    if first[0].isupper():
+        for last, following in pairwise(words[at : at + LONGEST_KNOWN]):
+            if row[-1] != last or not following[0].isupper():
+                break
+            row.append(bare(following))
     return row
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from mnemond.model.entity import EntityType
@@ -28,8 +29,26 @@ _STATUS: Final = re.compile(r"HTTP [45](?:\d\d|xx)")
 _TOOLS: Final = frozenset(fold(name) for name in (*TERMS, *PHRASES, *ALIASES, *ALIASES.values()))
 
 
+REMEMBERED_NAMES = 4096
+"""Names whose type is remembered: a store speaks of the same things again and again."""
+
+
 def kind_of(name: str) -> EntityType:
     """The type of `name`: by the dictionary, as a place or organisation, by its shape or a date; else a concept."""
+    return _remembered(name) if len(name) <= LONGEST else _kind_of(name)
+
+
+@lru_cache(maxsize=REMEMBERED_NAMES)
+def _remembered(name: str) -> EntityType:
+    return _kind_of(name)
+
+
+def forget_cached() -> None:
+    """Let go of every remembered name, so that nothing of a purged memory stays."""
+    _remembered.cache_clear()
+
+
+def _kind_of(name: str) -> EntityType:
     folded = " ".join(fold(name).split())
     if folded in _USER:
         return "user"

@@ -7,7 +7,7 @@ possessive or bounded, so time grows with the length of a text and no faster.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from mnemond.model.entity import EntityType
@@ -20,6 +20,9 @@ LONGEST = 200
 
 LONGEST_WITH_COMMA = 20
 """Characters of a name in 「」 that has a comma in it; a longer one is somebody's words."""
+
+REMEMBERED_WORDS, LONGEST_REMEMBERED = 8192, 64
+"""Words whose shape is remembered, and how many characters one may have: two megabytes at most."""
 
 Shape = tuple[str, EntityType]
 """A name, and the type its shape tells."""
@@ -72,6 +75,20 @@ def is_ordinary(word: str) -> bool:
 
 def mixed_shape(word: str) -> Shape | None:
     """Name and type of a word of small and capital letters: an error, a plural acronym, CamelCase."""
+    return _mixed_remembered(word) if len(word) <= LONGEST_REMEMBERED else _mixed_shape(word)
+
+
+@lru_cache(maxsize=REMEMBERED_WORDS)
+def _mixed_remembered(word: str) -> Shape | None:
+    return _mixed_shape(word)
+
+
+def forget_cached() -> None:
+    """Let go of every remembered word, so that nothing of a purged memory stays."""
+    _mixed_remembered.cache_clear()
+
+
+def _mixed_shape(word: str) -> Shape | None:
     if word in TERMS:
         return word, "tool"
     if word in ERROR_NAMES or _ERROR.fullmatch(word):

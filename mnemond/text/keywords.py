@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import log
 
@@ -33,20 +34,20 @@ def keywords(
     `document_frequency` says in how many of the store's `documents` memories a token occurs, this one not counted.
     At most 64 in all, no repeats; in a store of fewer than 5 memories every token of the text, in its own order.
     """
-    counts: dict[str, int] = {}
-    for word in tokens(text):
-        counts[word] = counts.get(word, 0) + 1
+    counts = Counter(tokens(text))
     chosen = list(counts) if documents < LEAST_DOCUMENTS else _ranked(counts, document_frequency, documents)
     known = frozenset(chosen[:MOST_CONTENT])
-    labels = dict.fromkeys(word for word in tokens("\n".join((*tags, *entities))) if word not in known)
+    labels = dict.fromkeys([word for word in tokens("\n".join((*tags, *entities))) if word not in known])
     extra = list(labels)[: MOST_KEYWORDS - MOST_CONTENT]
-    return tuple(dict.fromkeys(word[:LONGEST_KEYWORD] for word in chosen[: MOST_KEYWORDS - len(extra)] + extra))
+    return tuple(dict.fromkeys([word[:LONGEST_KEYWORD] for word in chosen[: MOST_KEYWORDS - len(extra)] + extra]))
 
 
 def _ranked(counts: Mapping[str, int], document_frequency: Callable[[str], int], documents: int) -> list[str]:
     """The best tokens: term frequency times ln((N + 1) / (n + 1)), the memory itself counted among the documents."""
     every = log(documents + 1)
-    weighed = sorted(
-        [(times * (log(min(document_frequency(word), documents) + 1) - every), word) for word, times in counts.items()]
-    )
+    weighed = []
+    for word, times in counts.items():
+        frequency = min(document_frequency(word), documents)
+        weighed.append((times * (log(frequency + 1) - every), word))
+    weighed.sort()
     return [word for _, word in weighed[:MOST_CONTENT]]

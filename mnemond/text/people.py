@@ -40,7 +40,7 @@ def at_start(words: Sequence[str], at: int) -> bool:
 
 def bare(word: str) -> str:
     """`word` without a possessive or a contracted verb."""
-    return word.replace("’", "'").partition("'")[0]
+    return word if word.isalnum() else word.replace("’", "'").partition("'")[0]
 
 
 def is_name(word: str) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 
 from mnemond.text.line_references import is_line_reference
 from mnemond.text.quality_patterns import PATTERNS, QualityPattern
+from mnemond.text.tokens import latin_words
 
 MOST_A_CODE = 3
 """Warnings of one kind; more would say the same again."""
@@ -43,12 +44,15 @@ def quality_warnings(text: str) -> tuple[QualityWarning, ...]:
     """Warnings in the order of the text, at most 20, at most 3 of a code. `offset` counts characters of `text`."""
     looked_at = text[:LONGEST_TEXT]
     lowered = looked_at.lower()
+    words = latin_words(looked_at) if looked_at.isascii() else None
     warnings = [
         warning
         for pattern in PATTERNS
-        if any(needle in lowered for needle in pattern.needles)
+        if pattern.may_be_in(lowered, words)
         for warning in _warnings(pattern, looked_at)
     ]
+    if not warnings:
+        return ()
     return tuple(sorted(warnings, key=lambda warning: (warning.offset, warning.code))[:MOST_WARNINGS])
 
 

@@ -10,21 +10,37 @@ import msgspec
 class QualityPattern(msgspec.Struct, frozen=True):
     """`needles`: one of them stands in every lower-cased text that `regex` can match, or the regex is not tried.
 
-    `escape`, found at the end of the 40 characters before a match, excuses it.
+    That is told faster of an ASCII text: it has the `sign` and, where there are any, one of the `words` as a word of
+    its own. `escape`, found at the end of the 40 characters before a match, excuses it.
     """
 
     code: str
     label: str
     needles: tuple[str, ...]
     regex: re.Pattern[str]
-    escape: re.Pattern[str] | None = None
+    escape: re.Pattern[str] | None
+    words: frozenset[str]
+    sign: str
+
+    def may_be_in(self, lowered: str, words: frozenset[str] | None) -> bool:
+        """Whether to try it on a text; `words` are its `latin_words`, None where it is not ASCII."""
+        if words is not None and (self.sign not in lowered or (self.words and self.words.isdisjoint(words))):
+            return False
+        return any(needle in lowered for needle in self.needles)
 
 
 def _pattern(
-    code: str, label: str, needles: tuple[str, ...], *branches: str, escape: str | None = None
+    code: str,
+    label: str,
+    needles: tuple[str, ...],
+    *branches: str,
+    words: str = "",
+    sign: str = "",
+    escape: str | None = None,
 ) -> QualityPattern:
     excuse = re.compile(rf"(?:{escape})\Z", re.IGNORECASE) if escape else None
-    return QualityPattern(code, label, needles, re.compile("|".join(branches), re.IGNORECASE), excuse)
+    regex = re.compile("|".join(branches), re.IGNORECASE)
+    return QualityPattern(code, label, needles, regex, excuse, frozenset(words.split()), sign)
 
 
 _RESOURCE = (
@@ -50,6 +66,8 @@ PATTERNS: tuple[QualityPattern, ...] = (
         r"(?<![A-Za-z0-9-])(?:i|vol|snap|ami|eni|vpc|subnet|sg|rtb|igw|nat|eipalloc)-[0-9a-f]{8}(?:[0-9a-f]{9})?(?![\w-])",
         r"(?<![A-Za-z0-9-])i-(?=[a-z]{0,20}\d)[0-9a-z]{18,22}(?![\w-])",
         r"(?<![A-Za-z0-9-])ins-(?=[a-z]{0,8}\d)[0-9a-z]{8}(?![\w-])",
+        words="i vol snap ami eni vpc subnet sg rtb igw nat ins eipalloc",
+        sign="-",
     ),
     _pattern(
         "resource_count",
@@ -58,6 +76,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         rf"\b\d[\d,]{{0,12}}\s(?:[a-z-]{{2,20}}\s)?{_RESOURCE}\s(?:in\s)?total\b",
         rf"\btotal\sof\s\d[\d,]{{0,12}}\s(?:[a-z-]{{2,20}}\s)?{_RESOURCE}\b",
         r"(?:总|一)?共(?:计|有|计有)?\s?\d{1,9}\s?[个台条张份]?(?:云)?(?:资源|实例|节点|容器|文件|测试|记录|服务|表|用例)",
+        words="total",
     ),
     _pattern(
         "all_verified",
@@ -65,6 +84,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         ("verified", "验证", "核实"),
         r"(?<!\bnot\s)\b(?:all|every|everything)\b(?:(?!\bnot\b)[^.!?\n]){0,60}?\bverified\b",
         r"(?:全部|所有|每个|均|都)[^。！？\n]{0,30}?(?:验证|核实)(?:通过|完毕|过|了|完成|无误)",
+        words="verified",
     ),
     _pattern(
         "state_clean",
@@ -73,6 +93,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         r"\bstate(?:\s(?:is|was|now|file))?[\s:=]{1,2}clean\b",
         r"\b(?:working\s(?:tree|copy|directory)|worktree)(?:\s(?:is|was))?\sclean\b",
         r"(?:状态|工作区|工作树)(?:是|很|为|已)?干净",
+        words="clean",
     ),
     _pattern(
         "deployment_log",
@@ -81,6 +102,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         r"\b(?:deployed|completed|applied)\svia\b",
         r"已(?:经)?通过[^。！？，,\n]{1,30}?(?:部署|应用|完成|上线|发布)",
         r"通过[^。！？，,\n]{1,30}?(?:部署|上线|发布)(?:完成|成功|完毕)",
+        words="via",
     ),
     _pattern(
         "line_reference",
@@ -88,6 +110,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         ("line", "行"),
         r"\blines?\s#?\d{1,6}(?:\s?[-–]\s?\d{1,6})?\b(?!%)",
         r"第\s?\d{1,6}(?:\s?[-–~到至]\s?\d{1,6})?\s?行(?![星业程为动政])",
+        words="line lines",
         escape=r"\b(?:metro|subway|tube|bus|train|tram|rail|production|assembly|phone|pipe|product|max|command)[\s-]",
     ),
     _pattern(
@@ -96,6 +119,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         ("line", "行"),
         r"\d(?<![\d.,]\d)\d{1,6}(?:,\d{3})?[\s-](?:lines?|loc)\b",
         r"(?<![\d.,第到至~–-])(?<![第到至] )\d{2,7}\s?[余多]?行(?:代码|(?![\u4e00-\u9fff]))",
+        words="line lines loc",
         escape=rf"{_LIMIT}|[<≤]=?\s?|不超过|不得超过|不能超过|最多|至多|上限|限制在|少于|小于|以内|每",
     ),
     _pattern(
@@ -103,12 +127,14 @@ PATTERNS: tuple[QualityPattern, ...] = (
         "Points to a line of code, which moves with the next edit.",
         (":0", ":1", ":2", ":3", ":4", ":5", ":6", ":7", ":8", ":9"),
         r"(?<![A-Za-z0-9_.@:/\\-])(?:[./~]{0,3}[A-Za-z0-9_-][\w-]{0,60}[./\\]){0,12}[A-Za-z_][A-Za-z0-9_-]{0,80}(?:\(\))?:\d{1,6}(?::\d{1,4})?",
+        sign=":",
     ),
     _pattern(
         "value_change",
         "Records how a value changed; what holds now is worth more.",
         ("→", "->", "=>", "➜", "⇒"),
         r"(?<![\w.])(?<!\d[,/-])[$€£¥]?\d[\d,]{0,12}(?:\.\d{1,6})?\s?(?:%|[a-z]{1,4})?\s?(?:→|-{1,2}>|=>|➜|⇒)\s?[$€£¥]?\d[\d,]{0,12}(?:\.\d{1,6})?(?![\w.]*\.\d)",
+        sign=">",
     ),
     _pattern(
         "currently",
@@ -116,6 +142,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         ("currently", "目前", "当前", "眼下", "现阶段"),
         r"\bcurrently\b",
         r"目前|眼下|现阶段|当前(?!目录|用户|文件|行|时间|页|窗口|分支|会话|进程|线程|对象|路径|日期|工作目录|上下文|版本号|节点|作用域)",
+        words="currently",
     ),
     _pattern(
         "not_yet",
@@ -124,6 +151,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         r"\bnot\syet\b",
         r"\b(?:not|[a-z]{2,6}n['’]t)\s(?:[\w'’]{1,20}\s){1,6}yet\b(?!\sanother|\sagain|\sto\b)",
         r"尚未|还没有?(?!关系|问题)|还未|暂未|暂不",
+        words="yet",
     ),
     _pattern(
         "todo",
@@ -131,6 +159,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         ("todo", "fixme", "tbd", "待办", "待完成", "待处理"),
         r"(?-i:\b(?:TODO|FIXME|TBD)\b)(?!\s(?:comments?|lists?|apps?|tags?|markers?)\b)|\btodo:",
         r"待办(?!清单|列表|应用)|待完成|待处理",
+        words="todo fixme tbd",
         escape=r"\b(?:remov|replac|clean|add|resolv|address|delet|drop|fix)[a-z]{0,4}\s(?:up\s)?(?:(?:an?|the|old|this|some|all|any|obsolete|an\sobsolete)\s)?"
         r"|\b(?:an?|the|old|stale)\s|`",
     ),
@@ -142,6 +171,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         r"\d{1,2}(?:st|nd|rd|th)?\s[a-z]{3,9}\b|q[1-4]\b|today|now\b|yesterday|this\s(?:week|month|morning|year)|"
         r"last\s(?:week|month|year)|writing|(?:mon|tues|wednes|thurs|fri|satur|sun)day)",
         r"截[至止](?:到|于)?\s?(?:\d{1,4}\s?[年月日号./-]|今天|今日|昨天|目前|现在|本周|本月|上周|上月|今年|去年)",
+        words="as",
     ),
     _pattern(
         "next_step",
@@ -149,6 +179,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         ("next step", "下一步", "接下来要", "后续步骤"),
         r"\bnext\ssteps?\b",
         r"下一步|接下来要|后续步骤",
+        words="step steps",
     ),
     _pattern(
         "phase_done",
@@ -158,6 +189,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         r"(?:(?:is|was|now|all|has been)\s)?[:(✅-]{0,2}\s?(?:done|completed?|finished)\b",
         r"第?\s?[\d一二三四五六七八九十]{1,3}\s?个?(?:阶段|里程碑)(?:已经|已|全部)?(?:完成|结束)",
         r"阶段\s?[\d一二三四五六七八九十]{1,3}\s?(?:已经|已|全部)?(?:完成|结束)",
+        words="phase stage milestone step sprint",
     ),
     _pattern(
         "instruction",
@@ -171,6 +203,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         rf"|(?:everything|anything|all|the|what(?:ever)?)(?:{_SEPARATOR}[a-z']{{1,9}}){{0,3}}?"
         rf"{_SEPARATOR}(?:above|before(?:\sthis)?|so{_SEPARATOR}far){_CLAUSE_END}"
         rf"|(?:all{_SEPARATOR})?(?:the{_SEPARATOR})?(?:previous|above){_CLAUSE_END})",
+        words="ignore disregard forget override bypass",
     ),
     _pattern(
         "instruction",
@@ -195,6 +228,7 @@ PATTERNS: tuple[QualityPattern, ...] = (
         r"\[/?INST\]|</?system(?:[-_ ](?:prompt|message|reminder))?>",
         r"\bnew\sinstructions\s?:|(?:\A|\n)[#>*\t ]{0,6}system\s?:\s?you\b",
         r"\b(?:(?:do\snot|don['’]t)\stell|without\stelling)\sthe\suser\b",
+        words="system now mode im start endoftext begin inst instructions user",
     ),
     _pattern(
         "instruction",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mnemond.text import similarity, tokens
+from mnemond.text import cue_words, entity_kinds, entity_shapes, similarity, tokens
 
 
 def forget_texts() -> None:
     """Empty every cache of this package that holds words or texts of memories."""
-    similarity.forget_cached()
-    tokens.forget_cached()
+    for module in (cue_words, entity_kinds, entity_shapes, similarity, tokens):
+        module.forget_cached()

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
-from mnemond.text.tokens import fold, tokens
+from mnemond.text.stop_words import FUNCTION_WORDS
+from mnemond.text.tokens import fold, latin_words, tokens
 
 REMEMBERED_TEXTS = 4096
 """Token sets kept: those of the memories a burst of writes is compared with."""
@@ -42,7 +43,7 @@ class Overlap(msgspec.Struct, frozen=True, gc=False):
 
 def token_set(text: str) -> frozenset[str]:
     """The tokens of `text` as a set (spec 6.1). Remembered for short texts; `forget_cached` empties that memory."""
-    return _remembered(text) if len(text) <= LONGEST_REMEMBERED else frozenset(tokens(text))
+    return _remembered(text) if len(text) <= LONGEST_REMEMBERED else _token_set(text)
 
 
 def forget_cached() -> None:
@@ -79,6 +80,15 @@ def overlap(old: frozenset[str], new: frozenset[str], min_tokens: int = LEAST_TO
     )
 
 
+def share_of_larger(old: frozenset[str], new: frozenset[str]) -> float:
+    """Shared tokens as a part of the larger set, 0 when either is empty: `Overlap.overlap` alone."""
+    return len(old & new) / max(len(old), len(new)) if old and new else 0.0
+
+
 @lru_cache(maxsize=REMEMBERED_TEXTS)
 def _remembered(text: str) -> frozenset[str]:
-    return frozenset(tokens(text))
+    return _token_set(text)
+
+
+def _token_set(text: str) -> frozenset[str]:
+    return latin_words(text) - FUNCTION_WORDS if text.isascii() else frozenset(tokens(text))

@@ -39,9 +39,11 @@ MOST_UNFOLDED = 3
 """How much longer than a text its folded form may be; where it would be, compatibility forms stay as they are."""
 
 REMEMBERED_FOLDS = 8
-"""Texts whose folded form is remembered: a write reads the same one from a dozen sides."""
+"""Texts whose folded form and words are remembered: a write reads the same one from a dozen sides."""
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
+_ASCII_LETTERS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256))
+"""A table for `bytes.translate`: capitals small, everything that is neither letter nor digit a space."""
 _ASCII_INDEX_WORD = re.compile(rf"[a-z0-9]{{1,{LONGEST_TERM}}}(?:'(?:s|t|re|ve|ll|d|m)\b)?")
 _STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
 
@@ -61,7 +63,7 @@ def _folded(text: str) -> str:
 def tokens(text: str) -> list[str]:
     """Unstemmed tokens in order, with repeats, without function words (spec 6.1)."""
     if text.isascii():
-        return [word for word in _ASCII_WORD.findall(text.lower()) if word not in FUNCTION_WORDS]
+        return [word for word in _ascii_words(text) if word not in FUNCTION_WORDS]
     words: list[str] = []
     for run in _runs().findall(fold(text)):
         if _is_paired(run):
@@ -71,10 +73,25 @@ def tokens(text: str) -> list[str]:
     return words
 
 
+@lru_cache(maxsize=REMEMBERED_FOLDS)
+def latin_words(text: str) -> frozenset[str]:
+    """Every run of a-z and 0-9 in the folded text, function words included.
+
+    By these, rules about English words tell the texts they need not look at: a word that an expression wants between
+    two `\\b` is a run of its own, in any text.
+    """
+    return frozenset(_ascii_words(text) if text.isascii() else _ASCII_WORD.findall(fold(text)))
+
+
+def _ascii_words(text: str) -> list[str]:
+    """The runs of letters and digits of an ASCII text, in small letters; three times as fast as an expression."""
+    return text.encode("ascii").translate(_ASCII_LETTERS).decode("ascii").split()
+
+
 def index_terms(text: str) -> list[str]:
     """Terms of the keyword index in order, with repeats: English stems, other words as they stand, pairs."""
     if text.isascii():
-        return [term for term in map(_term, _ASCII_INDEX_WORD.findall(text.lower())) if term]
+        return list(filter(None, map(_term, _ASCII_INDEX_WORD.findall(text.lower()))))
     terms: list[str] = []
     for run in _index_runs().findall(fold(text).replace("’", "'")):
         if _is_paired(run):
@@ -106,6 +123,7 @@ def forget_cached() -> None:
     """Let go of every remembered word and text, so that nothing of a purged memory stays."""
     _term.cache_clear()
     _folded.cache_clear()
+    latin_words.cache_clear()
 
 
 @cache

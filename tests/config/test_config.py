@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mnemond.config import MAX_BYTES, Config, Embedding, config_markdown, load
@@ -126,7 +127,16 @@ def test_a_variable_that_cannot_be_used_is_named(tmp_path: Path, value: str) -> 
 
 def test_the_documentation_has_every_setting() -> None:
     text = config_markdown()
+
+    def look(path: str, table: object) -> None:
+        assert isinstance(table, msgspec.Struct)
+        part = text.split(f"# [{path}]\n")[1].split("\n#")[0]
+        for name in table.__struct_fields__:
+            value = getattr(table, name)
+            if isinstance(value, msgspec.Struct):
+                look(f"{path}.{name}", value)
+            else:
+                assert f"| `{name}` |" in part
+
     for section in Config.__struct_fields__:
-        assert f"## [{section}]" in text
-        for name in type(getattr(Config(), section)).__struct_fields__:
-            assert f"| `{name}` |" in text
+        look(section, getattr(Config(), section))

@@ -20,6 +20,7 @@ from mnemond.embed.calibration import (
     shipped,
     token_dropout,
     unrelated_pairs,
+    unscaled,
 )
 from mnemond.errors import UNAVAILABLE, MnemonError
 
@@ -47,6 +48,18 @@ def test_a_threshold_is_carried_over(threshold: float, calibration: Calibration 
 def test_order_and_bounds_are_kept(left: float, right: float, calibration: Calibration) -> None:
     low, high = sorted((left, right))
     assert 0.0 <= scaled(low, calibration) <= scaled(high, calibration) <= 1.0
+
+
+@given(st.floats(0, 1), st.floats(0, 0.5), st.floats(0.05, 0.5))
+def test_a_cosine_is_led_back_to_the_scale_of_the_thresholds(cosine: float, unrelated: float, apart: float) -> None:
+    calibration = Calibration(unrelated, unrelated + apart)
+    back = unscaled(cosine, calibration)
+    assert 0.0 <= back <= 1.0
+    if 0.0 < back < 1.0:
+        assert scaled(back, calibration) == pytest.approx(cosine, abs=1e-9)
+    assert unscaled(unrelated, calibration) == pytest.approx(REFERENCE.unrelated)
+    assert unscaled(unrelated + apart, calibration) == pytest.approx(REFERENCE.paraphrase)
+    assert unscaled(cosine, None) == cosine
 
 
 def test_every_built_in_model_is_calibrated() -> None:

@@ -40,7 +40,7 @@ def test_a_name_is_not_a_path() -> None:
 
 def test_every_name_has_its_files_and_they_are_readable_by_all() -> None:
     files = [path for name in registry.NAMES for path in (registry.MODELS / name).iterdir()]
-    assert len(files) == 4
+    assert len(files) == 5
     assert all(path.stat().st_mode & 0o444 == 0o444 for path in files)
 
 
@@ -53,7 +53,7 @@ def test_the_licence_and_the_notice_ship_with_the_models() -> None:
 
 def test_the_shipped_files_are_the_pinned_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert rebuild.main(["--verify"]) == 0
-    assert capsys.readouterr().out == "4 of 4 files as pinned\n"
+    assert capsys.readouterr().out == "5 of 5 files as pinned\n"
 
 
 def test_another_file_would_be_noticed(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_another_file_would_be_noticed(tmp_path: Path) -> None:
     static.mkdir()
     (static / "table.npy").write_bytes(b"x")
     problems = rebuild.differing(tmp_path)
-    assert len(problems) == 4
-    assert "minilm_static_256_int8/vocab.txt: sha256 missing" in problems[1]
+    assert len(problems) == 5
+    assert "minilm_static_256_int8/vocab.txt: sha256 missing" in problems[2]
 
 
 def test_rebuilding_refuses_another_source(tmp_path: Path) -> None:

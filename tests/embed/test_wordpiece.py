@@ -132,6 +132,15 @@ def test_ascii_and_general_paths_agree(text: str) -> None:
     )
 
 
+@given(st.text(st.characters(max_codepoint=127)), st.integers(1, 50))
+def test_a_long_text_is_cut_like_a_short_one(text: str, limit: int) -> None:
+    pieces = WordPiece(VOCABULARY)
+    at_once = pieces.encode(text, limit, keep_unknown=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wordpiece, "LONGEST_AT_ONCE", -1)
+        assert pieces.encode(text, limit, keep_unknown=True) == at_once
+
+
 @given(st.text(alphabet=st.characters(), max_size=200), st.integers(1, 50))
 def test_any_text_gives_known_ids_within_the_limit(text: str, limit: int) -> None:
     ids = WordPiece(VOCABULARY).encode(text, limit, keep_unknown=True)

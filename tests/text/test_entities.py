@@ -10,10 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.model.entity import EntityType
-from mnemond.text.aliases import extended
-from mnemond.text.entities import MOST, Known, canonical_name, extract, nothing_known
-from mnemond.text.entity_shapes import LONGEST
+from mnemond.text import entity_kinds, entity_shapes
+from mnemond.text.aliases import ALIASES, extended
+from mnemond.text.entities import (
+    _PLAIN,
+    _SILENT,
+    MOST,
+    Known,
+    _Reading,
+    _take,
+    canonical_name,
+    extract,
+    nothing_known,
+)
+from mnemond.text.entity_kinds import kind_of
+from mnemond.text.entity_shapes import LONGEST, mixed_shape
 from mnemond.text.entity_terms import ORDINARY_AT_START, PHRASES, TERMS
+from mnemond.text.gazetteer import ORDINARY
+from mnemond.text.remembered import forget_texts
+from mnemond.text.tokens import fold
+from tests.examples import examples
 
 
 def names(text: str, provided: Sequence[str] = (), *, mode: str = "merge", known: Known = nothing_known) -> list[str]:
@@ -308,3 +324,32 @@ def test_no_text_is_refused(text: str) -> None:
 def test_a_store_without_entities_knows_nothing() -> None:
     assert nothing_known("redis") is None
     assert names("Caroline called", known=lambda _: None) == []
+
+
+@pytest.mark.parametrize("before", ["with", ".", "Mr", "and", "Alice"])
+@pytest.mark.parametrize("after", ["Smith's", "(", "Alice", "500", "OF"])
+def test_no_word_passed_over_in_silence_would_have_said_anything(before: str, after: str) -> None:
+    for word in _SILENT:
+        said = _Reading([], [], [])
+        assert _take(["Bob", before, word, after, "Code"], 2, said) == 1
+        assert said == _Reading([], [], [])
+
+
+def test_an_ordinary_word_is_no_question_to_the_store() -> None:
+    assert all(word in ORDINARY and len(word) > 1 and word.islower() and word.isalnum() for word in _PLAIN)
+
+
+@given(st.one_of(st.sampled_from(sorted(ALIASES)), st.text(max_size=12), st.text("abK8s ", max_size=6)))
+@examples(200)
+def test_a_canonical_name_is_folded_and_its_alias_resolved(name: str) -> None:
+    folded = " ".join(fold(name).split())
+    assert canonical_name(name) == " ".join(fold(ALIASES.get(folded, folded)).split())
+    assert canonical_name(name, {"ab": "Other  Name"}) == ("other name" if folded == "ab" else folded)
+
+
+def test_a_purge_leaves_no_name_behind() -> None:
+    kind_of("Confidential Holdings")
+    mixed_shape("confidentialThing")
+    forget_texts()
+    assert entity_kinds._remembered.cache_info().currsize == 0
+    assert entity_shapes._mixed_remembered.cache_info().currsize == 0

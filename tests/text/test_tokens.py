@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mnemond.text.similarity import token_set
 from mnemond.text.stop_words import FUNCTION_WORDS
-from mnemond.text.tokens import LONGEST_TERM, fold, index_terms, tokens
+from mnemond.text.tokens import LONGEST_TERM, fold, index_terms, latin_words, tokens
 
 
 @pytest.mark.parametrize(
@@ -108,3 +110,15 @@ def test_terms_are_right_when_threads_stem_at_the_same_time() -> None:
     for thread in threads:
         thread.join()
     assert seen == [alone] * 4
+
+
+@given(st.one_of(st.text(st.characters(max_codepoint=127)), st.text()))
+@example("it's_K9 a-b\x00c\x1fd")
+def test_latin_words_are_the_runs_of_the_folded_text(text: str) -> None:
+    assert latin_words(text) == frozenset(re.findall("[a-z0-9]+", fold(text)))
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_tokens_of_an_ascii_text_are_its_runs_without_function_words(text: str) -> None:
+    assert tokens(text) == [word for word in re.findall("[a-z0-9]+", text.lower()) if word not in FUNCTION_WORDS]
+    assert token_set(text) == frozenset(tokens(text))

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.embed.models import build_relatives
 from mnemond.embed.onnx_model import OnnxModel
 
 HERE = Path(__file__).parent
@@ -34,6 +35,7 @@ SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 SHIPPED_SHA256 = {
     "minilm_static_256_int8/table.npy": "a6751993e7d73e58ac380e7e67d65d3a20572952e0e8bef7b176359355e0d00f",
+    "minilm_static_256_int8/relatives.npy": "61f0b6f7ccd1aa42ec7003f7f3d5b0abc417438ee76519812323ee81379aa030",
     "minilm_static_256_int8/vocab.txt": "64b3dbafc28cad21fa98fd49d0f3e24cb45931f1f797499325cf9bace578ec0f",
     "minilm_l6_v2_int8/model.onnx": "554251dc34c17da08ed79ba3481b87ce926187d823a316ad004763ae9ffa3ed8",
     "minilm_l6_v2_int8/vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
@@ -77,11 +79,15 @@ def quantized(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
 
 
 def build_static(source: Path, out: Path) -> None:
-    """model2vec's distillation with its defaults (zipf weighting by rank, sif coefficient 1e-4), then int8."""
+    """model2vec's distillation with its defaults (zipf weighting by rank, sif coefficient 1e-4), then int8.
+
+    Which words are alike is worked out from the result (build_relatives.py).
+    """
     distilled = _load("model2vec.distill").distill(model_name=str(source), pca_dims=STATIC_DIMENSION, device="cpu")
     out.mkdir(parents=True, exist_ok=True)
     np.save(out / "table.npy", quantized(np.asarray(distilled.embedding, dtype=np.float32)))
     (out / "vocab.txt").write_text("\n".join(distilled.tokens) + "\n", encoding="utf-8")
+    build_relatives.build(out)
 
 
 def build_onnx(source: Path, out: Path) -> None:

@@ -1,0 +1,72 @@
+"""Phrases are found wherever they stand, also inside other words, as a search for each of them would."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.text import cue_words, phrases
+from mnemond.text.cue_words import _CUES, Cue, found, reading
+from mnemond.text.phrases import Phrases
+from mnemond.text.remembered import forget_texts
+from mnemond.text.tokens import tokens
+from tests.examples import examples
+
+ALL = sorted({phrase for cue in _CUES for phrase in (*cue.phrases, *cue.unless)})
+PIECES = st.one_of(
+    st.sampled_from(ALL),
+    st.sampled_from(sorted({word for phrase in ALL for word in re.split("[ ']", phrase) if word})),
+    st.sampled_from(("x", " ", ".", "'", "_", "s", "re", "é", "，")),
+)
+TEXTS = st.tuples(st.lists(PIECES, max_size=12), st.sampled_from(("", " "))).map(lambda made: made[1].join(made[0]))
+
+
+def runs(text: str) -> frozenset[str]:
+    return frozenset(re.findall("[a-z0-9]+", text))
+
+
+@given(TEXTS)
+@examples(300)
+def test_phrases_are_those_that_stand_in_the_text(text: str) -> None:
+    assert Phrases(ALL).found(text, runs(text)) == {phrase for phrase in ALL if phrase in text}
+
+
+@given(st.lists(st.text("ab '是", min_size=1, max_size=5), max_size=8), st.text("ab '是", max_size=20))
+@examples(300)
+def test_any_list_of_phrases_will_do(wanted: list[str], text: str) -> None:
+    listed = [phrase for phrase in wanted if re.search("[a-z是]", phrase)]
+    assert Phrases(listed).found(text, runs(text)) == {phrase for phrase in listed if phrase in text}
+
+
+def test_a_phrase_is_found_where_its_ends_are_inside_other_words() -> None:
+    assert Phrases(["due to"]).found("a residue tornado", runs("a residue tornado")) == {"due to"}
+    assert not Phrases(["due to"]).found("to residue", runs("to residue"))
+
+
+@given(st.sampled_from(_CUES), TEXTS)
+@examples(300)
+def test_a_cue_is_found_as_by_looking_for_all_it_has(cue: Cue, text: str) -> None:
+    def occurs(plain: str) -> bool:
+        return not cue.words.isdisjoint(tokens(plain)) or any(each in plain for each in (*cue.phrases, *cue.chinese))
+
+    plain = bare = " ".join(text.split())
+    for phrase in cue.unless:
+        bare = bare.replace(phrase, " ")
+    assert found(cue, reading(text)) == (occurs(plain) and occurs(bare))
+
+
+def test_only_so_many_words_are_remembered_and_none_that_is_long() -> None:
+    listed = Phrases(["due to"])
+    listed.found("", frozenset({"a" * phrases.LONGEST_REMEMBERED, "b" * (phrases.LONGEST_REMEMBERED + 1)}))
+    assert set(listed._parts) == {"a" * phrases.LONGEST_REMEMBERED}
+
+
+def test_a_purge_leaves_no_word_behind() -> None:
+    reading("they said it was confidential, because")
+    assert "confidential" in cue_words._PHRASES._parts
+    assert reading.cache_info().currsize
+    forget_texts()
+    assert not cue_words._PHRASES._parts
+    assert not reading.cache_info().currsize
