@@ -46,6 +46,10 @@ class Column:
         self._array[self._used] = value
         self._used += 1
 
+    def put(self, row: int, value: float) -> None:
+        """Change a row in place, for readers as well: only where they can tell that it is not meant for them."""
+        self._array[row] = value
+
     def view(self) -> npt.NDArray[Any]:
         """The rows written so far, as a view that later appends do not touch."""
         return self._array[: self._used]

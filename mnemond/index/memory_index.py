@@ -9,9 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.adjacency import Adjacency, EdgeArrays, degrees_of
+from mnemond.index.conversations import Conversations
+from mnemond.index.dense import VectorPolicy
 from mnemond.index.document import document_of
 from mnemond.index.growing import Column
+from mnemond.index.passages import Passages
 from mnemond.index.postings import Corpus, Postings
+from mnemond.index.shortcuts import Shortcuts
 from mnemond.index.snapshot import Parts, Snapshot
 from mnemond.index.staging import EDGE_CODES, Staging
 from mnemond.index.table import Table
@@ -40,17 +44,27 @@ class MemoryIndex:
     were staged, or of which perhaps a part was.
     """
 
-    def __init__(self, dimension: int, compaction: Compaction | None = None, made_by: str = "") -> None:
-        """An empty index for vectors of shape (dimension,); `made_by`: fingerprint of the embedder they come from."""
+    def __init__(
+        self,
+        dimension: int,
+        compaction: Compaction | None = None,
+        made_by: str = "",
+        search: VectorPolicy | None = None,
+    ) -> None:
+        """An empty index for vectors of shape (dimension,), searched as `search` says; `made_by`: fingerprint of the
+        embedder they come from."""
         self.made_by = made_by
         self._compaction = compaction or Compaction()
         self.table = Table()
         self.postings = Postings({}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
         self.lengths = Column(np.zeros(0, dtype=np.float32))
         self.breadths = Column(np.zeros(0, dtype=np.float32))
+        self.passages = Passages()
         self.alive = Column(np.zeros(0, dtype=np.uint8))
         self.vectors = Vectors(dimension)
+        self.shortcuts = Shortcuts(search or VectorPolicy(), dimension)
         self.adjacency = Adjacency([], 0)
+        self.conversations = Conversations()
         self.live = self.embedded = self.total_length = 0
         self.begun = 0
         self._snapshot = self._state(0)
@@ -64,29 +78,43 @@ class MemoryIndex:
         dimension: int,
         compaction: Compaction | None = None,
         made_by: str = "",
+        search: VectorPolicy | None = None,
     ) -> MemoryIndex:
         """The index of a whole store: its active insights, and its edges as far as both ends are among these."""
-        index = cls(dimension, compaction, made_by)
+        index = cls(dimension, compaction, made_by, search)
         pairs = list(rows)
         insights = [insight for insight, _ in pairs]
         index.table.extend(insights)
         documents = [document_of(insight) for insight in insights]
-        index.postings, lengths = Postings.build(document.terms for document in documents)
-        index.lengths = Column(lengths)
+        index.postings = Postings.build(document.counts for document in documents)
+        index.lengths = Column(np.array([document.length for document in documents], dtype=np.float32))
         index.breadths = Column(np.array([document.breadth for document in documents], dtype=np.float32))
+        index.passages.extend(documents)
         index.alive = Column(np.ones(len(insights), dtype=np.uint8))
+        index.conversations.extend(insights)
         index.embedded = index.vectors.extend([vector for _, vector in pairs])
         index._link_all(edges)
         index.live = len(insights)
-        index.total_length = int(lengths.sum(dtype=np.int64))
+        index.total_length = int(index.lengths.view().sum(dtype=np.int64))
+        index.shortcuts.keep_up(index.vectors, index.alive.view())
         index._snapshot = index._working = index._state(0)
         return index
 
     def _link_all(self, edges: Iterable[Edge]) -> None:
-        arrays = self._edge_arrays(edges)
-        self.adjacency = Adjacency.build(arrays, len(self.table.insights))
-        degrees = degrees_of(arrays, len(self.table.insights)).tolist() if len(arrays.source) else []
-        self.table.set_degrees({row: degree for row, degree in enumerate(degrees) if degree})
+        self.relink(self._edge_arrays(edges))
+
+    def relink(self, edges: EdgeArrays) -> None:
+        """Give all rows these edges and no others; readers see them with the next publication."""
+        rows = len(self.table.insights)
+        self.adjacency = Adjacency.build(edges, rows)
+        degrees = degrees_of(edges, rows).tolist() if len(edges.source) else [0] * rows
+        self.table.set_degrees(dict(enumerate(degrees)))
+        self._working = None
+
+    @property
+    def search(self) -> VectorPolicy:
+        """How vectors are searched."""
+        return self.shortcuts.policy
 
     @property
     def snapshot(self) -> Snapshot:
@@ -122,6 +150,7 @@ class MemoryIndex:
         """Show what was staged to every reader that comes from now on."""
         if self._is_due():
             self._compact()
+        self.shortcuts.keep_up(self.vectors, self.alive.view())
         self.begun = 0
         self._snapshot = self._working = self._state(self._snapshot.generation + 1)
         return self._snapshot
@@ -153,12 +182,14 @@ class MemoryIndex:
                 breadths=self.breadths.view(),
                 corpus=Corpus(rows, alive, self.lengths.view(), self.live, self.total_length),
                 postings=self.postings,
-                matrix=self.vectors.view(),
-                present=self.vectors.present.view(),
+                dense=self.shortcuts.view(self.vectors),
                 adjacency=self.adjacency,
+                neighbours=self.conversations.neighbours(),
+                passages=self.passages.view(),
                 embedded=self.embedded,
                 sessions=len(self.table.names.sessions) > 1,
                 ordered=self.table.ordered,
+                extent=self.table.extent,
                 entities=len(self.table.names.spellings),
                 made_by=self.made_by,
             ),
@@ -178,6 +209,9 @@ class MemoryIndex:
         self.postings = self.postings.compacted(alive, renumbered)
         self.lengths = Column(self.lengths.view()[kept])
         self.breadths = Column(self.breadths.view()[kept])
+        self.passages = self.passages.compacted(kept)
         self.vectors = self.vectors.compacted(kept)
+        self.shortcuts = self.shortcuts.compacted(kept, renumbered)
         self.adjacency = self.adjacency.compacted(renumbered, len(kept))
+        self.conversations = self.conversations.compacted(kept)
         self.alive = Column(np.ones(len(kept), dtype=np.uint8))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
@@ -68,44 +68,36 @@ class Postings:
         self._used = len(rows)
 
     @classmethod
-    def build(cls, documents: Iterable[Sequence[str]]) -> tuple[Postings, Floats]:
-        """Index many documents at once, rows 0, 1, 2 …; also returns their lengths, shape (documents,)."""
+    def build(cls, documents: Iterable[Mapping[str, float]]) -> Postings:
+        """Index many documents at once, rows 0, 1, 2 …: how often each of their terms counts."""
         numbers: defaultdict[str, int] = defaultdict(count().__next__)
-        flat, lengths = array("i"), array("i")
-        for terms in documents:
-            lengths.append(len(terms))
-            flat.extend(map(numbers.__getitem__, terms))
-        sizes = np.array(lengths, dtype=np.int64)
-        keys = np.array(flat, dtype=np.int64) << 32 | np.repeat(np.arange(len(sizes)), sizes)
-        keys.sort()
-        return cls._from_keys(list(numbers), keys), sizes.astype(np.float32)
-
-    @classmethod
-    def _from_keys(cls, terms: list[str], keys: Rows) -> Postings:
-        """From ascending keys, each a term's number in the upper 32 bits and a row in the lower."""
-        first = np.flatnonzero(np.diff(keys, prepend=-1))
-        unique = keys[first]
-        times = np.diff(first, append=len(keys)).astype(np.float32)
-        sizes = np.bincount(unique >> 32, minlength=len(terms))
-        starts = np.cumsum(sizes) - sizes
+        terms, sizes, times = array("i"), array("i"), array("f")
+        for counts in documents:
+            sizes.append(len(counts))
+            terms.extend(map(numbers.__getitem__, counts))
+            times.extend(counts.values())
+        rows = np.repeat(np.arange(len(sizes)), np.array(sizes, dtype=np.int64))
+        of = np.array(terms, dtype=np.int64)
+        order = np.argsort(of, kind="stable")
+        held = np.bincount(of, minlength=len(numbers))
+        starts = np.cumsum(held) - held
         lists = {
-            term: (start, size, size) for term, start, size in zip(terms, starts.tolist(), sizes.tolist(), strict=True)
+            term: (start, size, size) for term, start, size in zip(numbers, starts.tolist(), held.tolist(), strict=True)
         }
-        return cls(lists, unique & 0xFFFFFFFF, times)
+        return cls(lists, rows[order], np.array(times, dtype=np.float32)[order])
 
-    def add(self, first_row: int, documents: Iterable[Sequence[str]]) -> None:
-        """Append documents as rows `first_row`, `first_row` + 1 …, all larger than every row added before."""
+    def add(self, row: int, counts: Mapping[str, float]) -> None:
+        """Append one document as `row`, which is larger than every row added before."""
         lists = self._lists
         rows, times = self._arena
-        for row, terms in enumerate(documents, first_row):
-            for term, repeats in Counter(terms).items():
-                start, used, capacity = lists.get(term, _NOWHERE)
-                if used == capacity:
-                    start, capacity = self._moved(start, used)
-                    rows, times = self._arena
-                rows[start + used] = row
-                times[start + used] = repeats
-                lists[term] = (start, used + 1, capacity)
+        for term, repeats in counts.items():
+            start, used, capacity = lists.get(term, _NOWHERE)
+            if used == capacity:
+                start, capacity = self._moved(start, used)
+                rows, times = self._arena
+            rows[start + used] = row
+            times[start + used] = repeats
+            lists[term] = (start, used + 1, capacity)
 
     def _moved(self, start: int, used: int) -> tuple[int, int]:
         """Start and capacity of the copy of a full list, at the end of the arena. Publishes nothing."""
@@ -153,7 +145,7 @@ class Postings:
 
     def shared(self, terms: Iterable[str], rows: int) -> Rows:
         """How many of these different terms each row has, shape (rows,); rows that are dead count too."""
-        lists = [self._postings(term, rows)[0] for term in terms]
+        lists = [self.of(term, rows)[0] for term in terms]
         found = np.concatenate(lists) if lists else np.zeros(0, dtype=np.int64)
         counts: Rows = np.bincount(found, minlength=rows)
         return counts
@@ -166,7 +158,7 @@ class Postings:
         lists: list[tuple[int, int, Rows, Floats]] = []
         alive = corpus.alive
         for term, repeated in repeats.items():
-            rows, times = self._postings(term, corpus.rows)
+            rows, times = self.of(term, corpus.rows)
             found = len(rows) if alive is None else int(np.count_nonzero(alive[rows]))
             lists.append((found, repeated, rows, times))
         if len(lists) > MOST_QUERY_TERMS:
@@ -174,7 +166,7 @@ class Postings:
             del lists[MOST_QUERY_TERMS:]
         return lists
 
-    def _postings(self, term: str, rows: int) -> tuple[Rows, Floats]:
+    def of(self, term: str, rows: int) -> tuple[Rows, Floats]:
         """A term's rows below `rows` and its times in each. The list is read before the arena it lies in."""
         start, used, _ = self._lists.get(term, _NOWHERE)
         arena_rows, arena_times = self._arena

@@ -9,18 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.errors import NOT_FOUND, MnemonError
-from mnemond.index.adjacency import Adjacency, Links, logical
+from mnemond.index import listing, visibility
+from mnemond.index.adjacency import OUTWARDS, Adjacency, EdgeArrays, Links, logical
+from mnemond.index.conversations import Neighbours
+from mnemond.index.dense import Dense
 from mnemond.index.ledger import Ledger
+from mnemond.index.passages import PassageColumns
 from mnemond.index.postings import Bm25, Corpus, Floats, Postings
 from mnemond.index.selection import Rows, at_least_kth, not_behind_kth
 from mnemond.index.table import PREFIX, Columns, Table
-from mnemond.index.vectors import Matrix
+from mnemond.index.validity import Extent
 from mnemond.model.changes import Vector
 from mnemond.model.edge import EDGE_TYPES
 from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import Filter
+from mnemond.model.recall import Filter, Span
 
 Mask = npt.NDArray[np.bool_]
+
+NOWHERE = -1
+"""A number that nothing has."""
 
 MANY_TIES = 256
 """Rows tied at the k-th place from which on sorting them as arrays is faster than as tuples."""
@@ -29,8 +36,8 @@ MANY_TIES = 256
 class Parts(NamedTuple):
     """What a snapshot is made of. Containers shared with the writer only ever grow behind the snapshot's rows.
 
-    `breadths`: different terms in the content of each row. `present`: 1 for each row that has a vector. `embedded`:
-    live rows with a vector. `sessions`: whether any row, live or dead, belongs to a session. `entities`: below which
+    `breadths`: different terms in the content of each row. `embedded`: live rows with a vector. `sessions`: whether any
+    row, live or dead, belongs to a session. `extent`: what no row, live or dead, goes beyond. `entities`: below which
     the numbers of all entities lie that any row, live or dead, names. `made_by`: the embedder of the vectors.
     """
 
@@ -40,12 +47,14 @@ class Parts(NamedTuple):
     breadths: Floats
     corpus: Corpus
     postings: Postings
-    matrix: Matrix
-    present: npt.NDArray[np.uint8]
+    dense: Dense
     adjacency: Adjacency
+    neighbours: Neighbours
+    passages: PassageColumns
     embedded: int
     sessions: bool
     ordered: bool
+    extent: Extent
     entities: int
     made_by: str
 
@@ -56,14 +65,14 @@ class Snapshot:
     `generation` counts the batches applied, `rows` all rows, `live` those not retired.
     """
 
-    __slots__ = ("dimension", "embedded", "generation", "live", "parts", "rows")
+    __slots__ = ("__weakref__", "dimension", "embedded", "generation", "live", "parts", "rows")
 
     def __init__(self, generation: int, parts: Parts) -> None:
         self.generation = generation
         self.rows = parts.corpus.rows
         self.live = parts.corpus.live
         self.embedded = parts.embedded
-        self.dimension = int(parts.matrix.shape[1])
+        self.dimension = int(parts.dense.matrix.shape[1])
         self.parts = parts  # for this package; everybody else asks the methods
 
     # ------------------------------------------------------------ rows and ids
@@ -106,7 +115,7 @@ class Snapshot:
 
     def has_vector(self, row: int) -> bool:
         """Whether a row was embedded."""
-        return bool(self.parts.present[row])
+        return bool(self.parts.dense.present[row])
 
     @property
     def made_by(self) -> str:
@@ -115,12 +124,28 @@ class Snapshot:
 
     def without_vector(self) -> Rows:
         """The live rows that were not embedded, ascending."""
-        return np.flatnonzero(self.alive() & (self.parts.present == 0))
+        return np.flatnonzero(self.alive() & (self.parts.dense.present == 0))
 
     @property
     def importance(self) -> npt.NDArray[np.int32]:
         """1…5 of every row, shape (rows,). Not to be written to, like the four below."""
         return self.parts.columns.importance
+
+    @property
+    def passages(self) -> PassageColumns:
+        """What ranking asks of the text of each row."""
+        return self.parts.passages
+
+    @property
+    def lengths(self) -> Floats:
+        """Index terms of each row, shape (rows,)."""
+        return self.parts.corpus.lengths
+
+    @property
+    def mean_length(self) -> float:
+        """Index terms of a live row on average, at least 1."""
+        corpus = self.parts.corpus
+        return max(1.0, corpus.total_length / corpus.live) if corpus.live else 1.0
 
     @property
     def breadths(self) -> Floats:
@@ -156,60 +181,26 @@ class Snapshot:
 
     def visible(self, wanted: Filter) -> Mask | None:
         """Which rows `wanted` lets a reader see, shape (rows,); None when it is all of them."""
-        masks = [*self._living(), *self._matching(wanted), *self._scoped(wanted)]
-        if not masks:
-            return None
-        visible = masks[0]
-        for mask in masks[1:]:
-            visible &= mask
-        return visible
+        return visibility.visible(self.parts, wanted)
 
-    def _living(self) -> list[Mask]:
-        alive = self.parts.corpus.alive
-        return [] if alive is None else [alive != 0]
-
-    def _matching(self, wanted: Filter) -> list[Mask]:
-        table, columns = self.parts.table, self.parts.columns
-        masks = []
-        if wanted.category is not None:
-            masks.append(_equal(columns.category, table.names.categories.find(wanted.category)))
-        if wanted.source is not None:
-            masks.append(_equal(columns.source, table.names.sources.find(wanted.source)))
-        return masks
-
-    def _scoped(self, wanted: Filter) -> list[Mask]:
-        """The scope rule of `Filter`: a scope that is given admits its own rows and those of nobody in particular."""
-        table, columns, scope = self.parts.table, self.parts.columns, wanted.scope
-        masks = []
-        if scope.user_id is not None:
-            masks.append(_own_or_common(columns.user, table.names.users.find(scope.user_id)))
-        if scope.agent_id is not None:
-            masks.append(_own_or_common(columns.agent, table.names.agents.find(scope.agent_id)))
-        if scope.session_id is not None:
-            masks.append(_own_or_common(columns.session, table.names.sessions.find(scope.session_id)))
-        elif not wanted.all_sessions and self.parts.sessions:
-            masks.append(columns.session == 0)
-        return masks
+    def during(self, span: Span) -> Mask:
+        """Which rows were made within a span of time or speak of one that overlaps it, shape (rows,)."""
+        return visibility.during(self.parts, span)
 
     def comparable(self, scope: Scope) -> Mask | None:
         """Rows meant for nobody whom a memory of this scope is not meant for, shape (rows,); None when all are.
 
         What such a row says already, every reader of the new memory sees.
         """
-        columns, names = self.parts.columns, self.parts.table.names
-        masks = self._living()
-        for column, known, value in (
-            (columns.user, names.users, scope.user_id),
-            (columns.session, names.sessions, scope.session_id),
-            (columns.agent, names.agents, scope.agent_id),
-        ):
-            if len(known) > 1:
-                masks.append(_own_or_common(column, None if value is None else known.find(value)))
-        return np.logical_and.reduce(masks) if masks else None
+        return visibility.comparable(self.parts, scope)
 
     def twins(self, text: str) -> list[int]:
         """Live rows whose normalised text may be equal to this normalised text (their hashes are), ascending."""
         return [row for row in self.parts.table.twins.get(hash(text), ()) if row < self.rows and self._is_live(row)]
+
+    def text_hash(self, row: int) -> int:
+        """The same number for rows of the same normalised text, as long as this process lives."""
+        return self.parts.table.hashes[row]
 
     # ------------------------------------------------------------ signals
 
@@ -226,17 +217,65 @@ class Snapshot:
 
         ValueError when the vector is of another dimension.
         """
-        found: Floats = np.dot(self.parts.matrix[first:], vector)
-        return found
+        return self.parts.dense.similarity(vector, first)
+
+    def similarity_of(self, vector: Vector, rows: Rows) -> Floats:
+        """Cosine of `rows` with `vector`, shape (len(rows),)."""
+        return self.parts.dense.similarity_of(vector, rows)
+
+    def similarity_approximate(self, vector: Vector, mask: Mask | None = None) -> Floats:
+        """Like `similarity`, but in a large store exact for the 100 nearest rows of `mask` alone; the others are off by
+        .001 on average. It takes a third of the time."""
+        return self.parts.dense.similarity_approximate(vector, mask)
+
+    def nearest(self, vector: Vector, k: int, mask: Mask | None = None) -> tuple[Rows, Floats]:
+        """The k rows of `mask` with the largest positive cosine, best first, and these cosines, exact; of equal ones
+        the later row. With a graph (`VectorPolicy.exact_limit`) a few of the k may be missed.
+
+        `mask` is what `visible` gives: without one, dead rows count if there are any.
+        """
+        return self.parts.dense.nearest(vector, k, mask)
+
+    @property
+    def graph_lacking(self) -> str | None:
+        """Why vectors are scanned although the store is large enough for a graph of them."""
+        return self.parts.dense.graph_lacking
 
     def similarities(self, vectors: npt.NDArray[np.float32]) -> Floats:
         """Cosine of every row with each of `vectors` (shape (n, dimension)), shape (n, rows)."""
-        found: Floats = np.dot(vectors, self.parts.matrix.T)
+        found: Floats = np.dot(vectors, self.parts.dense.matrix.T)
+        return found
+
+    def similarity_between(self, row: int, rows: Rows) -> Floats:
+        """Cosine of one row with others, shape (len(rows),); 0 where either has no vector."""
+        matrix = self.parts.dense.matrix
+        found: Floats = np.dot(matrix[rows], matrix[row])
         return found
 
     def vector(self, row: int) -> Vector | None:
         """The embedding of a row, None where there is none. Not to be written to."""
-        return self.parts.matrix[row] if self.parts.present[row] else None
+        dense = self.parts.dense
+        return dense.matrix[row] if dense.present[row] else None
+
+    def postings(self, term: str) -> tuple[Rows, Floats]:
+        """The rows that have an index term, ascending, dead ones included, and how often it counts in each."""
+        return self.parts.postings.of(term, self.rows)
+
+    def live_among(self, rows: Rows) -> int:
+        """How many of these rows are live."""
+        alive = self.parts.corpus.alive
+        return len(rows) if alive is None else int(np.count_nonzero(alive[rows]))
+
+    def holders(self, canonical: str) -> Rows:
+        """The rows that name an entity, dead ones included, ascending."""
+        columns = self.parts.columns
+        code = self.parts.table.names.entities.find(canonical)
+        rows: Rows = columns.mention_row[columns.mention_entity == (NOWHERE if code is None else code)]
+        return rows
+
+    def speakers(self, term: str) -> tuple[int, ...]:
+        """Numbers of the sources whose name has an index term; newer ones than this snapshot may be among them."""
+        return self.parts.table.names.speakers.get(term, ())
 
     def likeness(self, terms: set[str]) -> Floats:
         """Share of its words that the smaller of two texts has in common with the other, shape (rows,): those of each
@@ -272,9 +311,29 @@ class Snapshot:
         """Every edge of a row, in both directions; see `adjacency.LINK`. Read-only."""
         return self.parts.adjacency.links(row)
 
+    def beside(self, rows: Rows, step: int) -> Rows:
+        """For each of `rows` (-1 for none) the one before it (`step` -1) or after it (1) in its conversation, or -1."""
+        column = self.parts.neighbours.before if step < 0 else self.parts.neighbours.after
+        found = column[rows].astype(np.int64)
+        found[(rows < 0) | (found >= self.rows)] = -1
+        return found
+
+    def in_conversation(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Whether each of `rows` belongs to a conversation, shape (len(rows),)."""
+        found: npt.NDArray[np.bool_] = self.parts.neighbours.of[rows] > 0
+        return found
+
     def fan(self, rows: Sequence[int]) -> tuple[Rows, npt.NDArray[np.void]]:
         """The links of several rows: which of `rows` each belongs to, and the links; see `Adjacency.fan`."""
         return self.parts.adjacency.fan(rows)
+
+    def edges(self) -> EdgeArrays:
+        """Every edge between live rows, in no order that means anything."""
+        rows = np.flatnonzero(self.alive())
+        owners, links = self.parts.adjacency.fan(rows.tolist())
+        leading = (links["ways"] & OUTWARDS) != 0
+        found = links[leading]
+        return EdgeArrays(rows[owners[leading]], found["row"].astype(np.int64), found["type"], found["weight"])
 
     def link_count(self, row: int) -> int:
         """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
@@ -303,58 +362,20 @@ class Snapshot:
 
         NOT_FOUND when no memory, retired ones included, has the id `before_id`.
         """
-        created = self.parts.columns.created_us
-        mask = self.visible(wanted)
-        rows = np.arange(self.rows) if mask is None else np.flatnonzero(mask)
-        if before_id is not None:
-            rows = self._older(rows, before_id)
-        if len(rows) > limit:
-            times = created[rows]
-            least = np.partition(times, len(rows) - limit)[len(rows) - limit]
-            newer = rows[times > least]
-            rows = np.concatenate([rows[times == least][len(newer) - limit :], newer])
-        order = np.lexsort((rows, created[rows]))[::-1]
-        return [self.insight(row) for row in rows[order].tolist()]
-
-    def _older(self, rows: Rows, before_id: str) -> Rows:
-        before = self._known_row(before_id)
-        if before is None:
+        before = None if before_id is None else self._known_row(before_id)
+        if before_id is not None and before is None:
             raise MnemonError(NOT_FOUND, f'no memory has the id "{before_id[:80]}"', hint="list again from the start")
-        created = self.parts.columns.created_us
-        times = created[rows]
-        older: Rows = rows[(times < created[before]) | ((times == created[before]) & (rows < before))]
-        return older
+        rows = listing.newest(self.parts, self.visible(wanted), limit, before)
+        return [self.insight(row) for row in rows.tolist()]
+
+    def newest_rows(self, mask: Mask | None, limit: int) -> Rows:
+        """The last `limit` rows of `mask` (what `visible` gives) by creation time, newest first."""
+        return listing.newest(self.parts, mask, limit)
 
     def by_category(self) -> dict[str, int]:
         """How many live memories each category has; categories without any are left out."""
-        codes = self.parts.columns.category
-        for living in self._living():
-            codes = codes[living]
-        counts = np.bincount(codes).tolist()
-        return {
-            name: count
-            for name, count in zip(self.parts.table.names.categories.values(), counts, strict=False)
-            if count
-        }
+        return listing.by_category(self.parts)
 
     def top_entities(self, k: int) -> list[tuple[str, int]]:
         """The k entities that most live memories name, as first spelled, with their counts; ties by spelling."""
-        columns = self.parts.columns
-        codes = columns.mention_entity
-        for living in self._living():
-            codes = codes[living[columns.mention_row]]
-        counts = np.bincount(codes)
-        found = at_least_kth(np.where(counts > 0, counts, -1).astype(np.float32), k)
-        spellings = self.parts.table.names.spellings
-        ranked = sorted((-int(counts[code]), spellings[code]) for code in found.tolist())
-        return [(entity, -count) for count, entity in ranked[:k]]
-
-
-def _equal(column: npt.NDArray[np.int32], code: int | None) -> Mask:
-    mask: Mask = np.zeros(len(column), dtype=np.bool_) if code is None else column == code
-    return mask
-
-
-def _own_or_common(column: npt.NDArray[np.int32], code: int | None) -> Mask:
-    common: Mask = column == 0
-    return common if code is None else common | (column == code)
+        return listing.top_entities(self.parts, k)

@@ -16,6 +16,7 @@ from mnemond.model.changes import (
     AddEdge,
     AddInsight,
     Change,
+    CountUse,
     PurgeInsight,
     PutInsight,
     RemoveEdge,
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
 
 EDGE_CODES = {name: code for code, name in enumerate(EDGE_TYPES)}
 
-FOUND_BY = ("content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at")
+FOUND_BY = (
+    "content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at",
+    "channel", "intent", "valid_from", "invalid_at", "expires_at", "event_start", "event_end", "quarantined",
+)  # fmt: skip
 """Fields a row is found by. A row of which one changes is buried, and the memory gets a new one."""
 
 
@@ -68,7 +72,7 @@ class Staging:
         return self._finish()
 
     def _change(
-        self, change: PutInsight | RetireInsight | PurgeInsight | RemoveEdge | SetVector | SetImportance
+        self, change: PutInsight | RetireInsight | PurgeInsight | RemoveEdge | SetVector | CountUse | SetImportance
     ) -> None:
         match change:
             case PutInsight():
@@ -83,6 +87,12 @@ class Staging:
             case SetVector():
                 if (row := self._find(change.id)) is not None:
                     self._renumber(row, self._insight(row), change.vector)
+            case CountUse():
+                if (row := self._find(change.id)) is not None:
+                    old = self._insight(row)
+                    self._patches[row] = msgspec.structs.replace(
+                        old, access_count=old.access_count + change.times, last_accessed_at=change.at
+                    )
             case SetImportance():
                 row = self._live_row(change.id)
                 value = change.effective_importance
@@ -105,15 +115,16 @@ class Staging:
 
     def _append(self, insight: Insight, vector: Vector | None) -> None:
         index, document = self._index, document_of(insight)
-        length = len(document.terms)
-        index.postings.add(len(index.table.insights), [document.terms])
-        index.lengths.append(length)
+        index.postings.add(len(index.table.insights), document.counts)
+        index.passages.append(document)
+        index.lengths.append(document.length)
         index.breadths.append(document.breadth)
         index.alive.append(1)
         index.embedded += index.vectors.append(vector)
         index.table.append(insight)
+        index.conversations.append(insight)
         index.live += 1
-        index.total_length += length
+        index.total_length += document.length
 
     def _put(self, change: PutInsight) -> None:
         row = self._live_row(change.insight.id)
@@ -191,6 +202,7 @@ class Staging:
         alive = index.alive.view().copy()
         alive[rows] = 0
         index.alive = Column(alive)
+        index.conversations.leave(rows)
         index.live -= len(rows)
         index.embedded -= int(np.count_nonzero(index.vectors.present.view()[rows]))
         index.total_length -= int(index.lengths.view()[rows].sum(dtype=np.int64))

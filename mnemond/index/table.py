@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -11,16 +11,18 @@ import numpy.typing as npt
 
 from mnemond.index.growing import Column, Dictionary
 from mnemond.index.ledger import Ledger
-from mnemond.model.insight import Insight
+from mnemond.index.validity import LONG_AGO_US, Extent, ends_us, event_us, valid_us
+from mnemond.model.insight import STATUSES, Insight
 from mnemond.model.timestamp import parse_rfc3339
 from mnemond.text.entities import canonical_name
 from mnemond.text.similarity import normalised
+from mnemond.text.tokens import fold, index_terms
 
 PREFIX = 6
 """Characters of the shortest id prefix that can be looked up."""
 
-LONG_AGO_US = -(2**63)
-"""Microseconds since the epoch before any time there is."""
+STATUS_CODES = {name: code for code, name in enumerate(STATUSES)}
+"""Numbers of states in columns; 0 is active."""
 
 REMEMBERED_NAMES = 16_384
 """Spellings whose canonical name is remembered: the same few name most memories of a store."""
@@ -29,9 +31,11 @@ Part = TypeVar("Part")
 
 
 class Columns(NamedTuple, Generic[Part]):
-    """Numbers of each row, shape (rows,); the mentions, one entity of one row each, have shape (mentions,).
+    """Numbers of each row, shape (rows,); the mentions, one entity of one row each, have shape (mentions,), and the
+    labels, one tag of one row each, have shape (labels,).
 
-    `category` to `chain` are numbers in `Names`, 0 for None. `accessed_us`: last access, else creation.
+    `category` to `intent` are numbers in `Names`, 0 for None; `status` in `STATUS_CODES`. `accessed_us`: last access,
+    else creation. `valid_us` to `event_end_us` as `validity` has them.
     """
 
     category: Part
@@ -40,20 +44,32 @@ class Columns(NamedTuple, Generic[Part]):
     session: Part
     agent: Part
     chain: Part
+    channel: Part
+    intent: Part
+    status: Part
     importance: Part
     created_us: Part
     accesses: Part
     accessed_us: Part
     pinned: Part
     degree: Part
+    valid_us: Part
+    ends_us: Part
+    event_start_us: Part
+    event_end_us: Part
+    quarantined: Part
     mention_row: Part
     mention_entity: Part
+    label_row: Part
+    label_tag: Part
 
 
 DTYPES = Columns(
     category=np.int32, source=np.int32, user=np.int32, session=np.int32, agent=np.int32, chain=np.int32,
-    importance=np.int32, created_us=np.int64, accesses=np.int32, accessed_us=np.int64, pinned=np.uint8,
-    degree=np.int32, mention_row=np.int64, mention_entity=np.int32,
+    channel=np.int32, intent=np.int32, status=np.uint8, importance=np.int32, created_us=np.int64, accesses=np.int32,
+    accessed_us=np.int64, pinned=np.uint8, degree=np.int32, valid_us=np.int64, ends_us=np.int64,
+    event_start_us=np.int64, event_end_us=np.int64, quarantined=np.uint8, mention_row=np.int64,
+    mention_entity=np.int32, label_row=np.int64, label_tag=np.int32,
 )  # fmt: skip
 
 MENTIONS = Columns._fields.index("mention_row")
@@ -69,8 +85,19 @@ class Names:
     def __init__(self) -> None:
         self.categories, self.sources, self.entities = Dictionary(), Dictionary(), Dictionary()
         self.users, self.sessions, self.agents = Dictionary(), Dictionary(), Dictionary()
-        self.chains = Dictionary()
+        self.chains, self.channels, self.intents, self.tags = Dictionary(), Dictionary(), Dictionary(), Dictionary()
         self.spellings: list[str] = [""]
+        self.speakers: dict[str, tuple[int, ...]] = {}
+        """Numbers of the sources whose name has an index term."""
+
+    def source(self, name: str) -> int:
+        """The number of a source."""
+        known = len(self.sources)
+        code = self.sources.encode(name)
+        if code == known:
+            for term in set(index_terms(name)):
+                self.speakers[term] = (*self.speakers.get(term, ()), code)
+        return code
 
     def entity(self, canonical: str, spelling: str) -> int:
         """The number of an entity, whatever its spelling."""
@@ -98,8 +125,11 @@ class Table:
         self.prefixes: dict[str, tuple[int, ...]] = {}
         self.twins: dict[int, tuple[int, ...]] = {}
         """Rows by the hash of their normalised text, dead ones included."""
+        self.hashes: list[int] = []
+        """That hash of each row."""
         self.ordered = True
         """Whether no row is older than one stored before it."""
+        self.extent = Extent()
         self._columns: Columns[Column] = Columns(*map(_empty, DTYPES))
         self._newest_us = LONG_AGO_US
 
@@ -109,7 +139,7 @@ class Table:
         row = len(self.insights)
         created = parse_rfc3339(insight.created_at)
         columns.category.append(names.categories.encode(insight.category))
-        columns.source.append(names.sources.encode(insight.source))
+        columns.source.append(names.source(insight.source))
         columns.user.append(names.users.encode(scope.user_id))
         columns.session.append(names.sessions.encode(scope.session_id))
         columns.agent.append(names.agents.encode(scope.agent_id))
@@ -121,18 +151,36 @@ class Table:
         columns.accessed_us.append(_accessed_us(insight, created))
         columns.pinned.append(insight.pinned)
         columns.degree.append(0)
+        self._append_states(insight, created)
         for canonical, spelling in _spelled(insight):
             columns.mention_row.append(row)
             columns.mention_entity.append(names.entity(canonical, spelling))
+        for tag in _folded_tags(insight):
+            columns.label_row.append(row)
+            columns.label_tag.append(names.tags.encode(tag))
         self.insights.extend([insight])
         self._register(insight, row)
+
+    def _append_states(self, insight: Insight, created: int) -> None:
+        names, columns = self.names, self._columns
+        columns.channel.append(names.channels.encode(insight.channel))
+        columns.intent.append(names.intents.encode(insight.intent))
+        columns.status.append(STATUS_CODES[insight.status])
+        valid, ends = valid_us(insight, created), ends_us(insight)
+        columns.valid_us.append(valid)
+        columns.ends_us.append(ends)
+        start, end = event_us(insight)
+        columns.event_start_us.append(start)
+        columns.event_end_us.append(end)
+        columns.quarantined.append(insight.quarantined)
+        self.extent = self.extent.with_row(insight, created, valid, ends)
 
     def extend(self, insights: Sequence[Insight]) -> None:
         """Append a row for each insight, in order; of many, in less time than one by one."""
         names, columns = self.names, self._columns
         start = len(self.insights)
         columns.category.extend(names.categories.encode_all([insight.category for insight in insights]))
-        columns.source.extend(names.sources.encode_all([insight.source for insight in insights]))
+        columns.source.extend(np.array([names.source(insight.source) for insight in insights], dtype=np.int32))
         columns.user.extend(names.users.encode_all([insight.scope.user_id for insight in insights]))
         columns.session.extend(names.sessions.encode_all([insight.scope.session_id for insight in insights]))
         columns.agent.extend(names.agents.encode_all([insight.scope.agent_id for insight in insights]))
@@ -147,10 +195,29 @@ class Table:
         columns.accessed_us.extend(np.fromiter(accessed, dtype=np.int64, count=len(insights)))
         columns.pinned.extend(np.array([insight.pinned for insight in insights], dtype=np.uint8))
         columns.degree.extend(np.zeros(len(insights), dtype=np.int32))
+        self._extend_states(insights, np.array(created, dtype=np.int64))
         self._mention(start, insights)
+        self._label(start, insights)
         self.insights.extend(insights)
         for row, insight in enumerate(insights, start):
             self._register(insight, row)
+
+    def _extend_states(self, insights: Sequence[Insight], created: npt.NDArray[np.int64]) -> None:
+        names, columns = self.names, self._columns
+        columns.channel.extend(names.channels.encode_all([insight.channel for insight in insights]))
+        columns.intent.extend(names.intents.encode_all([insight.intent for insight in insights]))
+        status = np.array([STATUS_CODES[insight.status] for insight in insights], dtype=np.uint8)
+        valid = np.array(list(map(valid_us, insights, created.tolist())), dtype=np.int64)
+        ends = np.array(list(map(ends_us, insights)), dtype=np.int64)
+        events = np.array(list(map(event_us, insights)), dtype=np.int64).reshape(-1, 2)
+        quarantined = np.array([insight.quarantined for insight in insights], dtype=np.uint8)
+        columns.status.extend(status)
+        columns.valid_us.extend(valid)
+        columns.ends_us.extend(ends)
+        columns.event_start_us.extend(events[:, 0])
+        columns.event_end_us.extend(events[:, 1])
+        columns.quarantined.extend(quarantined)
+        self.extent = self.extent.with_rows(created, valid, ends, quarantined, status)
 
     def _note_order(self, created_us: int) -> None:
         self.ordered = self.ordered and created_us >= self._newest_us
@@ -165,6 +232,7 @@ class Table:
             self.earlier[row] = before
         self.rows[insight.id] = row
         twin = hash(normalised(insight.content))
+        self.hashes.append(twin)
         self.twins[twin] = (*self.twins.get(twin, ()), row)
 
     def _mention(self, start: int, insights: Sequence[Insight]) -> None:
@@ -177,6 +245,12 @@ class Table:
                 codes.append(self.names.entity(canonical, spelling))
         self._columns.mention_row.extend(np.array(rows, dtype=np.int64))
         self._columns.mention_entity.extend(np.array(codes, dtype=np.int32))
+
+    def _label(self, start: int, insights: Sequence[Insight]) -> None:
+        """Note every tag once a row, whatever its case."""
+        labels = [(row, tag) for row, insight in enumerate(insights, start) for tag in _folded_tags(insight)]
+        self._columns.label_row.extend(np.array([row for row, _ in labels], dtype=np.int64))
+        self._columns.label_tag.extend(self.names.tags.encode_all([tag for _, tag in labels]))
 
     def patch(self, changes: Mapping[int, Insight]) -> None:
         """Give rows new insights that differ in nothing a row is found by, except use and pin."""
@@ -214,11 +288,16 @@ class Table:
         old = self.columns()
         alive = np.zeros(len(renumbered), dtype=np.bool_)
         alive[kept] = True
-        mentions = alive[old.mention_row]
+        mentions, labels = alive[old.mention_row], alive[old.label_row]
         fewer = Table(self.names)
         of_rows = [column[kept] for column in old[:MENTIONS]]
         of_mentions = [renumbered[old.mention_row[mentions]], old.mention_entity[mentions]]
-        fewer._columns = Columns(*map(Column, of_rows + of_mentions))
+        of_labels = [renumbered[old.label_row[labels]], old.label_tag[labels]]
+        fewer._columns = Columns(*map(Column, of_rows + of_mentions + of_labels))
+        states = Columns(*of_rows, *of_mentions, *of_labels)
+        fewer.extent = Extent().with_rows(
+            states.created_us, states.valid_us, states.ends_us, states.quarantined, states.status
+        )
         for created_us in of_rows[CREATED].tolist():
             fewer._note_order(created_us)
         fewer.insights = Ledger(self.insights[row] for row in kept.tolist())
@@ -233,6 +312,15 @@ def _spelled(insight: Insight) -> list[tuple[str, str]]:
         return []
     spelled = {_canonical(entity): entity for entity in reversed(insight.entities)}
     return list(reversed(spelled.items()))
+
+
+def _folded_tags(insight: Insight) -> Iterable[str]:
+    return dict.fromkeys(map(folded_tag, insight.tags)) if insight.tags else ()
+
+
+def folded_tag(tag: str) -> str:
+    """What equality of tags means: case does not matter."""
+    return fold(tag)
 
 
 def forget_cached() -> None:

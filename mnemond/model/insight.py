@@ -13,6 +13,7 @@ Retired = Literal["superseded", "merged", "forgotten", "pruned", "expired"]
 """States of an insight that recall does not see."""
 
 Status = Literal["active"] | Retired
+STATUSES: tuple[str, ...] = ("active", *get_args(Retired))
 
 EntityMode = Literal["merge", "provided", "auto"]
 ENTITY_MODES: tuple[str, ...] = get_args(EntityMode)
@@ -34,8 +35,9 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     `effective_importance` is the stored value of chapter "effective importance" (not capped at 1). `metadata` is the
     text of a JSON object. `keywords` describe it beside the others of its store; `event_start` and `event_end` are
-    the dates it speaks of. `gc=False`: an insight never refers back to itself, and the collector need not walk
-    100,000 of them.
+    the dates it speaks of; `expires_at` is when it leaves recall by itself; `intent` is that of the fact it was
+    extracted as; no read shows what is `quarantined`. `gc=False`: an insight never refers back to itself, and the
+    collector need not walk 100,000 of them.
     """
 
     id: str
@@ -69,3 +71,6 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     last_corroborated_at: str | None = None
     pinned: bool = False
     metadata: str = NO_METADATA
+    intent: str | None = None
+    expires_at: str | None = None
+    quarantined: bool = False

@@ -215,12 +215,13 @@ class UndoneMemory(msgspec.Struct, frozen=True, gc=False):
 
 
 class Undone(msgspec.Struct, frozen=True, tag=True):
-    """The operation `undone` was taken back. Edges are counted as logical links; `edges_missing` could not be put back
-    because a memory at their other end is out of recall."""
+    """The operation `undone`, which `method` had made, was taken back. Edges are counted as logical links;
+    `edges_missing` could not be put back because a memory at their other end is out of recall."""
 
     op_id: str
     undone: str
     memories: tuple[UndoneMemory, ...]
+    method: str | None = None
     edges_restored: int = 0
     edges_removed: int = 0
     edges_missing: int = 0
@@ -247,6 +248,13 @@ class Retained(msgspec.Struct, frozen=True, tag=True):
     access_count: int
     effective_importance: float = 0.0
     immune: bool = True
+    replayed: bool = False
+
+
+class Used(msgspec.Struct, frozen=True, tag=True):
+    """Recalls were counted; nobody asked for it, so nobody is told."""
+
+    op_id: str
     replayed: bool = False
 
 
@@ -309,6 +317,7 @@ Outcome = (
     | Undone
     | Collected
     | Retained
+    | Used
     | Embedded
     | SwitchStarted
     | SwitchDropped

@@ -26,7 +26,7 @@ Action = Literal["DUPLICATE", "CONFLICT", "UPDATE", "ADD"]
 GENERAL = "general"
 """The category that is compatible with every other (spec 7.2, test 3)."""
 
-SAME = "the texts are the same but for case, spaces and the punctuation around them"
+SAME = "the texts are the same, apart from case, spaces and the punctuation around them"
 
 LONGEST = 1.5
 """How much longer, in tokens, a duplicate found by its cosine may be than the old memory (spec 7.2, test 5)."""
@@ -177,18 +177,18 @@ def _compared(old: Side, new: Side, cosine: float | None, policy: DiffPolicy, co
 
 def _suggested(pair: _Pair, policy: DiffPolicy) -> tuple[Action, str]:
     """What the table says, and why."""
-    old, new, above = pair.old, pair.new, _band(pair, policy)
+    old, new, alike = pair.old, pair.new, _alike(pair, policy)
     if old.normalised == new.normalised:
         return "DUPLICATE", SAME
     if pair.similarity < policy.update:
-        return "ADD", f"{above} the update threshold {policy.update:.2f}"
+        return "ADD", f"{alike}, too little to be about the same thing ({policy.update:.0%} would do)"
     if old.category != new.category and GENERAL not in (old.category, new.category):
-        return "ADD", f"{above}, but one is a {old.category}, the other a {new.category}"
+        return "ADD", f"{alike}, but one is stored as {old.category}, the other as {new.category}"
     if contrast := _contrast(pair):
-        return "CONFLICT", f"{above}, and {contrast}"
+        return "CONFLICT", f"{alike}, but {contrast}"
     if pair.similarity > policy.duplicate and _nothing_new(pair, policy):
-        return "DUPLICATE", f"{above}, and nothing in the new text is new"
-    return "UPDATE", f"{above}, and nothing contradicts"
+        return "DUPLICATE", f"{alike}, and the new text adds nothing"
+    return "UPDATE", f"{alike}, and neither contradicts the other"
 
 
 def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action, str]:
@@ -199,7 +199,7 @@ def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action,
     if suggestion == "DUPLICATE":
         if not policy.verbatim or (pair.shared.of_old >= policy.part and _stands_in(pair.new.text, pair.old.text)):
             return suggestion, ""
-        objection = "; but it does not stand there word for word"
+        objection = "; but it is not there word for word"
     action: Action = "CONFLICT" if suggestion == "CONFLICT" else "UPDATE"
     if policy.subjects and (other := _something_else(pair)):
         return "ADD", f"{objection}; but {other}, so both stay"
@@ -207,18 +207,18 @@ def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action,
         return action, objection
     of_old, of_new = pair.shared.of_old, pair.shared.of_new
     return "ADD", (
-        f"{objection}; but the texts do not account for each other ({of_old:.2f} of the old words return, {of_new:.2f}"
-        " of the new ones are old), so both stay"
+        f"{objection}; but each says something of its own ({of_old:.0%} of the old words are in the new text,"
+        f" {of_new:.0%} of the new ones in the old), so both stay"
     )
 
 
 def _contrast(pair: _Pair) -> str:
     """What makes two similar texts contradict each other; "" when nothing does."""
     if pair.polarity_flip:
-        return "one negates what the other says"
+        return "one denies what the other says"
     if pair.number_change:
         return "the numbers differ"
-    return "the new text announces a change" if pair.announced else ""
+    return "the new text says that something changed" if pair.announced else ""
 
 
 def _nothing_new(pair: _Pair, policy: DiffPolicy) -> bool:
@@ -238,15 +238,15 @@ def _something_else(pair: _Pair) -> str:
     """
     old, new = pair.old, pair.new
     if _numbered_apart(old.text, new.text):
-        return "they are numbered apart"
+        return "they are about things with different numbers"
     named, renamed = _without_digits(old.entities), _without_digits(new.entities)
     plain = not pair.announced and not pair.heard
     if plain and named and renamed and named.isdisjoint(renamed):
-        return "they name nothing in common"
+        return "they name different things"
     if other := _exchanged(pair):
         return other
     if plain and pair.number_change and _words(old) - _words(new) and _words(new) - _words(old):
-        return "a word is exchanged besides the number"
+        return "another word differs besides the number"
     return ""
 
 
@@ -255,13 +255,13 @@ def _exchanged(pair: _Pair) -> str:
     old, new = pair.old, pair.new
     if pair.number_change or pair.polarity_flip:
         if other_names(old.text, new.text):
-            return "a name is exchanged"
+            return "a name differs"
         if not pair.announced and other_times(old.text, new.text, old.numbers, new.numbers):
             return "they speak of different times"
     if pair.number_change and not pair.announced and len(old.numbers - new.numbers) > 1:
-        return "several numbers are exchanged"
+        return "several numbers differ"
     if (pair.polarity_flip or negates(new.change_cues - old.change_cues)) and other_statement(old.text, new.text):
-        return "more than the negation is different"
+        return "more than a denial differs"
     if pair.announced and other_beginning(old.text, new.text):
         return "they begin with different words"
     return ""
@@ -337,10 +337,8 @@ def _plain(text: str) -> str:
     return " ".join(word for word in words if word and word not in _ARTICLES)
 
 
-def _band(pair: _Pair, policy: DiffPolicy) -> str:
-    said = f"similarity {pair.similarity:.2f}{' (of the vectors)' if pair.heard else ''} is"
-    if pair.similarity < policy.update:
-        return f"{said} below"
-    if pair.similarity > policy.duplicate:
-        return f"{said} above the duplicate threshold {policy.duplicate:.2f}"
-    return f"{said} in the update band [{policy.update:.2f}, {policy.duplicate:.2f}]"
+def _alike(pair: _Pair, policy: DiffPolicy) -> str:
+    """Rounded down below the least that counts, so that it does not read as if it reached it."""
+    share = pair.similarity * 100
+    shown = int(share) if pair.similarity < policy.update else round(share)
+    return f"they are {shown}% alike in {'meaning' if pair.heard else 'words'}"

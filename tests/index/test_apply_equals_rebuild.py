@@ -48,6 +48,8 @@ VECTORS = st.one_of(
 CONTENTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 ENTITIES = st.lists(st.sampled_from(["Redis", "redis", "Bob"]), max_size=3).map(tuple)
 
+TIMES = st.one_of(st.none(), st.none(), st.integers(0, 3).map(lambda second: format_us(second * 1_000_000)))
+
 FOUND_BY: dict[str, st.SearchStrategy[Any]] = {
     "content": CONTENTS,
     "category": st.sampled_from(["fact", "decision", "general"]),
@@ -57,6 +59,14 @@ FOUND_BY: dict[str, st.SearchStrategy[Any]] = {
     "source": st.sampled_from(["user", "alice"]),
     "conversation_id": st.sampled_from([None, "c1"]),
     "scope": SCOPES,
+    "channel": st.sampled_from(["manual", "hook"]),
+    "intent": st.sampled_from([None, "preference"]),
+    "valid_from": TIMES,
+    "invalid_at": TIMES,
+    "expires_at": TIMES,
+    "event_start": TIMES,
+    "event_end": TIMES,
+    "quarantined": st.sampled_from([False, False, False, True]),
 }
 """Fields a row is found by: changing one gives the memory a new row."""
 
@@ -67,6 +77,7 @@ OTHERS: dict[str, st.SearchStrategy[Any]] = {
     "paired_with": st.sampled_from([None, *NAMES]),
     "boost_days": st.sampled_from([0.0, 1.5]),
     "keywords": st.sampled_from(["", "redis cache"]),
+    "metadata": st.sampled_from(["{}", '{"build":1}', '{"build":2}']),
 }
 """Fields a row keeps its place with."""
 

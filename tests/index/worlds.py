@@ -24,9 +24,10 @@ from mnemond.model.changes import (
     SetVector,
     Vector,
 )
+from mnemond.model.conditions import Compare
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import Filter
+from mnemond.model.recall import Filter, Span
 from mnemond.model.timestamp import format_us
 from mnemond.text.similarity import normalised
 
@@ -43,6 +44,20 @@ FILTERS = (
     Filter(scope=Scope(user_id="stranger", agent_id="a1")),
     Filter(scope=Scope(session_id="s1")),
     Filter(scope=Scope(session_id="s2", user_id="u1"), category="fact"),
+    Filter(scope=Scope(user_id="u1"), strict_scope=True),
+    Filter(channel="hook", min_importance=3),
+    Filter(stated_intent="preference", all_sessions=True),
+    Filter(tags_all=("Redis", "cache"), all_sessions=True),
+    Filter(tags_any=("REDIS", "nowhere")),
+    Filter(entity="REDIS"),
+    Filter(created=Span(1_000_000, 2_500_000)),
+    Filter(event=Span(1_000_000, 2_000_000), all_sessions=True),
+    Filter(window=Span(until_us=1_000_000), all_sessions=True),
+    Filter(now_us=1_500_000, clock_us=2_500_000, all_sessions=True),
+    Filter(as_of_us=1_500_000, all_sessions=True),
+    Filter(include_invalid=True, now_us=1_500_000, all_sessions=True),
+    Filter(status="active", now_us=9_000_000),
+    Filter(metadata=Compare("build", "gte", 2), all_sessions=True),
 )
 SCOPES = (Scope(), Scope("u1"), Scope("u1", "s1"), Scope(agent_id="a1"), Scope("stranger", "s2", "a1"))
 LIKE = {"redi", "cach", "deploi"}
@@ -118,6 +133,7 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
         "keyword": [_keyword(snapshot, live, query) for query in (["redis"], ["cache", "deploy", "cache"], ["库存"])],
         "likeness": snapshot.likeness(LIKE)[live].tolist(),
         "masks": [_seen(snapshot, live, snapshot.visible(wanted)) for wanted in FILTERS],
+        "during": [_seen(snapshot, live, snapshot.during(Span(1_000_000, 2_500_000)) & snapshot.alive())],
         "comparable": [_seen(snapshot, live, snapshot.comparable(scope)) for scope in SCOPES],
         "twins": [[snapshot.insight(twin).id for twin in twins] for twins in _twins(snapshot, live)],
         "newest": [[found.id for found in snapshot.newest(wanted, 3)] for wanted in FILTERS],

@@ -42,7 +42,7 @@ def test_what_differs_is_said() -> None:
     friday, rate = (judge(*ROWS[place].sides(), None, LITERAL, REFERENCE) for place in (5, 6))
     assert (friday.polarity_flip, friday.number_change) == (True, False)
     assert (rate.polarity_flip, rate.number_change) == (False, True)
-    assert rate.reason == "similarity 0.83 is in the update band [0.65, 0.90], and the numbers differ"
+    assert rate.reason == "they are 83% alike in words, but the numbers differ"
 
 
 @pytest.mark.parametrize(
@@ -125,3 +125,9 @@ def test_the_cosine_is_compared_on_the_scale_of_its_embedder() -> None:
     assert (verdict.cosine, verdict.suggestion) == (0.6, "UPDATE")
     assert judge(old, new, 0.81, LITERAL, thresholds).suggestion == "DUPLICATE"
     assert judge(old, new, 0.49, LITERAL, thresholds).suggestion == "ADD"
+
+
+def test_a_similarity_that_falls_short_does_not_read_as_if_it_reached_the_limit() -> None:
+    short = judged(words(0, 77), words(27, 77))
+    assert 0.645 < short.similarity < 0.65
+    assert short.reason == "they are 64% alike in words, too little to be about the same thing (65% would do)"

@@ -1,0 +1,35 @@
+"""The best of some rows; of equal ones those with the smaller ids, which do not depend on how a store was written."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.index.selection import Rows
+from mnemond.index.snapshot import Snapshot
+
+Scores = npt.NDArray[np.float64]
+
+
+def best_rows(snapshot: Snapshot, rows: Rows, scores: Scores, k: int) -> Rows:
+    """Positions of the k best `rows`, in no order; k at least 1."""
+    if k >= len(rows):
+        return np.arange(len(rows))
+    kth = np.partition(scores, -k)[-k]
+    above, tied = (scores > kth).nonzero()[0], (scores == kth).nonzero()[0]
+    room = k - len(above)
+    if len(tied) > room:
+        ids = {place: snapshot.insight(int(rows[place])).id for place in tied.tolist()}
+        tied = np.array(sorted(ids, key=ids.__getitem__)[:room], dtype=np.int64)
+    return np.concatenate((above, tied))
+
+
+def best_in_order(snapshot: Snapshot, rows: Rows, scores: Scores, k: int) -> Rows:
+    """Positions of the k best `rows`, best first; of equal ones the smaller id first; k at least 1."""
+    order = (-scores).argsort()
+    leading = scores[order[: k + 1]]
+    if (leading[1:] != leading[:-1]).all():
+        return order[:k]
+    kept = best_rows(snapshot, rows, scores, k).tolist()
+    keys = {place: (-scores[place], snapshot.insight(int(rows[place])).id) for place in kept}
+    return np.array(sorted(keys, key=keys.__getitem__), dtype=np.int64)

@@ -1,0 +1,41 @@
+"""What speaks for a memory before anything is asked, against the worked numbers (spec 7.7)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.rank.decay import retention
+from mnemond.rank.prior import PriorPolicy, access_factor, priors, with_prior
+
+
+@pytest.mark.parametrize(
+    ("accesses", "most", "expected"),
+    [(0, 0, 1.0), (0, 1, 0.590616), (1, 1, 1.0), (0, 10, 0.294300), (3, 10, 0.702286), (10, 10, 1.0)],
+)
+def test_worked_access_factors(accesses: int, most: int, expected: float) -> None:
+    assert access_factor(np.array([accesses], dtype=np.int32), most)[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("days", "prominence", "accesses", "most", "expected"),
+    [(28, 1.0, 0, 10, 0.196445), (28, 0.2, 0, 10, 0.125813), (365, 1.0, 10, 10, 0.335), (0, 0.2, 0, 0, 0.76)],
+)
+def test_worked_priors(days: float, prominence: float, accesses: int, most: int, expected: float) -> None:
+    found = priors(np.array([retention(days)]), np.array([prominence]), np.array([accesses]), most, PriorPolicy())
+    assert found[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(0.0, 0.8), (1.0, 0.2), (0.5, 0.5)])
+def test_how_much_of_a_score_the_prior_decides(weight: float, expected: float) -> None:
+    found = with_prior(np.array([0.8]), np.array([0.25]), PriorPolicy(weight=weight))
+    assert found[0] == pytest.approx(expected)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_priors_lie_between_0_and_1(fading: float, prominence: float, one: int, other: int) -> None:
+    few, most = sorted((one, other))
+    found = priors(np.array([fading]), np.array([prominence]), np.array([few]), most, PriorPolicy())[0]
+    assert 0.0 <= found <= 1.0 + 1e-12
