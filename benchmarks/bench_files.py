@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,19 +71,20 @@ def remember_params(memory: Json, store: str) -> Json:
     return params
 
 
-def recall_params(query: Json, store: str, anchors: list[str] | None) -> Json:
+def recall_params(query: Json, store: str) -> Json:
     """What is sent for a query: its words and its time, never what is known about the answer."""
     params: Json = {"query": query["text"], "limit": LIMIT, "touch": False, "store": store}
     if query.get("ref_time"):
         params["now"] = query["ref_time"]
-    if anchors is not None:
-        params["anchors"] = anchors
     return params
 
 
 def run_line(query: Json, result: Json, bench_ids: dict[str, str]) -> str:
     """One line of a run: the ids of the file, best first, with their scores."""
     hits = result["results"]
-    ranked = [bench_ids[hit["insight"]["id"]] for hit in hits]
-    scores = [hit["score"] for hit in hits]
-    return json.dumps({"store": query["store"], "query": query["id"], "ranked": ranked, "scores": scores})
+    return ranked_line(query, [bench_ids[hit["insight"]["id"]] for hit in hits], [hit["score"] for hit in hits])
+
+
+def ranked_line(query: Json, ranked: Sequence[str], scores: Sequence[float]) -> str:
+    """The same from ids of the file."""
+    return json.dumps({"store": query["store"], "query": query["id"], "ranked": list(ranked), "scores": list(scores)})

@@ -8,9 +8,7 @@ Each file's stores are filled once; every ablation asks the same stores. The sco
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,13 +20,23 @@ from typing import Any
 from benchmarks.bench_files import BenchFile, load, recall_params, remember_params, run_line
 from benchmarks.daemon_process import NO_CAP, DaemonProcess, temporary_data_dir
 from benchmarks.report import Cell, percentile, say, table, write_json
+from benchmarks.scorer import MULTI_HOP, quality
 from benchmarks.wire import Json, Wire, request, result_of
 
-MODES: dict[str, list[str] | None] = {"fused": None, "keyword": ["keyword"], "vector": ["vector"]}
-"""Ablations: which signals take part; None is the product's default."""
+MODES: dict[str, Json] = {
+    "fused": {},
+    "keyword": {"anchors": ["keyword"]},
+    "vector": {"anchors": ["vector"]},
+    "beam": {"mode": "beam"},
+    "ppr": {"mode": "ppr"},
+    "probabilistic": {"mode": "probabilistic"},
+    "mnemon": {"profile": "mnemon"},
+}
+"""Ablations, and what is asked for beside the question: one signal alone, links followed in each way, the published
+ranking; nothing is the product's default."""
 
 HEADS = (
-    *("file", "mode", "n", "hit@1", "R@5", "R@10", "MRR", "nDCG@10", "ses R@5", "ses R@10", "ses MRR"),
+    *("file", "mode", "n", "hit@1", "R@5", "R@10", "MRR", "nDCG@10", "hop R@10", "ses hit@1", "ses R@5", "ses R@10"),
     *("upd", "AUROC", "p50 ms", "p95 ms"),
 )
 
@@ -70,26 +78,12 @@ def ask(wire: Wire, bench: BenchFile, filled: dict[str, Filled], mode: str) -> I
     for store, queries in bench.queries.items():
         target = filled[store]
         for query in queries:
-            params = recall_params(query, target.name, MODES[mode])
+            params = recall_params(query, target.name) | MODES[mode]
             message = request(1, "recall", params)
             begin = time.perf_counter()
             reply = wire.round_trip(message)
             took = (time.perf_counter() - begin) * 1000
             yield run_line(query, result_of(reply), target.bench_ids), took
-
-
-def score(scorer: Path, bench: BenchFile, run: Path, mode: str) -> Json:
-    """The scorer's own figures for one run."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        command = [sys.executable, str(scorer), "score", str(bench.path), str(run)]
-        options = ["--json", out.name, "--boot", "0", "--brief", "--label", mode]
-        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"{scorer} failed on {run}:\n{done.stderr[-2000:]}")
-        figures = json.loads(Path(out.name).read_text(encoding="utf-8"))
-    if not isinstance(figures, dict):
-        raise SystemExit(f"{scorer} wrote something else than an object for {run}")
-    return figures
 
 
 def measure(wire: Wire, bench: BenchFile, scorer: Path, runs: Path, modes: list[str]) -> list[Json]:
@@ -107,18 +101,18 @@ def measure(wire: Wire, bench: BenchFile, scorer: Path, runs: Path, modes: list[
         figures.append({
             "file": bench.name, "mode": mode, "queries": len(times), "memories": memories,
             "fill_s": fill_s, "p50_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95),
-            "quality": score(scorer, bench, run, mode),
+            "quality": quality(scorer, bench, run, mode),
         })  # fmt: skip
         say("  " + " ".join(str(cell) if cell is not None else "-" for cell in _row(figures[-1])))
     return figures
 
 
 def _row(figures: Json) -> list[Cell]:
-    quality: dict[str, Any] = figures["quality"]
-    turn, session = quality.get("turn", {}), quality.get("session", {})
+    scored: dict[str, Any] = figures["quality"]
+    turn, session, hops = scored.get("turn", {}), scored.get("session", {}), scored.get(MULTI_HOP, {})
     cells = [turn.get(key) for key in ("hit@1", "recall@5", "recall@10", "mrr", "ndcg@10")]
-    cells += [session.get(key) for key in ("recall@5", "recall@10", "mrr")]
-    cells += [quality.get("upd"), quality.get("auroc"), figures["p50_ms"], figures["p95_ms"]]
+    cells += [hops.get("turn", {}).get("recall@10"), *(session.get(key) for key in ("hit@1", "recall@5", "recall@10"))]
+    cells += [scored.get("upd"), scored.get("auroc"), figures["p50_ms"], figures["p95_ms"]]
     rounded = [None if cell is None else round(float(cell), 3) for cell in cells]
     return [figures["file"], figures["mode"], figures["queries"], *rounded]
 
@@ -157,7 +151,13 @@ def main(argv: list[str] | None = None) -> int:
         runs = options.runs or Path(scratch)
         runs.mkdir(parents=True, exist_ok=True)
         figures = run(options.data, options.score, runs, options.modes, config)
-    say(table('recall (turn level unless "ses": session level)', HEADS, [_row(entry) for entry in figures]))
+    say(
+        table(
+            'recall (turn level unless "ses": session level; "hop": multi-hop questions)',
+            HEADS,
+            [_row(entry) for entry in figures],
+        )
+    )
     write_json(options.json, {"recall": figures})
     return 0
 

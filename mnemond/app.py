@@ -36,9 +36,10 @@ from mnemond.handlers.search import SearchHandlers
 from mnemond.handlers.submission import Identities
 from mnemond.handlers.succession import SuccessionHandlers
 from mnemond.handlers.undo import UndoHandlers
+from mnemond.handlers.uses import Uses
 from mnemond.ids import RandomIds
 from mnemond.logs import trace_of
-from mnemond.model.policy import LifecyclePolicy, WritePolicy
+from mnemond.pipelines.configured import vector_policy, write_policy
 from mnemond.pipelines.embedding import wanted_by
 from mnemond.protocol.registry import METHODS
 from mnemond.protocol.version import SERVER_VERSION
@@ -78,11 +79,12 @@ class Daemon:
             loop=trio.lowlevel.current_trio_token(),
             on_defect=self._on_defect,
             warn=self._warn,
+            search=vector_policy(config),
         )
-        lifecycle = LifecyclePolicy(max_insights=config.lifecycle.max_insights)
         identities = Identities(clock, ids)
+        self.uses = Uses(identities, self._boundary)
         self.keeper = EmbedKeeper(supply, identities, config.embedding.batch_size, self._boundary)
-        self.door = StoreDoor(self.stores, supply, WritePolicy(lifecycle=lifecycle), self.keeper)
+        self.door = StoreDoor(self.stores, supply, write_policy(config), self.keeper)
         life = Life(
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
@@ -105,9 +107,9 @@ class Daemon:
                 ForgetHandlers(self.door, identities),
                 ReviseHandlers(self.door, identities),
                 SuccessionHandlers(self.door, identities),
-                ReadHandlers(self.door, monotonic_s),
-                SearchHandlers(self.door),
-                LinkHandlers(self.door, identities),
+                ReadHandlers(self.door, monotonic_s, clock, identities.nonce, self.uses.note),
+                SearchHandlers(self.door, clock),
+                LinkHandlers(self.door, identities, clock),
                 PinHandlers(self.door, identities),
                 EmbedHandlers(self.door, supply, self.keeper, identities),
                 AuditHandlers(self.door, clock),
@@ -231,6 +233,7 @@ async def _serve(data_dir: Path, config: Config, log: FilteringBoundLogger, supp
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signals, daemon)
         await nursery.start(daemon.keeper.run)
+        await nursery.start(daemon.uses.run)
         nursery.start_soon(_tell_of_embedder, supply, log)
         nursery.start_soon(daemon.warm_up)
         await daemon.server.serve(listener)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.errors import CONFIG, MnemonError
+from mnemond.write_settings import Commitment, Diff, Graph, Lifecycle, contradictions
 
 MAX_BYTES = 1 << 20
 """A larger config.toml is refused before it is read."""
@@ -28,20 +29,6 @@ ENVIRONMENT = {
 ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
 VariableName = Annotated[str, Meta(max_length=200, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
 Dimensions = Annotated[int, Meta(ge=1, le=16_384)]
-
-
-class Lifecycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much a store keeps."""
-
-    max_insights: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=100_000_000,
-            description="Active memories a store holds. A write beyond it prunes the least important ones, 10 at most,"
-            " never one of importance 4 or 5, pinned, or read three times. 0 = no cap.",
-        ),
-    ] = 1000
 
 
 class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,6 +82,34 @@ class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 2.0
 
 
+class Hnsw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The graph of a large store. Larger numbers find more of the nearest memories, and take longer."""
+
+    m: Annotated[int, Meta(ge=4, le=128, description="Links of a memory; twice as many on the lowest level.")] = 16
+    ef_construction: Annotated[int, Meta(ge=8, le=2_000, description="Candidates held while a memory is linked.")] = 200
+    ef_search: Annotated[int, Meta(ge=8, le=2_000, description="Candidates held while a query is answered.")] = 200
+
+
+class Vector(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the nearest vectors are found. Whatever finds them, the cosines of those on top are exact."""
+
+    index: Annotated[
+        Literal["auto", "exact", "int8", "hnsw"],
+        Meta(
+            description="`exact` reads every vector; `int8` a quarter of the bytes, then the best 100 exactly, which"
+            " finds the same; `hnsw` follows a graph, which finds nearly the same (needs the extra `hnsw`, else it is"
+            " `int8`); `auto` takes what is fastest for the size of a store."
+        ),
+    ] = "auto"
+    int8_from: Annotated[
+        int, Meta(ge=0, le=100_000_000, description="With `auto`: memories from which it is `int8`.")
+    ] = 15_000
+    exact_limit: Annotated[
+        int, Meta(ge=0, le=100_000_000, description="With `auto`: memories from which it is `hnsw`.")
+    ] = 100_000
+    hnsw: Hnsw = Hnsw()
+
+
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of the socket. They protect the daemon and its other clients from one bad client."""
 
@@ -124,6 +139,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     lifecycle: Lifecycle = Lifecycle()
     embedding: Embedding = Embedding()
+    vector: Vector = Vector()
+    diff: Diff = Diff()
+    commitment: Commitment = Commitment()
+    graph: Graph = Graph()
     server: Server = Server()
 
 
@@ -137,13 +156,19 @@ def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise MnemonError(CONFIG, f"{path} is not valid TOML: {error}", hint="mend that line") from error
-    complaints = _complaints(raw, Config, (), text)
+    _refuse(path, _complaints(raw, Config, (), text))
+    for (section, setting), value in _overrides(environment or {}).items():
+        raw.setdefault(section, {})[setting] = value
+    config = msgspec.convert(raw, Config)
+    apart = contradictions(config.diff, config.commitment, config.graph)
+    _refuse(path, [(_line_of(text, where), sentence) for where, sentence in apart])
+    return config
+
+
+def _refuse(path: Path, complaints: list[tuple[int, str]]) -> None:
     if complaints:
         message = "; ".join(f"{path}:{line}: {sentence}" for line, sentence in sorted(complaints))
         raise MnemonError(CONFIG, message, hint="mend these lines; docs/config.md lists every setting")
-    for (section, setting), value in _overrides(environment or {}).items():
-        raw.setdefault(section, {})[setting] = value
-    return msgspec.convert(raw, Config)
 
 
 def _read(path: Path) -> str:
@@ -228,22 +253,30 @@ def config_markdown() -> str:
         "",
     ]
     for section, kind in get_type_hints(Config).items():
-        lines += [
-            f"## [{section}]",
-            "",
-            str(kind.__doc__),
-            "",
-            "| setting | type | default | what |",
-            "|---|---|---|---|",
-        ]
-        defaults = kind()
-        for name, annotation in get_type_hints(kind, include_extras=True).items():
-            base, meta = get_args(annotation)[0], get_args(annotation)[1]
-            default = getattr(defaults, name)
-            shown = "unset" if default is None else str(default)
-            lines.append(f"| `{name}` | {_type_name(base, meta)} | {shown} | {meta.description} |")
-        lines.append("")
+        lines += _section((section,), kind)
     return "\n".join(lines)
+
+
+def _section(path: tuple[str, ...], kind: type) -> list[str]:
+    """A table of settings, and those of the tables within it."""
+    lines = [f"{'#' * (1 + len(path))} [{'.'.join(path)}]", "", " ".join(str(kind.__doc__).split()), ""]
+    hints = get_type_hints(kind, include_extras=True)
+    tables = {name: hint for name, hint in hints.items() if isinstance(hint, type)}
+    if len(tables) < len(hints):
+        lines += ["| setting | type | default | what |", "|---|---|---|---|"]
+        lines += [_setting(name, hint, getattr(kind(), name)) for name, hint in hints.items() if name not in tables]
+        lines.append("")
+    for name, table in tables.items():
+        lines += _section((*path, name), table)
+    return lines
+
+
+def _setting(name: str, annotation: Any, default: object) -> str:  # noqa: ANN401 - a type expression
+    base, meta = get_args(annotation)[0], get_args(annotation)[1:]
+    said = next(each.description for each in meta if each.description is not None)
+    shown = "unset" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+    limits = next((each for each in meta if each.le is not None), Meta())
+    return f"| `{name}` | {_type_name(base, limits)} | {shown} | {said} |"
 
 
 def _type_name(base: Any, meta: Meta) -> str:  # noqa: ANN401 - a type expression
@@ -253,6 +286,7 @@ def _type_name(base: Any, meta: Meta) -> str:  # noqa: ANN401 - a type expressio
     if get_origin(base) is Annotated:
         return _type_name(*get_args(base))
     if get_args(base):
-        return _type_name(next(part for part in get_args(base) if part is not type(None)), meta)
+        kinds = [part for part in get_args(base) if part is not type(None)]
+        return " or ".join(_type_name(kind, meta) for kind in kinds)
     low = f"{meta.ge:,}" if meta.ge is not None else f"above {meta.gt:,}" if meta.gt is not None else None
     return f"{base.__name__}, {low} … {meta.le:,}" if low is not None else str(base.__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mnemond.commands.command import Arguments, Command, Request
-from mnemond.commands.layout import Style, day, lines, plural, short_id, shorten
+from mnemond.commands.layout import SHORT_ID, Style, day, lines, plural, short_id, shorten
 from mnemond.commands.options import add_globals, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
@@ -78,8 +78,35 @@ def _differences(before: MemoryState | None, after: MemoryState) -> Iterator[str
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
             yield f"{name.replace('_', ' ')}: {_value(old)} → {_value(new)}"
-    yield from (f"+ {_link(edge)}" for edge in after.edges if edge not in before.edges)
-    yield from (f"- {_link(edge)}" for edge in before.edges if edge not in after.edges)
+    yield from _links(before, after)
+
+
+def _links(before: MemoryState, after: MemoryState) -> Iterator[str]:
+    """What became of links, a line each: one that went to the successor was moved, not removed and made, and the link
+    it met there is the same now."""
+    had, has = ({_place(edge): edge for edge in state.edges} for state in (before, after))
+    taken: set[tuple[str, ...]] = set()
+    for place, edge in had.items():
+        heir = _place(edge, after)
+        if heir != place and heir in has:
+            taken.add(heir)
+            yield f"moved to {str(after.superseded_by)[:SHORT_ID]}: {_link(edge)}"
+        elif place not in has:
+            yield f"- {_link(edge)}"
+    for place, edge in has.items():
+        if place in taken:
+            continue
+        if place not in had:
+            yield f"+ {_link(edge)}"
+        elif edge != had[place]:
+            yield f"{_link(had[place])}, now {edge.weight:.2f}"
+
+
+def _place(edge: EdgeState, retired: MemoryState | None = None) -> tuple[str, ...]:
+    """What no two links have in common; with a memory that was retired, where the link goes then."""
+    heir = None if retired is None else retired.superseded_by
+    ends = [heir if heir and retired and end == retired.id else end for end in (edge.source_id, edge.target_id)]
+    return edge.edge_type, *(ends if edge.edge_type == "causal" else sorted(ends))
 
 
 LONGEST = 60
@@ -94,7 +121,8 @@ def _value(value: object) -> str:
 
 
 def _link(edge: EdgeState) -> str:
-    return f"{edge.edge_type} link {edge.source_id[:8]} → {edge.target_id[:8]}, weight {edge.weight:.2f}"
+    way = "→" if edge.edge_type == "causal" else "↔"
+    return f"{edge.edge_type} link {edge.source_id[:8]} {way} {edge.target_id[:8]}, weight {edge.weight:.2f}"
 
 
 COMMAND = Command(

@@ -6,13 +6,29 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from mnemond.commands.parser import Parser
+import msgspec
+
+from mnemond.commands.parser import Parser, UsageError
 
 CATEGORIES = "preference, decision, fact, insight, context, general"
 """Those of `mnemond.model.insight`, which a layer this low does not see (a test compares them)."""
 
-NO_EFFECT = "(no effect yet)"
-"""Said of options that are accepted for compatibility."""
+STATUSES = "active, superseded, merged, forgotten, pruned, expired"
+"""Likewise."""
+
+METADATA = '{"project": "apollo", "build": {"gte": 3}}'
+"""An example."""
+
+_ON_METADATA = (
+    '--metadata takes eq ne in nin gt gte lt lte contains icontains, "*" for anything at all, and AND, OR and NOT with '
+    'lists: {"OR": [{"project": "apollo"}, {"ticket": "*"}]}.'
+)
+_ON_VALIDITY = (
+    "Nothing that has ended, has expired or begins later is found unless --as-of or --include-invalid asks for it, and "
+    "what was forgotten only by --status forgotten."
+)
+FILTERS = (_ON_METADATA, _ON_VALIDITY)
+"""About the filters, for the end of a help page."""
 
 GLOBAL_VALUES = (
     "--store", "--data-dir", "--user", "--user-id", "--session", "--session-id", "--agent", "--agent-id", "--now",
@@ -40,6 +56,25 @@ class Split(argparse.Action):
         setattr(namespace, self.dest, [*before, *(part for part in parts if part)])
 
 
+class Json(argparse.Action):
+    """A JSON object on the command line."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Raises UsageError for what is none."""
+        del parser
+        try:
+            value = msgspec.json.decode(str(values).encode(), type=dict[str, object])
+        except (msgspec.MsgspecError, UnicodeEncodeError) as error:
+            raise UsageError(f"{option_string} must be a JSON object, such as {METADATA}") from error
+        setattr(namespace, self.dest, value)
+
+
 def whole_number(text: str) -> int:
     """A decimal integer; anything else is a usage error that shows what was given."""
     digits = text.removeprefix("-")
@@ -59,7 +94,7 @@ def add_globals(parser: Parser) -> None:
     group.add_argument("--user", "--user-id", dest="user_id", metavar="ID", help="whose memories")
     group.add_argument("--session", "--session-id", dest="session_id", metavar="ID", help="of which session")
     group.add_argument("--agent", "--agent-id", dest="agent_id", metavar="ID", help="of which agent")
-    group.add_argument("--now", metavar="TIME", help=f"reference time, RFC 3339 {NO_EFFECT}")
+    group.add_argument("--now", metavar="TIME", help="what counts as now where dates are understood, RFC 3339")
     group.add_argument("--data-dir", metavar="DIR", help="the data directory (default: $MNEMON_DATA_DIR, ~/.mnemon)")
     group.add_argument("--no-color", action="store_true", help="no colours (also: a non-empty $NO_COLOR)")
     group.add_argument("-h", "--help", action="store_true", help="show help, with examples")
@@ -67,10 +102,26 @@ def add_globals(parser: Parser) -> None:
 
 
 def add_filters(parser: Parser) -> None:
-    """What recall and list can be narrowed to."""
-    parser.add_argument("--category", "--cat", metavar="NAME", help=f"only this category: {CATEGORIES}")
-    parser.add_argument("--source", metavar="NAME", help="only from this source")
-    parser.add_argument("--all-sessions", action="store_true", help="also memories meant for other sessions")
+    """What recall, search and list can be narrowed to."""
+    group = parser.add_argument_group("filters")
+    group.add_argument("--category", "--cat", metavar="NAME", help=f"only this category: {CATEGORIES}")
+    group.add_argument("--source", metavar="NAME", help="only from this source")
+    group.add_argument("--channel", metavar="NAME", help="only what came in this way: manual, hook, mcp …")
+    group.add_argument("--tags", "--tag", action=Split, metavar="A,B", help="with all of these tags")
+    group.add_argument("--any-tags", "--any-tag", action=Split, metavar="A,B", help="with one of these tags")
+    group.add_argument("--entity", metavar="NAME", help="that name this; k8s finds Kubernetes")
+    group.add_argument("--stated-intent", metavar="NAME", help="extracted as this: preference, event …")
+    group.add_argument("--min-importance", type=whole_number, metavar="N", help="of at least this importance, 1…5")
+    group.add_argument("--since", metavar="TIME", help="made then or later: 2026-02-18 or RFC 3339")
+    group.add_argument("--until", metavar="TIME", help="made before then, or on that day")
+    group.add_argument("--event-since", metavar="TIME", help="speaking of then or later")
+    group.add_argument("--event-until", metavar="TIME", help="speaking of before then, or of that day")
+    group.add_argument("--metadata", "--meta", action=Json, metavar="JSON", help=f"whose metadata fit: {METADATA}")
+    group.add_argument("--status", metavar="NAME", help=f"in this state: {STATUSES}")
+    group.add_argument("--as-of", metavar="TIME", help="what was valid then, also of what left recall since")
+    group.add_argument("--include-invalid", action="store_true", help="also what is not valid (any more)")
+    group.add_argument("--all-sessions", action="store_true", help="also memories meant for other sessions")
+    group.add_argument("--strict-scope", action="store_true", help="not what is meant for everybody")
 
 
 def add_op_id(parser: Parser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, body, fraction, lines, short_id
-from mnemond.commands.options import add_filters, add_globals, whole_number
+from mnemond.commands.options import FILTERS, add_filters, add_globals, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import neutralise, one_line
 from mnemond.protocol.search import SearchHit
@@ -44,10 +44,15 @@ COMMAND = Command(
     name="search",
     summary="Find memories by their words alone.",
     words="WORDS… | -",
-    examples=("mnemonctl search WAL checkpoint", "mnemonctl search --category decision sqlite -n 3"),
+    examples=(
+        "mnemonctl search WAL checkpoint",
+        "mnemonctl search --category decision sqlite -n 3",
+        "mnemonctl search sqlite --entity k8s --since 2026-02-01",
+    ),
     details=(
         "For a question in your own words use recall, which also goes by meaning.",
         "score: how well the words match, below 1; comparable within one answer only.",
+        *FILTERS,
     ),
     parser=_parser(),
     request=_request,

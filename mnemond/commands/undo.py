@@ -40,8 +40,9 @@ def _render(result: UndoResult, style: Style) -> str:
         return lines(one_line(result.op_id))
     more = len(result.memories) - MOST_SHOWN
     before = " (done before, with the same op_id)" if result.replayed else ""
+    what = "" if result.method is None else f"{one_line(result.method)}, "
     return lines(
-        f"Took back operation {style.strong(one_line(result.undone))}{before}",
+        f"Took back: {what}operation {style.strong(one_line(result.undone))}{before}",
         *(_memory(memory) for memory in result.memories[:MOST_SHOWN]),
         f"  and {more:,} more" if more > 0 else None,
         _links(result),
@@ -74,7 +75,8 @@ COMMAND = Command(
     words="[OP]",
     examples=("mnemonctl undo", "mnemonctl undo 9f8e7d6c", "mnemonctl history 1a2b3c4d"),
     details=(
-        "OP is the id of an operation, which every write and `mnemonctl history` show, or the beginning of one.",
+        "OP is the id of an operation, which every write, `mnemonctl log` and `mnemonctl history` show, or the",
+        "beginning of one.",
         "Without it, the newest operation that can be taken back is.",
         "Refused when a memory was changed again since: take that back first. What was purged cannot come back.",
     ),

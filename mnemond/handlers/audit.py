@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
 
 from mnemond.clock import Clock
 from mnemond.handlers.door import OpenStore, StoreDoor
+from mnemond.handlers.scope import scope_of
 from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.insight import Insight
 from mnemond.model.timestamp import format_us
+from mnemond.pipelines.logged import op_ids
 from mnemond.pipelines.past import Past, past
 from mnemond.protocol.audit import (
     ChainLink,
@@ -78,7 +80,7 @@ class AuditHandlers:
 
 
 async def _history(warm: OpenStore, params: HistoryParams) -> HistoryResult:
-    scope = Scope(params.user_id, params.session_id, params.agent_id)
+    scope = scope_of(params)
 
     def told(connection: Connection) -> HistoryResult:
         return _history_result(past(connection, params.id, scope, params.limit))
@@ -138,8 +140,17 @@ def _memory_state(it: Insight, edges: list[Edge]) -> MemoryState:
         superseded_by=it.superseded_by,
         paired_with=it.paired_with,
         corroboration_count=it.corroboration_count,
-        edges=tuple(_edge(edge) for edge in edges),
+        edges=tuple(_edge(edge) for edge in _links(it.id, edges)),
     )
+
+
+def _links(insight_id: str, edges: Sequence[Edge]) -> Iterator[Edge]:
+    """Edges as people think of them: a link that leads both ways is stored as two, of which one is told: that from the
+    memory itself, else from the smaller id."""
+    for edge in edges:
+        first = min(edge.source_id, edge.target_id, key=lambda end: (end != insight_id, end))
+        if edge.edge_type == "causal" or edge.source_id == first:
+            yield edge
 
 
 def _edge(edge: Edge) -> EdgeState:
@@ -148,8 +159,11 @@ def _edge(edge: Edge) -> EdgeState:
 
 
 async def _log(warm: OpenStore, params: LogParams) -> list[LogLine]:
-    lines = await warm.store.read(partial(oplog.newest, limit=params.limit))
-    return [LogLine(line.id, line.operation, line.insight_id, line.detail, line.created_at) for line in lines]
+    def told(connection: Connection) -> list[LogLine]:
+        lines = oplog.newest(connection, params.limit)
+        return [LogLine(*line, op_id) for line, op_id in zip(lines, op_ids(connection, lines), strict=True)]
+
+    return await warm.store.read(told)
 
 
 def _event(line: oplog.Line) -> ReceiptEvent:

@@ -14,6 +14,7 @@ from mnemond.commands.output import Output, failure, success
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.handlers.daemon import check_protocol, is_outdated
 from mnemond.protocol.audit import HistoryResult
+from mnemond.protocol.context import CompactResult, ContextResult
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
 from mnemond.protocol.gc import GcResult, GcReview
 from mnemond.protocol.memories import ListResult, RecallResult
@@ -66,6 +67,10 @@ def _is_long(result: object) -> bool:
     match result:
         case RecallResult(results=hits):
             return sum(len(hit.insight.content) for hit in hits) > LONG_TEXT
+        case CompactResult(results=results):
+            return sum(len(hit.content) for hit in results) > LONG_TEXT
+        case ContextResult(text=text):
+            return len(text) > LONG_TEXT
         case ListResult(insights=insights):
             return sum(len(insight.content) for insight in insights) > LONG_TEXT
         case list():

@@ -127,7 +127,7 @@ class DaemonHandlers:
             uptime_s=round(self._life.uptime_s(), 3),
             connections=self._life.connections(),
         )
-        return warm.marked(result, unreadable)
+        return warm.marked(result, unreadable or warm.degraded_reason or snapshot.graph_lacking)
 
 
 def check_protocol(theirs: int | None) -> None:

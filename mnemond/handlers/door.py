@@ -18,8 +18,10 @@ from mnemond.graph import causal
 from mnemond.index import table
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.policy import WritePolicy
+from mnemond.pipelines.archive import Archives
 from mnemond.pipelines.limits import Limits, limits_of
 from mnemond.protocol.types import Result
+from mnemond.rank import newer_fact
 from mnemond.server.deferred import Deferred
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
@@ -48,7 +50,7 @@ class OpenStore(msgspec.Struct, frozen=True):
 
     `embed_error` says why there is none, `lacks_embedder` whether there should be one. `coming` is the embedder that
     takes over at any moment. `on_missing` is told the store's name when a memory was stored without a vector;
-    `on_purged` is called when the rows of some were removed.
+    `on_purged` is called when the rows of some were removed. `archives` has what left recall as well.
     """
 
     store: Store
@@ -60,6 +62,7 @@ class OpenStore(msgspec.Struct, frozen=True):
     coming: Embedder | None = None
     on_missing: Callable[[str], None] | None = None
     on_purged: Callable[[], None] | None = None
+    archives: Archives = msgspec.field(default_factory=Archives)
 
     def embedder_of(self, snapshot: Snapshot) -> Embedder | None:
         """The embedder whose vectors may be compared with those of a snapshot of this store."""
@@ -125,6 +128,7 @@ class StoreDoor:
         self._supply = supply
         self._keeper = keeper
         self._warm: dict[str, OpenStore] = {}
+        self._archives = Archives()
         self._loading: dict[str, trio.Lock] = {}
         self._threads = Threads(trio.CapacityLimiter(NEAR_THREADS), trio.CapacityLimiter(FAR_THREADS))
 
@@ -154,14 +158,16 @@ class StoreDoor:
         lacks = embedder is None and (store.embedder is not None or self._supply.wants)
         on_missing = None if self._keeper is None else self._keeper.missing
         return OpenStore(
-            store, embedder, error, self._threads, lacks, self._policy, on_missing=on_missing,
+            store, embedder, error, self._threads, lacks, self._policy, archives=self._archives, on_missing=on_missing,
             on_purged=self.forget_texts,
         )  # fmt: skip
 
     def forget_texts(self) -> None:
         """Let go of whatever this process kept of texts to save time: nothing of a purged memory may stay."""
         self._supply.forget()
+        self._archives.forget()
         causal.forget_cached()
+        newer_fact.forget_cached()
         remembered.forget_texts()
         table.forget_cached()
 

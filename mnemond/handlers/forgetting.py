@@ -10,8 +10,8 @@ import trio
 from mnemond.handlers import views
 from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.handlers.lookup import one_active
+from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
-from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Forgotten
 from mnemond.pipelines import forget
 from mnemond.protocol.memories import ForgetParams, ForgetResult
@@ -39,8 +39,7 @@ class ForgetHandlers:
         return self._door.through(params.store, lambda warm: self._forget(warm, params))
 
     def _forget(self, warm: OpenStore, params: ForgetParams) -> object:
-        scope = Scope(params.user_id, params.session_id, params.agent_id)
-        wanted = forget.Forget(id=params.id, purge=params.purge, scope=scope)
+        wanted = forget.Forget(id=params.id, purge=params.purge, scope=scope_of(params))
         proposal = forget.propose(wanted, self._identities.of(warm, params), one_active)
         if params.purge:
             return _purged(warm, proposal)

@@ -10,8 +10,8 @@ from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.handlers.door import OpenStore, StoreDoor
 from mnemond.handlers.lookup import one_active
+from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
-from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Collected, Retained
 from mnemond.pipelines import gc
 from mnemond.protocol.gc import GcCandidate, GcDone, GcFlagged, GcKept, GcParams, GcResult, GcReview
@@ -115,8 +115,7 @@ def _is_asked(params: GcParams, name: str) -> bool:
 
 
 def _bounds(params: GcParams) -> gc.Bounds:
-    scope = Scope(params.user_id, params.session_id, params.agent_id)
-    return gc.Bounds(params.threshold, params.limit, scope)
+    return gc.Bounds(params.threshold, params.limit, scope_of(params))
 
 
 def _candidate(weak: gc.Weak) -> GcCandidate:

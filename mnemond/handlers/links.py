@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from mnemond.clock import Clock
 from mnemond.errors import invalid
 from mnemond.handlers.door import OpenStore, StoreDoor
 from mnemond.handlers.lookup import one_active
+from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
-from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Linked, Unlinked
 from mnemond.model.recall import Filter
 from mnemond.pipelines import link as linking
@@ -36,8 +37,9 @@ HOST = "host:link"
 class LinkHandlers:
     """link, unlink and related."""
 
-    def __init__(self, door: StoreDoor, identities: Identities) -> None:
+    def __init__(self, door: StoreDoor, identities: Identities, clock: Clock) -> None:
         self._door = door
+        self._clock = clock
         self._identities = identities
 
     def methods(self) -> Mapping[str, Handler]:
@@ -59,7 +61,7 @@ class LinkHandlers:
 
     def related(self, call: Call, params: RelatedParams) -> object:
         """The memories around one. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
-        return self._door.through(params.store, lambda warm: _related(warm, params))
+        return self._door.through(params.store, lambda warm: _related(warm, params, self._clock.now_us()))
 
     def _link(self, warm: OpenStore, params: LinkParams, wanted: linking.Link) -> object:
         by = HOST if wanted.created_by == "host" else None
@@ -68,7 +70,7 @@ class LinkHandlers:
 
     def _unlink(self, warm: OpenStore, params: UnlinkParams) -> object:
         wanted = unlinking.Unlink(
-            source_id=params.source_id, target_id=params.target_id, edge_type=params.type, scope=_scope(params)
+            source_id=params.source_id, target_id=params.target_id, edge_type=params.type, scope=scope_of(params)
         )
         return submitted(warm, unlinking.propose(wanted, self._identities.of(warm, params), one_active), unlink_result)
 
@@ -94,17 +96,17 @@ def _wanted(params: LinkParams) -> linking.Link:
         bidirectional=params.bidirectional,
         allow_cycle=params.allow_cycle,
         redacted=metadata.redacted,
-        scope=_scope(params),
+        scope=scope_of(params),
     )
 
 
-def _related(warm: OpenStore, params: RelatedParams) -> list[RelatedMemory]:
+def _related(warm: OpenStore, params: RelatedParams, now_us: int) -> list[RelatedMemory]:
     snapshot = warm.store.snapshot
     start = one_active(snapshot, params.id)
-    row, scope = snapshot.row_of(start.id), _scope(params)
+    row, scope = snapshot.row_of(start.id), scope_of(params)
     if row is None or not admits(scope, start):
         raise hidden(params.id)
-    wanted = Filter(scope=scope, all_sessions=params.all_sessions)
+    wanted = Filter(scope=scope, all_sessions=params.all_sessions, now_us=now_us)
     found = related(snapshot, row, wanted, params.edge, params.depth, params.limit)
     return [
         RelatedMemory(
@@ -113,10 +115,6 @@ def _related(warm: OpenStore, params: RelatedParams) -> list[RelatedMemory]:
         )
         for each in found
     ]  # fmt: skip
-
-
-def _scope(params: LinkParams | UnlinkParams | RelatedParams) -> Scope:
-    return Scope(params.user_id, params.session_id, params.agent_id)
 
 
 def link_result(warm: OpenStore, outcome: Linked) -> LinkResult:

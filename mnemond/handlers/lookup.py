@@ -23,8 +23,8 @@ def one_active(snapshot: Snapshot, id_or_prefix: str) -> Insight:
         raise MnemonError(
             NOT_FOUND,
             f"no active memory with id {id_or_prefix[:64]!a}",
-            hint="see `mnemonctl list`; one that was retired: `mnemonctl history ID` tells,"
-            " `mnemonctl restore ID` brings it back",
+            hint="see `mnemonctl list`; `mnemonctl list --retired` shows those out of recall,"
+            " `mnemonctl restore ID` brings one back",
             outcome="rejected",
         )
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""

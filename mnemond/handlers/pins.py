@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from mnemond.handlers.door import OpenStore, StoreDoor
 from mnemond.handlers.lookup import one_active
+from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
-from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Pinned
 from mnemond.pipelines import pin
 from mnemond.protocol.pins import PinParams, PinResult
@@ -44,7 +44,7 @@ class PinHandlers:
         wanted = pin.Pin(
             id=params.id,
             pinned=not params.unpin,
-            scope=Scope(params.user_id, params.session_id, params.agent_id),
+            scope=scope_of(params),
         )
         return submitted(warm, pin.propose(wanted, self._identities.of(warm, params), one_active), pin_result)
 

@@ -1,32 +1,43 @@
-"""The methods that only look: recall, get and list. They touch the snapshot and nothing else."""
+"""The methods that only look: recall, get and list. They touch the snapshot and nothing else, but for what left it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple, cast
 
 import trio
 
+from mnemond.clock import Clock
 from mnemond.embed.asked import ask
 from mnemond.embed.embedder import Embedder
-from mnemond.errors import FieldProblem, invalid
+from mnemond.errors import FieldProblem
 from mnemond.handlers import views
-from mnemond.handlers.door import OpenStore, StoreDoor
+from mnemond.handlers.door import OpenStore, StoreDoor, settle
+from mnemond.handlers.filters import filter_of, is_slow
 from mnemond.handlers.lookup import one_active
+from mnemond.handlers.recall_forms import Answer, Form, answer, form_of, form_problems, used_of
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.insight import CATEGORIES, Scope
-from mnemond.model.recall import ANCHORS, Filter, Query, Recalled
-from mnemond.pipelines.fields import choice_problems, time_problems
+from mnemond.model.recall import ANCHORS, INTENTS, Filter, Intent, Query, Recalled
+from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.pipelines.basic import basic_steps, is_quick, recall_basic
+from mnemond.pipelines.fields import choice_problems
 from mnemond.pipelines.recall import needs_vector, recall
+from mnemond.pipelines.related import links_of
+from mnemond.pipelines.retired import retired
+from mnemond.protocol.context import ContextParams
 from mnemond.protocol.memories import (
     GetParams,
     GetResult,
+    LinkView,
     ListParams,
     ListResult,
+    QuestionParams,
     RecallMeta,
     RecallParams,
-    RecallResult,
     RerankMeta,
+    RetiredResult,
+    WindowView,
 )
 from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
@@ -47,70 +58,134 @@ ASKING = 16
 class ReadHandlers:
     """Each read takes one snapshot and answers from it."""
 
-    def __init__(self, door: StoreDoor, stopwatch: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        door: StoreDoor,
+        stopwatch: Callable[[], float],
+        clock: Clock,
+        nonce: Callable[[], str],
+        on_used: Callable[[OpenStore, Sequence[str]], None],
+    ) -> None:
+        """`nonce` draws what no memory can know, for the fence of a context. `on_used` is told which memories answered
+        a question; for the event loop's thread."""
+        self._on_used = on_used
         self._door = door
+        self._clock = clock
+        self._nonce = nonce
         self._stopwatch = stopwatch
         self._threads = trio.CapacityLimiter(THREADS)
         self._asking = trio.CapacityLimiter(ASKING)
+        self._stepping = trio.CapacityLimiter(THREADS)
 
     def methods(self) -> Mapping[str, Handler]:
         """Each by the name of its method."""
         return {
             "recall": self.recall,
+            "context": self.context,
             "get": self.get,
             "list": self.list,
         }
 
     def recall(self, call: Call, params: RecallParams) -> object:
         """Find the memories that answer a question. Raises MnemonError(INVALID_PARAMS)."""
-        problems = _category_problems(params.category)
-        if params.now is not None:
-            problems += time_problems("now", params.now)
-        if problems:
-            raise invalid(problems)
-        return self._door.through(params.store, lambda warm: self._recall(warm, params))
+        return self._asked(params, form_problems(params))
+
+    def context(self, call: Call, params: ContextParams) -> object:
+        """What answers a question, as text for a prompt. Raises MnemonError(INVALID_PARAMS)."""
+        return self._asked(params, [])
+
+    def _asked(self, params: RecallParams | ContextParams, problems: list[FieldProblem]) -> object:
+        wanted = filter_of(params, self._clock.now_us(), [*_intent_problems(params.intent), *problems])
+        query, form = _query(params, wanted), form_of(params, self._nonce)
+        counts = params.touch and not wanted.historic and not form.basic
+        return self._door.through(params.store, lambda warm: self._recall(warm, query, form, counts))
 
     def get(self, call: Call, params: GetParams) -> object:
         """One memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
         return self._door.through(params.store, lambda warm: _get(warm, params))
 
     def list(self, call: Call, params: ListParams) -> object:
-        """One page of memories, newest first. Raises MnemonError(INVALID_PARAMS)."""
-        if problems := _category_problems(params.category):
-            raise invalid(problems)
-        return self._door.through(params.store, lambda warm: _list(warm, params))
+        """One page of memories, newest first, or of those that left recall. Raises MnemonError(INVALID_PARAMS)."""
+        wanted = filter_of(params, self._clock.now_us())
+        use = _retired if params.retired else self._list
+        return self._door.through(params.store, lambda warm: use(warm, params, wanted))
 
-    def _recall(self, warm: OpenStore, params: RecallParams) -> object:
-        snapshot = warm.store.snapshot
-        embedder = warm.embedder_of(snapshot)
-        looked = _Looked(warm, snapshot, embedder, _query(params), self._stopwatch())
+    def _list(self, warm: OpenStore, params: ListParams, wanted: Filter) -> object:
+        if wanted.historic or is_slow(wanted, warm.store.snapshot):
+            return self._listed_aside(warm, params, wanted)
+        return _page(warm, warm.store.snapshot, params, wanted)
+
+    async def _listed_aside(self, warm: OpenStore, params: ListParams, wanted: Filter) -> ListResult:
+        snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
+        return await trio.to_thread.run_sync(_page, warm, snapshot, params, wanted, limiter=self._threads)
+
+    def _recall(self, warm: OpenStore, query: Query, form: Form, counts: bool) -> object:
+        if query.filter.historic:
+            return self._recall_past(warm, query, form)
+        answered = self._recalled(warm, query, form, warm.store.snapshot)
+        if not counts:
+            return answered
+        if inspect.isawaitable(answered):
+            return self._counted_later(warm, answered)
+        return self._counted(warm, answered)
+
+    async def _counted_later(self, warm: OpenStore, answered: Awaitable[object]) -> object:
+        return self._counted(warm, await answered)
+
+    def _counted(self, warm: OpenStore, answered: object) -> object:
+        """The answer, of which it was noted that somebody read it."""
+        self._on_used(warm, used_of(answered))
+        return answered
+
+    async def _recall_past(self, warm: OpenStore, query: Query, form: Form) -> object:
+        return await settle(self._recalled(warm, query, form, await warm.archives.of(warm.store)))
+
+    def _recalled(self, warm: OpenStore, query: Query, form: Form, snapshot: Snapshot) -> object:
+        embedder = None if form.basic else warm.embedder_of(snapshot)
+        looked = _Looked(warm, snapshot, embedder, query, form, self._stopwatch())
         if embedder is not None and not embedder.inline and needs_vector(snapshot, looked.query):
             return self._asked_first(looked, embedder)
-        if _is_small(snapshot):
+        if _is_small(looked):
             return self._answer(looked)
+        if form.basic and not _is_aside(looked):
+            return self._in_steps(looked)
         return trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
 
-    async def _asked_first(self, looked: _Looked, embedder: Embedder) -> RecallResult:
+    async def _in_steps(self, looked: _Looked) -> Answer:
+        """Reading text after text, between which everybody else has their turn."""
+        async with self._stepping:
+            steps = basic_steps(looked.snapshot, looked.query, self._stopwatch)
+            while (found := next(steps)) is None:
+                await trio.lowlevel.checkpoint()
+        return self._told(looked, found)
+
+    async def _asked_first(self, looked: _Looked, embedder: Embedder) -> Answer:
         """An embedder that takes long is asked where it takes no place from recalls that need none. Nobody waits for
         it after a stop."""
-        answer = await trio.to_thread.run_sync(
+        asked = await trio.to_thread.run_sync(
             ask, embedder, looked.query.text, abandon_on_cancel=True, limiter=self._asking
         )
         asked_ms = (self._stopwatch() - looked.started) * 1e3
-        looked = looked._replace(embedder=answer, asked_ms=asked_ms)
-        if _is_small(looked.snapshot):
+        looked = looked._replace(embedder=asked, asked_ms=asked_ms)
+        if _is_small(looked):
             return self._answer(looked)
         return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
 
-    def _answer(self, looked: _Looked) -> RecallResult:
-        warm = looked.warm
-        found = recall(looked.snapshot, looked.query, looked.embedder, self._stopwatch)
-        results = [views.recall_hit(hit) for hit in found.hits]
+    def _answer(self, looked: _Looked) -> Answer:
+        if looked.form.basic:
+            return self._told(looked, recall_basic(looked.snapshot, looked.query, self._stopwatch))
+        return self._told(looked, recall(looked.snapshot, looked.query, looked.embedder, self._stopwatch))
+
+    def _told(self, looked: _Looked, found: Recalled) -> Answer:
+        made = answer(looked.warm, looked.snapshot, found, looked.form, lambda: self._meta(looked, found))
+        return looked.warm.marked(made, found.embed_error)
+
+    def _meta(self, looked: _Looked, found: Recalled) -> RecallMeta:
         took_ms = round((self._stopwatch() - looked.started) * 1e6) / 1e3
-        meta = _meta(warm, found, took_ms)
+        meta = _meta(looked.warm, found, took_ms)
         if looked.asked_ms is not None:
             meta.stages_ms["embed"] = round(looked.asked_ms * 1e3) / 1e3
-        return warm.marked(RecallResult(results=results, meta=meta), found.embed_error)
+        return meta
 
 
 class _Looked(NamedTuple):
@@ -120,49 +195,94 @@ class _Looked(NamedTuple):
     snapshot: Snapshot
     embedder: Embedder | None
     query: Query
+    form: Form
     started: float
     asked_ms: float | None = None
 
 
-def _is_small(snapshot: Snapshot) -> bool:
-    return snapshot.rows * snapshot.dimension <= INLINE_CELLS
+def _is_aside(looked: _Looked) -> bool:
+    """Whether it takes long for what is asked, in a store of any size."""
+    return is_slow(looked.query.filter, looked.snapshot) or looked.form.is_long(looked.query.limit)
 
 
-def _query(params: RecallParams) -> Query:
+def _is_small(looked: _Looked) -> bool:
+    """Whether the event loop has time for it."""
+    if _is_aside(looked):
+        return False
+    snapshot = looked.snapshot
+    return is_quick(snapshot) if looked.form.basic else snapshot.rows * snapshot.dimension <= INLINE_CELLS
+
+
+def _query(params: QuestionParams, wanted: Filter) -> Query:
     return Query(
         text=params.query,
         limit=params.limit,
-        filter=_filter(params),
+        filter=wanted,
         anchors=ANCHORS if params.anchors is None else frozenset(params.anchors),
+        intent=None if params.intent is None else cast("Intent", params.intent.upper()),
+        now_us=wanted.now_us,
+        profile=params.profile,
+        mode=params.mode,
+        seed=params.seed,
+        order=params.order,
+        explain=params.explain,
     )
 
 
 def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
+    window = found.window
     return RecallMeta(
-        intent="GENERAL",
-        intent_source="none",
+        intent=found.intent,
+        intent_source=found.intent_source,
         anchor_count=found.anchor_count,
-        traversed=0,
-        mode="none",
-        weights=tuple(found.weights.values()),
+        traversed=found.traversed,
+        mode=found.mode,
+        weights=tuple(round(weight, 6) for weight in found.weights.values()),
         embedding=found.embedding,
-        window=None,
+        window=None if window is None else WindowView(_day(window.start_us), _day(window.end_us), window.hard),
         hint=found.hint,
         rerank=RerankMeta(),
         stages_ms=found.stages_ms,
         took_ms=took_ms,
         store=warm.store.name,
+        profile=found.profile,
+        trust=round(found.trust, 6),
+        seed=found.seed,
+        draws=found.draws,
     )
 
 
+def _day(us: int) -> str:
+    """A moment of a window; one that is open on a side ends with the first or last day that can be written."""
+    return format_us(min(max(us, FIRST_US), LAST_US))
+
+
+FIRST_US, LAST_US = parse_rfc3339("0001-01-01T00:00:00Z"), parse_rfc3339("9999-12-31T00:00:00Z")
+
+
 def _get(warm: OpenStore, params: GetParams) -> GetResult:
-    insight = one_active(warm.store.snapshot, params.id)
-    return warm.marked(GetResult(insight=views.insight_detail(insight)))
-
-
-def _list(warm: OpenStore, params: ListParams) -> ListResult:
     snapshot = warm.store.snapshot
-    page = snapshot.newest(_filter(params), params.limit + 1, _whole(snapshot, params.before))
+    insight = one_active(snapshot, params.id)
+    row = snapshot.row_of(insight.id)
+    assert row is not None, "it is active in this snapshot"  # noqa: S101
+    counts, links = links_of(snapshot, row)
+    return warm.marked(
+        GetResult(
+            insight=views.insight_detail(insight), edges_by_type=counts, links=[LinkView(*link) for link in links]
+        )
+    )
+
+
+async def _retired(warm: OpenStore, params: ListParams, wanted: Filter) -> RetiredResult:
+    """Read from the database: the index knows the active ones alone."""
+    page = await warm.store.read(lambda connection: retired(connection, wanted, params.limit, params.before))
+    return warm.marked(
+        RetiredResult(retired=[views.retired_view(*each) for each in page.memories], next=page.following)
+    )
+
+
+def _page(warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filter) -> ListResult:
+    page = snapshot.newest(wanted, params.limit + 1, _whole(snapshot, params.before))
     shown = page[: params.limit]
     following = shown[-1].id if len(page) > params.limit else None
     return warm.marked(ListResult(insights=[views.insight_view(it) for it in shown], next=following))
@@ -174,14 +294,5 @@ def _whole(snapshot: Snapshot, before: str | None) -> str | None:
     return found[0] if len(found) == 1 else before
 
 
-def _filter(params: RecallParams | ListParams) -> Filter:
-    return Filter(
-        category=params.category,
-        source=params.source,
-        scope=Scope(params.user_id, params.session_id, params.agent_id),
-        all_sessions=params.all_sessions,
-    )
-
-
-def _category_problems(category: str | None) -> list[FieldProblem]:
-    return [] if category is None else choice_problems("category", category, CATEGORIES)
+def _intent_problems(intent: str | None) -> list[FieldProblem]:
+    return [] if intent is None else choice_problems("intent", intent.upper(), INTENTS)

@@ -14,15 +14,17 @@ from mnemond.embed.outcome import UNKNOWN_WORDS, try_embed
 from mnemond.errors import FieldProblem, invalid
 from mnemond.handlers import views
 from mnemond.handlers.door import OpenStore, StoreDoor, settle
+from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
 from mnemond.index.postings import Floats
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
-from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Remembered
 from mnemond.pipelines.compare import NOTHING, compare
 from mnemond.pipelines.draft import Draft, problems_of
+from mnemond.pipelines.fields import with_op_id
 from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.limits import calibration_of
 from mnemond.pipelines.remember import Prepared, decide, prepare, propose
 from mnemond.protocol.remembering import DiffMatch, DiffParams, DiffResult, DiffThresholds, RememberParams
 from mnemond.protocol.types import Result
@@ -53,6 +55,7 @@ class RememberHandlers:
         """Validate, read, embed, store. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         problems = problems_of(msgspec.structs.asdict(params))
         if problems:
+            problems = with_op_id(problems, params.op_id)
             raise invalid(problems, hint=f"{len(problems)} to mend; nothing was written")
         return self._door.through(params.store, lambda warm: self._remember(warm, params))
 
@@ -111,8 +114,7 @@ def _is_quick(warm: OpenStore, content: str) -> bool:
 
 def _draft(params: RememberParams | DiffParams) -> Draft:
     if isinstance(params, DiffParams):
-        scope = Scope(params.user_id, params.session_id, params.agent_id)
-        return Draft(content=params.content, category=params.category, entities=params.entities, scope=scope)
+        return Draft(content=params.content, category=params.category, entities=params.entities, scope=scope_of(params))
     return Draft(
         content=params.content,
         category=params.category,
@@ -123,7 +125,7 @@ def _draft(params: RememberParams | DiffParams) -> Draft:
         source=params.source,
         channel=params.channel,
         conversation_id=params.conversation_id,
-        scope=Scope(params.user_id, params.session_id, params.agent_id),
+        scope=scope_of(params),
         created_at=params.created_at,
         no_diff=params.no_diff,
         dry_run=params.dry_run,
@@ -185,4 +187,5 @@ def _match(snapshot: Snapshot, insight_id: str, verdict: Verdict) -> DiffMatch:
 
 def remember_result(warm: OpenStore, outcome: Remembered) -> Result:
     """The reply, with what only the graph as it is now can tell: the causal candidates."""
-    return views.remember_result(warm.store.snapshot, outcome, warm.policy.graph.causal)
+    calibration = calibration_of(warm.store.embedder)
+    return views.remember_result(warm.store.snapshot, outcome, warm.policy.graph.causal, calibration)

@@ -13,11 +13,13 @@ from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.handlers.embedding import Embedding, with_embedding
 from mnemond.handlers.lookup import one_active
 from mnemond.handlers.remembering import LONG_TEXT
+from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Merged, Revised
 from mnemond.pipelines import merge, update
 from mnemond.pipelines.draft import problems_of
+from mnemond.pipelines.fields import with_op_id
 from mnemond.pipelines.reading import clean
 from mnemond.pipelines.update import Wanted
 from mnemond.protocol.revising import MergeParams, MergeResult, UpdateParams, UpdateResult
@@ -48,7 +50,7 @@ class ReviseHandlers:
         """Give a memory other values. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         fields = msgspec.structs.asdict(params)
         if problems := update.problems(fields):
-            raise invalid(problems, hint="nothing was written")
+            raise invalid(with_op_id(problems, params.op_id), hint="nothing was written")
         wanted = update.wanted_of(fields, allow_secret=params.allow_secret)
         return self._door.through(params.store, lambda warm: self._update(warm, params, wanted))
 
@@ -65,7 +67,7 @@ class ReviseHandlers:
             wish = update.Update(
                 id=params.id,
                 wanted=wanted,
-                scope=_scope(params),
+                scope=scope_of(params),
                 vector=embedding.vector,
                 embed_error=embedding.error,
             )
@@ -84,7 +86,7 @@ class ReviseHandlers:
                 into=params.into,
                 content=None if given is None else given.content,
                 redacted=() if given is None else given.redacted,
-                scope=_scope(params),
+                scope=scope_of(params),
                 embedded_text=embedding.text,
                 vector=embedding.vector,
                 embed_error=embedding.error,
@@ -116,10 +118,6 @@ async def _merged_later(
     """Long texts are put together where they hold nobody up (at worst 3 µs a character)."""
     text = await trio.to_thread.run_sync(merge.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
     return await settle(with_embedding(warm, text, submit))
-
-
-def _scope(params: UpdateParams | MergeParams) -> Scope:
-    return Scope(params.user_id, params.session_id, params.agent_id)
 
 
 def update_result(warm: OpenStore, outcome: Revised) -> UpdateResult:

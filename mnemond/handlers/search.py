@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mnemond.errors import invalid
+import trio
+
+from mnemond.clock import Clock
 from mnemond.handlers.door import OpenStore, StoreDoor
-from mnemond.model.insight import CATEGORIES, Scope
+from mnemond.handlers.filters import filter_of, is_slow
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import Filter
-from mnemond.pipelines.fields import choice_problems
 from mnemond.pipelines.search import Match, search
 from mnemond.protocol.search import SearchHit, SearchParams
 from mnemond.server.call import Call
@@ -18,8 +20,10 @@ from mnemond.server.dispatch import Handler
 class SearchHandlers:
     """search."""
 
-    def __init__(self, door: StoreDoor) -> None:
+    def __init__(self, door: StoreDoor, clock: Clock) -> None:
         self._door = door
+        self._clock = clock
+        self._threads = trio.CapacityLimiter(1)
 
     def methods(self) -> Mapping[str, Handler]:
         """Each by the name of its method."""
@@ -29,19 +33,22 @@ class SearchHandlers:
 
     def search(self, call: Call, params: SearchParams) -> object:
         """Find memories by their words. Raises MnemonError(INVALID_PARAMS)."""
-        if params.category is not None and (problems := choice_problems("category", params.category, CATEGORIES)):
-            raise invalid(problems)
-        return self._door.through(params.store, lambda warm: _found(warm, params))
+        wanted = filter_of(params, self._clock.now_us())
+        return self._door.through(params.store, lambda warm: self._search(warm, params, wanted))
+
+    def _search(self, warm: OpenStore, params: SearchParams, wanted: Filter) -> object:
+        snapshot = warm.store.snapshot
+        if wanted.historic or is_slow(wanted, snapshot):
+            return self._searched_aside(warm, params, wanted)
+        return _found(snapshot, params, wanted)
+
+    async def _searched_aside(self, warm: OpenStore, params: SearchParams, wanted: Filter) -> list[SearchHit]:
+        snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
+        return await trio.to_thread.run_sync(_found, snapshot, params, wanted, limiter=self._threads)
 
 
-def _found(warm: OpenStore, params: SearchParams) -> list[SearchHit]:
-    wanted = Filter(
-        category=params.category,
-        source=params.source,
-        scope=Scope(params.user_id, params.session_id, params.agent_id),
-        all_sessions=params.all_sessions,
-    )
-    return [_hit(match) for match in search(warm.store.snapshot, params.query, wanted, params.limit)]
+def _found(snapshot: Snapshot, params: SearchParams, wanted: Filter) -> list[SearchHit]:
+    return [_hit(match) for match in search(snapshot, params.query, wanted, params.limit)]
 
 
 def _hit(match: Match) -> SearchHit:

@@ -9,10 +9,11 @@ from typing import Any, Final
 import msgspec
 
 from mnemond.clock import Clock
-from mnemond.errors import MnemonError
+from mnemond.errors import MnemonError, invalid
 from mnemond.handlers.door import OpenStore
-from mnemond.ids import Ids
+from mnemond.ids import Ids, nonce
 from mnemond.model.outcomes import Outcome
+from mnemond.pipelines.fields import op_id_problems
 from mnemond.pipelines.identity import Identity
 from mnemond.protocol.types import Params, Result
 from mnemond.server.deferred import Deferred
@@ -38,10 +39,19 @@ class Identities:
         self._clock = clock
         self._ids = ids
 
+    def nonce(self) -> str:
+        """Sixteen hexadecimal digits that nobody can guess."""
+        return nonce(self._ids)
+
     def of(self, warm: OpenStore, params: Params, triggered_by: str | None = None) -> Identity:
         """The identity of one write; `params` may carry an `op_id` of the caller's, and the conversation it is part
-        of, which caused it unless `triggered_by` did."""
+        of, which caused it unless `triggered_by` did.
+
+        Raises MnemonError(INVALID_PARAMS) for an `op_id` that no write may be called by.
+        """
         op_id: str | None = getattr(params, "op_id", None)
+        if op_id is not None and (problems := op_id_problems(op_id)):
+            raise invalid(problems, hint="nothing was written")
         return Identity(
             id=self._ids.new(),
             op_id=op_id or self._ids.new(),

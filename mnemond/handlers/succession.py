@@ -10,8 +10,8 @@ from mnemond.handlers import views
 from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.handlers.embedding import Embedding, with_embedding
 from mnemond.handlers.lookup import one_active
+from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
-from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Restored, Superseded
 from mnemond.pipelines import restore, supersede
 from mnemond.pipelines.identity import Identity
@@ -44,7 +44,7 @@ class SuccessionHandlers:
         return self._door.through(params.store, lambda warm: self._restore(warm, params))
 
     def _supersede(self, warm: OpenStore, params: SupersedeParams) -> object:
-        wanted = supersede.Supersede(old_id=params.old_id, new_id=params.new_id, scope=_scope(params))
+        wanted = supersede.Supersede(old_id=params.old_id, new_id=params.new_id, scope=scope_of(params))
         proposal = supersede.propose(wanted, self._identities.of(warm, params), one_active)
         return submitted(warm, proposal, supersede_result)
 
@@ -61,7 +61,7 @@ class SuccessionHandlers:
 def _looked_up(connection: Connection, params: RestoreParams, warm: OpenStore) -> restore.Kept | None:
     """What is to be restored; None when nothing is, which the writer will tell, or it answers a repeat."""
     try:
-        return restore.kept(connection, params.id, _scope(params), warm.store.embedder)
+        return restore.kept(connection, params.id, scope_of(params), warm.store.embedder)
     except MnemonError:
         return None
 
@@ -70,16 +70,12 @@ def _submit(warm: OpenStore, params: RestoreParams, identity: Identity, embeddin
     wanted = restore.Restore(
         id=params.id,
         force=params.force,
-        scope=_scope(params),
+        scope=scope_of(params),
         embedded_text=embedding.text,
         vector=embedding.vector,
         embed_error=embedding.error,
     )
     return submitted(warm, restore.propose(wanted, identity, warm.limits), restore_result)
-
-
-def _scope(params: SupersedeParams | RestoreParams) -> Scope:
-    return Scope(params.user_id, params.session_id, params.agent_id)
 
 
 def supersede_result(warm: OpenStore, outcome: Superseded) -> SupersedeResult:

@@ -65,6 +65,7 @@ def undo_result(warm: OpenStore, outcome: Undone) -> UndoResult:
     return UndoResult(
         status="undone",
         undone=outcome.undone,
+        method=outcome.method,
         memories=[UndoneView(each.id, each.became) for each in outcome.memories],
         edges_restored=outcome.edges_restored,
         edges_removed=outcome.edges_removed,

@@ -6,13 +6,23 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from mnemond.embed.calibration import Calibration, unscaled
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Candidate, EdgesMade, Forgotten, Note, Redundancy, Remembered
 from mnemond.model.policy import CausalPolicy
 from mnemond.model.recall import Hit
 from mnemond.pipelines.candidates import CausalCandidate, causal_candidates
-from mnemond.protocol.memories import ForgetResult, InsightDetail, InsightView, RecallHit, SignalsView
+from mnemond.protocol.memories import (
+    ExplanationView,
+    ForgetResult,
+    InsightDetail,
+    InsightView,
+    PathStep,
+    RecallHit,
+    RetiredView,
+    SignalsView,
+)
 from mnemond.protocol.remembering import CausalCandidate as CausalCandidateView
 from mnemond.protocol.remembering import (
     ConflictView,
@@ -46,17 +56,27 @@ def insight_detail(it: Insight) -> InsightDetail:
         it.id, it.content, it.category, it.importance, it.tags, it.entities, it.source, it.access_count,
         it.effective_importance, it.created_at, it.updated_at, it.valid_from, it.invalid_at, it.channel,
         it.conversation_id, it.scope.user_id, it.scope.session_id, it.scope.agent_id, it.status,
-        msgspec.json.decode(it.metadata), it.pinned,
+        msgspec.json.decode(it.metadata), it.pinned, it.paired_with,
     )  # fmt: skip
 
 
-def recall_hit(hit: Hit) -> RecallHit:
-    """One result of a recall."""
+def retired_view(it: Insight, retired_at: str) -> RetiredView:
+    """An insight out of recall."""
+    assert it.status != "active", "it has a time when it left recall"  # noqa: S101
+    return RetiredView(
+        it.id, it.content, it.category, it.importance, it.tags, it.entities, it.source, it.access_count,
+        it.effective_importance, it.created_at, it.updated_at, it.valid_from, it.invalid_at, it.status,
+        it.superseded_by, retired_at,
+    )  # fmt: skip
+
+
+def recall_hit(hit: Hit, intent: str) -> RecallHit:
+    """One result of a recall for a question of that intent."""
     signals = hit.signals
     return RecallHit(
         insight_view(hit.insight),
         round(hit.score * SCALE) / SCALE,
-        "GENERAL",
+        intent,
         hit.via[0] if len(hit.via) == 1 else "hybrid",
         hit.via,
         hit.confidence,
@@ -66,11 +86,17 @@ def recall_hit(hit: Hit) -> RecallHit:
             round(signals.similarity * SCALE) / SCALE,
             round(signals.graph * SCALE) / SCALE,
         ),
+        tuple(PathStep(step.source_id, step.edge_type, step.weight) for step in hit.path),
+        hit.also,
+        None if hit.explanation is None else ExplanationView(hit.explanation.parts, hit.explanation.above),
     )
 
 
-def remember_result(snapshot: Snapshot, outcome: Remembered, policy: CausalPolicy) -> RememberResult:
-    """What became of a memory: every key of spec 8 step 5. Candidates are shown as `snapshot` has them now."""
+def remember_result(
+    snapshot: Snapshot, outcome: Remembered, policy: CausalPolicy, calibration: Calibration | None
+) -> RememberResult:
+    """What became of a memory: every key of spec 8 step 5. Candidates are shown as `snapshot` has them now, and their
+    cosines on the reference scale as well, which `calibration` leads to."""
     stored = outcome.action in ("added", "replaced", "merged") and not outcome.dry_run and outcome.id is not None
     causal = causal_candidates(snapshot, outcome.id, policy) if stored and outcome.id is not None else ()
     return RememberResult(
@@ -83,7 +109,7 @@ def remember_result(snapshot: Snapshot, outcome: Remembered, policy: CausalPolic
         matched_id=outcome.matched_id,
         reason=outcome.reason,
         edges_created=edges_created(outcome.edges_created),
-        semantic_candidates=list(_semantic(snapshot, outcome.candidates)),
+        semantic_candidates=list(_semantic(snapshot, outcome.candidates, calibration)),
         causal_candidates=[_causal(each) for each in causal],
         quality_warnings=quality_warnings(outcome.notes),
         quality_details=quality_details(outcome.notes),
@@ -122,13 +148,16 @@ def quality_details(notes: Sequence[Note]) -> list[QualityDetail]:
     return [QualityDetail(note.code, note.label, note.match, note.offset) for note in notes]
 
 
-def _semantic(snapshot: Snapshot, candidates: tuple[Candidate, ...]) -> Iterator[SemanticCandidate]:
+def _semantic(
+    snapshot: Snapshot, candidates: tuple[Candidate, ...], calibration: Calibration | None
+) -> Iterator[SemanticCandidate]:
     """Those that are still there."""
     for each in candidates:
         row = snapshot.row_of(each.id)
         if row is not None:
             it = snapshot.insight(row)
-            yield SemanticCandidate(it.id, it.content, it.category, each.cosine, each.similarity)
+            alike = each.similarity if each.cosine is None else round(unscaled(each.cosine, calibration), 6)
+            yield SemanticCandidate(it.id, it.content, it.category, each.cosine, alike)
 
 
 def _causal(each: CausalCandidate) -> CausalCandidateView:

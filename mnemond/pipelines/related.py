@@ -1,12 +1,12 @@
-"""related: the memories around one, nearest first, on one snapshot."""
+"""related: the memories around one, nearest first, on one snapshot; and the links of one by themselves."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mnemond.index.adjacency import Links
+from mnemond.index.adjacency import CAUSAL, Links, logical
 from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.edge import EDGE_TYPES
 from mnemond.model.insight import Insight
@@ -44,6 +44,38 @@ def related(
         if not ring or len(found) >= limit:
             break
     return tuple(found[:limit])
+
+
+MOST_LINKS = 20
+"""Links of one memory that are told one by one."""
+
+Direction = Literal["to", "from", "both"]
+
+
+class Link(NamedTuple):
+    """A link of one memory with another: `to` its effect, `from` its cause, or of a type that leads both ways."""
+
+    id: str
+    edge_type: str
+    weight: float
+    direction: Direction
+
+
+def links_of(snapshot: Snapshot, row: int) -> tuple[dict[str, int], list[Link]]:
+    """How many links of each type a row has, and the heaviest of them: then of the smaller type, then to the smaller
+    id."""
+    ends = snapshot.neighbours(row)
+    counts = dict(zip(EDGE_TYPES, logical(ends), strict=True))
+    heavy = ends[np.argsort(-ends["weight"], kind="stable")]
+    if len(heavy) > 2 * MOST_LINKS:  # a link that leads both ways has two ends
+        heavy = heavy[heavy["weight"] >= heavy["weight"][2 * MOST_LINKS - 1]]
+    found: dict[tuple[int, int, Direction], Link] = {}
+    for other, weight, kind, outgoing in heavy.tolist():
+        way: Direction = "both" if kind != CAUSAL else "to" if outgoing else "from"
+        link = Link(snapshot.insight(other).id, EDGE_TYPES[kind], round(weight, 6), way)
+        found.setdefault((other, kind, way), link)
+    ranked = sorted(found.values(), key=lambda link: (-link.weight, link.edge_type, link.id, link.direction))
+    return {name: count for name, count in counts.items() if count}, ranked[:MOST_LINKS]
 
 
 def _ring(snapshot: Snapshot, ring: list[int], code: int | None, seen: Mask) -> list[tuple[int, int, float]]:

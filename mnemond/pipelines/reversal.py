@@ -58,6 +58,10 @@ def effect_of(records: Sequence[Record]) -> Effect:
         known = effect.memories.setdefault(record.memory_id, Memory(before, record.after.insight))
         known.after = record.after.insight
         _note_links(effect.links, record.before, record.after)
+    made = {insight_id for insight_id, memory in effect.memories.items() if memory.before is None}
+    for key, link in effect.links.items():
+        if not made.isdisjoint(key[:2]):
+            link.before = None  # the operation linked what it made itself, then changed that link
     return effect
 
 

@@ -27,6 +27,7 @@ from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Undone, UndoneMemory
 from mnemond.model.policy import WritePolicy
 from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.logged import method_of
 from mnemond.pipelines.reversal import Edges, Effect, Memory, edges_back, effect_of, is_as_left, reverted
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
@@ -43,6 +44,9 @@ SHOWN = 5
 
 LATER = "it was changed while this was prepared; it is embedded later"
 """Why a memory that is back has no vector though nothing failed."""
+
+SHORTEST = 6
+"""Characters of the beginning of an op_id; a whole one may have fewer."""
 
 SYSTEM = "system:"
 """How `triggered_by` begins where nobody asked for an operation: such a one is taken back only by name."""
@@ -113,6 +117,7 @@ def _decide(found: Found, vectors: Vectors, identity: Identity, policy: WritePol
     outcome = Undone(
         op_id=identity.op_id,
         undone=plan.op_id,
+        method=method_of(connection, plan.moment, plan.effect.memories),
         memories=tuple(map(_told, returning)) + tuple(UndoneMemory(each, "relinked") for each in plan.relinked()),
         edges_restored=edges.logical_links(links.restored),
         edges_missing=edges.logical_links(links.missing),
@@ -137,13 +142,14 @@ def _planned(connection: Connection, named: str | None) -> _Plan:
 
 def _resolved(connection: Connection, named: str) -> str:
     found = history.operations_beginning(connection, named, SHOWN + 1)
-    if len(found) == 1:
+    if len(found) == 1 and (len(named) >= SHORTEST or found[0] == named):
         return found[0]
-    if not found:
+    if not found or len(named) < SHORTEST:
+        short = "" if len(named) >= SHORTEST else f" (below {SHORTEST} characters only a whole op_id counts)"
         raise MnemonError(
             NOT_FOUND,
-            f"no operation {named[:64]!a} changed a memory of this store",
-            hint="`mnemonctl history ID` shows the operations of a memory",
+            f"no operation {named[:64]!a} changed a memory of this store{short}",
+            hint="`mnemonctl log` shows what was done lately, `mnemonctl history ID` the operations of a memory",
             outcome="rejected",
         )
     more = " and more" if len(found) > SHOWN else ""
@@ -179,9 +185,10 @@ def _newest(connection: Connection) -> _Plan:
 
 
 class _Plan(msgspec.Struct, frozen=True):
-    """An operation that can be taken back, and its memories as they are now."""
+    """An operation that can be taken back, when it was done, and its memories as they are now."""
 
     op_id: str
+    moment: str
     effect: Effect
     current: dict[str, Insight]
 
@@ -207,7 +214,8 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
     by = history.taken_back_by(connection, op_id)
     if by is not None:
         raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
-    effect = effect_of(history.of_operation(connection, op_id))
+    records = history.of_operation(connection, op_id)
+    effect = effect_of(records)
     current: dict[str, Insight] = {}
     for insight_id in (*effect.purged, *effect.memories):
         found = insights.read(connection, insight_id)
@@ -216,7 +224,7 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
                 f"operation {op_id} cannot be taken back: memory {insight_id} was purged", "nothing of it is kept"
             )
         current[insight_id] = found
-    plan = _Plan(op_id, effect, current)
+    plan = _Plan(op_id, records[0].created_at, effect, current)
     for memory, now in plan.changed():
         if not is_as_left(now, memory.after):
             raise _changed_since(connection, op_id, now.id)

@@ -30,7 +30,8 @@ class ChainLink(msgspec.Struct, frozen=True):
 
 
 class EdgeState(msgspec.Struct, frozen=True):
-    """An edge as it was."""
+    """A link as it was. A causal one leads from source to target; any other leads both ways and is told once, from the
+    memory itself if it is an end of it."""
 
     source_id: str
     target_id: str
@@ -47,7 +48,6 @@ class MemoryState(InsightDetail, frozen=True):
     """
 
     superseded_by: str | None = None
-    paired_with: str | None = None
     corroboration_count: int = 0
     edges: tuple[EdgeState, ...] = ()
 
@@ -89,13 +89,15 @@ class LogParams(Params, frozen=True, kw_only=True):
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """One thing that was done; `detail` never holds a memory's text."""
+    """One thing that was done; `detail` never holds a memory's text. `op_id` is what undo takes; null where no memory
+    and no link was changed, or where it cannot be told."""
 
     id: int
     operation: str
     insight_id: str | None
     detail: str
     created_at: str
+    op_id: str | None
 
 
 class ReceiptParams(Params, frozen=True, kw_only=True):

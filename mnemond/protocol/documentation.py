@@ -18,6 +18,7 @@ from mnemond.protocol.depth import MAX_DEPTH
 from mnemond.protocol.envelope import MAX_BATCH
 from mnemond.protocol.framing import MAX_MESSAGE_BYTES
 from mnemond.protocol.registry import Method
+from mnemond.protocol.types import Params
 from mnemond.protocol.version import PROTOCOL
 from mnemond.protocol.wording import bounds, expected, plural
 
@@ -103,11 +104,25 @@ def _struct_of(kind: type) -> inspect.StructType:
 
 
 def _struct(head: str, node: inspect.StructType, shared: dict[str, inspect.StructType]) -> str:
-    docs = " ".join((node.cls.__doc__ or "").split())
+    docs = "\n\n".join(" ".join((each.__doc__ or "").split()) for each in _declaring(node.cls))
     lead = f"{head}\n\n{docs}" if head.startswith("#") else f"{head} {docs}"
-    rows = "".join(_row(field, shared) for field in node.fields)
+    rows = "".join(_row(field, shared) for field in _in_order(node))
     table = f"\n\n| field | type | limits | default |\n|---|---|---|---|\n{rows}" if rows else "\n"
     return f"{lead}{table}\n"
+
+
+def _in_order(node: inspect.StructType) -> list[inspect.Field]:
+    """What is required stands first; then parameters that a method has for itself, before those it shares."""
+    if not issubclass(node.cls, Params):
+        return list(node.fields)
+    shared = [cls.__annotations__ for cls in _declaring(node.cls)]
+    depth = {field.name: [field.name in names for names in shared].index(True) for field in node.fields}
+    return sorted(node.fields, key=lambda field: (not field.required, depth[field.name]))
+
+
+def _declaring(cls: type) -> list[type]:
+    """Where the parameters of a method are declared: its own type, then those it shares with other methods."""
+    return [each for each in cls.__mro__ if issubclass(each, Params) and each is not Params] or [cls]
 
 
 def _row(field: inspect.Field, shared: dict[str, inspect.StructType]) -> str:

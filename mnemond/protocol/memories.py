@@ -6,26 +6,52 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from mnemond.protocol.types import IdOrPrefix, Limit, Name, OpId, Params, Result, StoreName
+from mnemond.protocol.types import FilterParams, IdOrPrefix, Limit, Name, OpId, Params, Result, StoreName
 
-Anchor = Literal["keyword", "vector"]
+Anchor = Literal["keyword", "vector", "recency", "entity"]
+TraversalMode = Literal["none", "beam", "ppr", "probabilistic"]
+ResultOrder = Literal["score", "time"]
+RankingProfile = Literal["mnemond", "mnemon"]
+MAX_SEED = 2**63 - 1
 
 
-class RecallParams(Params, frozen=True, kw_only=True):
-    """`anchors` limits the signals that take part, for ablations; `touch: false` promises that nothing is written."""
+class QuestionParams(FilterParams, frozen=True, kw_only=True):
+    """`intent` is WHY, WHEN, ENTITY or GENERAL, whatever the question says. Dates in the question are told from `now`.
+
+    `mode`: how links are followed from what was found; the profile's own way unless given. `seed` is that of a
+    probabilistic walk (by default the question itself). `order`: the best or the oldest first. `explain`: what each
+    score is made of. `profile`: the ranking, `mnemon` being the published one. `anchors` limits the signals that take
+    part, for ablations. `touch: false` promises that nothing is written: no use is counted.
+    """
 
     query: Annotated[str, msgspec.Meta(max_length=8000)]
     limit: Limit = 10
-    category: str | None = None
-    source: Name | None = None
-    user_id: Name | None = None
-    session_id: Name | None = None
-    agent_id: Name | None = None
-    all_sessions: bool = False
+    intent: str | None = None
+    mode: TraversalMode | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0, le=MAX_SEED)] | None = None
+    order: ResultOrder = "score"
+    explain: bool = False
+    profile: RankingProfile = "mnemond"
     anchors: list[Anchor] | None = None
-    now: str | None = None
     touch: bool = True
     store: StoreName | None = None
+
+
+MAX_BUDGET = 100_000
+"""Tokens of the largest context: about as much text as fits into one message."""
+
+Budget = Annotated[int, msgspec.Meta(ge=1, le=MAX_BUDGET)]
+
+
+class RecallParams(QuestionParams, frozen=True, kw_only=True):
+    """`basic`: memories with the question in them, letter for letter but for case, newest first; nothing is weighed.
+    `compact`: short results. `context`: a text for a prompt instead of results, of `budget` tokens at most (default
+    1200)."""
+
+    basic: bool = False
+    compact: bool = False
+    context: bool = False
+    budget: Budget | None = None
 
 
 class InsightView(msgspec.Struct, frozen=True, gc=False):
@@ -55,8 +81,24 @@ class SignalsView(msgspec.Struct, frozen=True, gc=False):
     graph: float
 
 
+class PathStep(msgspec.Struct, frozen=True, gc=False):
+    """A link that led to a result: the memory it left from, its type and weight."""
+
+    from_: str = msgspec.field(name="from")
+    edge: str
+    weight: float
+
+
+class ExplanationView(msgspec.Struct, frozen=True, gc=False):
+    """The parts a score is the sum of, before it is brought to 0…1, and by which the result stands above the next."""
+
+    parts: dict[str, float]
+    above: tuple[str, ...]
+
+
 class RecallHit(msgspec.Struct, frozen=True, gc=False):
-    """One result. `via` names the signal that found it, or "hybrid" when several did (`via_all`)."""
+    """One result. `via` names the signal that found it, or "hybrid" when several did (`via_all`); "temporal" is a row
+    beside one that was found. `also`: other memories of the very same text. `explanation` where one was asked for."""
 
     insight: InsightView
     score: float
@@ -65,17 +107,32 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     via_all: tuple[str, ...]
     confidence: Literal["low", "medium", "high"]
     signals: SignalsView
-    path: tuple[()] = ()
+    path: tuple[PathStep, ...] = ()
+    also: tuple[str, ...] = ()
+    explanation: ExplanationView | None = None
 
 
 class RerankMeta(msgspec.Struct, frozen=True):
-    """Whether a reranker had a say."""
+    """Whether a reranker had a say, and why it had none."""
 
     applied: bool = False
+    reason: str | None = None
+
+
+class WindowView(msgspec.Struct, frozen=True):
+    """The span of time the question names, the end exclusive. `hard`: nothing else was looked at."""
+
+    since: str
+    until: str
+    hard: bool
 
 
 class RecallMeta(msgspec.Struct, frozen=True):
-    """How a recall came about; times in milliseconds. `weights` are those of keyword, entity, similarity and graph."""
+    """How a recall came about; times in milliseconds. `weights` are those of keyword, entity, similarity and graph.
+
+    `trust` in the answer as a whole: low where who the question asks about is not whom the results are from. `seed`
+    and `draws` are those of a probabilistic walk.
+    """
 
     intent: str
     intent_source: str
@@ -84,12 +141,16 @@ class RecallMeta(msgspec.Struct, frozen=True):
     mode: str
     weights: tuple[float, ...]
     embedding: str | None
-    window: None
+    window: WindowView | None
     hint: str | None
     rerank: RerankMeta
     stages_ms: dict[str, float]
     took_ms: float
     store: str
+    profile: str = "mnemond"
+    trust: float = 1.0
+    seed: int | None = None
+    draws: int = 0
 
 
 class RecallResult(Result, frozen=True, kw_only=True):
@@ -117,25 +178,37 @@ class InsightDetail(InsightView, frozen=True):
     status: str
     metadata: dict[str, object]
     pinned: bool = False
+    paired_with: str | None = None
+
+
+class LinkView(msgspec.Struct, frozen=True, gc=False):
+    """A link of a memory with the one called `id`. `direction`: a causal link leads `to` its effect or comes `from` its
+    cause; any other leads `both` ways."""
+
+    id: str
+    edge_type: str
+    weight: float
+    direction: Literal["to", "from", "both"]
 
 
 class GetResult(Result, frozen=True, kw_only=True):
-    """One memory."""
+    """One memory. `edges_by_type` counts its links, types without any left out; `links` are the 20 heaviest.
+    `insight.paired_with` is the memory that says much the same."""
 
     insight: InsightDetail
+    edges_by_type: dict[str, int]
+    links: list[LinkView]
 
 
-class ListParams(Params, frozen=True, kw_only=True):
-    """Newest first. `before` is the `next` of the page before: the whole id of its last memory."""
+class ListParams(FilterParams, frozen=True, kw_only=True):
+    """Newest first. `before` is the `next` of the page before: the whole id of its last memory.
 
+    With `retired` those that left recall, the last to leave first: superseded, merged, forgotten, pruned or expired.
+    """
+
+    retired: bool = False
     limit: Limit = 20
     before: Name | None = None
-    category: str | None = None
-    source: Name | None = None
-    user_id: Name | None = None
-    session_id: Name | None = None
-    agent_id: Name | None = None
-    all_sessions: bool = False
     store: StoreName | None = None
 
 
@@ -143,6 +216,21 @@ class ListResult(Result, frozen=True, kw_only=True):
     """One page; `next` is null on the last."""
 
     insights: list[InsightView]
+    next: str | None
+
+
+class RetiredView(InsightView, frozen=True):
+    """A memory out of recall, since when, why, and which one stands in its place, if one does."""
+
+    status: Literal["superseded", "merged", "forgotten", "pruned", "expired"]
+    superseded_by: str | None
+    retired_at: str
+
+
+class RetiredResult(Result, frozen=True, kw_only=True):
+    """One page of what left recall; `next` is null on the last. What was purged is nowhere."""
+
+    retired: list[RetiredView]
     next: str | None
 
 

@@ -7,7 +7,20 @@ from types import UnionType
 
 import msgspec
 
-from mnemond.protocol import audit, daemon, embedding, gc, links, memories, pins, remembering, revising, search, undo
+from mnemond.protocol import (
+    audit,
+    context,
+    daemon,
+    embedding,
+    gc,
+    links,
+    memories,
+    pins,
+    remembering,
+    revising,
+    search,
+    undo,
+)
 
 
 class Access(StrEnum):
@@ -41,11 +54,19 @@ _ALL = (
         "Say what remember would do with a text, and beside which memories.", ("content",),
     ),
     Method(
-        "recall", memories.RecallParams, memories.RecallResult, Access.READ,
+        "recall", memories.RecallParams,
+        memories.RecallResult | context.CompactResult | context.ContextResult, Access.READ,
         "Find the memories that answer a question, and say why.", ("query", "limit"),
     ),
+    Method(
+        "context", context.ContextParams, context.ContextResult, Access.READ,
+        "What answers a question, as text for a prompt.", ("query", "budget"),
+    ),
     Method("get", memories.GetParams, memories.GetResult, Access.READ, "One memory by its id.", ("id",)),
-    Method("list", memories.ListParams, memories.ListResult, Access.READ, "Memories, newest first.", ("limit",)),
+    Method(
+        "list", memories.ListParams, memories.ListResult | memories.RetiredResult, Access.READ,
+        "Memories, newest first, or those that left recall.", ("limit",),
+    ),
     Method(
         "forget", memories.ForgetParams, memories.ForgetResult, Access.WRITE,
         "Take one memory out of recall.", ("id",),

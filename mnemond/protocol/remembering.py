@@ -61,7 +61,9 @@ class EdgesCreated(msgspec.Struct, frozen=True):
 
 
 class SemanticCandidate(msgspec.Struct, frozen=True):
-    """A memory that may be related in meaning, for somebody to judge; `cosine` is null without vectors."""
+    """A memory that may be related in meaning, for somebody to judge. `cosine` is the embedder's own, null without
+    vectors; `similarity` is that on the scale of the thresholds, the same for every embedder (unrelated .35, paraphrase
+    .85), or without vectors the share of the words that both have."""
 
     id: str
     content: str

@@ -6,20 +6,14 @@ from typing import Annotated
 
 import msgspec
 
-from mnemond.protocol.types import Limit, Name, Params, StoreName
+from mnemond.protocol.types import FilterParams, Limit, StoreName
 
 
-class SearchParams(Params, frozen=True, kw_only=True):
+class SearchParams(FilterParams, frozen=True, kw_only=True):
     """The words of `query` alone count, not its meaning. The filters are those of recall."""
 
     query: Annotated[str, msgspec.Meta(max_length=8000)]
     limit: Limit = 10
-    category: str | None = None
-    source: Name | None = None
-    user_id: Name | None = None
-    session_id: Name | None = None
-    agent_id: Name | None = None
-    all_sessions: bool = False
     store: StoreName | None = None
 
 

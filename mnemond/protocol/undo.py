@@ -13,7 +13,7 @@ class UndoParams(Params, frozen=True, kw_only=True):
     """`operation` is the op_id of what is to be taken back, or any unique beginning of it from six characters on;
     without it, the newest operation that can be taken back and is no undo itself. `op_id` names this write."""
 
-    operation: Annotated[str, msgspec.Meta(min_length=6, max_length=MAX_NAME)] | None = None
+    operation: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME)] | None = None
     op_id: OpId | None = None
     store: StoreName | None = None
 
@@ -26,7 +26,8 @@ class UndoneView(msgspec.Struct, frozen=True):
 
 
 class UndoResult(Result, frozen=True, kw_only=True):
-    """The operation `undone` was taken back; `op_id` takes this back in turn.
+    """The operation `undone` was taken back, a call of `method` (null where that is no longer known); `op_id` takes
+    this back in turn.
 
     Links are counted. `edges_missing` could not be put back: the memory at their other end is out of recall.
     `embed_error` says why a memory that has its former text again has no vector.
@@ -34,6 +35,7 @@ class UndoResult(Result, frozen=True, kw_only=True):
 
     status: Literal["undone"]
     undone: str
+    method: str | None
     memories: list[UndoneView]
     edges_restored: int
     edges_removed: int

@@ -40,11 +40,10 @@ def test_content_is_cut_with_its_caption() -> None:
 
 
 def test_a_query_gives_nothing_away() -> None:
-    assert recall_params(QUERY, "t", ["vector"]) == {
+    assert recall_params(QUERY, "t") == {
         "query": "Who met?", "limit": 100, "touch": False, "store": "t", "now": "2024-02-01T00:00:00Z",
-        "anchors": ["vector"],
     }  # fmt: skip
-    assert set(recall_params({**QUERY, "ref_time": None}, "t", None)) == {"query", "limit", "touch", "store"}
+    assert set(recall_params({**QUERY, "ref_time": None}, "t")) == {"query", "limit", "touch", "store"}
 
 
 def test_a_file_is_read_in_the_order_of_its_numbers(tmp_path: Path) -> None:

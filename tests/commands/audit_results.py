@@ -47,8 +47,8 @@ HISTORY = HistoryResult(
 )
 
 LOG = [
-    LogLine(12, "diff-replace", ID, "fact importance=3 channel=manual", AT),
-    LogLine(11, "gc", None, "threshold=0.5 retired=0", AT),
+    LogLine(12, "diff-replace", ID, "fact importance=3 channel=manual", AT, "9f8e7d6c-0000-4000-8000-00000000000a"),
+    LogLine(11, "gc", None, "threshold=0.5 retired=0", AT, None),
 ]
 
 RECEIPT = ReceiptResult(
@@ -60,7 +60,7 @@ RECEIPT = ReceiptResult(
 )  # fmt: skip
 
 UNDONE = UndoResult(
-    status="undone", undone="op-3",
+    status="undone", undone="op-3", method="merge",
     memories=[UndoneView(ID, "restored"), UndoneView(OLD, "retired")],
     edges_restored=2, edges_removed=1, edges_missing=0, embed_error=None, op_id="op-6", replayed=False,
 )  # fmt: skip
@@ -108,7 +108,7 @@ AUDIT_TRANSCRIPTS = {
   2026-02-19 12:00:00  purged: nothing of it is kept  operation op-5
 """,
     "undo": """\
-Took back operation op-3
+Took back: merge, operation op-3
   1a2b3c4d  back in recall
   9f8e7d6c  out of recall
   2 links put back, 1 link removed
@@ -123,8 +123,8 @@ purge: mnemonctl gc --apply --yes
 keep: mnemonctl gc --keep ID
 """,
     "log": """\
-2026-02-17 09:30:00  diff-replace   1a2b3c4d  fact importance=3 channel…
-2026-02-17 09:30:00  gc                       threshold=0.5 retired=0
+2026-02-17 09:30:00  diff-replace   1a2b3c4d  9f8e7d6c  fact importance…
+2026-02-17 09:30:00  gc                                 threshold=0.5 r…
 """,
     "receipt": """\
 2 events of store "default", 2026-02-17T09:30:00.000000Z

@@ -11,11 +11,14 @@ from mnemond.protocol.memories import (
     GetResult,
     InsightDetail,
     InsightView,
+    LinkView,
     ListResult,
     RecallHit,
     RecallMeta,
     RecallResult,
     RerankMeta,
+    RetiredResult,
+    RetiredView,
     SignalsView,
 )
 from mnemond.protocol.pins import PinResult
@@ -63,6 +66,7 @@ DETAIL = InsightDetail(
     agent_id=None,
     status="active",
     metadata={"ticket": 7},
+    paired_with="9a170000-0000-4000-8000-000000000007",
 )
 
 REMEMBERED = RememberResult(
@@ -78,9 +82,9 @@ OLD = "9f8e7d6c-0000-4000-8000-000000000002"
 
 REPLACED = msgspec.structs.replace(
     REMEMBERED, action="replaced", diff_suggestion="CONFLICT", replaced_id=OLD, matched_id=OLD, similarity=0.8333,
-    reason="similarity 0.83 is in the update band [0.65, 0.90], and the numbers differ",
+    reason="they are 83% alike in words, but the numbers differ",
     semantic_candidates=[
-        SemanticCandidate(f"5e3a{n}000-0000-4000-8000-000000000003", f"Something alike, number {n}", "fact", 0.6, 0.6)
+        SemanticCandidate(f"5e3a{n}000-0000-4000-8000-000000000003", f"Something alike, number {n}", "fact", 0.9, 0.72)
         for n in range(4)
     ],
     causal_candidates=[
@@ -111,7 +115,7 @@ DIFFERENCES = DiffResult(
     matches=[
         DiffMatch(
             OLD, "API rate limit is 100 req/s", 0.8333, 0.91, 0.8333, 0.1667, False, True, "CONFLICT",
-            "similarity 0.83 is in the update band [0.65, 0.90], and the numbers differ",
+            "they are 83% alike in words, but the numbers differ",
         ),
         DiffMatch(ID, "The API is slow", 0.4, None, 0.4, 0.8, True, False, "ADD", "similarity 0.40 is below .65"),
     ],
@@ -153,7 +157,29 @@ RECALLED = RecallResult(
 
 LISTED = ListResult(insights=[INSIGHT], next=ID)
 
-GOT = GetResult(insight=DETAIL)
+GOT = GetResult(
+    insight=DETAIL,
+    edges_by_type={"causal": 2, "temporal": 5},
+    links=[
+        LinkView("9f8e7d6c-0000-4000-8000-000000000002", "causal", 1.0, "to"),
+        LinkView("5e3a1000-0000-4000-8000-000000000003", "causal", 0.5, "from"),
+        LinkView("5e3a1000-0000-4000-8000-000000000003", "temporal", 0.33, "both"),
+    ],
+)
+
+RETIRED = RetiredResult(
+    retired=[
+        RetiredView(
+            **{name: getattr(INSIGHT, name) for name in INSIGHT.__struct_fields__}, status="superseded",
+            superseded_by="9f8e7d6c-0000-4000-8000-000000000002", retired_at="2026-02-18T09:30:00.000000Z",
+        ),
+        RetiredView(
+            **{name: getattr(INSIGHT, name) for name in INSIGHT.__struct_fields__}, status="pruned",
+            superseded_by=None, retired_at="2026-02-17T09:30:00.000000Z",
+        ),
+    ],
+    next=ID,
+)  # fmt: skip
 
 FORGOTTEN = ForgetResult(id=ID, status="deleted", message="deleted", edges_removed=2, op_id="op-2", replayed=False)
 

@@ -9,15 +9,19 @@ from mnemond.commands.grammar import Invocation, parse
 from mnemond.commands.layout import Style
 from mnemond.commands.output import Output, success
 from mnemond.commands.registry import BY_NAME
+from mnemond.protocol.audit import EdgeState, MemoryOperation
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
 from mnemond.protocol.undo import UndoneView
 from tests.commands.audit_results import (
+    AT,
     COLLECTABLE,
     COLLECTED,
+    FIRST,
     HISTORY,
     ID,
     KEPT,
     LOG,
+    OLD,
     RECEIPT,
     REVIEWED,
     UNDONE,
@@ -133,3 +137,34 @@ def test_a_history_without_a_chain() -> None:
     assert "earlier" not in text
     strange = msgspec.structs.replace(HISTORY.operations[0], operation_type="SPLIT")
     assert "  split  operation op-1" in shown("history", msgspec.structs.replace(alone, operations=[strange]))
+
+
+def test_what_became_of_links_is_told_once() -> None:
+    heir, other = "c0ffee00-0000-4000-8000-000000000003", OLD
+    had = [
+        EdgeState(ID, other, "temporal", 0.5, {}, "auto"),
+        EdgeState(heir, other, "temporal", 0.4, {"kind": "proximity"}, "auto"),
+        EdgeState(other, ID, "causal", 0.7, {}, "user"),
+        EdgeState(ID, other, "entity", 0.3, {}, "auto"),
+        EdgeState(ID, other, "semantic", 0.6, {}, "auto"),
+    ]
+    has = [
+        EdgeState(heir, other, "temporal", 0.5, {"kind": "proximity"}, "auto"),
+        EdgeState(other, heir, "causal", 0.7, {}, "user"),
+        EdgeState(ID, other, "semantic", 0.8, {}, "user"),
+        EdgeState(other, heir, "entity", 0.3, {}, "auto"),
+        EdgeState(ID, heir, "semantic", 0.9, {}, "user"),
+    ]
+    same = EdgeState(ID, heir, "temporal", 0.2, {}, "auto")
+    before = msgspec.structs.replace(FIRST, edges=(*had, same))
+    after = msgspec.structs.replace(FIRST, status="superseded", superseded_by=heir, edges=(*has, same))
+    operation = MemoryOperation(9, "SUPERSEDE", before, after, "user", "op-9", AT, None)
+    history = msgspec.structs.replace(HISTORY, operations=[operation], total_operations=1)
+    lines = [line.strip() for line in shown("history", history).splitlines() if " link " in line]
+    assert lines == [
+        "moved to c0ffee00: temporal link 1a2b3c4d ↔ 9f8e7d6c, weight 0.50",
+        "moved to c0ffee00: causal link 9f8e7d6c → 1a2b3c4d, weight 0.70",
+        "moved to c0ffee00: entity link 1a2b3c4d ↔ 9f8e7d6c, weight 0.30",
+        "semantic link 1a2b3c4d ↔ 9f8e7d6c, weight 0.60, now 0.80",
+        "+ semantic link 1a2b3c4d ↔ c0ffee00, weight 0.90",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,10 +16,10 @@ from mnemond.commands.layout import SHORT_ID, text_width
 from mnemond.commands.options import GLOBAL_FLAGS, GLOBAL_VALUES
 from mnemond.commands.registry import BY_NAME, COMMANDS, GROUPS
 from mnemond.errors import KINDS
-from mnemond.model.insight import CATEGORIES, ENTITY_MODES
+from mnemond.model.insight import CATEGORIES, ENTITY_MODES, STATUSES
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
 from mnemond.protocol.registry import METHODS
-from mnemond.protocol.types import IdOrPrefix
+from mnemond.protocol.types import FilterParams, IdOrPrefix
 
 
 def line(*argv: str, **facts: object) -> CliRunParams:
@@ -104,6 +105,42 @@ def test_requests(argv: list[str], expected: tuple[str, dict[str, object]]) -> N
     assert request(*argv) == expected
 
 
+@pytest.mark.parametrize("command", [["recall", "tea"], ["search", "tea"], ["list"]])
+def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None:
+    method, params = request(
+        *command, "--cat", "fact", "--source", "git", "--channel", "hook", "--tags", "a,b", "--tag", "c",
+        "--any-tags", "d", "--entity", "k8s", "--stated-intent", "event", "--min-importance", "4",
+        "--since", "2026-02-01", "--until", "2026-02-28", "--event-since", "2025-01-01", "--event-until", "2025-12-31",
+        "--metadata", '{"a":{"in":[1,"x"]}}', "--status", "active", "--as-of", "2026-02-18T09:30:00Z",
+        "--include-invalid", "--strict-scope", "--all-sessions", "--user", "u", "--session", "s", "--agent", "g",
+        "--now", "2026-02-17T09:00:00Z",
+    )  # fmt: skip
+    assert method == command[0]
+    filters = {
+        "category": "fact", "source": "git", "channel": "hook", "tags": ["a", "b", "c"], "any_tags": ["d"],
+        "entity": "k8s", "stated_intent": "event", "min_importance": 4, "since": "2026-02-01", "until": "2026-02-28",
+        "event_since": "2025-01-01", "event_until": "2025-12-31", "metadata": {"a": {"in": [1, "x"]}},
+        "status": "active", "as_of": "2026-02-18T09:30:00Z", "include_invalid": True, "strict_scope": True,
+        "all_sessions": True,
+        "user_id": "u", "session_id": "s", "agent_id": "g", "now": "2026-02-17T09:00:00Z",
+    }  # fmt: skip
+    assert {name: value for name, value in params.items() if name != "query"} == filters
+    assert {field.name for field in msgspec.structs.fields(FilterParams)} == set(filters)
+    msgspec.convert(params, METHODS[method].params)
+
+
+@pytest.mark.parametrize("text", ["", "x", "[1]", "{", "3", '{"a":\udcff}'])
+def test_metadata_that_are_no_object_are_refused_where_they_are_typed(text: str) -> None:
+    parsed = parse(line("list", "--metadata", text))
+    assert isinstance(parsed, CliRunResult)
+    assert parsed.exit_code == 2
+    assert "--metadata must be a JSON object, such as" in parsed.stderr
+
+
+def test_the_intent_of_a_question() -> None:
+    assert request("recall", "tea", "--intent", "why") == ("recall", {"query": "tea", "intent": "why"})
+
+
 def test_a_dash_is_standard_input_without_its_last_line_break() -> None:
     assert request("remember", "-", stdin="two\nlines\n") == ("remember", {"content": "two\nlines"})
 
@@ -150,7 +187,7 @@ def test_the_environment_names_no_store_for_commands_without_one() -> None:
         (["--limit", "3"], "--limit stands before the command", "Write the command first"),
         (["recall", "x", "--weird"], "recall has no option --weird", "recall --help; what follows -- is text"),
         (["list", "--bogus"], "list has no option --bogus", "See: mnemonctl list --help\n"),
-        (["recall", "x", "--tga"], "recall has no option --tga", "recall --help"),
+        (["recall", "x", "--xyzzy"], "recall has no option --xyzzy", "recall --help"),
         (["recall", "x", "--catgory", "fact"], "recall has no option --catgory", "Did you mean --category?"),
         (["recall", "x", "-z"], "recall has no option -z", "See: mnemonctl recall --help"),
         (["recall", "x", "--limit", "many"], "--limit/-n: must be a whole number, not 'many'", "recall --help"),
@@ -207,9 +244,10 @@ def own_options(name: str) -> set[str]:
 def test_help_says_what_only_the_code_knows() -> None:
     remember, recall = answered("help", "remember").stdout, answered("help", "recall").stdout
     assert all(mode in remember[remember.index("--entity-mode") :][:200] for mode in ENTITY_MODES)
-    assert "no effect yet" in recall[recall.index("--no-touch") :][:120]
-    assert "no effect yet" in answered("help").stdout.partition("--now")[2][:80]
+    assert "use" in recall[recall.index("--no-touch") :][:80]
+    assert "now" in answered("help").stdout.partition("--now")[2][:80]
     assert all(category in text for category in CATEGORIES for text in (remember, recall))
+    assert all(status in recall[recall.rindex("--status") :][:200] for status in STATUSES)
     for meaning in ("score: ", "confidence: ", "sparse results: "):
         assert sum(line.startswith(meaning) for line in recall.splitlines()) == 1
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from mnemond.commands.candidates import LEAST_ALIKE
 from mnemond.commands.grammar import Invocation, parse
 from mnemond.commands.layout import Style
-from mnemond.commands.options import NO_EFFECT
 from mnemond.commands.registry import BY_NAME
 from mnemond.protocol.daemon import CliRunParams
 from mnemond.protocol.remembering import DiffResult, DiffThresholds, EdgesCreated, RedundancyView, RememberResult
@@ -19,8 +19,7 @@ replace = msgspec.structs.replace
 
 EVERYTHING = """\
 Remembered 1a2b3c4d in place of 9f8e7d6c in store "default", 3 links (1 temporal, 2 entity)
-  because similarity 0.83 is in the update band [0.65, 0.90], and the
-  numbers differ
+  because they are 83% alike in words, but the numbers differ
   redacted: aws_access_key, password (--allow-secret keeps it)
   Counts resources, and the count will change.
   says much of what 9a170000 says; the two are a pair now
@@ -31,12 +30,12 @@ To review:
   c0f11c70 (UPDATE, similarity .70): similarity 0.70 is in the band
     mnemonctl supersede c0f11c70 1a2b3c4d
 Perhaps related:
-  .60  Something alike, number 0
-    mnemonctl link 1a2b3c4d 5e3a0000 --type semantic --weight 0.60
-  .60  Something alike, number 1
-    mnemonctl link 1a2b3c4d 5e3a1000 --type semantic --weight 0.60
-  .60  Something alike, number 2
-    mnemonctl link 1a2b3c4d 5e3a2000 --type semantic --weight 0.60
+  .72  Something alike, number 0
+    mnemonctl link 1a2b3c4d 5e3a0000 --type semantic --weight 0.72
+  .72  Something alike, number 1
+    mnemonctl link 1a2b3c4d 5e3a1000 --type semantic --weight 0.72
+  .72  Something alike, number 2
+    mnemonctl link 1a2b3c4d 5e3a2000 --type semantic --weight 0.72
   1 other: --json shows all
 Perhaps cause and effect:
   cause  The team lacks Redis experience
@@ -115,6 +114,16 @@ def test_quiet_is_the_id_of_the_row_that_holds_it(result: RememberResult, printe
 def test_what_is_linked_already_is_no_candidate() -> None:
     linked = [replace(each, auto_linked=True) for each in REPLACED.semantic_candidates]
     assert "Perhaps related" not in shown("remember", replace(REPLACED, semantic_candidates=linked))
+
+
+def test_only_what_is_much_alike_is_shown() -> None:
+    one, other, *_ = REPLACED.semantic_candidates
+    weak = replace(other, similarity=LEAST_ALIKE - 0.01)
+    text = shown("remember", replace(REPLACED, semantic_candidates=[replace(one, similarity=LEAST_ALIKE), weak, weak]))
+    assert one.content in text
+    assert other.content not in text
+    assert "other: --json" not in text
+    assert "Perhaps related" not in shown("remember", replace(REPLACED, semantic_candidates=[weak]))
 
 
 def test_a_pair_or_a_conflict_is_told_once() -> None:
@@ -213,7 +222,7 @@ def test_diff_takes_words_or_standard_input_and_whom_it_is_for() -> None:
     assert parsed("diff", "-", stdin="from a pipe\n").params == {"content": "from a pipe"}
 
 
-@pytest.mark.parametrize("name", ["remember", "diff"])
-def test_no_option_of_a_write_is_without_effect(name: str) -> None:
-    own = [group for group in BY_NAME[name].parser._action_groups if group.title != "global"]
-    assert not any(NO_EFFECT in (action.help or "") for group in own for action in group._group_actions)
+def test_no_option_is_without_effect() -> None:
+    helps = [action.help or "" for command in BY_NAME.values() for action in command.parser._actions]
+    assert helps
+    assert not any("no effect" in each for each in helps)

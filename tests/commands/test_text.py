@@ -9,11 +9,11 @@ from mnemond.commands.layout import Style
 from mnemond.commands.output import Output, success
 from mnemond.commands.registry import BY_NAME
 from mnemond.protocol.daemon import StoreListResult
-from mnemond.protocol.memories import GetResult, ListResult, RecallResult
+from mnemond.protocol.memories import GetResult, ListResult, RecallResult, RetiredResult
 from mnemond.protocol.registry import METHODS
 from tests.commands.audit_results import AUDIT_TRANSCRIPTS
 from tests.commands.embed_results import EMBED_TRANSCRIPT
-from tests.commands.results import BY_METHOD, CREATED, DETAIL, RECALLED, STATUS
+from tests.commands.results import BY_METHOD, CREATED, DETAIL, ID, RECALLED, RETIRED, STATUS
 from tests.commands.revision_results import REVISION_TRANSCRIPTS
 from tests.commands.test_terminal import PAYLOADS, unsafe_left
 
@@ -35,8 +35,7 @@ CONFLICT: remember would put it in the place of what it contradicts
 similarity  words  cosine  novelty  contrast           suggests   memory
        .83    .83     .91      .17  numbers            CONFLICT   9f8e7d6c
   API rate limit is 100 req/s
-  similarity 0.83 is in the update band [0.65, 0.90], and the numbers
-  differ
+  they are 83% alike in words, but the numbers differ
        .40    .40       -      .80  negation           ADD        1a2b3c4d
   The API is slow
   similarity 0.40 is below .65
@@ -74,7 +73,13 @@ took 0.52 ms: embed 0.31 · search 0.12
   created at            2026-02-17T09:30:00.000000Z
   updated at            2026-02-17T09:30:00.000000Z
   access count          1
+  paired with           9a170000-0000-4000-8000-000000000007
   metadata              {"ticket":7}
+  links                 7: causal 2, temporal 5
+                        9f8e7d6c  causal 1.0, its effect
+                        5e3a1000  causal .50, its cause
+                        5e3a1000  temporal .33
+                        and 4 more, see --json and mnemonctl related
 """,
     "list": """\
 1a2b3c4d  2026-02-17  decision/4     We chose SQLite because the team l…
@@ -147,13 +152,31 @@ def test_many_tags_and_entities_wrap() -> None:
     detail = msgspec.structs.replace(DETAIL, tags=many, entities=many)
     insight = msgspec.structs.replace(RECALLED.results[0].insight, tags=many)
     hit = msgspec.structs.replace(RECALLED.results[0], insight=insight)
-    got = shown("get", GetResult(insight=detail))
+    got = shown("get", GetResult(insight=detail, edges_by_type={}, links=[]))
+    assert "links" not in got
     recalled = shown("recall", RecallResult(results=[hit], meta=RECALLED.meta))
     for text in (got, recalled):
         assert max(map(len, text.splitlines())) <= WIDE.columns
         assert all(tag in text for tag in many)
     assert f"\n{' ' * 24}tag" in got
     assert "\n   #tag" in recalled
+
+
+RETIRED_ROWS = """\
+1a2b3c4d  2026-02-18  superseded by 9f8e7d6c  We chose SQLite because t…
+1a2b3c4d  2026-02-17  pruned                  We chose SQLite because t…
+More: mnemonctl list --retired --before 1a2b3c4d
+"""
+
+
+def test_what_left_recall_is_listed_with_why_and_what_stands_there_now() -> None:
+    assert shown("list", RETIRED) == RETIRED_ROWS
+    assert shown("list", RETIRED, Style(quiet=True)) == f"{ID}\n{ID}\n"
+    assert "More" not in shown("list", msgspec.structs.replace(RETIRED, next=None))
+    assert shown("list", RetiredResult(retired=[], next=None)) == "nothing here is out of recall\n"
+    for payload in STORABLE:
+        for style in (WIDE, Style(quiet=True), Style(columns=20)):
+            assert unsafe_left(shown("list", hostile(RETIRED, payload), style)) == []
 
 
 def test_nothing_listed() -> None:

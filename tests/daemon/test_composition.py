@@ -201,6 +201,16 @@ def test_a_damaged_default_store_does_not_keep_the_daemon_from_serving(tmp_path:
     assert "tea at four" not in log
 
 
+def test_a_damaged_row_in_the_default_store_does_not_keep_the_daemon_from_serving(tmp_path: Path) -> None:
+    with DaemonProcess(tmp_path) as daemon, daemon.connect() as wire:
+        wire.call("remember", content="tea at four")
+    connection = apsw.Connection(str(tmp_path / "data" / "default" / "mnemon.db"))
+    connection.execute("UPDATE insights SET tags = 'not json'")
+    connection.close()
+    with DaemonProcess(tmp_path) as again, again.connect() as wire:
+        assert wire.call("store.create", name="work")["created"] is True
+
+
 def started(data_dir: str, stderr: int | IO[bytes] | None = None) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "mnemond", "--data-dir", data_dir]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=stderr)

@@ -52,7 +52,7 @@ $ mnemonctl pin 00000001 --unpin
 Unpinned 00000001: an ordinary memory again
   undo: mnemonctl undo 0000000b
 $ mnemonctl search blue folders -n 1
-1. 00000001  general/3  score .45
+1. 00000001  general/3  score .56
    the tax number is in the blue folder
    #home
 $ mnemonctl search elsewhere

@@ -24,16 +24,16 @@ CONFLICT: remember would put it in the place of what it contradicts
 similarity  words  cosine  novelty  contrast           suggests   memory
        1.0    1.0     .98        0  negation           CONFLICT   00000001
   Deploys on Friday are allowed
-  similarity 1.00 is above the duplicate threshold 0.90, and one negates what the other says
+  they are 100% alike in words, but one denies what the other says
 
 same place from similarity .65 · duplicate above .90 with novelty up to .10
 $ mnemonctl remember "Deploys on Friday are not allowed" --cat fact
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because similarity 1.00 is above the duplicate threshold 0.90, and one negates what the other says
+  because they are 100% alike in words, but one denies what the other says
   undo: mnemonctl undo 0000000b
 $ mnemonctl remember deploys on Friday are not allowed. --cat fact
 Known already as 00000002 in store "$STORE"; nothing was added
-  because the texts are the same but for case, spaces and the punctuation around them
+  because the texts are the same, apart from case, spaces and the punctuation around them
   undo: mnemonctl undo 0000000c
 $ mnemonctl list
 00000002  2026-11-22  fact/3         Deploys on Friday are not allowed
@@ -44,7 +44,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "API rate limit is 200 req/s"
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because similarity 0.83 is in the update band [0.65, 0.90], and the numbers differ
+  because they are 83% alike in words, but the numbers differ
   undo: mnemonctl undo 0000000b
 """,
     "a refinement takes the place of the shorter form, which adds nothing later": """\
@@ -53,11 +53,11 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "Chose Qdrant over Milvus for vector search because filtering is faster" --cat decision
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because similarity 1.00 is above the duplicate threshold 0.90, and nothing contradicts
+  because they are 100% alike in words, and neither contradicts the other
   undo: mnemonctl undo 0000000b
 $ mnemonctl remember "Chose Qdrant over Milvus for vector search" --cat decision
 Known already as 00000002 in store "$STORE"; nothing was added
-  because similarity 1.00 is above the duplicate threshold 0.90, and nothing in the new text is new
+  because they are 100% alike in words, and the new text adds nothing
   undo: mnemonctl undo 0000000c
 """,
     "a change that announces itself": """\
@@ -66,7 +66,7 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "Chose PostgreSQL to replace SQLite as the primary database" --cat decision
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because similarity 0.67 is in the update band [0.65, 0.90], and the new text announces a change
+  because they are 67% alike in words, but the new text says that something changed
   undo: mnemonctl undo 0000000b
 """,
     "chinese": """\
@@ -75,11 +75,11 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "部署脚本默认不保留三个版本"
 Remembered 00000002 in place of 00000001 in store "$STORE"
-  because similarity 0.91 is above the duplicate threshold 0.90, and one negates what the other says
+  because they are 91% alike in words, but one denies what the other says
   undo: mnemonctl undo 0000000b
 $ mnemonctl remember "部署脚本默认不保留三个版本。"
 Known already as 00000002 in store "$STORE"; nothing was added
-  because the texts are the same but for case, spaces and the punctuation around them
+  because the texts are the same, apart from case, spaces and the punctuation around them
   undo: mnemonctl undo 0000000c
 $ mnemonctl list
 00000002  2026-11-22  general/3      部署脚本默认不保留三个版本
@@ -90,10 +90,10 @@ Remembered 00000001 in store "$STORE"
   undo: mnemonctl undo 0000000a
 $ mnemonctl remember "The office opens at ten, not at nine" --dry-run
 Would remember it in place of 00000001 in store "$STORE"; nothing was written
-  because similarity 1.00 is above the duplicate threshold 0.90, and one negates what the other says
+  because they are 100% alike in words, but one denies what the other says
 $ mnemonctl remember "The office opens at nine" --dry-run
 Known already as 00000001 in store "$STORE"; nothing was written
-  because the texts are the same but for case, spaces and the punctuation around them
+  because the texts are the same, apart from case, spaces and the punctuation around them
 $ mnemonctl list -q | wc -l
 1
 $ mnemonctl remember "The office opens at nine" --no-diff -q | wc -l

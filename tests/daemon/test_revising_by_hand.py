@@ -56,7 +56,7 @@ Forgot 00000001
   undo: mnemonctl undo 0000000a
 $ mnemonctl get 00000001 ; echo $?
 mnemonctl: no active memory with id '00000001'
-  see `mnemonctl list`; one that was retired: `mnemonctl history ID` tells, `mnemonctl restore ID` brings it back
+  see `mnemonctl list`; `mnemonctl list --retired` shows those out of recall, `mnemonctl restore ID` brings one back
 3
 $ mnemonctl restore 00000001
 Restored 00000001

@@ -11,6 +11,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from mnemond.commands.layout import Style
+from mnemond.commands.output import Output, success
+from mnemond.commands.registry import BY_NAME
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.handlers.door import settle
@@ -22,7 +25,7 @@ from mnemond.protocol.gc import GcDone, GcKept, GcParams, GcResult, GcReview
 from mnemond.protocol.links import LinkParams
 from mnemond.protocol.memories import ForgetParams
 from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.protocol.revising import UpdateParams
+from mnemond.protocol.revising import SupersedeParams, UpdateParams
 from mnemond.protocol.types import Result
 from mnemond.protocol.undo import UndoParams, UndoResult
 from mnemond.store import insights
@@ -87,7 +90,29 @@ async def test_a_memory_and_what_was_done_to_it(tmp_path: Path) -> None:
         forgotten = (await history(over, id=made.id)).operations[-1]
         assert forgotten.operation_type == "DELETE"
         assert forgotten.before_state is not None
-        assert [edge.edge_type for edge in forgotten.before_state.edges] == ["temporal"] * 2
+        [edge] = forgotten.before_state.edges
+        assert (edge.edge_type, edge.source_id) == ("temporal", made.id)
+
+
+async def test_a_link_that_moved_is_told_once(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        old, new, other = [(await remember(over, text, source=text)).id or "" for text in ("tea", "milk", "coffee")]
+        for kind in ("semantic", "causal"):
+            params = LinkParams(source_id=other, target_id=old, type=kind, weight=0.75)
+            await settle(over.links.link(CALL, params))
+        await settle(over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new)))
+        last = (await history(over, id=old)).operations[-1]
+        assert last.before_state is not None
+        assert last.after_state is not None
+        had, has = (
+            [(edge.edge_type, edge.source_id, edge.target_id) for edge in state.edges if edge.weight == 0.75]
+            for state in (last.before_state, last.after_state)
+        )
+        assert sorted(had) == [("causal", other, old), ("semantic", old, other)]
+        assert sorted(has) == [("causal", other, new), ("semantic", new, other)]
+        text = success(BY_NAME["history"], await history(over, id=old), Output("text", style=Style(columns=200))).stdout
+        told = [line.strip() for line in text.splitlines() if "0.75" in line]
+        assert [line[:8] for line in told] == ["+ semant", "moved to", "moved to"]
 
 
 @pytest.mark.parametrize(

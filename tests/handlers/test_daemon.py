@@ -8,12 +8,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemond.config import Config, Lifecycle
+from mnemond.config import Config
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
 from mnemond.handlers.door import settle
+from mnemond.index.snapshot import Snapshot
 from mnemond.protocol import daemon
 from mnemond.protocol.remembering import RememberParams
 from mnemond.store.database import Opened
+from mnemond.write_settings import Lifecycle
 from tests.handlers.toys import CALL, Bench, bench
 
 
@@ -91,3 +93,11 @@ async def test_stores_are_listed_with_the_active_one(tmp_path: Path) -> None:
         listed = over.daemon.store_list(CALL, daemon.StoreListParams())
         assert listed.stores == [daemon.StoreEntry("work", True)]
         assert (listed.active, listed.source) == ("work", "active-file")
+
+
+async def test_status_says_that_a_large_store_lacks_its_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "first")
+        monkeypatch.setattr(Snapshot, "graph_lacking", "install the extra")
+        status = await status_of(over)
+        assert (status.degraded, status.degraded_reason) == (True, "install the extra")

@@ -29,7 +29,7 @@ TEXT = "The Xyzzyplugh importer fails at the Quuxfoobär because of empty lines"
 def caches() -> Iterator[tuple[str, object]]:
     """What every module of the daemon keeps by itself, except what it was loaded with."""
     for module in pkgutil.walk_packages(mnemond.__path__, "mnemond."):
-        if module.name.endswith(("__main__", "models.rebuild")):
+        if module.name.endswith(("__main__", "models.rebuild", "usearch_vertices")):  # programs, and an extra
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if hasattr(value, "cache_info"):

@@ -19,7 +19,7 @@ from mnemond.protocol.memories import (
     RecallParams,
     RecallResult,
 )
-from mnemond.protocol.remembering import RememberParams
+from mnemond.protocol.remembering import RememberParams, RememberResult
 from mnemond.store.database import Opened
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
@@ -122,6 +122,21 @@ async def test_few_matches_are_all_listed(tmp_path: Path) -> None:
             await settle(over.forgetting.forget(CALL, ForgetParams(id="aaaaaaaa")))
         assert "more" not in caught.value.message
         assert sorted(await recalled(over, "note")) == ["note 0", "note 1"]
+
+
+async def test_a_memory_comes_with_its_pair_and_its_links(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as over:
+        made: list[str] = []
+        for text in ("The gateway of the billing service needs a token", "Tokens of the billing gateway expire daily"):
+            result = await settle(over.remembering.remember(CALL, RememberParams(content=text)))
+            assert isinstance(result, RememberResult)
+            made.append(result.id or "")
+        found = over.reads.get(CALL, GetParams(id=made[1]))
+        assert isinstance(found, GetResult)
+        assert found.insight.paired_with == made[0]
+        assert found.edges_by_type["semantic"] == 1
+        assert {link.id for link in found.links} == {made[0]}
+        assert sorted(link.edge_type for link in found.links) == sorted(found.edges_by_type)
 
 
 async def test_an_id_nobody_has_is_shortened_in_the_answer(tmp_path: Path) -> None:

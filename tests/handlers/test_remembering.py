@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from mnemond.embed import calibration
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.handlers.door import settle
@@ -114,6 +115,18 @@ async def test_meanings_that_may_be_related_are_shown_with_their_text(tmp_path: 
         [candidate] = result.semantic_candidates
         assert (candidate.id, candidate.content, candidate.auto_linked) == (first.id, "tea tea tea", False)
         assert candidate.cosine == pytest.approx(np.cos(np.pi / 4), abs=1e-5)
+        assert candidate.similarity == candidate.cosine
+
+
+async def test_a_candidate_is_told_on_the_scale_of_the_thresholds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(calibration.SHIPPED, "toy", calibration.Calibration(unrelated=0.45, paraphrase=0.95))
+    async with bench(tmp_path, Listening()) as over:
+        await remember(over, "tea tea tea")
+        [candidate] = (await remember(over, "a kettle")).semantic_candidates
+        assert candidate.cosine == pytest.approx(np.cos(np.pi / 4), abs=1e-5)
+        assert candidate.similarity == pytest.approx(np.cos(np.pi / 4) - 0.1, abs=1e-5)
 
 
 @pytest.mark.parametrize("inline", [True, False])

@@ -36,6 +36,9 @@ OPERATIONS: dict[str, Do] = {
         CALL, RememberParams(content="Carol likes tea", created_at="2020-01-01T00:00:00Z")
     ),
     "skipped": lambda over, ids: over.remembering.remember(CALL, RememberParams(content=TEXTS[0])),
+    "replaced": lambda over, ids: over.remembering.remember(
+        CALL, RememberParams(content="We no longer chose SQLite for the billing service")
+    ),
     "forget": lambda over, ids: over.forgetting.forget(CALL, ForgetParams(id=ids[1])),
     "update": lambda over, ids: over.revising.update(
         CALL,

@@ -144,10 +144,11 @@ class Bench:
         self.forgetting = ForgetHandlers(self.door, self.identities)
         self.revising = ReviseHandlers(self.door, self.identities)
         self.succession = SuccessionHandlers(self.door, self.identities)
-        self.reads = ReadHandlers(self.door, lambda: 0.0)
-        self.links = LinkHandlers(self.door, self.identities)
+        self.used: list[str] = []
+        self.reads = ReadHandlers(self.door, lambda: 0.0, self.clock, self.identities.nonce, self._note_use)
+        self.links = LinkHandlers(self.door, self.identities, self.clock)
         self.pins = PinHandlers(self.door, self.identities)
-        self.search = SearchHandlers(self.door)
+        self.search = SearchHandlers(self.door, self.clock)
         self.audit = AuditHandlers(self.door, self.clock)
         self.undoing = UndoHandlers(self.door, self.identities)
         self.collecting = GcHandlers(self.door, self.identities, self.clock)
@@ -156,6 +157,9 @@ class Bench:
 
     def _stop(self) -> None:
         self.stopped += 1
+
+    def _note_use(self, warm: OpenStore, insight_ids: Sequence[str]) -> None:
+        self.used += insight_ids
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

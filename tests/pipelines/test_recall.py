@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import count
 
@@ -15,6 +16,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import RetireInsight, Vector
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Filter, Query, Recalled
+from mnemond.pipelines.measured_recall import BASE, FALL
 from mnemond.pipelines.recall import recall
 from tests.index.worlds import insight, unit
 
@@ -90,13 +92,18 @@ def test_words_and_meaning_both_find() -> None:
 
 
 def test_every_hit_carries_its_signals_and_the_score_is_made_of_them() -> None:
-    found = ask(store(*NOTES), "is redis a good database", WordAxes())
-    assert ids(found)[0] == "cache"
+    found = ask(store(*NOTES), "is redis a good database", WordAxes(), explain=True)
+    assert ids(found) == ["cache", "store"]
     assert sum(found.weights.values()) == pytest.approx(1.0)
-    for hit in found.hits:
-        made = found.weights["keyword"] * hit.signals.keyword + found.weights["similarity"] * hit.signals.similarity
-        assert hit.score == pytest.approx(made, abs=1e-5)
-        assert 0 <= hit.score <= 1
+    first, second = found.hits
+    assert first.explanation is not None
+    assert second.explanation is not None
+    assert set(first.explanation.parts) == {"words", "meaning"}
+    assert set(second.explanation.parts) == {"meaning"}
+    behind = sum(first.explanation.parts.values()) - sum(second.explanation.parts.values())
+    assert second.score == pytest.approx(first.score * math.exp(-behind / FALL), abs=1e-4)
+    evidence = (first.signals.keyword + first.signals.similarity) / 2
+    assert first.score == pytest.approx(found.trust * (BASE + (1 - BASE) * evidence))
     assert found.anchor_count == 2
     assert found.embedding == "word-axes"
 
@@ -118,7 +125,7 @@ def test_faint_evidence_is_low_and_plain_evidence_is_high() -> None:
 def test_stage_times_come_from_the_stopwatch_in_order() -> None:
     found = ask(store(*NOTES), "redis", WordAxes())
     assert list(found.stages_ms.items()) == [
-        (stage, 1000.0) for stage in ("embed", "keyword", "vector", "fuse", "select")
+        (stage, 1000.0) for stage in ("embed", "question", "terms", "vector", "rank", "order")
     ]
 
 
@@ -137,10 +144,11 @@ def test_an_empty_store_finds_nothing() -> None:
     assert ids(ask(snapshot, "", WordAxes())) == []
 
 
-def test_one_row_is_found_with_the_weights_as_given() -> None:
+def test_one_row_is_found_though_its_signals_do_not_vary() -> None:
     found = ask(store(NOTES[0]), "redis", WordAxes())
     assert ids(found) == ["cache"]
-    assert found.weights["keyword"] == pytest.approx(0.45)
+    assert sum(found.weights.values()) == pytest.approx(1.0)
+    assert found.hits[0].signals.similarity == pytest.approx(1.0)
 
 
 class Away(WordAxes):
@@ -203,7 +211,9 @@ def test_filters_apply_before_the_cut() -> None:
 
 
 def test_rows_of_a_session_stay_hidden_from_those_outside() -> None:
-    secret = [insight(f"s{number}", "redis secret", scope=Scope(session_id="s1")) for number in range(9)]
+    secret = [
+        insight(f"s{number}", f"redis secret number{number}", scope=Scope(session_id="s1")) for number in range(9)
+    ]
     snapshot = store(*NOTES, *secret)
     assert ids(ask(snapshot, "redis secret", WordAxes())) == ["cache"]
     assert ids(ask(snapshot, "", None, limit=20)) == ["sky", "snake", "store", "cache"]
@@ -242,13 +252,20 @@ def test_a_tag_or_an_entity_is_as_good_as_a_word() -> None:
 
 def test_equal_scores_go_to_the_more_important_then_the_newer_then_the_smaller_id() -> None:
     snapshot = store(
-        insight("b", "redis", at=1),
-        insight("a", "redis", at=1),
-        insight("newer", "redis", at=2),
-        insight("important", "redis", at=0, importance=5),
+        insight("b", "redis one", at=1),
+        insight("a", "redis two", at=1),
+        insight("newer", "redis three", at=2),
+        insight("important", "redis four", at=0, importance=5),
     )
     assert ids(ask(snapshot, "redis", WordAxes())) == ["important", "newer", "a", "b"]
     assert ids(ask(snapshot, "redis", WordAxes(), limit=3)) == ["important", "newer", "a"]
+
+
+def test_equal_texts_are_one_result_that_names_the_others() -> None:
+    snapshot = store(*(insight(name, "redis", at=at) for at, name in enumerate(("old", "middle", "new"))), *NOTES[1:])
+    found = ask(snapshot, "redis", WordAxes())
+    assert ids(found) == ["new"]
+    assert found.hits[0].also == ("middle", "old")
 
 
 def test_the_same_question_gets_the_same_answer() -> None:

@@ -15,7 +15,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.edge import EDGE_TYPES, Edge, EdgeType
 from mnemond.model.insight import Scope
 from mnemond.model.recall import Filter
-from mnemond.pipelines.related import Related, related
+from mnemond.pipelines.related import MOST_LINKS, Related, links_of, related
 from tests.index.worlds import DIMENSION, insight
 from tests.pipelines.desk import Desk, number_of
 from tests.store.factory import forget
@@ -117,6 +117,50 @@ def test_no_more_rows_are_looked_around_than_asked_for(desk: Desk, monkeypatch: 
     monkeypatch.setattr(Snapshot, "neighbours", counted)
     assert len(around(desk, 1, depth=5, limit=5)) == 5
     assert len(looked) == 1
+
+
+# ------------------------------------------------------------ the links of one memory
+
+
+def links(desk: Desk, number: int) -> tuple[dict[str, int], list[tuple[int, str, float, str]]]:
+    counts, found = links_of(desk.snapshot, desk.row(number))
+    return counts, [(number_of(each.id), *each[1:]) for each in found]
+
+
+def test_links_are_counted_and_told_the_heaviest_first(desk: Desk) -> None:
+    desk.link(1, 2, weight=0.5)
+    desk.link(1, 2, "entity", weight=0.9)
+    desk.link(1, 3, "causal", weight=0.7)
+    desk.link(4, 1, "causal", weight=0.7)
+    desk.link(2, 3, weight=1.0)
+    assert links(desk, 1) == (
+        {"semantic": 1, "causal": 2, "entity": 1},
+        [
+            (2, "entity", 0.9, "both"),
+            (3, "causal", 0.7, "to"),
+            (4, "causal", 0.7, "from"),
+            (2, "semantic", 0.5, "both"),
+        ],
+    )
+    assert links(desk, 5) == ({}, [])
+
+
+def test_two_memories_may_each_be_a_cause_of_the_other(desk: Desk) -> None:
+    desk.link(1, 2, "causal", weight=0.7, bidirectional=True, allow_cycle=True)
+    assert links(desk, 1) == ({"causal": 2}, [(2, "causal", 0.7, "from"), (2, "causal", 0.7, "to")])
+
+
+def test_of_many_links_the_heaviest_are_told(tmp_path: Path) -> None:
+    many = Desk(tmp_path / "many.db", memories=MOST_LINKS + 10)
+    for number in range(2, MOST_LINKS + 11):
+        many.link(1, number, weight=0.5 if number % 2 else 0.01 * number)
+        many.link(1, number, "causal", weight=0.001 * number)
+    counts, found = links(many, 1)
+    assert counts == {"semantic": MOST_LINKS + 9, "causal": MOST_LINKS + 9}
+    assert len(found) == MOST_LINKS
+    expected = sorted((-(0.5 if number % 2 else 0.01 * number), number) for number in range(2, MOST_LINKS + 11))
+    assert [number for number, *_ in found] == [number for _, number in expected[:MOST_LINKS]]
+    many.close()
 
 
 # ------------------------------------------------------------ against the obvious way

@@ -49,7 +49,7 @@ def test_the_table(row: Row, cosine: float | None, raised: bool) -> None:
     heard = cosine is not None and cosine >= override and row.similarity >= policy.diff.cosine_evidence
     meant = on_reference_scale(cosine, over.limits.cosines, policy.diff) if heard and cosine else 0.0
     assert outcome.similarity in (None, pytest.approx(max(row.similarity, meant), abs=5e-5))
-    assert ("(of the vectors)" in outcome.reason) is (meant > row.similarity)
+    assert ("alike in meaning" in outcome.reason) is (meant > row.similarity)
     assert outcome.replaced_id == (name(1) if outcome.action == "replaced" else None)
     assert outcome.duplicate_of == (name(1) if outcome.action == "skipped" else None)
     assert outcome.id == (name(1) if outcome.action == "skipped" else name(2))
@@ -81,7 +81,7 @@ def test_a_cosine_that_is_heard_replaces_what_shares_some_words() -> None:
     outcome = over.decided("the wiki backup is made every day about noon", leaning(0.88)).outcome
     assert outcome.action == "replaced"
     assert outcome.similarity == pytest.approx(0.88, abs=1e-5)
-    assert "of the vectors" in outcome.reason
+    assert "alike in meaning" in outcome.reason
 
 
 # ------------------------------------------------------------------ added
@@ -318,7 +318,7 @@ def test_what_cannot_repeat_it_is_told_when_it_is_the_nearest() -> None:
     over.remember("our wiki backup was restored twice in spring")
     outcome = over.decided("the wiki backup failed on that evening near noon").outcome
     assert (outcome.action, outcome.matched_id) == ("added", name(1))
-    assert "below the update threshold" in outcome.reason
+    assert "too little to be about the same thing" in outcome.reason
 
 
 def test_dates_of_an_earlier_text_do_not_stay() -> None:

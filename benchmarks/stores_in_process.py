@@ -1,0 +1,107 @@
+"""The stores of a benchmark file inside this process, written as the daemon writes them: with all their links."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.bench_files import BenchFile, remember_params
+from benchmarks.wire import Json
+from mnemond.embed.embedder import Embedder
+from mnemond.errors import MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.policy import LifecyclePolicy, WritePolicy
+from mnemond.model.timestamp import parse_rfc3339
+from mnemond.pipelines.draft import Draft
+from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.limits import limits_of
+from mnemond.pipelines.remember import prepare, propose
+from mnemond.store.connection import Connection
+from mnemond.store.database import load_index, open_database
+from mnemond.store.engine import Engine
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.proposal import Write
+
+WRITTEN_US = parse_rfc3339("2029-12-01T00:00:00Z")
+"""When the first memory is written; a microsecond later the next one."""
+
+ASKED_US = parse_rfc3339("2030-01-01T00:00:00Z")
+"""When questions are asked that say nothing else: behind every memory."""
+
+STORE = "default"
+
+NO_CAP = WritePolicy(lifecycle=LifecyclePolicy(max_insights=0))
+
+BATCH = 64
+"""Memories in one transaction."""
+
+
+class Stores:
+    """Files of benchmark stores; `embedder` reads every memory."""
+
+    def __init__(self, directory: Path, embedder: Embedder) -> None:
+        self._directory = directory
+        self._embedder = embedder
+        self._record = EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
+        self._limits = limits_of(self._record, NO_CAP)
+
+    def fill(self, bench: BenchFile) -> None:
+        """One new file for each store that has queries. A memory without a word is left out."""
+        for store in bench.queries:
+            memories = [each for each in bench.memories[store] if each["content"].strip() or each.get("caption")]
+            self._fill(self._path(bench, store), memories)
+
+    def _fill(self, path: Path, memories: Sequence[Json]) -> None:
+        opened = open_database(path, lambda: self._record, WRITTEN_US)
+        engine = Engine(opened, lambda: opened, _unforeseen)
+        for begin in range(0, len(memories), BATCH):
+            batch = enumerate(memories[begin : begin + BATCH], begin)
+            for result in engine.commit([self._write(engine, number, memory) for number, memory in batch]):
+                if isinstance(result, MnemonError):
+                    raise SystemExit(f"{path.name}: {result}")
+        opened.connection.close()
+
+    def snapshots(self, bench: BenchFile) -> dict[str, Snapshot]:
+        """What was filled, read anew: the index as the code that makes it is by now."""
+        found = {}
+        for store in bench.queries:
+            connection = Connection(self._path(bench, store))
+            found[store] = load_index(connection, self._record).snapshot
+            connection.close()
+        return found
+
+    def _path(self, bench: BenchFile, store: str) -> Path:
+        return self._directory / f"{bench.name}-{list(bench.queries).index(store)}.db"
+
+    def _write(self, engine: Engine, number: int, memory: Json) -> Write:
+        params = remember_params(memory, STORE)
+        draft = Draft(
+            content=params["content"], source=params["source"], entities=params["entities"], no_diff=True,
+            created_at=params.get("created_at"), conversation_id=params.get("conversation_id"),
+        )  # fmt: skip
+        now_us = WRITTEN_US + number
+        prepared = prepare(draft, now_us, engine.index.snapshot.entity_spelling, NO_CAP)
+        vector = self._embedder.embed([prepared.clean.content])[0]
+        identity = Identity(
+            id=memory["id"], op_id=f"op{number}", client_op_id=False, now_us=now_us, store=STORE, request_digest=""
+        )
+        return propose(msgspec.structs.replace(prepared, vector=vector), identity, self._limits)
+
+
+@contextmanager
+def temporary_stores(embedder: Embedder) -> Iterator[Stores]:
+    """In an empty directory that is removed afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="mnemond-bench-"))
+    try:
+        yield Stores(directory, embedder)
+    finally:
+        shutil.rmtree(directory)
+
+
+def _unforeseen(where: str, error: BaseException) -> None:
+    raise SystemExit(f"{where}: {error!r}")

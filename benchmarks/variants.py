@@ -1,0 +1,117 @@
+"""The ranking with one part less, or one way to follow links more: what an ablation compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import cast
+from unittest.mock import patch
+
+import msgspec
+
+from benchmarks.wire import Json
+from mnemond.model.recall_policy import PathPolicy
+from mnemond.rank.profiles import MNEMON, MNEMOND, PROFILES_BY_NAME, Profile
+from mnemond.rank.ranking import Ranking
+
+NEVER = 2.0
+"""A cosine that no two vectors have."""
+
+EVERY_ROW = 1_000_000
+
+
+@dataclass(frozen=True)
+class Variant:
+    """`profile` takes the place of the one of its name; `asks` stands in every query. `instead`: what stands in the
+    code for one name of it, by dotted name. `indexes`: whether memories are indexed otherwise too."""
+
+    name: str
+    profile: Profile = MNEMOND
+    asks: Json = field(default_factory=dict)
+    instead: dict[str, object] = field(default_factory=dict)
+    indexes: bool = False
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """The product as this variant has it, until the context is left."""
+        with ExitStack() as stack:
+            stack.enter_context(patch.dict(PROFILES_BY_NAME, {self.profile.name: self.profile}))
+            for name, other in self.instead.items():
+                stack.enter_context(patch(name, other))
+            yield
+
+
+def _ranking(part: str | None = None, **numbers: object) -> Profile:
+    """The default with other numbers, in a part of the ranking or in the ranking itself."""
+    own = MNEMOND.ranking
+    changed = (
+        _replace(own, **numbers) if part is None else _replace(own, **{part: _replace(getattr(own, part), **numbers)})
+    )
+    return msgspec.structs.replace(MNEMOND, ranking=cast("Ranking", changed))
+
+
+def _replace(struct: msgspec.Struct, **numbers: object) -> msgspec.Struct:
+    return msgspec.structs.replace(struct, **numbers)
+
+
+def _profile(profile: Profile = MNEMOND, **numbers: object) -> Profile:
+    return cast("Profile", _replace(profile, **numbers))
+
+
+def _one(*_: object) -> float:
+    return 1.0
+
+
+def _nothing(*_: object) -> list[str]:
+    return []
+
+
+INDEX, ASKING = "mnemond.index.document.", "mnemond.pipelines.asking."
+
+STAGES: tuple[Variant, ...] = (
+    Variant("all of it"),
+    Variant("keyword alone", asks={"anchors": frozenset({"keyword"})}),
+    Variant("vector alone", asks={"anchors": frozenset({"vector"})}),
+    Variant("- context", _ranking("context", near=0.0, far=0.0, answer=0.0, spread=1.0)),
+    Variant("- answers take their question", _ranking("context", answer=0.0)),
+    Variant("- relatives in meaning", _ranking("shortlisting", soft=0.0)),
+    Variant("- rare words in the vector", instead={ASKING + "_word_rarity": _one}),
+    Variant("- speaker, and asking", _ranking("bonuses", speaker=0.0, question=0.0)),
+    Variant("- asking", _ranking("bonuses", question=0.0)),
+    Variant("- adjacency", _ranking("bonuses", adjacency=0.0)),
+    Variant("- date", _ranking("bonuses", when=0.0)),
+    Variant("- window", _ranking("bonuses", window=0.0)),
+    Variant("- brief", _ranking("bonuses", brief=0.0)),
+    Variant("- assistant", _ranking("bonuses", assistant=0.0)),
+    Variant("- newer fact", _ranking("updating", cosine=NEVER)),
+    Variant("- agreement", instead={"mnemond.rank.two_stage.agreement": _one}),
+    Variant("- opening", instead={INDEX + "OPENING_SHARE": 0.0}, indexes=True),
+    Variant("- day of a memory", instead={INDEX + "day_terms": _nothing}, indexes=True),
+    Variant(
+        "- names inside words",
+        instead={INDEX + "inner_terms": _nothing, ASKING + "inner_terms": _nothing},
+        indexes=True,
+    ),
+    Variant("every row a candidate", _ranking("shortlisting", rows=EVERY_ROW)),
+)
+"""The default less one part, which is what the part is worth."""
+
+HARD: tuple[Variant, ...] = (Variant("+ hard windows", _profile(hard_windows=True)),)
+
+LINKS: tuple[Variant, ...] = tuple(
+    Variant(f"+ {mode}, {worth:g}", _profile(graph=worth), {"mode": mode})
+    for mode in ("beam", "ppr", "probabilistic")
+    for worth in (0.5, 1.0, 2.0)
+)
+"""Links followed from what was found, and what they count for."""
+
+PUBLISHED: tuple[Variant, ...] = (
+    Variant("mnemon", MNEMON, {"profile": "mnemon"}),
+    Variant("mnemon, windows soft", _profile(MNEMON, hard_windows=False), {"profile": "mnemon"}),
+    Variant("mnemon, mean of a path", _profile(MNEMON, path=PathPolicy()), {"profile": "mnemon"}),
+    Variant("mnemon, no links", MNEMON, {"profile": "mnemon", "mode": "none"}),
+)
+"""The published ranking, and without what hurts it most."""
+
+VARIANTS: tuple[Variant, ...] = STAGES + HARD + LINKS + PUBLISHED

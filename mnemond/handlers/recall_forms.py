@@ -1,0 +1,93 @@
+"""The shapes in which a recall is answered: results with everything, short ones, or text for a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from mnemond.errors import FieldProblem
+from mnemond.handlers import views
+from mnemond.handlers.door import OpenStore
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.recall import Recalled
+from mnemond.pipelines.context import BUDGET, Frame, linearise, relations_among
+from mnemond.pipelines.use import is_used
+from mnemond.protocol.context import CompactHit, CompactResult, ContextParams, ContextResult
+from mnemond.protocol.memories import RecallHit, RecallMeta, RecallParams, RecallResult
+
+Answer: TypeAlias = RecallResult | CompactResult | ContextResult
+
+MANY = 50
+"""Results of which a context is made on the event loop: 2 ms. Their links are looked at one memory after another."""
+
+LARGE = 8_000
+"""Tokens of a context that are: 2 ms as well."""
+
+
+class Form(NamedTuple):
+    """How a recall is to be answered. `budget` is None where no context is wanted; `nonce` is that of the context."""
+
+    basic: bool = False
+    compact: bool = False
+    budget: int | None = None
+    nonce: str = ""
+
+    def is_long(self, limit: int) -> bool:
+        """Whether making the answer takes too long for the event loop."""
+        return self.budget is not None and (limit > MANY or self.budget > LARGE)
+
+
+def form_of(params: RecallParams | ContextParams, nonce: Callable[[], str]) -> Form:
+    """The form that is asked for; a `nonce` is drawn if it is a context."""
+    if isinstance(params, RecallParams) and not params.context:
+        return Form(params.basic, params.compact)
+    return Form(params.basic, budget=BUDGET if params.budget is None else params.budget, nonce=nonce())
+
+
+def form_problems(params: RecallParams) -> list[FieldProblem]:
+    """What cannot be asked for at once."""
+    found = []
+    if params.compact and params.context:
+        found.append(FieldProblem("compact", "compact and context exclude each other: a context has no results"))
+    if params.budget is not None and not params.context:
+        found.append(FieldProblem("budget", "budget is the size of a context; ask for context as well"))
+    return found
+
+
+def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, meta: Callable[[], RecallMeta]) -> Answer:
+    """What was found in `snapshot`, in the form that was asked for; `meta` is asked when results are ready."""
+    if form.budget is not None:
+        told = meta()
+        return _context(snapshot, found, told, Frame(warm.store.name, told.intent, form.nonce, form.budget))
+    hits = [views.recall_hit(hit, found.intent) for hit in found.hits]
+    if form.compact:
+        return CompactResult(results=[_short(hit) for hit in hits], meta=meta())
+    return RecallResult(results=hits, meta=meta())
+
+
+def used_of(answered: object) -> list[str]:
+    """Ids of the memories of an answer whose use counts: what speaks for them, not what fills it up (spec 11.8)."""
+    match answered:
+        case RecallResult(results=results):
+            return [hit.insight.id for hit in results if is_used(hit.score, hit.via_all)]
+        case CompactResult(results=results):
+            return [hit.id for hit in results if is_used(hit.score, (hit.matched_via,))]
+        case ContextResult(ids=ids):
+            return ids
+        case _:
+            return []
+
+
+def _context(snapshot: Snapshot, found: Recalled, meta: RecallMeta, frame: Frame) -> ContextResult:
+    made = linearise(found.hits, frame, relations_among(snapshot, [hit.insight for hit in found.hits]))
+    return ContextResult(
+        text=made.text, shown=len(made.shown), omitted=made.omitted, tokens=made.tokens, nonce=frame.nonce,
+        ids=list(made.shown), meta=meta,
+    )  # fmt: skip
+
+
+def _short(hit: RecallHit) -> CompactHit:
+    it = hit.insight
+    return CompactHit(
+        it.id, it.content, it.category, it.importance, hit.intent, hit.via, hit.confidence, round(hit.score, 3)
+    )

@@ -1,0 +1,184 @@
+"""From the words of a question to what the ranking needs of them, in one store."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple, cast
+
+import numpy as np
+
+from mnemond.embed.embedder import Embedder
+from mnemond.embed.outcome import try_embed
+from mnemond.embed.word_embedder import WordEmbedder
+from mnemond.index.document import DATED, numbered
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import Vector
+from mnemond.rank.newer_fact import asks_state
+from mnemond.rank.question import Question, SoftList, TermList
+from mnemond.text.passage import inner_terms
+from mnemond.text.stop_words import FUNCTION_WORDS
+from mnemond.text.tokens import fold, index_term, index_terms
+
+MOST_TERMS: Final = 64
+"""Different terms of a question that count, the rarest first: a pasted log must not cost as much as a hundred."""
+
+MOST_RELATED: Final = 16
+"""Different words of a question whose relatives in meaning are looked up."""
+
+SHARED_BY_ALL: Final = 1.5
+"""A pair of words weighs no more than one that two of three rows of a store had."""
+
+EVERYWHERE: Final = 0.5
+"""Share of the memories that a punctuation mark is taken to stand in, when the vector of a question is made."""
+
+READ: Final = 2_000
+"""Characters of a question whose sense is looked at."""
+
+_WHEN: Final = re.compile(
+    r"\b(?:when|(?:what|which) (?:date|day|month|year|time))\b"
+    r"|[什甚][么麼][时時]候|何[时時]|[几幾][号號月年点點]|哪[天年]"
+)
+_LATIN_WORD: Final = re.compile(r"[a-z]{3,40}")
+_LAST_LATIN: Final = "\u1100"
+"""Scripts from here on are written without spaces, or are Hangul: the built-in model knows nothing of them."""
+
+
+class Term(NamedTuple):
+    """One different term: repeats, live rows that have it, and where it stands."""
+
+    text: str
+    repeats: int
+    frequency: int
+    lists: tuple[TermList, ...]
+
+
+def asked(
+    snapshot: Snapshot,
+    text: str,
+    embedder: Embedder | None,
+    *,
+    words: bool = True,
+    window: tuple[int, int] | None = None,
+) -> Question:
+    """What `text` asks of a store. Without `words` it asks by its meaning alone. `window`: a span of time, in
+    microseconds, that it names without leaving out everything else."""
+    content = index_terms(text)
+    found = _terms(snapshot, Counter([*content, *inner_terms(text)])) if words else []
+    weights = np.array([_rarity(snapshot, each.frequency) * each.repeats for each in found], dtype=np.float32)
+    speaking = [snapshot.speakers(each.text) for each in found]
+    plain = text[:READ]
+    return Question(
+        weights=weights,
+        exact=[each for term in found for each in term.lists],
+        soft=_relatives(snapshot, text, found, speaking, embedder),
+        names=np.array([bool(each) for each in speaking], dtype=np.bool_),
+        sources=tuple(sorted({number for numbers in speaking for number in numbers})),
+        pairs=_pairs(snapshot, content, [each for each, numbers in zip(found, speaking, strict=True) if not numbers]),
+        asks_when=_WHEN.search(fold(plain)) is not None,
+        asks_state=asks_state(plain),
+        latin=_latin(plain),
+        window=window,
+    )
+
+
+def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
+    """The direction of a question, its rare words counting more where the embedder can weigh words; or why there is
+    none. None, None where it has no direction or another dimension than the store's."""
+    by_word = _by_word(embedder)
+    if by_word is not None:
+        vector, lacking = by_word.embed_weighed(text, lambda word: _word_rarity(snapshot, word)), None
+    else:
+        (vector,), lacking = try_embed(embedder, [text], "query")
+    return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, lacking
+
+
+def _by_word(embedder: Embedder) -> WordEmbedder | None:
+    """An embedder that knows single words, as such."""
+    return cast("WordEmbedder", embedder) if _knows_words(type(embedder)) else None
+
+
+@lru_cache(maxsize=16)
+def _knows_words(kind: type[object]) -> bool:
+    """Asked once for each kind of embedder, because asking takes microseconds."""
+    return issubclass(kind, WordEmbedder)
+
+
+def _word_rarity(snapshot: Snapshot, word: str) -> float:
+    """What a word of the question counts for in its vector: a function word nothing (docs/decisions/0015)."""
+    if word in FUNCTION_WORDS:
+        return 0.0
+    if not word.isalnum():
+        return _rarity(snapshot, EVERYWHERE * snapshot.live)
+    term = index_term(word)
+    return _rarity(snapshot, snapshot.document_frequency(term) if term else 0)
+
+
+def _rarity(snapshot: Snapshot, frequency: float) -> float:
+    """Inverse document frequency as BM25 has it; of a word that nobody wrote, that of one that one row has."""
+    found = min(max(1.0, frequency), float(max(1, snapshot.live)))
+    return math.log1p((snapshot.live - found + 0.5) / (found + 0.5))
+
+
+def _terms(snapshot: Snapshot, repeats: Counter[str]) -> list[Term]:
+    """With the days memories were made on, of which a question speaks in the same words as of anything else."""
+    found: list[Term] = []
+    for text, many in repeats.items():
+        lists = [snapshot.postings(text), snapshot.postings(DATED + text)]
+        live = sum(snapshot.live_among(rows) for rows, _ in lists)
+        number = len(found)
+        found.append(Term(text, many, live, tuple(TermList(number, *each) for each in lists if len(each[0]))))
+    if len(found) <= MOST_TERMS:
+        return found
+    rarest = sorted(found, key=lambda each: each.frequency)[:MOST_TERMS]
+    return [
+        each._replace(lists=tuple(part._replace(term=number) for part in each.lists))
+        for number, each in enumerate(rarest)
+    ]
+
+
+def _relatives(
+    snapshot: Snapshot,
+    text: str,
+    found: Sequence[Term],
+    speaking: Sequence[tuple[int, ...]],
+    embedder: Embedder | None,
+) -> list[SoftList]:
+    """Words that mean nearly the same as a word of the question, as far as the store has them. Names have none."""
+    by_word = None if embedder is None else _by_word(embedder)
+    if by_word is None:
+        return []
+    number = {each.text: place for place, each in enumerate(found) if not speaking[place]}
+    lists: list[SoftList] = []
+    seen: set[str] = set()
+    for word in _LATIN_WORD.findall(fold(text[:READ])):
+        term = index_term(word)
+        if term in number and term not in seen and len(seen) < MOST_RELATED:
+            seen.add(term)
+            for other, cosine in by_word.alike(word):
+                rows, _ = snapshot.postings(other)
+                if len(rows):
+                    lists.append(SoftList(number[term], rows, cosine))
+    return lists
+
+
+def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[Term]) -> tuple[tuple[int, int, float], ...]:
+    rarity = {each.text: _rarity(snapshot, each.frequency) for each in found}
+    most = math.log(max(2, snapshot.live) / SHARED_BY_ALL)
+    return tuple(
+        (numbered(one), numbered(other), min(rarity[one] + rarity[other], most))
+        for one, other in dict.fromkeys(pairwise(content))
+        if one in rarity and other in rarity
+    )
+
+
+def _latin(text: str) -> float:
+    """Share of what is written in scripts the built-in model may know."""
+    letters = "".join(text.split())
+    if letters.isascii():
+        return 1.0
+    return sum(letter < _LAST_LATIN for letter in letters) / len(letters)

@@ -1,0 +1,163 @@
+"""The published ranking to the letter: four anchors, rank fusion, a beam over four graphs, weights by intent (spec 11).
+
+Kept to be measured beside the default (docs/decisions/0015), and for whoever wants what the papers describe.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.index.postings import Floats
+from mnemond.index.selection import Rows, at_least_kth
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.recall import Hit, Signals
+from mnemond.pipelines.result_order import distinct
+from mnemond.pipelines.sought import Found, Lap, Sought
+from mnemond.pipelines.traversal import Scores, Traversed, traverse
+from mnemond.rank.confidence import label
+from mnemond.rank.profiles import Profile
+from mnemond.rank.rerank import Signals as SignalArrays
+from mnemond.rank.rerank import final_scores, weights_of
+from mnemond.rank.rrf import Ranking, reciprocal_rank_fusion
+from mnemond.rank.tie_order import in_order
+from mnemond.text.entities import extract
+from mnemond.text.tokens import index_terms
+
+TOP = 20
+"""Rows of each anchor (spec 11.2)."""
+
+SPARE = 10
+
+Floating = npt.NDArray[np.floating]
+
+
+def literal_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap) -> Found:
+    """Results, best first."""
+    query = sought.query
+    terms = list(dict.fromkeys(index_terms(query.text)))
+    cosines = None if sought.vector is None else snapshot.similarity_approximate(sought.vector, sought.visible)
+    entities = _entities(snapshot, query.text)
+    anchors = _anchors(snapshot, sought, terms, cosines, entities, profile)
+    lists = [Ranking(rows) for rows in anchors.values() if len(rows)]
+    fused = reciprocal_rank_fusion(snapshot, lists)
+    lap("anchors")
+    mode = query.mode or profile.mode
+    reached = traverse(
+        snapshot, query, mode, sought.intent, fused.rows, fused.normalised, cosines, sought.visible, profile.path
+    )
+    lap("graph")
+    rows = reached.rows
+    signals = _signals(snapshot, rows, terms, entities, cosines, reached)
+    weights = weights_of(sought.intent, with_vectors=cosines is not None, with_entities=bool(entities))
+    scores = final_scores(signals, weights)
+    best = in_order(snapshot, rows, scores)[: query.limit + SPARE]
+    hits = _hits(snapshot, rows, best, scores, signals, reached, anchors, profile)[: query.limit]
+    lap("rerank")
+    told = {
+        "keyword": weights.keyword,
+        "entity": weights.entity,
+        "similarity": weights.similarity,
+        "graph": weights.graph,
+    }
+    return Found(hits, told, len(fused.rows), len(rows), mode, reached.seed, reached.draws)
+
+
+def _entities(snapshot: Snapshot, text: str) -> dict[str, float]:
+    """Names in the question that the store knows: their inverse document frequency by canonical name."""
+    found = extract(text, known=snapshot.entity_spelling)
+    holders = {each.canonical: len(snapshot.holders(each.canonical)) for each in found}
+    return {name: math.log(1.0 + snapshot.live / many) for name, many in holders.items() if many}
+
+
+def _anchors(
+    snapshot: Snapshot,
+    sought: Sought,
+    terms: list[str],
+    cosines: Floats | None,
+    entities: dict[str, float],
+    profile: Profile,
+) -> dict[str, Rows]:
+    """The best rows of each signal that takes part, best first."""
+    wanted = sought.query.anchors
+    found: dict[str, Rows] = {}
+    if "keyword" in wanted:
+        scores, _ = snapshot.keyword(terms, profile.bm25)
+        found["keyword"] = _best(snapshot, scores, 0.0, sought)
+    if "vector" in wanted and cosines is not None:
+        found["vector"] = _best(snapshot, cosines, profile.similarity_floor, sought)
+    if "entity" in wanted and entities:
+        sums = np.zeros(snapshot.rows, dtype=np.float32)
+        for name, rarity in entities.items():
+            sums[snapshot.holders(name)] += np.float32(rarity)
+        found["entity"] = _best(snapshot, sums, 0.0, sought)
+    if "recency" in wanted:
+        newest = snapshot.newest(sought.query.filter, TOP)
+        rows = [row for each in newest if (row := snapshot.row_of(each.id)) is not None]
+        visible = sought.visible
+        found["recency"] = np.array([row for row in rows if visible is None or visible[row]], dtype=np.int64)
+    return found
+
+
+def _best(snapshot: Snapshot, scores: Floats, above: float, sought: Sought) -> Rows:
+    ranked = scores if sought.visible is None else np.where(sought.visible, scores, np.float32(-1.0))
+    rows = at_least_kth(ranked, TOP)
+    rows = rows[ranked[rows] > above]
+    best: Rows = rows[in_order(snapshot, rows, ranked[rows].astype(np.float64))[:TOP]]
+    return best
+
+
+def _signals(
+    snapshot: Snapshot,
+    rows: Rows,
+    terms: list[str],
+    entities: dict[str, float],
+    cosines: Floats | None,
+    reached: Traversed,
+) -> SignalArrays:
+    """Each in [0, 1] for every row reached (spec 7.10)."""
+    words = np.zeros(snapshot.rows, dtype=np.float64)
+    for term in terms:
+        words[snapshot.postings(term)[0]] += 1.0
+    named = np.zeros(snapshot.rows, dtype=np.float64)
+    for name in entities:
+        named[snapshot.holders(name)] += 1.0
+    return SignalArrays(
+        keyword=words[rows] / max(1, len(terms)),
+        entity=named[rows] / max(1, len(entities)),
+        similarity=None if cosines is None else np.maximum(cosines[rows], 0.0),
+        graph=reached.scores,
+    )
+
+
+def _hits(
+    snapshot: Snapshot,
+    rows: Rows,
+    best: Rows,
+    scores: Scores,
+    signals: SignalArrays,
+    reached: Traversed,
+    anchors: dict[str, Rows],
+    profile: Profile,
+) -> list[Hit]:
+    by_row: dict[int, list[str]] = {}
+    for name, found in anchors.items():
+        for row in found.tolist():
+            by_row.setdefault(row, []).append(name)
+    hits: list[Hit] = []
+    ranked = best.tolist()
+    kept = distinct(snapshot, rows[best].tolist(), len(ranked))
+    for place in (ranked[number] for number in kept.places):
+        row, path = int(rows[place]), reached.path(place)
+        values = [0.0 if each is None else float(each[place]) for each in _each(signals)]
+        via = by_row.get(row) or ([path[-1].edge_type] if path else ["graph"])
+        score = min(1.0, max(0.0, float(scores[place])))
+        confidence = label(max(values[0], values[2]), profile.confidence)
+        hits.append(Hit(snapshot.insight(row), score, confidence, tuple(via), Signals(*values), path))
+    return hits
+
+
+def _each(signals: SignalArrays) -> tuple[Floating | None, ...]:
+    return signals.keyword, signals.entity, signals.similarity, signals.graph

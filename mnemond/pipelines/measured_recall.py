@@ -1,0 +1,176 @@
+"""The ranking the measurements speak for (docs/decisions/0015), and what it tells of each result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from mnemond.index.postings import Floats
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.recall import Confidence, Explanation, Hit, Mode, Signals, Step
+from mnemond.pipelines.asking import asked
+from mnemond.pipelines.result_order import distinct
+from mnemond.pipelines.sought import Found, Lap, Sought
+from mnemond.pipelines.traversal import Scores, Traversed, traverse
+from mnemond.rank.confidence import label
+from mnemond.rank.profiles import Profile
+from mnemond.rank.two_stage import PARTS, Ranked, rank
+
+SPARE = 10
+"""More results than are wanted, so that those of equal texts can make way."""
+
+MOST_ANCHORS = 20
+"""Results that links are followed from."""
+
+
+def measured_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap) -> Found:
+    """Results, best first."""
+    query = sought.query
+    window = None if sought.window is None else (sought.window.start_us, sought.window.end_us)
+    words = "keyword" in query.anchors
+    question = asked(snapshot, query.text, sought.embedder, words=words, window=window)
+    lap("terms")
+    cosines = None if sought.vector is None else snapshot.similarity_approximate(sought.vector, sought.visible)
+    lap("vector")
+    ranked = rank(snapshot, question, cosines, sought.visible, query.limit + SPARE, profile.ranking)
+    lap("rank")
+    mode = query.mode or profile.mode
+    if mode == "none" or not len(ranked.rows):
+        hits = _hits(snapshot, sought, profile, ranked, None)
+        return Found(hits, _weights(ranked), ranked.considered, trust=ranked.trust)
+    reached = _reached(snapshot, sought, profile, mode, ranked, cosines)
+    joined = _joined(snapshot, ranked, reached, cosines, profile, query.limit + SPARE)
+    lap("graph")
+    hits = _hits(snapshot, sought, profile, joined, reached)
+    return Found(
+        hits, _weights(joined, profile.graph), ranked.considered, len(reached.rows), mode, reached.seed, reached.draws,
+        joined.trust,
+    )  # fmt: skip
+
+
+def _weights(ranked: Ranked, graph: float = 0.0) -> dict[str, float]:
+    """What each signal was worth, as parts of a sum."""
+    total = sum(ranked.weights) + graph or 1.0
+    keyword, similarity = (weight / total for weight in ranked.weights)
+    return {"keyword": keyword, "entity": 0.0, "similarity": similarity, "graph": graph / total}
+
+
+# ------------------------------------------------------------ links
+
+
+def _reached(
+    snapshot: Snapshot, sought: Sought, profile: Profile, mode: Mode, ranked: Ranked, cosines: Floats | None
+) -> Traversed:
+    anchors = ranked.rows[:MOST_ANCHORS]
+    scores = _shown(ranked)[:MOST_ANCHORS]
+    return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile.path)
+
+
+def _joined(
+    snapshot: Snapshot, ranked: Ranked, reached: Traversed, cosines: Floats | None, profile: Profile, most: int
+) -> Ranked:
+    """The ranking with what links say added; rows that only they led to stand for nothing else."""
+    known = {row: place for place, row in enumerate(ranked.rows.tolist())}
+    new = np.array([row for row in reached.rows.tolist() if row not in known], dtype=np.int64)
+    rows = np.concatenate([ranked.rows, new])
+    lowest = float(ranked.scores.min())
+    scores = np.concatenate([ranked.scores, np.full(len(new), lowest, dtype=np.float32)])
+    places = np.searchsorted(reached.rows, rows)
+    places[places == len(reached.rows)] = 0
+    linked = np.where(reached.rows[places] == rows, reached.scores[places], 0.0)
+    scores += np.float32(profile.graph) * linked.astype(np.float32)
+    none = np.zeros(len(new), dtype=np.float32)
+    similar = none if cosines is None else np.maximum(cosines[new], 0.0)
+    best = snapshot.best(scores - np.float32(min(float(scores.min()), 0.0)), most, rows)
+    return ranked._replace(
+        rows=rows[best], scores=scores[best], keyword=np.concatenate([ranked.keyword, none])[best],
+        similarity=np.concatenate([ranked.similarity, similar])[best],
+        parts=np.concatenate([ranked.parts, np.zeros((len(PARTS), len(new)), dtype=np.float32)], axis=1)[:, best],
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------ what is told
+
+
+def _shown(ranked: Ranked) -> Scores:
+    """Scores in (0, 1], in the same order: what speaks for the best by itself, and how far the others are behind it,
+    as far as the answer is to be trusted at all."""
+    if not len(ranked.scores):
+        return np.zeros(0)
+    behind = (ranked.scores[0] - ranked.scores).astype(np.float64)
+    best = BASE + (1.0 - BASE) * min(1.0, _evidence(float(ranked.keyword[0]), float(ranked.similarity[0])))
+    shown: Scores = ranked.trust * best * np.exp(-np.maximum(behind, 0.0) / FALL)
+    return shown
+
+
+BASE = 0.5
+"""Score of a best result for which next to nothing speaks by itself, before trust."""
+
+FALL = 4.0
+"""Units of the ranking in which a score falls to a third: about what lies between the first result and the tenth."""
+
+
+def _evidence(keyword: float, similarity: float) -> float:
+    """How much speaks for one result by itself, in [0, 1], whatever the others look like."""
+    return 0.5 * (keyword + similarity)
+
+
+def _hits(snapshot: Snapshot, sought: Sought, profile: Profile, ranked: Ranked, reached: Traversed | None) -> list[Hit]:
+    shown = _shown(ranked).tolist()
+    rows, keywords, similarities = ranked.rows.tolist(), ranked.keyword.tolist(), ranked.similarity.tolist()
+    kept = distinct(snapshot, rows, sought.query.limit)
+    hits: list[Hit] = []
+    for place in kept.places:
+        keyword, similarity = keywords[place], similarities[place]
+        path, graph = _by_links(reached, rows[place])
+        if keyword <= 0.0 and similarity <= profile.similarity_floor and graph <= 0.0:
+            continue
+        hits.append(
+            Hit(
+                snapshot.insight(rows[place]),
+                shown[place],
+                _confidence(ranked.trust, keyword, similarity, profile),
+                _via(keyword, similarity, path, profile),
+                Signals(min(1.0, keyword), 0.0, min(1.0, similarity), graph),
+                path,
+                kept.also.get(place, ()),
+                _explanation(ranked, place) if sought.query.explain else None,
+            )
+        )
+    return hits
+
+
+def _by_links(reached: Traversed | None, row: int) -> tuple[tuple[Step, ...], float]:
+    if reached is None:
+        return (), 0.0
+    position = int(np.searchsorted(reached.rows, row))
+    if position == len(reached.rows) or reached.rows[position] != row:
+        return (), 0.0
+    return reached.path(position), float(reached.scores[position])
+
+
+def _via(keyword: float, similarity: float, path: Sequence[Step], profile: Profile) -> tuple[str, ...]:
+    if keyword > 0.0:
+        return ("keyword", "vector") if similarity > profile.similarity_floor else ("keyword",)
+    if similarity > profile.similarity_floor:
+        return ("vector",)
+    return (path[-1].edge_type,) if path else ("temporal",)
+
+
+def _confidence(trust: float, keyword: float, similarity: float, profile: Profile) -> Confidence:
+    return label(math.sqrt(trust * _evidence(keyword, similarity)), profile.confidence)
+
+
+def _explanation(ranked: Ranked, place: int) -> Explanation:
+    """The parts of a score, and by which of them it stands above the next result."""
+    own = ranked.parts[:, place]
+    parts = {name: round(float(value), 4) for name, value in zip(PARTS, own, strict=True) if value}
+    if place + 1 == len(ranked.rows):
+        return Explanation(parts)
+    ahead = own - ranked.parts[:, place + 1]
+    order = np.argsort(-ahead, kind="stable")
+    return Explanation(
+        parts, tuple(f"{PARTS[part]} +{ahead[part]:.2f}" for part in order.tolist() if ahead[part] > 0.005)
+    )

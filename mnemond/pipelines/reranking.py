@@ -1,0 +1,112 @@
+"""The second look at what a recall found, where one is wanted: words met one by one, then what else is known (11.6).
+
+Off by default. It never loses a result and adds none: scores change, and with them the order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from mnemond.errors import MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.insight import Scope
+from mnemond.model.recall import Hit
+from mnemond.model.timestamp import DAY_US, parse_rfc3339
+from mnemond.rank.business_rules import OFF, BusinessRules, Standing, lifted
+from mnemond.rank.lexical_rerank import lexical_scores
+from mnemond.text.tokens import index_term, tokens
+
+Scorer = Callable[[Sequence[str], Sequence[Sequence[str]], Callable[[str], float]], Sequence[float]]
+"""Tokens of a question and of candidates, the weight of a word → a relevance in [0, 1] for each candidate: that of
+`lexical_scores`, or σ of a model's logits. Raises MnemonError when it cannot tell."""
+
+MOST_READ = 2_000
+"""Characters of a memory that are compared; a long one says what it is about at its beginning."""
+
+
+class RerankPolicy(msgspec.Struct, frozen=True):
+    """`beta`: the share of the second look in a score (spec 11.6). `least_words`: fewer words of a question say too
+    little for it."""
+
+    beta: float = 0.5
+    least_words: int = 3
+    rules: BusinessRules = OFF
+
+
+class Asked(NamedTuple):
+    """A question: its text, for whom, and when, in microseconds."""
+
+    text: str
+    scope: Scope
+    now_us: int
+
+
+class Reranked(NamedTuple):
+    """Results in their new order, and whether a reranker had a say; if not, why."""
+
+    hits: tuple[Hit, ...]
+    applied: bool
+    reason: str | None = None
+
+
+def rerank(
+    snapshot: Snapshot,
+    asked: Asked,
+    hits: Sequence[Hit],
+    scorer: Scorer | None = lexical_scores,
+    policy: RerankPolicy = RerankPolicy(),  # noqa: B008 - frozen
+) -> Reranked:
+    """`hits` with the scores (1 − β)·score + β·relevance, lifted by the rules that hold, best first.
+
+    Before the cut, on all candidates. Equal scores stay in the order in which they came. Without a `scorer`, for a
+    short question, and when the scorer fails, the rules alone have a say; where none is on, nothing changes.
+    """
+    scores, reason = _blended(snapshot, asked.text, hits, scorer, policy)
+    if policy.rules != OFF:
+        standings = (_standing(hit, asked) for hit in hits)
+        scores = [lifted(score, each, policy.rules) for score, each in zip(scores, standings, strict=True)]
+    changed = [
+        hit if hit.score == score else msgspec.structs.replace(hit, score=score)
+        for hit, score in zip(hits, scores, strict=True)
+    ]
+    if reason is None or policy.rules != OFF:
+        changed.sort(key=lambda hit: -hit.score)
+    return Reranked(tuple(changed), reason is None, reason)
+
+
+def rarity(snapshot: Snapshot) -> Callable[[str], float]:
+    """The weight of a word: ln(1 + (N − df + ½)/(df + ½)), as BM25 has it (Lucene's form), never negative."""
+
+    def weight(token: str) -> float:
+        frequency = min(snapshot.document_frequency(index_term(token)), snapshot.rows)
+        return math.log1p((snapshot.rows - frequency + 0.5) / (frequency + 0.5))
+
+    return weight
+
+
+def _blended(
+    snapshot: Snapshot, text: str, hits: Sequence[Hit], scorer: Scorer | None, policy: RerankPolicy
+) -> tuple[list[float], str | None]:
+    """The scores, and why they are those from before."""
+    before = [hit.score for hit in hits]
+    if scorer is None:
+        return before, "off"
+    words = tokens(text)
+    if len(words) < policy.least_words:
+        return before, "short_query"
+    try:
+        found = scorer(words, [tokens(hit.insight.content[:MOST_READ]) for hit in hits], rarity(snapshot))
+    except MnemonError as error:
+        return before, error.message
+    blended = zip(before, found, strict=True)
+    return [(1.0 - policy.beta) * score + policy.beta * relevance for score, relevance in blended], None
+
+
+def _standing(hit: Hit, asked: Asked) -> Standing:
+    it = hit.insight
+    age_days = (asked.now_us - parse_rfc3339(it.created_at)) / DAY_US
+    return Standing(age_days, it.importance, it.scope == asked.scope != Scope(), it.pinned)

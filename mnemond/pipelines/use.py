@@ -1,0 +1,29 @@
+"""Counting that memories were recalled: what is read often lasts longer (spec 11.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from mnemond.model.changes import ChangeSet, CountUse
+from mnemond.model.outcomes import Used
+from mnemond.pipelines.identity import Identity
+
+LEAST_SCORE: Final = 0.25
+"""Score from which on a result counts as used (spec 11.8)."""
+
+RECENCY: Final = ("recency",)
+"""How a result was found that fills up an answer: nothing but its age speaks for it."""
+
+
+def is_used(score: float, via: tuple[str, ...]) -> bool:
+    """Whether a result counts as used."""
+    return score >= LEAST_SCORE and via != RECENCY
+
+
+def propose(times: Mapping[str, int], identity: Identity) -> ChangeSet:
+    """The write that counts them all; memories that are gone meanwhile are left alone."""
+    changes = tuple(CountUse(insight_id, many, identity.now) for insight_id, many in times.items())
+    return identity.change_set(
+        method="recall", changes=changes, outcome=Used(identity.op_id), operation="", subject=None, detail=""
+    )

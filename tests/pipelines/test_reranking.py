@@ -1,0 +1,117 @@
+"""The second look: what it changes, and when it leaves everything as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.model.insight import Insight, Scope
+from mnemond.model.recall import Hit, Signals
+from mnemond.pipelines.reranking import MOST_READ, Asked, Reranked, RerankPolicy, Scorer, rarity, rerank
+from mnemond.rank.business_rules import SPECIFIED, BusinessRules
+from mnemond.rank.lexical_rerank import lexical_scores
+from tests.index.worlds import built, insight
+
+DAY_US = 86_400_000_000
+DEFAULT = RerankPolicy()
+QUESTION = "redis cache eviction"
+
+
+def hit(found: Insight, score: float) -> Hit:
+    return Hit(found, score, "medium", ("keyword",), Signals(score, 0.0, 0.0, 0.0))
+
+
+ROWS = [
+    insight("a", "the shop has a large cache", at=0),
+    insight("b", "redis cache eviction is lru", at=1, importance=4),
+    insight("c", "nothing in common", at=2, pinned=True),
+]
+HITS = [hit(row, score) for row, score in zip(ROWS, (0.9, 0.8, 0.7), strict=True)]
+INDEX: MemoryIndex = built(*ROWS)
+
+
+def reranked(text: str = QUESTION, scorer: Scorer | None = lexical_scores, policy: RerankPolicy = DEFAULT) -> Reranked:
+    return rerank(INDEX.snapshot, Asked(text, Scope(), 30 * DAY_US), HITS, scorer, policy)
+
+
+def scores(found: Reranked) -> dict[str, float]:
+    return {each.insight.id: each.score for each in found.hits}
+
+
+def test_half_of_a_score_is_what_the_words_say() -> None:
+    found = reranked()
+    cache = rarity(INDEX.snapshot)("cache")  # in two of three memories, the others in one
+    rare = rarity(INDEX.snapshot)("redis")
+    assert list(scores(found)) == ["b", "a", "c"]
+    assert scores(found) == pytest.approx({"b": 0.4 + 0.5, "a": 0.45 + 0.5 * cache / (cache + 2 * rare), "c": 0.35})
+    assert (found.applied, found.reason) == (True, None)
+
+
+def test_how_rare_a_word_is() -> None:
+    weight = rarity(INDEX.snapshot)
+    assert weight("cache") == pytest.approx(math.log(1 + 1.5 / 2.5))
+    assert weight("redis") == pytest.approx(math.log(1 + 2.5 / 1.5))
+    assert weight("unheard") == pytest.approx(math.log(1 + 3.5 / 0.5))
+
+
+def test_beta_is_the_share_of_the_second_look() -> None:
+    assert scores(reranked(policy=RerankPolicy(beta=0.0))) == pytest.approx({"a": 0.9, "b": 0.8, "c": 0.7})
+    assert scores(reranked(policy=RerankPolicy(beta=1.0)))["b"] == pytest.approx(1.0)
+
+
+def failing(*_: object) -> Sequence[float]:
+    raise MnemonError(UNAVAILABLE, "the model took longer than 2 s")
+
+
+@pytest.mark.parametrize(
+    ("text", "scorer", "reason"),
+    [
+        ("redis cache", lexical_scores, "short_query"),
+        ("what is the redis cache", lexical_scores, "short_query"),
+        ("", lexical_scores, "short_query"),
+        (QUESTION, None, "off"),
+        (QUESTION, failing, "the model took longer than 2 s"),
+    ],
+)
+def test_else_everything_stays_as_it_is_and_the_reason_is_told(text: str, scorer: Scorer | None, reason: str) -> None:
+    assert reranked(text, scorer) == Reranked(tuple(HITS), False, reason)
+
+
+def test_any_scorer_has_the_same_say() -> None:
+    asked: list[Sequence[str]] = []
+
+    def scorer(question: Sequence[str], candidates: Sequence[Sequence[str]], *_: object) -> list[float]:
+        asked.extend([question, *candidates])
+        return [0.1, 0.2, 0.9]
+
+    assert scores(reranked(scorer=scorer)) == pytest.approx({"c": 0.8, "a": 0.5, "b": 0.5})
+    assert asked[:2] == [["redis", "cache", "eviction"], ["shop", "large", "cache"]]
+
+
+def test_rules_have_a_say_without_a_scorer_and_after_one() -> None:
+    rules = RerankPolicy(rules=SPECIFIED)
+    assert scores(reranked("x", policy=rules)) == pytest.approx({"a": 0.9, "b": 0.84, "c": 0.77})
+    assert scores(reranked(policy=rules)) == pytest.approx(
+        {key: value * {"a": 1.0, "b": 1.05, "c": 1.1}[key] for key, value in scores(reranked()).items()}
+    )
+    lifts = RerankPolicy(rules=BusinessRules(pinned=1.4))
+    assert list(scores(reranked("x", policy=lifts))) == ["c", "a", "b"]
+
+
+def test_a_memory_is_of_ones_own_scope_only_where_one_has_a_scope() -> None:
+    rules = RerankPolicy(rules=BusinessRules(own_scope=1.1))
+    own = hit(insight("d", "tea", scope=Scope(user_id="u1")), 0.5)
+    common = hit(insight("e", "tea"), 0.5)
+    for scope, expected in ((Scope(user_id="u1"), [0.55, 0.5]), (Scope(), [0.5, 0.5]), (Scope("u1", "s"), [0.5, 0.5])):
+        found = rerank(INDEX.snapshot, Asked("x", scope, 0), [own, common], None, rules)
+        assert [each.score for each in found.hits] == pytest.approx(expected)
+
+
+def test_of_a_long_memory_the_beginning_is_compared() -> None:
+    late = hit(insight("d", "x " * (MOST_READ // 2) + QUESTION), 0.5)
+    found = rerank(INDEX.snapshot, Asked(QUESTION, Scope(), 0), [late])
+    assert [each.score for each in found.hits] == [0.25]
