@@ -80,7 +80,8 @@ STAGES: tuple[Variant, ...] = (
     Variant("- speaker, and asking", _ranking("bonuses", speaker=0.0, question=0.0)),
     Variant("- asking", _ranking("bonuses", question=0.0)),
     Variant("- adjacency", _ranking("bonuses", adjacency=0.0)),
-    Variant("- date", _ranking("bonuses", when=0.0)),
+    Variant("- date", _ranking("bonuses", when=0.0, precise=0.0)),
+    Variant("- precise date", _ranking("bonuses", precise=0.0)),
     Variant("- window", _ranking("bonuses", window=0.0)),
     Variant("- brief", _ranking("bonuses", brief=0.0)),
     Variant("- assistant", _ranking("bonuses", assistant=0.0)),
@@ -97,7 +98,11 @@ STAGES: tuple[Variant, ...] = (
 )
 """The default less one part, which is what the part is worth."""
 
-HARD: tuple[Variant, ...] = (Variant("+ hard windows", _profile(hard_windows=True)),)
+MORE: tuple[Variant, ...] = (
+    Variant("+ hard windows", _profile(hard_windows=True)),
+    Variant("+ a second look at the words", asks={"rerank": True}),
+)
+"""What is there and off by default."""
 
 LINKS: tuple[Variant, ...] = tuple(
     Variant(f"+ {mode}, {worth:g}", _profile(graph=worth), {"mode": mode})
@@ -114,4 +119,4 @@ PUBLISHED: tuple[Variant, ...] = (
 )
 """The published ranking, and without what hurts it most."""
 
-VARIANTS: tuple[Variant, ...] = STAGES + HARD + LINKS + PUBLISHED
+VARIANTS: tuple[Variant, ...] = STAGES + MORE + LINKS + PUBLISHED

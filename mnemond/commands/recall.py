@@ -19,6 +19,7 @@ from mnemond.commands.layout import (
 )
 from mnemond.commands.options import FILTERS, Split, add_filters, add_globals, whole_number
 from mnemond.commands.parser import Parser
+from mnemond.commands.recall_notes import notes
 from mnemond.commands.terminal import neutralise, one_line
 from mnemond.protocol.context import CompactHit, CompactResult, ContextResult
 from mnemond.protocol.memories import InsightView, RecallHit, RecallMeta, RecallResult, SignalsView
@@ -43,6 +44,7 @@ def _parser() -> Parser:
     parser.add_argument("--basic", action="store_true", help="what has the words in it as typed, newest first")
     parser.add_argument("--order", metavar="NAME", help="score: the best first (default); time: the oldest first")
     parser.add_argument("--explain", action="store_true", help="what each score is made of, and why it stands there")
+    parser.add_argument("--rerank", action="store_true", help="a second look at the best, word by word")
     parser.add_argument("--mode", metavar="NAME", help="follow links: none, beam, ppr or probabilistic")
     parser.add_argument("--seed", type=whole_number, metavar="N", help="of the draws of --mode probabilistic")
     parser.add_argument("--profile", metavar="NAME", help="ranking: mnemond (default), mnemon (as published)")
@@ -77,7 +79,8 @@ def _compact(result: CompactResult, style: Style) -> str:
 
 def _short(hit: CompactHit, style: Style) -> str:
     kind = f"{one_line(hit.category)}/{hit.importance}"
-    head = f"{short_id(hit.id)}  {kind:<{_KIND}}  {fraction(hit.score):>3} {one_line(hit.confidence):<{_LABEL}}  "
+    weighed = "" if hit.matched_via == "basic" else f"{fraction(hit.score):>3} {one_line(hit.confidence):<{_LABEL}}  "
+    head = f"{short_id(hit.id)}  {kind:<{_KIND}}  {weighed}"
     return style.strong(head) + shorten(hit.content, max(style.columns - text_width(head), MIN_WRAP))
 
 
@@ -102,13 +105,15 @@ def _explained(hit: RecallHit) -> list[str]:
     if hit.path:
         steps = (f"{short_id(step.from_)} -{one_line(step.edge)} {fraction(step.weight)}->" for step in hit.path)
         told.append(f"reached {' '.join(steps)} here")
+    if hit.first_score is not None:
+        told.append(f"score {fraction(hit.first_score)} before the second look")
     if hit.also:
         told.append(f"the same text: {', '.join(map(short_id, hit.also))}")
     if hit.explanation is not None:
         parts = hit.explanation.parts.items()
         told.append("made of " + " · ".join(f"{one_line(name)} {value:+.2f}" for name, value in parts))
         if hit.explanation.above:
-            told.append(f"above the next by {', '.join(map(one_line, hit.explanation.above))}")
+            told.append(f"above the next best by {', '.join(map(one_line, hit.explanation.above))}")
     return told
 
 
@@ -130,7 +135,8 @@ def _signals(signals: SignalsView) -> str:
 
 
 def _footer(result: RecallResult, style: Style) -> str:
-    return lines(_found(len(result.results), result.meta), style.faint(_timing(result.meta)))
+    told = (style.faint(note) for each in notes(result) for note in wrap(each, style.columns))
+    return lines(_found(len(result.results), result.meta), *told, style.faint(_timing(result.meta)))
 
 
 def _found(count: int, meta: RecallMeta) -> str:
@@ -165,6 +171,7 @@ COMMAND = Command(
         "score: what ranks the results; comparable within one answer only.",
         "confidence: what speaks for a result by itself; low: perhaps something else.",
         "--explain: parts in units of the ranking; beside words and meaning who said it, dates, neighbours' words.",
+        "--rerank: seldom better than without; for questions in the very words of what is looked for.",
         "--mode: what links lead to counts as well; beam and ppr are the same each time, probabilistic for a seed.",
         "A question why has causes before their effects.",
         "sparse results: fewer were found than half of --limit.",

@@ -71,8 +71,9 @@ class Walk(NamedTuple):
 
 
 def seed_of(question: str) -> int:
-    """The seed of a question, in [0, 2^64): the first bytes of the SHA-256 of its normalised text."""
-    return int.from_bytes(hashlib.sha256(normalised(question).encode()).digest()[:SEED_BYTES], "big")
+    """The seed of a question, in [0, 2^53), which every JSON reader holds exactly: the first bits of the SHA-256 of its
+    normalised text."""
+    return int.from_bytes(hashlib.sha256(normalised(question).encode()).digest()[:SEED_BYTES], "big") >> 11
 
 
 def draws_of(seed: int) -> Iterator[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -13,7 +12,7 @@ from mnemond.embed.asked import ask
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import FieldProblem
 from mnemond.handlers import views
-from mnemond.handlers.door import OpenStore, StoreDoor, settle
+from mnemond.handlers.door import OpenStore, StoreDoor
 from mnemond.handlers.filters import filter_of, is_slow
 from mnemond.handlers.lookup import one_active
 from mnemond.handlers.recall_forms import Answer, Form, answer, form_of, form_problems, used_of
@@ -122,25 +121,25 @@ class ReadHandlers:
     def _recall(self, warm: OpenStore, query: Query, form: Form, counts: bool) -> object:
         if query.filter.historic:
             return self._recall_past(warm, query, form)
-        answered = self._recalled(warm, query, form, warm.store.snapshot)
-        if not counts:
-            return answered
-        if inspect.isawaitable(answered):
-            return self._counted_later(warm, answered)
-        return self._counted(warm, answered)
+        told = self._recalled(warm, query, form, warm.store.snapshot)
+        if isinstance(told, _Told):
+            return self._counted(warm, told, counts)
+        return self._counted_later(warm, told, counts)
 
-    async def _counted_later(self, warm: OpenStore, answered: Awaitable[object]) -> object:
-        return self._counted(warm, await answered)
+    async def _counted_later(self, warm: OpenStore, told: Awaitable[_Told], counts: bool) -> object:
+        return self._counted(warm, await told, counts)
 
-    def _counted(self, warm: OpenStore, answered: object) -> object:
+    def _counted(self, warm: OpenStore, told: _Told, counts: bool) -> object:
         """The answer, of which it was noted that somebody read it."""
-        self._on_used(warm, used_of(answered))
-        return answered
+        if counts:
+            self._on_used(warm, told.used)
+        return told.answer
 
     async def _recall_past(self, warm: OpenStore, query: Query, form: Form) -> object:
-        return await settle(self._recalled(warm, query, form, await warm.archives.of(warm.store)))
+        told = self._recalled(warm, query, form, await warm.archives.of(warm.store))
+        return (told if isinstance(told, _Told) else await told).answer
 
-    def _recalled(self, warm: OpenStore, query: Query, form: Form, snapshot: Snapshot) -> object:
+    def _recalled(self, warm: OpenStore, query: Query, form: Form, snapshot: Snapshot) -> _Told | Awaitable[_Told]:
         embedder = None if form.basic else warm.embedder_of(snapshot)
         looked = _Looked(warm, snapshot, embedder, query, form, self._stopwatch())
         if embedder is not None and not embedder.inline and needs_vector(snapshot, looked.query):
@@ -151,7 +150,7 @@ class ReadHandlers:
             return self._in_steps(looked)
         return trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
 
-    async def _in_steps(self, looked: _Looked) -> Answer:
+    async def _in_steps(self, looked: _Looked) -> _Told:
         """Reading text after text, between which everybody else has their turn."""
         async with self._stepping:
             steps = basic_steps(looked.snapshot, looked.query, self._stopwatch)
@@ -159,7 +158,7 @@ class ReadHandlers:
                 await trio.lowlevel.checkpoint()
         return self._told(looked, found)
 
-    async def _asked_first(self, looked: _Looked, embedder: Embedder) -> Answer:
+    async def _asked_first(self, looked: _Looked, embedder: Embedder) -> _Told:
         """An embedder that takes long is asked where it takes no place from recalls that need none. Nobody waits for
         it after a stop."""
         asked = await trio.to_thread.run_sync(
@@ -171,14 +170,14 @@ class ReadHandlers:
             return self._answer(looked)
         return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
 
-    def _answer(self, looked: _Looked) -> Answer:
+    def _answer(self, looked: _Looked) -> _Told:
         if looked.form.basic:
             return self._told(looked, recall_basic(looked.snapshot, looked.query, self._stopwatch))
         return self._told(looked, recall(looked.snapshot, looked.query, looked.embedder, self._stopwatch))
 
-    def _told(self, looked: _Looked, found: Recalled) -> Answer:
+    def _told(self, looked: _Looked, found: Recalled) -> _Told:
         made = answer(looked.warm, looked.snapshot, found, looked.form, lambda: self._meta(looked, found))
-        return looked.warm.marked(made, found.embed_error)
+        return _Told(looked.warm.marked(made, found.embed_error), used_of(found, made))
 
     def _meta(self, looked: _Looked, found: Recalled) -> RecallMeta:
         took_ms = round((self._stopwatch() - looked.started) * 1e6) / 1e3
@@ -186,6 +185,13 @@ class ReadHandlers:
         if looked.asked_ms is not None:
             meta.stages_ms["embed"] = round(looked.asked_ms * 1e3) / 1e3
         return meta
+
+
+class _Told(NamedTuple):
+    """An answer, and the memories whose use it counts as."""
+
+    answer: Answer
+    used: list[str]
 
 
 class _Looked(NamedTuple):
@@ -202,7 +208,8 @@ class _Looked(NamedTuple):
 
 def _is_aside(looked: _Looked) -> bool:
     """Whether it takes long for what is asked, in a store of any size."""
-    return is_slow(looked.query.filter, looked.snapshot) or looked.form.is_long(looked.query.limit)
+    slow = looked.query.rerank or is_slow(looked.query.filter, looked.snapshot)
+    return slow or looked.form.is_long(looked.query.limit)
 
 
 def _is_small(looked: _Looked) -> bool:
@@ -226,6 +233,7 @@ def _query(params: QuestionParams, wanted: Filter) -> Query:
         seed=params.seed,
         order=params.order,
         explain=params.explain,
+        rerank=params.rerank,
     )
 
 
@@ -241,7 +249,7 @@ def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
         embedding=found.embedding,
         window=None if window is None else WindowView(_day(window.start_us), _day(window.end_us), window.hard),
         hint=found.hint,
-        rerank=RerankMeta(),
+        rerank=RerankMeta(found.reranked, found.not_reranked),
         stages_ms=found.stages_ms,
         took_ms=took_ms,
         store=warm.store.name,
@@ -295,4 +303,6 @@ def _whole(snapshot: Snapshot, before: str | None) -> str | None:
 
 
 def _intent_problems(intent: str | None) -> list[FieldProblem]:
-    return [] if intent is None else choice_problems("intent", intent.upper(), INTENTS)
+    if intent is None or intent.upper() in INTENTS:
+        return []
+    return choice_problems("intent", intent, tuple(map(str.lower, INTENTS)))

@@ -65,17 +65,13 @@ def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, met
     return RecallResult(results=hits, meta=meta())
 
 
-def used_of(answered: object) -> list[str]:
+def used_of(found: Recalled, answered: Answer) -> list[str]:
     """Ids of the memories of an answer whose use counts: what speaks for them, not what fills it up (spec 11.8)."""
-    match answered:
-        case RecallResult(results=results):
-            return [hit.insight.id for hit in results if is_used(hit.score, hit.via_all)]
-        case CompactResult(results=results):
-            return [hit.id for hit in results if is_used(hit.score, (hit.matched_via,))]
-        case ContextResult(ids=ids):
-            return ids
-        case _:
-            return []
+    used = [hit.insight.id for hit in found.hits if is_used(hit.score, hit.via, hit.confidence)]
+    if not isinstance(answered, ContextResult):
+        return used
+    shown = set(answered.ids)
+    return [insight_id for insight_id in used if insight_id in shown]
 
 
 def _context(snapshot: Snapshot, found: Recalled, meta: RecallMeta, frame: Frame) -> ContextResult:

@@ -1,6 +1,7 @@
 """What recalls found, gathered for a moment and written in one go, after whoever asked has the answer.
 
 A count that is lost with the process is a recall nobody remembers; no answer ever waits for one, and none fails for it.
+A stop writes what still waits.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import Final, NamedTuple
 
 import trio
 
@@ -36,15 +37,21 @@ class Uses:
     def __init__(self, identities: Identities, guard: Guard) -> None:
         self._identities = identities
         self._guard = guard
-        self._waiting: dict[str, Counter[str]] = {}
+        self._waiting: dict[str, _Waiting] = {}
         self._nursery: trio.Nursery | None = None
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Count until cancelled."""
-        async with trio.open_nursery() as nursery:
-            self._nursery = nursery
-            task_status.started()
-            await trio.sleep_forever()
+        """Count until cancelled; then, before any store is closed, what still waits."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                task_status.started()
+                await trio.sleep_forever()
+        finally:
+            self._nursery = None
+            for name in list(self._waiting):
+                with self._guard():
+                    self._count(name)
 
     def note(self, warm: OpenStore, insight_ids: Sequence[str]) -> None:
         """These memories were recalled; they are counted soon."""
@@ -53,20 +60,30 @@ class Uses:
         name = warm.store.name
         waiting = self._waiting.get(name)
         if waiting is None:
-            waiting = self._waiting[name] = Counter()
-            self._nursery.start_soon(self._count_soon, warm)
-        if len(waiting) + len(insight_ids) <= MOST_WAITING:
-            waiting.update(insight_ids)
+            waiting = self._waiting[name] = _Waiting(warm, Counter())
+            self._nursery.start_soon(self._count_soon, name)
+        times = waiting.times
+        if len(times.keys() | insight_ids) <= MOST_WAITING:
+            times.update(insight_ids)
 
-    async def _count_soon(self, warm: OpenStore) -> None:
+    async def _count_soon(self, name: str) -> None:
+        await trio.sleep(GATHER_S)
         with self._guard():
-            await trio.sleep(GATHER_S)
-            times = self._waiting.pop(warm.store.name)
-            identity = self._identities.own(warm.store.name, CAUSE)
-            try:
-                warm.store.submit(propose(times, identity), _ignored)
-            except MnemonError:
-                return  # the store is busy or closing: what is told of it elsewhere matters more than these counts
+            self._count(name)
+
+    def _count(self, name: str) -> None:
+        warm, times = self._waiting.pop(name)
+        try:
+            warm.store.submit(propose(times, self._identities.own(name, CAUSE)), _ignored)
+        except MnemonError:
+            return  # the store is busy or closing: what is told of it elsewhere matters more than these counts
+
+
+class _Waiting(NamedTuple):
+    """How often each memory was recalled, and of which store."""
+
+    warm: OpenStore
+    times: Counter[str]
 
 
 def _ignored(result: Outcome | MnemonError) -> None:

@@ -89,6 +89,7 @@ def recall_hit(hit: Hit, intent: str) -> RecallHit:
         tuple(PathStep(step.source_id, step.edge_type, step.weight) for step in hit.path),
         hit.also,
         None if hit.explanation is None else ExplanationView(hit.explanation.parts, hit.explanation.above),
+        None if hit.first_score is None else round(hit.first_score * SCALE) / SCALE,
     )
 
 

@@ -56,6 +56,8 @@ _List: TypeAlias = tuple[int, int, int]
 """Where a list lies in the arena: start, postings in use, room."""
 
 _NOWHERE: _List = (0, 0, 0)
+_NO_ROWS: Rows = np.zeros(0, dtype=np.int64)
+_NO_TIMES: Floats = np.zeros(0, dtype=np.float32)
 
 
 class Postings:
@@ -168,7 +170,10 @@ class Postings:
 
     def of(self, term: str, rows: int) -> tuple[Rows, Floats]:
         """A term's rows below `rows` and its times in each. The list is read before the arena it lies in."""
-        start, used, _ = self._lists.get(term, _NOWHERE)
+        place = self._lists.get(term)
+        if place is None:
+            return _NO_ROWS, _NO_TIMES
+        start, used, _ = place
         arena_rows, arena_times = self._arena
         found = arena_rows[start : start + used]
         if used and found.item(-1) >= rows:

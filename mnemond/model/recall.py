@@ -89,6 +89,7 @@ class Query(msgspec.Struct, frozen=True):
     `intent` is what the asker says it is; None: what its words say. Its dates are told from `now_us` (microseconds);
     None: it has none. `mode` None: what the profile does. `seed` is that of a probabilistic walk; None: what the
     question's words make it. `order`: results by score, or by time. `explain`: say of each result how it came about.
+    `rerank`: a second look at the best, word by word.
     """
 
     text: str
@@ -102,6 +103,7 @@ class Query(msgspec.Struct, frozen=True):
     seed: int | None = None
     order: Order = "score"
     explain: bool = False
+    rerank: bool = False
 
 
 class Signals(msgspec.Struct, frozen=True, gc=False):
@@ -133,6 +135,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     """One result: the insight, its final score, and which anchors found it.
 
     `path`: the links it was reached by. `also`: other memories of the very same text, which stand behind this one.
+    `first_score`: the score before a second look, where there was one.
     """
 
     insight: Insight
@@ -143,6 +146,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     path: tuple[Step, ...] = ()
     also: tuple[str, ...] = ()
     explanation: Explanation | None = None
+    first_score: float | None = None
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -158,6 +162,7 @@ class Recalled(msgspec.Struct, frozen=True):
 
     `embed_error` says why the embedder could not be asked; keywords answered alone then. `traversed`: rows reached
     along links; `seed` and `draws` are those of a probabilistic walk. `trust` in the answer as a whole, in [0, 1].
+    `reranked`: whether a second look had a say, `not_reranked` why it had none although it was wanted.
     """
 
     hits: tuple[Hit, ...]
@@ -176,3 +181,5 @@ class Recalled(msgspec.Struct, frozen=True):
     draws: int = 0
     trust: float = 1.0
     profile: str = "mnemond"
+    reranked: bool = False
+    not_reranked: str | None = None

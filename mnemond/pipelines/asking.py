@@ -16,7 +16,7 @@ from mnemond.embed.embedder import Embedder
 from mnemond.embed.outcome import try_embed
 from mnemond.embed.word_embedder import WordEmbedder
 from mnemond.index.document import DATED, numbered
-from mnemond.index.snapshot import Snapshot
+from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.changes import Vector
 from mnemond.rank.newer_fact import asks_state
 from mnemond.rank.question import Question, SoftList, TermList
@@ -25,7 +25,8 @@ from mnemond.text.stop_words import FUNCTION_WORDS
 from mnemond.text.tokens import fold, index_term, index_terms
 
 MOST_TERMS: Final = 64
-"""Different terms of a question that count, the rarest first: a pasted log must not cost as much as a hundred."""
+"""Different terms of a question that count, the rarest first and those that no row has last: a pasted log must not
+cost as much as a hundred questions, nor lose the words that find something among those that find nothing."""
 
 MOST_RELATED: Final = 16
 """Different words of a question whose relatives in meaning are looked up."""
@@ -64,13 +65,14 @@ def asked(
     *,
     words: bool = True,
     window: tuple[int, int] | None = None,
+    visible: Mask | None = None,
 ) -> Question:
     """What `text` asks of a store. Without `words` it asks by its meaning alone. `window`: a span of time, in
-    microseconds, that it names without leaving out everything else."""
+    microseconds, that it names without leaving out everything else. `visible`: rows whose sources may be named."""
     content = index_terms(text)
     found = _terms(snapshot, Counter([*content, *inner_terms(text)])) if words else []
     weights = np.array([_rarity(snapshot, each.frequency) * each.repeats for each in found], dtype=np.float32)
-    speaking = [snapshot.speakers(each.text) for each in found]
+    speaking = [_speaking(snapshot, each.text, visible) for each in found]
     plain = text[:READ]
     return Question(
         weights=weights,
@@ -83,6 +85,16 @@ def asked(
         asks_state=asks_state(plain),
         latin=_latin(plain),
         window=window,
+    )
+
+
+def _speaking(snapshot: Snapshot, term: str, visible: Mask | None) -> tuple[int, ...]:
+    """Numbers of the sources named by a term that said anything the reader may see."""
+    source = snapshot.parts.columns.source
+    return tuple(
+        number
+        for number in snapshot.speakers(term)
+        if np.any(source == number if visible is None else (source == number) & visible)
     )
 
 
@@ -134,7 +146,7 @@ def _terms(snapshot: Snapshot, repeats: Counter[str]) -> list[Term]:
         found.append(Term(text, many, live, tuple(TermList(number, *each) for each in lists if len(each[0]))))
     if len(found) <= MOST_TERMS:
         return found
-    rarest = sorted(found, key=lambda each: each.frequency)[:MOST_TERMS]
+    rarest = sorted(found, key=lambda each: (not each.frequency, each.frequency))[:MOST_TERMS]
     return [
         each._replace(lists=tuple(part._replace(term=number) for part in each.lists))
         for number, each in enumerate(rarest)

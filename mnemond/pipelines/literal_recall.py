@@ -14,6 +14,7 @@ from mnemond.index.postings import Floats
 from mnemond.index.selection import Rows, at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import Hit, Signals
+from mnemond.pipelines.explanation import explained
 from mnemond.pipelines.result_order import distinct
 from mnemond.pipelines.sought import Found, Lap, Sought
 from mnemond.pipelines.traversal import Scores, Traversed, traverse
@@ -29,7 +30,9 @@ from mnemond.text.tokens import index_terms
 TOP = 20
 """Rows of each anchor (spec 11.2)."""
 
-SPARE = 10
+
+SIGNALS = ("keyword", "entity", "similarity", "graph")
+"""What a score is the weighted sum of."""
 
 Floating = npt.NDArray[np.floating]
 
@@ -53,23 +56,18 @@ def literal_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap)
     signals = _signals(snapshot, rows, terms, entities, cosines, reached)
     weights = weights_of(sought.intent, with_vectors=cosines is not None, with_entities=bool(entities))
     scores = final_scores(signals, weights)
-    best = in_order(snapshot, rows, scores)[: query.limit + SPARE]
-    hits = _hits(snapshot, rows, best, scores, signals, reached, anchors, profile)[: query.limit]
+    best = in_order(snapshot, rows, scores)
+    told = {name: float(getattr(weights, name)) for name in SIGNALS}
+    hits = _hits(snapshot, sought, rows, best, scores, signals, told, reached, anchors, profile)
     lap("rerank")
-    told = {
-        "keyword": weights.keyword,
-        "entity": weights.entity,
-        "similarity": weights.similarity,
-        "graph": weights.graph,
-    }
     return Found(hits, told, len(fused.rows), len(rows), mode, reached.seed, reached.draws)
 
 
 def _entities(snapshot: Snapshot, text: str) -> dict[str, float]:
-    """Names in the question that the store knows: their inverse document frequency by canonical name."""
+    """Names in the question, and the inverse document frequency of each; 0 for one that no memory has."""
     found = extract(text, known=snapshot.entity_spelling)
     holders = {each.canonical: len(snapshot.holders(each.canonical)) for each in found}
-    return {name: math.log(1.0 + snapshot.live / many) for name, many in holders.items() if many}
+    return {name: math.log(1.0 + snapshot.live / many) if many else 0.0 for name, many in holders.items()}
 
 
 def _anchors(
@@ -94,10 +92,7 @@ def _anchors(
             sums[snapshot.holders(name)] += np.float32(rarity)
         found["entity"] = _best(snapshot, sums, 0.0, sought)
     if "recency" in wanted:
-        newest = snapshot.newest(sought.query.filter, TOP)
-        rows = [row for each in newest if (row := snapshot.row_of(each.id)) is not None]
-        visible = sought.visible
-        found["recency"] = np.array([row for row in rows if visible is None or visible[row]], dtype=np.int64)
+        found["recency"] = snapshot.newest_rows(sought.visible, TOP)
     return found
 
 
@@ -134,10 +129,12 @@ def _signals(
 
 def _hits(
     snapshot: Snapshot,
+    sought: Sought,
     rows: Rows,
     best: Rows,
     scores: Scores,
     signals: SignalArrays,
+    weights: dict[str, float],
     reached: Traversed,
     anchors: dict[str, Rows],
     profile: Profile,
@@ -148,14 +145,27 @@ def _hits(
             by_row.setdefault(row, []).append(name)
     hits: list[Hit] = []
     ranked = best.tolist()
-    kept = distinct(snapshot, rows[best].tolist(), len(ranked))
-    for place in (ranked[number] for number in kept.places):
+    kept = distinct(snapshot, rows[best].tolist(), sought.query.limit)
+    places = [ranked[number] for number in kept.places]
+    worth = np.array([weights[name] for name in SIGNALS])
+    for number, place in zip(kept.places, places, strict=True):
         row, path = int(rows[place]), reached.path(place)
         values = [0.0 if each is None else float(each[place]) for each in _each(signals)]
         via = by_row.get(row) or ([path[-1].edge_type] if path else ["graph"])
         score = min(1.0, max(0.0, float(scores[place])))
         confidence = label(max(values[0], values[2]), profile.confidence)
-        hits.append(Hit(snapshot.insight(row), score, confidence, tuple(via), Signals(*values), path))
+        hits.append(
+            Hit(
+                snapshot.insight(row),
+                score,
+                confidence,
+                tuple(via),
+                Signals(*values),
+                path,
+                kept.also.get(number, ()),
+                explained(SIGNALS, worth * values) if sought.query.explain else None,
+            )
+        )
     return hits
 
 

@@ -8,21 +8,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from mnemond.index.postings import Floats
+from mnemond.index.selection import Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.recall import Confidence, Explanation, Hit, Mode, Signals, Step
+from mnemond.model.recall import Confidence, Hit, Mode, Signals, Step
 from mnemond.pipelines.asking import asked
+from mnemond.pipelines.explanation import explained
 from mnemond.pipelines.result_order import distinct
 from mnemond.pipelines.sought import Found, Lap, Sought
 from mnemond.pipelines.traversal import Scores, Traversed, traverse
 from mnemond.rank.confidence import label
 from mnemond.rank.profiles import Profile
+from mnemond.rank.question import Question
 from mnemond.rank.two_stage import PARTS, Ranked, rank
 
 SPARE = 10
 """More results than are wanted, so that those of equal texts can make way."""
 
+EVERY = 1_000_000
+"""More rows than a shortlist has."""
+
 MOST_ANCHORS = 20
 """Results that links are followed from."""
+
+EVERY_PART: tuple[str, ...] = (*PARTS, "links")
+"""Of a score where links were followed; without them there is no last part."""
 
 
 def measured_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap) -> Found:
@@ -30,24 +39,36 @@ def measured_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap
     query = sought.query
     window = None if sought.window is None else (sought.window.start_us, sought.window.end_us)
     words = "keyword" in query.anchors
-    question = asked(snapshot, query.text, sought.embedder, words=words, window=window)
+    question = asked(snapshot, query.text, sought.embedder, words=words, window=window, visible=sought.visible)
     lap("terms")
     cosines = None if sought.vector is None else snapshot.similarity_approximate(sought.vector, sought.visible)
     lap("vector")
-    ranked = rank(snapshot, question, cosines, sought.visible, query.limit + SPARE, profile.ranking)
-    lap("rank")
     mode = query.mode or profile.mode
+    ranked = _ranked(snapshot, sought, question, cosines, profile, EVERY if mode != "none" else query.limit + SPARE)
+    lap("rank")
     if mode == "none" or not len(ranked.rows):
         hits = _hits(snapshot, sought, profile, ranked, None)
         return Found(hits, _weights(ranked), ranked.considered, trust=ranked.trust)
     reached = _reached(snapshot, sought, profile, mode, ranked, cosines)
-    joined = _joined(snapshot, ranked, reached, cosines, profile, query.limit + SPARE)
+    joined = _joined(snapshot, ranked, reached, cosines, profile)
     lap("graph")
     hits = _hits(snapshot, sought, profile, joined, reached)
     return Found(
         hits, _weights(joined, profile.graph), ranked.considered, len(reached.rows), mode, reached.seed, reached.draws,
         joined.trust,
     )  # fmt: skip
+
+
+def _ranked(
+    snapshot: Snapshot, sought: Sought, question: Question, cosines: Floats | None, profile: Profile, most: int
+) -> Ranked:
+    """The best `most` for which something speaks; all of them where too many of the best have the same text."""
+    ranked = rank(snapshot, question, cosines, sought.visible, most, profile.ranking)
+    if len(ranked.rows) == most:
+        texts = {snapshot.text_hash(row) for row in ranked.rows.tolist()}
+        if len(texts) < sought.query.limit:
+            ranked = rank(snapshot, question, cosines, sought.visible, EVERY, profile.ranking)
+    return _speaking(ranked, profile)
 
 
 def _weights(ranked: Ranked, graph: float = 0.0) -> dict[str, float]:
@@ -68,27 +89,29 @@ def _reached(
     return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile.path)
 
 
-def _joined(
-    snapshot: Snapshot, ranked: Ranked, reached: Traversed, cosines: Floats | None, profile: Profile, most: int
-) -> Ranked:
+def _joined(snapshot: Snapshot, ranked: Ranked, reached: Traversed, cosines: Floats | None, profile: Profile) -> Ranked:
     """The ranking with what links say added; rows that only they led to stand for nothing else."""
-    known = {row: place for place, row in enumerate(ranked.rows.tolist())}
+    known = set(ranked.rows.tolist())
     new = np.array([row for row in reached.rows.tolist() if row not in known], dtype=np.int64)
-    rows = np.concatenate([ranked.rows, new])
-    lowest = float(ranked.scores.min())
-    scores = np.concatenate([ranked.scores, np.full(len(new), lowest, dtype=np.float32)])
-    places = np.searchsorted(reached.rows, rows)
-    places[places == len(reached.rows)] = 0
-    linked = np.where(reached.rows[places] == rows, reached.scores[places], 0.0)
-    scores += np.float32(profile.graph) * linked.astype(np.float32)
-    none = np.zeros(len(new), dtype=np.float32)
+    rows, none = np.concatenate([ranked.rows, new]), np.zeros(len(new), dtype=np.float32)
+    links = np.float32(profile.graph) * _linked(reached, rows)
+    links[len(ranked.rows) :] += ranked.scores.min()
+    scores = np.concatenate([ranked.scores, none]) + links
     similar = none if cosines is None else np.maximum(cosines[new], 0.0)
-    best = snapshot.best(scores - np.float32(min(float(scores.min()), 0.0)), most, rows)
+    parts = np.concatenate([ranked.parts, np.zeros((len(PARTS), len(new)), dtype=np.float32)], axis=1)
+    best = snapshot.best(scores - np.float32(min(float(scores.min()), 0.0)), len(rows), rows)
     return ranked._replace(
         rows=rows[best], scores=scores[best], keyword=np.concatenate([ranked.keyword, none])[best],
-        similarity=np.concatenate([ranked.similarity, similar])[best],
-        parts=np.concatenate([ranked.parts, np.zeros((len(PARTS), len(new)), dtype=np.float32)], axis=1)[:, best],
+        similarity=np.concatenate([ranked.similarity, similar])[best], parts=np.vstack((parts, links))[:, best],
     )  # fmt: skip
+
+
+def _linked(reached: Traversed, rows: Rows) -> Floats:
+    """How well links lead to each of `rows`, in [0, 1]; 0 where none do."""
+    places = np.searchsorted(reached.rows, rows)
+    places[places == len(reached.rows)] = 0
+    linked: Floats = np.where(reached.rows[places] == rows, reached.scores[places], 0.0).astype(np.float32)
+    return linked
 
 
 # ------------------------------------------------------------ what is told
@@ -121,12 +144,11 @@ def _hits(snapshot: Snapshot, sought: Sought, profile: Profile, ranked: Ranked, 
     shown = _shown(ranked).tolist()
     rows, keywords, similarities = ranked.rows.tolist(), ranked.keyword.tolist(), ranked.similarity.tolist()
     kept = distinct(snapshot, rows, sought.query.limit)
+    names = EVERY_PART[: len(ranked.parts)]
     hits: list[Hit] = []
     for place in kept.places:
         keyword, similarity = keywords[place], similarities[place]
         path, graph = _by_links(reached, rows[place])
-        if keyword <= 0.0 and similarity <= profile.similarity_floor and graph <= 0.0:
-            continue
         hits.append(
             Hit(
                 snapshot.insight(rows[place]),
@@ -136,10 +158,21 @@ def _hits(snapshot: Snapshot, sought: Sought, profile: Profile, ranked: Ranked, 
                 Signals(min(1.0, keyword), 0.0, min(1.0, similarity), graph),
                 path,
                 kept.also.get(place, ()),
-                _explanation(ranked, place) if sought.query.explain else None,
+                explained(names, ranked.parts[:, place]) if sought.query.explain else None,
             )
         )
     return hits
+
+
+def _speaking(ranked: Ranked, profile: Profile) -> Ranked:
+    """Without the rows for which nothing speaks but that they stand beside others."""
+    kept = (ranked.keyword > 0.0) | (ranked.similarity > profile.similarity_floor)
+    if kept.all():
+        return ranked
+    return ranked._replace(
+        rows=ranked.rows[kept], scores=ranked.scores[kept], keyword=ranked.keyword[kept],
+        similarity=ranked.similarity[kept], parts=ranked.parts[:, kept],
+    )  # fmt: skip
 
 
 def _by_links(reached: Traversed | None, row: int) -> tuple[tuple[Step, ...], float]:
@@ -156,21 +189,8 @@ def _via(keyword: float, similarity: float, path: Sequence[Step], profile: Profi
         return ("keyword", "vector") if similarity > profile.similarity_floor else ("keyword",)
     if similarity > profile.similarity_floor:
         return ("vector",)
-    return (path[-1].edge_type,) if path else ("temporal",)
+    return (path[-1].edge_type,) if path else ("graph",)
 
 
 def _confidence(trust: float, keyword: float, similarity: float, profile: Profile) -> Confidence:
     return label(math.sqrt(trust * _evidence(keyword, similarity)), profile.confidence)
-
-
-def _explanation(ranked: Ranked, place: int) -> Explanation:
-    """The parts of a score, and by which of them it stands above the next result."""
-    own = ranked.parts[:, place]
-    parts = {name: round(float(value), 4) for name, value in zip(PARTS, own, strict=True) if value}
-    if place + 1 == len(ranked.rows):
-        return Explanation(parts)
-    ahead = own - ranked.parts[:, place + 1]
-    order = np.argsort(-ahead, kind="stable")
-    return Explanation(
-        parts, tuple(f"{PARTS[part]} +{ahead[part]:.2f}" for part in order.tolist() if ahead[part] > 0.005)
-    )

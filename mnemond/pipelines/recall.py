@@ -1,12 +1,13 @@
 """Read path: from a question to ranked memories, on one snapshot and without I/O.
 
 Which rows a reader may see is decided before anything is ranked: no hidden row takes a place, gives a neighbour its
-words, or has a part in the scale of the signals. How rare a word is, alone, is counted over the whole store.
+words or its name, or has a part in the scale of the signals. What is counted over the whole store: how rare a word is,
+how long memories are on average, and how many of them are too many for a relative of a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -15,8 +16,10 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.recall import Filter, Hit, Query, Recalled, Signals, Span, Window
 from mnemond.pipelines.asking import question_vector
+from mnemond.pipelines.explanation import compared
 from mnemond.pipelines.literal_recall import literal_hits
 from mnemond.pipelines.measured_recall import measured_hits
+from mnemond.pipelines.reranking import SHORTLIST, Asked, Reranked, rerank
 from mnemond.pipelines.result_order import arranged
 from mnemond.pipelines.sought import NO_WEIGHTS, Sought
 from mnemond.rank.profiles import PROFILES_BY_NAME, Profile
@@ -58,8 +61,9 @@ def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatc
     sought = _sought(snapshot, query, profile, vector, embedder)
     stages.lap("question")
     find = literal_hits if profile.literal else measured_hits
-    found = find(snapshot, sought, profile, stages.lap)
-    hits = arranged(snapshot, found.hits, sought)
+    found = find(snapshot, _shortlisted(sought), profile, stages.lap)
+    looked = _second_look(snapshot, sought, found.hits)
+    hits = arranged(snapshot, compared(looked.hits) if query.explain else looked.hits, sought)
     stages.lap("order")
     return Recalled(
         hits=hits,
@@ -78,7 +82,26 @@ def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatc
         draws=found.draws,
         trust=found.trust,
         profile=profile.name,
+        reranked=looked.applied,
+        not_reranked=looked.reason,
     )
+
+
+def _shortlisted(sought: Sought) -> Sought:
+    """The same question for as many results as a second look wants."""
+    query = sought.query
+    if not query.rerank or query.limit >= SHORTLIST:
+        return sought
+    return sought._replace(query=msgspec.structs.replace(query, limit=SHORTLIST))
+
+
+def _second_look(snapshot: Snapshot, sought: Sought, hits: Sequence[Hit]) -> Reranked:
+    """The best of `hits`, after a reranker had its say where one is wanted."""
+    query = sought.query
+    if not query.rerank:
+        return Reranked(tuple(hits), applied=False)
+    looked = rerank(snapshot, Asked(query.text, query.filter.scope, query.now_us or 0), hits)
+    return looked._replace(hits=looked.hits[: query.limit])
 
 
 def needs_vector(snapshot: Snapshot, query: Query) -> bool:
@@ -117,9 +140,10 @@ def _within(wanted: Filter, window: Window) -> Filter:
 
 def _newest(snapshot: Snapshot, query: Query, stages: Stages) -> Recalled:
     """What a query of nothing but function words and punctuation gets."""
-    hits = tuple(
+    newest = [
         Hit(insight, 0.0, "low", ("recency",), Signals(keyword=0.0, entity=0.0, similarity=0.0, graph=0.0))
         for insight in snapshot.newest(query.filter, query.limit)
-    )
+    ]
+    hits = arranged(snapshot, newest, Sought(query, "GENERAL", None, None, None, None))
     stages.lap("select")
     return Recalled(hits, len(hits), dict(NO_WEIGHTS), None, EMPTY_QUERY, stages.ms, profile=query.profile)

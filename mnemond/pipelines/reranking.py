@@ -28,6 +28,10 @@ MOST_READ = 2_000
 """Characters of a memory that are compared; a long one says what it is about at its beginning."""
 
 
+SHORTLIST = 50
+"""So many results have a second look (spec 04, rerank.shortlist), more where more are wanted."""
+
+
 class RerankPolicy(msgspec.Struct, frozen=True):
     """`beta`: the share of the second look in a score (spec 11.6). `least_words`: fewer words of a question say too
     little for it."""
@@ -70,7 +74,7 @@ def rerank(
         standings = (_standing(hit, asked) for hit in hits)
         scores = [lifted(score, each, policy.rules) for score, each in zip(scores, standings, strict=True)]
     changed = [
-        hit if hit.score == score else msgspec.structs.replace(hit, score=score)
+        hit if hit.score == score else msgspec.structs.replace(hit, score=score, first_score=hit.score)
         for hit, score in zip(hits, scores, strict=True)
     ]
     if reason is None or policy.rules != OFF:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -89,6 +90,8 @@ def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None)
     """The walk of Mnemosyne: memories that fade are passed by more often (spec 7.17, 11.3)."""
     policy = WalkPolicy()
     seed = seed_of(query.text) if query.seed is None else query.seed
+    if not len(anchors):
+        return Traversed(anchors, np.zeros(0), _no_path, seed)
     now_us = int(snapshot.created_us[anchors].max()) if query.now_us is None else query.now_us
 
     def vigour(rows: Rows) -> tuple[Scores, Scores]:
@@ -101,11 +104,18 @@ def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None)
     rows = np.array(sorted(chances), dtype=np.int64)
 
     def path(position: int) -> tuple[Step, ...]:
-        on_the_way = walked.path(int(rows[position]))[:-1]
-        return tuple(Step(snapshot.insight(row).id, "walk", round(chances.get(row, 1.0), 6)) for row in on_the_way)
+        return tuple(_heaviest(snapshot, *hop) for hop in pairwise(walked.path(int(rows[position]))))
 
     scores = np.array([min(1.0, chances[row]) for row in rows.tolist()], dtype=np.float64)
     return Traversed(rows, scores, path, seed, len(walked.offers))
+
+
+def _heaviest(snapshot: Snapshot, here: int, there: int) -> Step:
+    """The link between two rows that a walk goes by."""
+    links = snapshot.neighbours(here)
+    links = links[links["row"] == there]
+    best = links[np.lexsort((links["type"], -links["weight"]))[0]]
+    return Step(snapshot.insight(here).id, EDGE_TYPES[best["type"]], round(float(best["weight"]), 6))
 
 
 STARTS = 3

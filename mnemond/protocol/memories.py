@@ -12,7 +12,8 @@ Anchor = Literal["keyword", "vector", "recency", "entity"]
 TraversalMode = Literal["none", "beam", "ppr", "probabilistic"]
 ResultOrder = Literal["score", "time"]
 RankingProfile = Literal["mnemond", "mnemon"]
-MAX_SEED = 2**63 - 1
+MAX_SEED = 2**53 - 1
+"""The largest number that every reader of JSON holds exactly (RFC 8259, 6)."""
 
 
 class QuestionParams(FilterParams, frozen=True, kw_only=True):
@@ -20,8 +21,9 @@ class QuestionParams(FilterParams, frozen=True, kw_only=True):
 
     `mode`: how links are followed from what was found; the profile's own way unless given. `seed` is that of a
     probabilistic walk (by default the question itself). `order`: the best or the oldest first. `explain`: what each
-    score is made of. `profile`: the ranking, `mnemon` being the published one. `anchors` limits the signals that take
-    part, for ablations. `touch: false` promises that nothing is written: no use is counted.
+    score is made of. `rerank`: a second look at the best results, word by word. `profile`: the ranking, `mnemon` being
+    the published one. `anchors` limits the signals that take part, for ablations. `touch: false` promises that nothing
+    is written: no use is counted.
     """
 
     query: Annotated[str, msgspec.Meta(max_length=8000)]
@@ -31,6 +33,7 @@ class QuestionParams(FilterParams, frozen=True, kw_only=True):
     seed: Annotated[int, msgspec.Meta(ge=0, le=MAX_SEED)] | None = None
     order: ResultOrder = "score"
     explain: bool = False
+    rerank: bool = False
     profile: RankingProfile = "mnemond"
     anchors: list[Anchor] | None = None
     touch: bool = True
@@ -98,7 +101,8 @@ class ExplanationView(msgspec.Struct, frozen=True, gc=False):
 
 class RecallHit(msgspec.Struct, frozen=True, gc=False):
     """One result. `via` names the signal that found it, or "hybrid" when several did (`via_all`); "temporal" is a row
-    beside one that was found. `also`: other memories of the very same text. `explanation` where one was asked for."""
+    beside one that was found. `also`: other memories of the very same text. `explanation` where one was asked for.
+    `first_score`: the score before a reranker changed it."""
 
     insight: InsightView
     score: float
@@ -110,6 +114,7 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     path: tuple[PathStep, ...] = ()
     also: tuple[str, ...] = ()
     explanation: ExplanationView | None = None
+    first_score: float | None = None
 
 
 class RerankMeta(msgspec.Struct, frozen=True):

@@ -47,4 +47,5 @@ def context_scores(snapshot: Snapshot, question: Question, candidates: Candidate
     gains = times + lengths * np.float32(ranking.k1 / (policy.spread * snapshot.mean_length))
     np.divide(times, gains, out=gains)
     gains *= np.float32(ranking.k1 + 1.0)
-    return ContextScores(gains, gains @ question.weights)
+    # Not `@`, whose last bit depends on where in the array a row stands: equal rows must tie.
+    return ContextScores(gains, np.einsum("rt,t->r", gains, question.weights))

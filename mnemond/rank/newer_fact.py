@@ -61,19 +61,20 @@ def newer_first(snapshot: Snapshot, rows: Rows, scores: Floats, covered: Floats,
     newer = [place for place, fact in enumerate(facts) if fact.changes and fact.numbers]
     if not newer:
         return scores
-    moved = scores.copy()
+    moved, reached = scores.copy(), scores.copy()  # with and without the steps above what is corrected
     columns = snapshot.parts.columns
     made, source = columns.created_us[rows], columns.source[rows]
     order = np.lexsort((rows, made))
     rank = np.empty(len(rows), dtype=np.int64)
     rank[order] = np.arange(len(rows))
-    for new in newer:
+    for new in sorted(newer, key=rank.__getitem__):  # what corrects a correction goes above where that one went
         alike = snapshot.similarity_between(int(rows[new]), rows)
         above = (rank < rank[new]) & (source == source[new]) & (alike >= policy.cosine)
         above &= covered[new] >= policy.cover * covered
         for old in np.flatnonzero(above).tolist():
             if facts[old].numbers and facts[new].numbers - facts[old].numbers:
-                moved[new] = max(moved[new], scores[old] + _STEP * (1 + rank[new]))
+                reached[new] = max(reached[new], reached[old])
+                moved[new] = max(moved[new], reached[old] + _STEP * (1 + rank[new]))
     return moved
 
 

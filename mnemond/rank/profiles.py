@@ -42,7 +42,7 @@ MNEMOND = Profile(
     name="mnemond",
     bm25=Bm25(k1=1.2, b=1.0),
     similarity_floor=0.10,
-    confidence=Confidence(medium=0.25, high=0.50),
+    confidence=Confidence(medium=0.42, high=0.62),
     sources={
         "bm25": "k1: Robertson and Zaragoza 2009; b: docs/decisions/0002, long messages and short turns in one store",
         "similarity_floor": "spec 11.2 (cosine > .10)",

@@ -41,17 +41,19 @@ class Bonuses(msgspec.Struct, frozen=True):
     """What counts beside words and meaning, in units of their spread over the candidates.
 
     `speaker`: the question names who said it; then what only asks loses `question` times its share. `when`: the
-    question asks for a time and the row has a date. `window`: made, and again spoken of, in the time that is asked
-    about. `adjacency`: words side by side as in the question, as a share of its weight, for the best `adjacency_rows`.
-    `brief`: rows of a conversation with fewer than `brief_terms` terms say little. `assistant`: what an assistant said
-    is seldom what a user wants to be reminded of.
+    question asks for a time and the row has a date, and `precise` more for one of no more than `precise_days`.
+    `window`: made, and again spoken of, in the time that is asked about. `adjacency`: words side by side as in the
+    question, as a share of its weight, for the best `adjacency_rows`. `brief`: rows of a conversation with fewer than
+    `brief_terms` terms say little. `assistant`: what an assistant said is seldom what a user wants to be reminded of.
     """
 
     speaker: float = 0.8
     question: float = 1.5
-    when: float = 1.0
-    window: float = 0.5
-    adjacency: float = 1.5
+    when: float = 1.3
+    precise: float = 0.3
+    precise_days: float = 8.0
+    window: float = 0.7
+    adjacency: float = 1.6
     adjacency_rows: int = 64
     brief: float = 0.5
     brief_terms: float = 15.0

@@ -39,7 +39,7 @@ def shortlist(
     first = _first_scores(snapshot, question, (exact, soft), cosines, ranking)
     if visible is not None:
         first *= visible
-    rows = _with_those_beside(snapshot, _best(first, limits.rows), visible)
+    rows = _with_those_beside(snapshot, _best(snapshot, first, limits.rows), visible)
     where = np.full(snapshot.rows + 1, -1, dtype=np.int64)  # the last one for a row that is not there
     where[rows] = np.arange(len(rows))
     times = _times(len(rows), len(question.weights), where, exact, soft)
@@ -78,11 +78,16 @@ SMALLEST = 1e-9
 """Below any weight there is; keeps a question of nothing from dividing by it."""
 
 
-def _best(scores: Floats, most: int) -> Rows:
+def _best(snapshot: Snapshot, scores: Floats, most: int) -> Rows:
     count = min(most, len(scores))
     if not count:
         return np.zeros(0, dtype=np.int64)
     best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
+    least = scores[best].min()
+    if least > 0.0 and np.count_nonzero(scores == least) > np.count_nonzero(scores[best] == least):
+        # More rows tie for the last place than have room: which of them come is not left to chance.
+        tied = np.flatnonzero(scores >= least)
+        return tied[snapshot.best(scores[tied], count, tied)]
     return best[scores[best] > 0.0]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.model.timestamp import DAY_US
 from mnemond.rank.adjacent_words import adjacent_words
 from mnemond.rank.agreement import agreement, trust
 from mnemond.rank.context_score import ContextScores, context_scores
@@ -92,7 +93,7 @@ def _parts(
     np.multiply(similar, np.float32(rates[1]), out=parts[MEANING])
     parts[STANDING] = _standing(snapshot, rows, ranking)
     if question.asks_when:
-        parts[DATE] = np.float32(bonuses.when) * (passages.dated[rows] != 0)
+        parts[DATE] = _dates(snapshot, rows, ranking)
     if question.window is not None:
         parts[WINDOW] = np.float32(bonuses.window) * _in_window(snapshot, rows, question.window)
     named = _named(snapshot, question, rows)
@@ -101,8 +102,7 @@ def _parts(
         parts[ASKING] = np.float32(-bonuses.question) * passages.asking[rows]
     if question.pairs:
         # Only for the rows that may come out on top: of the others nobody sees the difference.
-        count = min(bonuses.adjacency_rows, len(rows))
-        best = np.argpartition(parts.sum(axis=0), len(rows) - count)[len(rows) - count :]
+        best = _best(snapshot, rows, parts.sum(axis=0), bonuses.adjacency_rows)
         worth = np.float32(bonuses.adjacency / max(question.mass, SMALLEST))
         parts[ADJACENCY, best] = adjacent_words(snapshot, question, rows[best]) * worth
     return parts
@@ -152,6 +152,16 @@ def _spread(signal: Floats) -> float:
 
 LEAST_SPREAD = 0.25
 """Part of the usual spread that a signal has at least."""
+
+
+def _dates(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
+    """What a date is worth, and one that says the day or the week more than one that says "this year"."""
+    bonuses, columns = ranking.bonuses, snapshot.parts.columns
+    dated = snapshot.passages.dated[rows] != 0
+    days = (columns.event_end_us[rows] - columns.event_start_us[rows]) / DAY_US
+    worth: Floats = np.float32(bonuses.when) * dated
+    worth += np.float32(bonuses.precise) * (dated & (days <= bonuses.precise_days))
+    return worth
 
 
 def _in_window(snapshot: Snapshot, rows: Rows, window: tuple[int, int]) -> Floats:

@@ -103,7 +103,7 @@ async def test_an_intent_is_named_in_any_case_or_refused(tmp_path: Path) -> None
         await remember(over, "tea at four")
         result = await settle(over.reads.recall(CALL, RecallParams(query="tea", intent="why")))
         assert isinstance(result, RecallResult)
-        with pytest.raises(MnemonError, match="WHY, WHEN, ENTITY, GENERAL") as caught:
+        with pytest.raises(MnemonError, match="why, when, entity, general") as caught:
             over.reads.recall(CALL, RecallParams(query="tea", intent="because", category="x"))
         assert [problem.field for problem in caught.value.problems] == ["category", "intent"]
 

@@ -268,6 +268,20 @@ def test_equal_texts_are_one_result_that_names_the_others() -> None:
     assert found.hits[0].also == ("middle", "old")
 
 
+def test_a_second_look_has_its_say_over_more_than_is_wanted() -> None:
+    talk = [insight(f"t{number}", f"redis redis redis cluster number{number}", at=number) for number in range(6)]
+    snapshot = store(*talk, insight("exact", "the eviction of a redis cache is by age, as far as we know today", at=9))
+    first = ask(snapshot, "redis cache eviction", WordAxes(), limit=1)
+    again = ask(snapshot, "redis cache eviction", WordAxes(), limit=1, rerank=True)
+    assert (first.reranked, first.hits[0].first_score) == (False, None)
+    assert (again.reranked, again.not_reranked, ids(again)) == (True, None, ["exact"])
+    assert again.hits[0].first_score is not None
+    assert again.hits[0].first_score != again.hits[0].score
+    short = ask(snapshot, "redis cache", WordAxes(), limit=1, rerank=True)
+    assert (short.reranked, short.not_reranked) == (False, "short_query")
+    assert short.hits == ask(snapshot, "redis cache", WordAxes(), limit=1).hits
+
+
 def test_the_same_question_gets_the_same_answer() -> None:
     snapshot = store(*NOTES)
     assert ask(snapshot, "redis database rain", WordAxes()) == ask(snapshot, "redis database rain", WordAxes())
@@ -277,3 +291,25 @@ def test_few_results_are_hinted_at() -> None:
     snapshot = store(*NOTES)
     assert ask(snapshot, "redis", WordAxes(), limit=3).hint == "sparse_results"
     assert ask(snapshot, "redis", WordAxes(), limit=2).hint is None
+
+
+def test_copies_of_one_text_do_not_crowd_out_what_else_there_is() -> None:
+    copies = [insight(f"copy{number}", "redis", at=number) for number in range(30)]
+    others = [insight(f"other{number}", f"redis and some more words {number}", at=number) for number in range(3)]
+    found = ask(store(*copies, *others), "redis", WordAxes(), limit=4)
+    assert set(ids(found)) == {"copy29", "other0", "other1", "other2"}
+    assert len(found.hits[0].also) == 29
+
+
+def test_a_source_that_the_reader_may_not_see_is_no_name() -> None:
+    notes = [
+        insight("asked", "is there a redis cache to clear?", conversation_id="c", source="ann", at=1),
+        insight("told", "the cache of redis is cleared at night", conversation_id="c", source="bob", at=2),
+    ]
+    secret = insight("secret", "a cache of no interest", source="redis", scope=Scope(session_id="s1"), at=3)
+    plain = ask(store(*notes), "redis cache", WordAxes())
+    beside = ask(store(*notes, secret), "redis cache", WordAxes())
+    assert ids(beside) == ids(plain)
+    assert beside.trust == plain.trust == 1.0
+    inside = ask(store(*notes, secret), "redis cache", WordAxes(), filter=Filter(scope=Scope(session_id="s1")))
+    assert inside.trust < 1.0

@@ -1,0 +1,128 @@
+"""From a ranking to an answer: equal texts once, causes before effects, the oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import RetireInsight
+from mnemond.model.edge import Edge, EdgeType
+from mnemond.model.insight import Insight
+from mnemond.model.recall import Hit, Intent, Order, Query, Signals
+from mnemond.pipelines.result_order import arranged, distinct
+from mnemond.pipelines.sought import Sought
+from tests.examples import examples
+from tests.index.worlds import DIMENSION, built, insight
+
+
+def hit(found: Insight, score: float) -> Hit:
+    return Hit(found, score, "medium", ("keyword",), Signals(score, 0.0, 0.0, 0.0))
+
+
+def sought(intent: Intent = "GENERAL", order: Order = "score") -> Sought:
+    return Sought(Query(text="x", order=order), intent, None, None, None, None)
+
+
+def ids(hits: Sequence[Hit]) -> list[str]:
+    return [each.insight.id for each in hits]
+
+
+# ------------------------------------------------------------ equal texts
+
+COPIES = built(
+    *(insight(f"{at}", text) for at, text in enumerate(("redis", "tea", "Redis!", "redis", "tea again", "tea")))
+).snapshot
+"""Texts are equal apart from case, blanks and the marks at their ends."""
+
+
+def test_equal_texts_fold_into_the_best_of_them() -> None:
+    found = distinct(COPIES, [3, 1, 0, 4, 5, 2], 10)
+    assert found.places == [0, 1, 3]
+    assert found.also == {0: ("0", "2"), 1: ("5",)}
+
+
+@pytest.mark.parametrize(
+    ("limit", "places", "also"),
+    [
+        (1, [0], {0: ("0", "2")}),  # copies behind the cut are named all the same
+        (2, [0, 1], {0: ("0", "2"), 1: ("5",)}),
+        (0, [], {}),
+    ],
+)
+def test_the_cut_counts_texts_and_not_copies(limit: int, places: list[int], also: dict[int, tuple[str, ...]]) -> None:
+    assert distinct(COPIES, [3, 1, 0, 4, 5, 2], limit) == (places, also)
+
+
+def test_no_rows_are_no_answer() -> None:
+    assert distinct(COPIES, [], 5) == ([], {})
+
+
+@examples(100)
+@given(st.lists(st.sampled_from(["a", "b", "c", "A", "b."]), max_size=12), st.integers(0, 13))
+def test_every_row_is_shown_or_named_by_one_that_is_or_behind_the_cut(texts: list[str], limit: int) -> None:
+    snapshot = built(*(insight(f"{at:02}", text) for at, text in enumerate(texts))).snapshot
+    rows = list(range(len(texts)))
+    every, cut = distinct(snapshot, rows, len(texts)), distinct(snapshot, rows, limit)
+    assert cut.places == every.places[:limit]
+    assert cut.also == {place: also for place, also in every.also.items() if place in cut.places}
+    named = [int(name) for also in every.also.values() for name in also]
+    assert sorted(every.places + named) == rows
+    assert len(every.places) == len({text.strip(".").lower() for text in texts})
+
+
+# ------------------------------------------------------------ order
+
+X, Y, Z = (insight(name, name, at=at) for at, name in enumerate("xyz"))
+HITS = [hit(X, 0.9), hit(Y, 0.8), hit(Z, 0.7)]
+
+
+def linked(*pairs: tuple[str, str], kind: EdgeType = "causal") -> MemoryIndex:
+    edges = [Edge(source, target, kind, 0.5) for source, target in pairs]
+    return MemoryIndex.build([(each, None) for each in (X, Y, Z)], edges, DIMENSION)
+
+
+def test_a_question_why_has_causes_first() -> None:
+    snapshot = linked(("z", "x")).snapshot
+    assert ids(arranged(snapshot, HITS, sought("WHY"))) == ["y", "z", "x"]  # the example of spec 11.7
+    assert ids(arranged(snapshot, HITS, sought("WHEN"))) == ["x", "y", "z"]
+    assert ids(arranged(snapshot, HITS[:2], sought("WHY"))) == ["x", "y"]
+    assert arranged(snapshot, [], sought("WHY")) == ()
+
+
+def test_what_causes_each_other_stays_together_before_what_both_cause() -> None:
+    snapshot = linked(("x", "z"), ("z", "x"), ("z", "y")).snapshot
+    assert ids(arranged(snapshot, HITS, sought("WHY"))) == ["x", "z", "y"]
+
+
+def test_links_of_other_kinds_are_no_causes() -> None:
+    assert ids(arranged(linked(("z", "x"), kind="semantic").snapshot, HITS, sought("WHY"))) == ["x", "y", "z"]
+
+
+def test_what_left_recall_has_no_links_and_keeps_its_place() -> None:
+    index = linked(("z", "x"))
+    index.apply([RetireInsight("y", "forgotten")])
+    assert ids(arranged(index.snapshot, HITS, sought("WHY"))) == ["x", "y", "z"]
+    assert ids(arranged(index.snapshot, [HITS[0], HITS[2]], sought("WHY"))) == ["z", "x"]
+
+
+def empty() -> Snapshot:
+    return MemoryIndex(DIMENSION).snapshot
+
+
+def test_the_order_of_time_is_that_of_what_is_told_else_of_the_telling() -> None:
+    told = [
+        hit(insight("late", at=5_000_000), 0.9),
+        hit(insight("of-old", at=9_000_000, event_start="1969-01-01T00:00:00Z"), 0.8),
+        hit(insight("b", at=3_000_000), 0.7),
+        hit(insight("a", at=3_000_000), 0.6),
+        hit(insight("of-then", at=9_000_000, event_start="1970-01-01T00:00:04Z"), 0.5),
+    ]
+    for intent in ("WHY", "WHEN", "GENERAL"):
+        found = arranged(empty(), told, sought(intent, "time"))
+        assert ids(found) == ["of-old", "a", "b", "of-then", "late"]
+    assert arranged(empty(), told, sought("WHEN")) == tuple(told)

@@ -1,0 +1,24 @@
+"""The word for how much speaks for a result."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemond.rank.confidence import label
+from mnemond.rank.profiles import PROFILES_BY_NAME, Confidence, Profile
+
+BOUNDS = Confidence(medium=0.25, high=0.5)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "word"),
+    [(0.0, "low"), (0.2499, "low"), (0.25, "medium"), (0.4999, "medium"), (0.5, "high"), (1.0, "high")],
+)
+def test_each_bound_belongs_to_the_better_word(evidence: float, word: str) -> None:
+    assert label(evidence, BOUNDS) == word
+
+
+@pytest.mark.parametrize("profile", PROFILES_BY_NAME.values(), ids=PROFILES_BY_NAME)
+def test_every_profile_has_a_use_for_every_word(profile: Profile) -> None:
+    bounds = profile.confidence
+    assert [label(evidence, bounds) for evidence in (0.0, bounds.medium, bounds.high)] == ["low", "medium", "high"]
