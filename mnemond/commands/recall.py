@@ -49,7 +49,7 @@ def _parser() -> Parser:
     parser.add_argument("--seed", type=whole_number, metavar="N", help="of the draws of --mode probabilistic")
     parser.add_argument("--profile", metavar="NAME", help="ranking: mnemond (default), mnemon (as published)")
     add_filters(parser)
-    parser.add_argument("--anchors", action=Split, metavar="A,B", help="only these: keyword, vector, recency, entity")
+    parser.add_argument("--anchors", action=Split, metavar="A,B", help="only keyword, vector; mnemon: recency, entity")
     parser.add_argument("--no-touch", action="store_false", dest="touch", help="do not count this as use")
     add_globals(parser)
     return parser

@@ -94,7 +94,7 @@ class ReadHandlers:
         return self._asked(params, [])
 
     def _asked(self, params: RecallParams | ContextParams, problems: list[FieldProblem]) -> object:
-        wanted = filter_of(params, self._clock.now_us(), [*_intent_problems(params.intent), *problems])
+        wanted = filter_of(params, self._clock.now_us(), [*_question_problems(params), *problems])
         query, form = _query(params, wanted), form_of(params, self._nonce)
         counts = params.touch and not wanted.historic and not form.basic
         return self._door.through(params.store, lambda warm: self._recall(warm, query, form, counts))
@@ -300,6 +300,18 @@ def _whole(snapshot: Snapshot, before: str | None) -> str | None:
     """The whole id where only its beginning was given; a retired memory is known by its whole id alone."""
     found = [] if before is None else snapshot.find(before.casefold())
     return found[0] if len(found) == 1 else before
+
+
+def _question_problems(params: QuestionParams) -> list[FieldProblem]:
+    return _intent_problems(params.intent) + _anchor_problems(params.anchors, literal=params.profile == "mnemon")
+
+
+def _anchor_problems(anchors: Sequence[str] | None, *, literal: bool) -> list[FieldProblem]:
+    """Anchors by which nothing can be found."""
+    if anchors is None or (literal and anchors) or not {"keyword", "vector"}.isdisjoint(anchors):
+        return []
+    told = "anchors need keyword or vector; recency and entity are of use in the profile mnemon alone"
+    return [FieldProblem("anchors", told)]
 
 
 def _intent_problems(intent: str | None) -> list[FieldProblem]:

@@ -16,6 +16,7 @@ from mnemond.pipelines.explanation import explained
 from mnemond.pipelines.result_order import distinct
 from mnemond.pipelines.sought import Found, Lap, Sought
 from mnemond.pipelines.traversal import Scores, Traversed, traverse
+from mnemond.rank.closeness import Closeness, closeness
 from mnemond.rank.confidence import label
 from mnemond.rank.profiles import Profile
 from mnemond.rank.question import Question
@@ -41,16 +42,16 @@ def measured_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap
     words = "keyword" in query.anchors
     question = asked(snapshot, query.text, sought.embedder, words=words, window=window, visible=sought.visible)
     lap("terms")
-    cosines = None if sought.vector is None else snapshot.similarity_approximate(sought.vector, sought.visible)
+    near = None if sought.vector is None else closeness(snapshot.parts.dense, sought.vector, sought.visible)
     lap("vector")
     mode = query.mode or profile.mode
-    ranked = _ranked(snapshot, sought, question, cosines, profile, EVERY if mode != "none" else query.limit + SPARE)
+    ranked = _ranked(snapshot, sought, question, near, profile, EVERY if mode != "none" else query.limit + SPARE)
     lap("rank")
     if mode == "none" or not len(ranked.rows):
         hits = _hits(snapshot, sought, profile, ranked, None)
         return Found(hits, _weights(ranked), ranked.considered, trust=ranked.trust)
-    reached = _reached(snapshot, sought, profile, mode, ranked, cosines)
-    joined = _joined(snapshot, ranked, reached, cosines, profile)
+    reached = _reached(snapshot, sought, profile, mode, ranked, near)
+    joined = _joined(snapshot, ranked, reached, near, profile)
     lap("graph")
     hits = _hits(snapshot, sought, profile, joined, reached)
     return Found(
@@ -60,14 +61,14 @@ def measured_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap
 
 
 def _ranked(
-    snapshot: Snapshot, sought: Sought, question: Question, cosines: Floats | None, profile: Profile, most: int
+    snapshot: Snapshot, sought: Sought, question: Question, near: Closeness | None, profile: Profile, most: int
 ) -> Ranked:
     """The best `most` for which something speaks; all of them where too many of the best have the same text."""
-    ranked = rank(snapshot, question, cosines, sought.visible, most, profile.ranking)
+    ranked = rank(snapshot, question, near, sought.visible, most, profile.ranking)
     if len(ranked.rows) == most:
         texts = {snapshot.text_hash(row) for row in ranked.rows.tolist()}
         if len(texts) < sought.query.limit:
-            ranked = rank(snapshot, question, cosines, sought.visible, EVERY, profile.ranking)
+            ranked = rank(snapshot, question, near, sought.visible, EVERY, profile.ranking)
     return _speaking(ranked, profile)
 
 
@@ -82,14 +83,15 @@ def _weights(ranked: Ranked, graph: float = 0.0) -> dict[str, float]:
 
 
 def _reached(
-    snapshot: Snapshot, sought: Sought, profile: Profile, mode: Mode, ranked: Ranked, cosines: Floats | None
+    snapshot: Snapshot, sought: Sought, profile: Profile, mode: Mode, ranked: Ranked, near: Closeness | None
 ) -> Traversed:
+    cosines = None if near is None else near.first
     anchors = ranked.rows[:MOST_ANCHORS]
     scores = _shown(ranked)[:MOST_ANCHORS]
     return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile.path)
 
 
-def _joined(snapshot: Snapshot, ranked: Ranked, reached: Traversed, cosines: Floats | None, profile: Profile) -> Ranked:
+def _joined(snapshot: Snapshot, ranked: Ranked, reached: Traversed, near: Closeness | None, profile: Profile) -> Ranked:
     """The ranking with what links say added; rows that only they led to stand for nothing else."""
     known = set(ranked.rows.tolist())
     new = np.array([row for row in reached.rows.tolist() if row not in known], dtype=np.int64)
@@ -97,7 +99,7 @@ def _joined(snapshot: Snapshot, ranked: Ranked, reached: Traversed, cosines: Flo
     links = np.float32(profile.graph) * _linked(reached, rows)
     links[len(ranked.rows) :] += ranked.scores.min()
     scores = np.concatenate([ranked.scores, none]) + links
-    similar = none if cosines is None else np.maximum(cosines[new], 0.0)
+    similar = none if near is None else np.maximum(near.of(new), 0.0)
     parts = np.concatenate([ranked.parts, np.zeros((len(PARTS), len(new)), dtype=np.float32)], axis=1)
     best = snapshot.best(scores - np.float32(min(float(scores.min()), 0.0)), len(rows), rows)
     return ranked._replace(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.rank.closeness import Closeness
 from mnemond.rank.question import Floats, Gathered, Question, Rows, gathered_relatives, gathered_terms
 from mnemond.rank.ranking import Ranking
 
@@ -26,19 +27,30 @@ class Candidates(NamedTuple):
     beside: npt.NDArray[np.int64]
 
 
+WIDER = 3
+"""Times the rows of a shortlist whose cosines are computed where only the nearest have theirs."""
+
+
 def shortlist(
-    snapshot: Snapshot, question: Question, cosines: Floats | None, visible: Mask | None, ranking: Ranking
+    snapshot: Snapshot, question: Question, near: Closeness | None, visible: Mask | None, ranking: Ranking
 ) -> Candidates:
-    """The best rows and those beside them, as far as they are visible. `cosines`: of all rows, None without a vector.
+    """The best rows and those beside them, as far as they are visible. `near` is None without a vector.
 
     A row that has neither a word of the question nor a positive cosine is nobody's candidate by itself.
     """
     limits = ranking.shortlisting
     exact = gathered_terms(question.exact)
     soft = gathered_relatives(question.soft, limits.soft_share * snapshot.rows, limits.soft_postings, limits.soft)
-    first = _first_scores(snapshot, question, (exact, soft), cosines, ranking)
+    first = _first_scores(snapshot, question, (exact, soft), ranking)
+    meaning = np.float32(ranking.vector * question.latin / limits.cosine)
+    if near is not None:
+        first += np.maximum(near.first, 0.0) * meaning
     if visible is not None:
         first *= visible
+    if near is not None and near.sparse:
+        wider = _best(snapshot, first, WIDER * limits.rows)
+        lacking = np.maximum(near.of(wider), 0.0) - np.maximum(near.first[wider], 0.0)
+        first[wider] += lacking * meaning
     rows = _with_those_beside(snapshot, _best(snapshot, first, limits.rows), visible)
     where = np.full(snapshot.rows + 1, -1, dtype=np.int64)  # the last one for a row that is not there
     where[rows] = np.arange(len(rows))
@@ -52,10 +64,8 @@ def around(snapshot: Snapshot, rows: Rows) -> npt.NDArray[np.int64]:
     return np.stack((before, after, snapshot.beside(before, -1), snapshot.beside(after, 1)))
 
 
-def _first_scores(
-    snapshot: Snapshot, question: Question, lists: Sequence[Gathered], cosines: Floats | None, ranking: Ranking
-) -> Floats:
-    """BM25, in which relatives of a word count as words of their own, and cosines, on one scale; shape (rows,)."""
+def _first_scores(snapshot: Snapshot, question: Question, lists: Sequence[Gathered], ranking: Ranking) -> Floats:
+    """BM25, in which relatives of a word count as words of their own, on the scale of the shortlist; shape (rows,)."""
     limits = ranking.shortlisting
     scores = np.zeros(snapshot.rows, dtype=np.float32)
     lengths, mean = snapshot.lengths, snapshot.mean_length
@@ -69,8 +79,6 @@ def _first_scores(
         np.divide(each.values, part, out=part)
         part *= weights[each.terms]
         np.add.at(scores, each.rows, part)
-    if cosines is not None:
-        scores += np.maximum(cosines, 0.0) * np.float32(ranking.vector * question.latin / limits.cosine)
     return scores
 
 
@@ -78,17 +86,19 @@ SMALLEST = 1e-9
 """Below any weight there is; keeps a question of nothing from dividing by it."""
 
 
-def _best(snapshot: Snapshot, scores: Floats, most: int) -> Rows:
-    count = min(most, len(scores))
-    if not count:
-        return np.zeros(0, dtype=np.int64)
-    best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
+def _best(snapshot: Snapshot, every: Floats, most: int) -> Rows:
+    """Rows with the largest positive scores."""
+    rows = np.flatnonzero(every > 0.0)  # a partition of mostly zeros takes many times as long
+    if len(rows) <= most:
+        return rows
+    scores = every[rows]
+    best = np.argpartition(scores, len(scores) - most)[len(scores) - most :]
     least = scores[best].min()
-    if least > 0.0 and np.count_nonzero(scores == least) > np.count_nonzero(scores[best] == least):
+    if np.count_nonzero(scores == least) > np.count_nonzero(scores[best] == least):
         # More rows tie for the last place than have room: which of them come is not left to chance.
-        tied = np.flatnonzero(scores >= least)
-        return tied[snapshot.best(scores[tied], count, tied)]
-    return best[scores[best] > 0.0]
+        tied = scores >= least
+        return rows[tied][snapshot.best(scores[tied], most, rows[tied])]
+    return rows[best]
 
 
 def _with_those_beside(snapshot: Snapshot, rows: Rows, visible: Mask | None) -> Rows:

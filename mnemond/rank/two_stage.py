@@ -16,6 +16,7 @@ from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.timestamp import DAY_US
 from mnemond.rank.adjacent_words import adjacent_words
 from mnemond.rank.agreement import agreement, trust
+from mnemond.rank.closeness import Closeness
 from mnemond.rank.context_score import ContextScores, context_scores
 from mnemond.rank.newer_fact import ASSISTANT, newer_first
 from mnemond.rank.question import Floats, Question, Rows
@@ -52,15 +53,15 @@ class Ranked(NamedTuple):
 
 
 def rank(
-    snapshot: Snapshot, question: Question, cosines: Floats | None, visible: Mask | None, most: int, ranking: Ranking
+    snapshot: Snapshot, question: Question, near: Closeness | None, visible: Mask | None, most: int, ranking: Ranking
 ) -> Ranked:
-    """The best `most` of the visible rows. `cosines`: of all rows with the question, None without a vector."""
-    candidates = shortlist(snapshot, question, cosines, visible, ranking)
+    """The best `most` of the visible rows. `near` is None without a vector."""
+    candidates = shortlist(snapshot, question, near, visible, ranking)
     rows = candidates.rows
     if not len(rows):
         return Ranked(rows, _NONE, _NONE, _NONE, np.zeros((len(PARTS), 0), dtype=np.float32), 0.0, (0.0, 0.0), 0)
     words = context_scores(snapshot, question, candidates, ranking)
-    similar = np.zeros(len(rows), dtype=np.float32) if cosines is None else np.maximum(cosines[rows], 0.0)
+    similar = np.zeros(len(rows), dtype=np.float32) if near is None else np.maximum(near.of(rows), 0.0)
     rates = _rates(question, words.keyword, similar, ranking)
     parts = _parts(snapshot, question, rows, words, similar, rates, ranking)
     sure = _trust(question, words, similar, parts, rates, _named(snapshot, question, rows), ranking)

@@ -20,7 +20,16 @@ from mnemond.model.recall import Filter
 from mnemond.model.timestamp import format_us
 from mnemond.pipelines import archive
 from mnemond.protocol.links import LinkParams, RelatedParams
-from mnemond.protocol.memories import ForgetParams, ListParams, ListResult, RecallParams, RecallResult, RetiredResult
+from mnemond.protocol.memories import (
+    Anchor,
+    ForgetParams,
+    ListParams,
+    ListResult,
+    RankingProfile,
+    RecallParams,
+    RecallResult,
+    RetiredResult,
+)
 from mnemond.protocol.remembering import RememberParams, RememberResult
 from mnemond.protocol.revising import RestoreParams, SupersedeParams, UpdateParams
 from mnemond.protocol.search import SearchParams
@@ -353,3 +362,27 @@ async def test_what_is_quarantined_or_expired_is_read_from_the_file(tmp_path: Pa
         assert await found(over, stated_intent="event") == ["tea c"]
         assert await found(over, now=ago(-2)) == ["tea c", "tea d"]
         assert await found(over, **WIDE) == ["tea b", "tea c", "tea d"]
+
+
+@pytest.mark.parametrize(
+    ("anchors", "profile", "finds"),
+    [
+        (["keyword"], "mnemond", True),
+        (["vector", "recency"], "mnemond", True),
+        (["recency"], "mnemon", True),
+        (["recency", "entity"], "mnemond", False),
+        ([], "mnemond", False),
+        ([], "mnemon", False),
+    ],
+)
+async def test_anchors_by_which_nothing_can_be_found_are_refused(
+    tmp_path: Path, anchors: list[Anchor], profile: RankingProfile, finds: bool
+) -> None:
+    async with bench(tmp_path) as over:
+        await remember(over, "tea at four")
+        params = RecallParams(query="tea", anchors=anchors, profile=profile)
+        if finds:
+            assert isinstance(await settle(over.reads.recall(CALL, params)), RecallResult)
+        else:
+            with pytest.raises(MnemonError, match="anchors need keyword or vector"):
+                over.reads.recall(CALL, params)

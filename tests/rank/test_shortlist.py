@@ -11,6 +11,7 @@ from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.insight import Scope
 from mnemond.model.recall import Filter
 from mnemond.pipelines.asking import asked
+from mnemond.rank.closeness import Closeness
 from mnemond.rank.question import Floats
 from mnemond.rank.ranking import Ranking, Shortlisting
 from mnemond.rank.shortlist import BESIDE, Candidates, around, shortlist
@@ -28,7 +29,11 @@ def found(
     **limits: float,
 ) -> Candidates:
     ranking = Ranking(shortlisting=Shortlisting(**limits))  # type: ignore[arg-type]
-    return shortlist(snapshot, asked(snapshot, text, knower), cosines, visible, ranking)
+    return shortlist(snapshot, asked(snapshot, text, knower), told(cosines), visible, ranking)
+
+
+def told(cosines: Floats | None) -> Closeness | None:
+    return None if cosines is None else Closeness(cosines, lambda rows: cosines[rows])
 
 
 def names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
@@ -70,7 +75,7 @@ def test_words_and_meaning_are_brought_to_one_scale(cosine: float, first: str) -
     assert (first == "once") == bool(scores[1] > scores[0])
     cosines = np.array([0, cosine, 0, 0, 0], dtype=np.float32)
     ranking = Ranking(k1=k1, keyword=0.55, vector=0.45, shortlisting=Shortlisting(rows=1, mass=0.1, cosine=0.075))
-    candidates = shortlist(NOTES, asked(NOTES, "redis", None), cosines, None, ranking)
+    candidates = shortlist(NOTES, asked(NOTES, "redis", None), told(cosines), None, ranking)
     assert names(NOTES, candidates) == [first]
 
 
@@ -92,6 +97,17 @@ def test_a_relative_that_is_everywhere_says_nothing() -> None:
     assert names(snapshot, found(snapshot, "memory", None, None, knower, soft_share=0.2)) == ["0", "1"]
     assert names(snapshot, found(snapshot, "memory", None, None, knower, soft_share=0.19)) == []
     assert names(snapshot, found(snapshot, "memory", None, None, knower, soft_share=1.0, soft_postings=1)) == []
+
+
+def test_where_only_the_nearest_have_a_cosine_those_with_words_get_theirs() -> None:
+    every = np.array([0.1, 0.9, 0.9, 0.95, 0.3], dtype=np.float32)
+    nearest = np.array([0, 0, 0, 0.95, 0], dtype=np.float32)
+    sparse = Closeness(nearest, lambda rows: every[rows], sparse=True)
+    ranking = Ranking(shortlisting=Shortlisting(rows=2, mass=1.0))
+    question = asked(NOTES, "redis", None)
+    candidates = shortlist(NOTES, question, sparse, None, ranking)
+    assert names(NOTES, candidates) == names(NOTES, shortlist(NOTES, question, told(every), None, ranking))
+    assert names(NOTES, candidates) != names(NOTES, shortlist(NOTES, question, told(nearest), None, ranking))
 
 
 # ------------------------------------------------------------ those beside them

@@ -16,6 +16,7 @@ from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Filter
 from mnemond.pipelines.asking import asked
 from mnemond.rank.agreement import SURE_WITHOUT_MEANING
+from mnemond.rank.closeness import Closeness
 from mnemond.rank.question import Floats
 from mnemond.rank.ranking import Bonuses, Context, Ranking, Shortlisting
 from mnemond.rank.two_stage import (
@@ -48,7 +49,7 @@ NUMBERS = Ranking(
 
 
 def ranked(
-    snapshot: Snapshot, text: str, cosines: Floats | None = None, most: int = 10, ranking: Ranking = NUMBERS,
+    snapshot: Snapshot, text: str, cosines: Closeness | None = None, most: int = 10, ranking: Ranking = NUMBERS,
     window: tuple[int, int] | None = None,
 ) -> Ranked:  # fmt: skip
     return rank(snapshot, asked(snapshot, text, None, window=window), cosines, None, most, ranking)
@@ -59,8 +60,14 @@ def part(snapshot: Snapshot, found: Ranked, number: int) -> dict[str, float]:
     return dict(zip(ids(snapshot, found.rows), found.parts[number].tolist(), strict=True))
 
 
-def cosines(*numbers: float) -> Floats:
-    return np.array(numbers, dtype=np.float32)
+def cosines(*numbers: float) -> Closeness:
+    """Of each row in turn."""
+    return told(np.array(numbers, dtype=np.float32))
+
+
+def told(cosines: Floats) -> Closeness:
+    """What a ranking goes by where all of them are known."""
+    return Closeness(cosines, lambda rows: cosines[rows])
 
 
 # ------------------------------------------------------------ words and meaning
@@ -241,7 +248,7 @@ def test_any_question_ranks_any_rows(
     snapshot = store(rows, vectors)
     visible = snapshot.visible(Filter())
     question = asked(snapshot, text, KNOWER, window=window)
-    near = None if vector is None else snapshot.similarity(vector)
+    near = None if vector is None else told(snapshot.similarity(vector))
     every = rank(snapshot, question, near, visible, len(rows), NUMBERS)
     found = every.rows.tolist()
     assert len(set(found)) == len(found) == every.considered
@@ -279,7 +286,7 @@ def test_rows_that_nobody_sees_change_nothing(drawn: Drawn, text: str, vector: V
     assert visible is not None
     question = asked(alone, text, KNOWER)
     same = asked(among, text, KNOWER)._replace(weights=question.weights, pairs=question.pairs)
-    near = [None if vector is None else each.similarity(vector) for each in (alone, among)]
+    near = [None if vector is None else told(each.similarity(vector)) for each in (alone, among)]
     expected = rank(alone, question, near[0], None, len(rows), NUMBERS)
     found = rank(among, same, near[1], visible, len(rows), NUMBERS)
     assert found.rows.tolist() == expected.rows.tolist()
