@@ -16,7 +16,7 @@ from mnemond.handlers import views
 from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
-from mnemond.index.postings import Floats
+from mnemond.index.cosines import Cosines
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import Remembered
@@ -150,11 +150,11 @@ def embedded(embedder: Embedder | None, text: str, lacking: str | None) -> tuple
     return vectors[0], error or (UNKNOWN_WORDS if vectors[0] is None else None)
 
 
-def _similarity(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> Floats | None:
+def _similarity(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> Cosines | None:
     """None as well for a vector that was made before the store was given another embedder."""
     if vector is None or warm.embedder_of(snapshot) is not warm.embedder or vector.shape != (snapshot.dimension,):
         return None
-    return snapshot.similarity(vector)
+    return snapshot.cosines(vector)
 
 
 def _compared(warm: OpenStore, params: DiffParams) -> DiffResult:

@@ -33,16 +33,23 @@ class VectorPolicy(msgspec.Struct, frozen=True):
 
     `int8_from`: rows from which it keeps codes beside the vectors (performance 3.5; measured again for 256 dimensions,
     docs/decisions/0014-scanning-many-vectors.md). `exact_limit`: rows from which it makes a graph (spec 5).
+    `scanned_from`: rows from which a write compares its vector with codes first, which then are kept for it alone
+    (docs/decisions/0012-what-a-remember-costs.md).
     """
 
     kind: Kind = "auto"
     int8_from: int = 15_000
     exact_limit: int = 100_000
     hnsw: Hnsw = Hnsw()
+    scanned_from: int = 3_000
 
     def codes(self, rows: int) -> bool:
         """Whether a store of so many rows keeps codes. A graph never comes without: they find what it cannot."""
         return self.kind == "int8" or self.graph(rows) or (self.kind == "auto" and rows >= self.int8_from)
+
+    def scanned(self, rows: int) -> bool:
+        """Whether a store of so many rows keeps codes for those who write at least."""
+        return self.codes(rows) or (self.kind == "auto" and rows >= self.scanned_from)
 
     def graph(self, rows: int) -> bool:
         """Whether a store of so many rows keeps a graph."""
@@ -51,12 +58,14 @@ class VectorPolicy(msgspec.Struct, frozen=True):
 
 class Dense(NamedTuple):
     """`matrix`: (rows, dimension). `present`: 1 for each row that has a vector. `codes`: of the first rows, perhaps not
-    of the newest. `approximate`: where a graph is or will be; None when none is wanted."""
+    of the newest. `approximate`: where a graph is or will be; None when none is wanted. `scanned`: the codes for a
+    writer, who has use for them in smaller stores already."""
 
     matrix: Matrix
     present: npt.NDArray[np.uint8]
     codes: Codes | None = None
     approximate: Approximate | None = None
+    scanned: Codes | None = None
 
     def similarity(self, vector: Vector, first: int = 0) -> Floats:
         """Exact cosines of all rows from `first` on, shape (rows - first,)."""
@@ -90,6 +99,11 @@ class Dense(NamedTuple):
         best = np.lexsort((-rows, -cosines))[:k]
         best = best[cosines[best] > 0.0]
         return rows[best], cosines[best]
+
+    @property
+    def graphed(self) -> bool:
+        """Whether a graph finds the nearest rows without looking at all of them."""
+        return self.approximate is not None and self.approximate.graph is not None
 
     @property
     def graph_lacking(self) -> str | None:

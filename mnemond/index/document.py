@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from functools import lru_cache
 from typing import Final, NamedTuple
-
-import numpy as np
 
 from mnemond.model.insight import Insight
 from mnemond.text.passage import asking, inner_terms
@@ -58,7 +57,7 @@ def document_of(insight: Insight) -> Document:
     for term in content[: _of_first_line(text, len(content))]:
         counts[term] += OPENING_SHARE
     own = len(content) + len(inner)
-    order = np.array([numbered(term) for term in content], dtype=np.uint32).tobytes()
+    order = array("I", [numbered(term) for term in content]).tobytes()
     dated = insight.event_start is not None
     return Document(counts, own + len(named) + len(day), own, breadth, order, asking(text), dated)
 

@@ -54,11 +54,11 @@ class Column:
         """The rows written so far, as a view that later appends do not touch."""
         return self._array[: self._used]
 
-    def patched(self, rows: Sequence[int], values: Sequence[float]) -> Column:
+    def patched(self, rows: Sequence[int] | npt.NDArray[np.int64], values: Sequence[float]) -> Column:
         """A copy with some rows changed; readers of this one see no difference."""
         copy = Column(self._array.copy())
         copy._used = self._used
-        copy._array[list(rows)] = values
+        copy._array[rows] = values
         return copy
 
 

@@ -102,6 +102,10 @@ class Editor:
         for row, edges in self._touched.items():
             ends[row] = _packed(edges)
         for (newer, older, kind), (back, out) in self._late.items():
+            if out == back and out is not None:  # nearly all
+                _append(ends, newer, _PACK(older, out, kind, BOTH))
+                _append(ends, older, _PACK(newer, out, kind, BOTH))
+                continue
             for weight, ways, turned in _ways(out, back):
                 _append(ends, newer, _PACK(older, weight, kind, ways))
                 _append(ends, older, _PACK(newer, weight, kind, turned))

@@ -128,6 +128,11 @@ class MemoryIndex:
             self._working = self._state(self._snapshot.generation + 1)
         return self._working
 
+    def row_of(self, insight_id: str) -> int | None:
+        """The row of a memory that is live by what is staged so far."""
+        row = self.table.rows.get(insight_id)
+        return row if row is not None and self.alive.view()[row] else None
+
     def apply(self, changes: Sequence[Change]) -> Snapshot:
         """Carry out changes that are committed already, and publish them as one new snapshot."""
         self.stage(changes)
@@ -150,9 +155,11 @@ class MemoryIndex:
         """Show what was staged to every reader that comes from now on."""
         if self._is_due():
             self._compact()
-        self.shortcuts.keep_up(self.vectors, self.alive.view())
+            self._working = None
+        if self.shortcuts.keep_up(self.vectors, self.alive.view()) or self._working is self._snapshot:
+            self._working = None
         self.begun = 0
-        self._snapshot = self._working = self._state(self._snapshot.generation + 1)
+        self._snapshot = self.working
         return self._snapshot
 
     def _edge_arrays(self, edges: Iterable[Edge]) -> EdgeArrays:

@@ -14,6 +14,9 @@ BLOCK = 256
 FEWEST_BLOCKS = 4
 """Blocks from which on two short steps are faster than one selection among all scores (equal at 1,000 scores)."""
 
+FEW = 48
+"""Numbers up to which sorting a list takes less time than calling numpy thrice."""
+
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 
@@ -23,23 +26,23 @@ def at_least_kth(scores: Floats, k: int) -> Rows:
 
     More than k of them exactly when scores tie at the k-th place.
     """
-    found: Rows = (scores >= max(_at_most_kth(scores, k), 0.0)).nonzero()[0]
+    found: Rows = (scores >= max(at_most_kth(scores, k), 0.0)).nonzero()[0]
     if len(found) > k:
         values = scores[found]
-        found = found[values >= _kth(values, k)]
+        found = found[values >= kth(values, k)]
     return found
 
 
-def _at_most_kth(scores: Floats, k: int) -> float:
+def at_most_kth(scores: Floats, k: int) -> float:
     """A number not above the k-th largest score, and close to it: the k-th largest maximum of disjoint groups."""
     width = max(BLOCK, FEWEST_BLOCKS * k)
     blocks = len(scores) // width
     if blocks >= FEWEST_BLOCKS:
-        return _kth(np.maximum.reduce(scores[: blocks * width].reshape(blocks, width)), k)
-    return _kth(scores, k) if len(scores) > k else 0.0
+        return kth(np.maximum.reduce(scores[: blocks * width].reshape(blocks, width)), k)
+    return kth(scores, k) if len(scores) > k else 0.0
 
 
-def _kth(scores: Floats, k: int) -> float:
+def kth(scores: Floats, k: int) -> float:
     """The k-th largest of at least k scores."""
     place = len(scores) - k
     moved = scores.copy()
@@ -59,8 +62,11 @@ def not_behind_kth(keys: Sequence[npt.NDArray[Any]], k: int) -> npt.NDArray[np.b
 
 def top(rows: Rows, values: Floats, k: int) -> list[tuple[int, float]]:
     """The k rows with the largest values, best first, of equal ones the later row: (row, value)."""
+    if len(rows) <= FEW:
+        ranked = sorted(zip(values.tolist(), rows.tolist(), strict=True), reverse=True)
+        return [(row, value) for value, row in ranked[:k]]
     if 0 < k < len(rows):
-        kept = values >= _kth(values, k)
+        kept = values >= kth(values, k)
         rows, values = rows[kept], values[kept]
     order = np.lexsort((-rows, -values))[:k]
     return list(zip(rows[order].tolist(), values[order].tolist(), strict=True))

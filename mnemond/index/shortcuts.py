@@ -10,6 +10,9 @@ from mnemond.index.dense import Dense, VectorPolicy
 from mnemond.index.quantised import Quantised
 from mnemond.index.vectors import Vectors
 
+TAIL = 64
+"""Rows that wait for their codes where only writers use them: encoding one takes as long as sixty."""
+
 
 class Shortcuts:
     """The writer's side of `Dense`. Both kinds are made when a store has grown enough, and kept from then on."""
@@ -19,26 +22,33 @@ class Shortcuts:
         self._quantised = Quantised(dimension)
         self._approximate = Approximate(policy.hnsw)
 
-    def keep_up(self, vectors: Vectors, alive: npt.NDArray[np.uint8]) -> None:
-        """Encode new rows, and have the graph made or extended elsewhere, as far as the store is large enough.
+    def keep_up(self, vectors: Vectors, alive: npt.NDArray[np.uint8]) -> bool:
+        """Encode new rows, and have the graph made or extended elsewhere, as far as the store is large enough; whether
+        `view` shows anything new now.
 
         `alive`: 1 for each live row.
         """
         matrix = vectors.view()
-        if matrix.size and self.policy.codes(len(matrix)):
-            self._quantised.keep_up(matrix)
-            if self.policy.graph(len(matrix)):
-                self._approximate.keep_up(matrix, vectors.present.view(), alive)
+        waiting = len(matrix) - len(self._quantised)
+        due = self.policy.codes(len(matrix)) or (waiting >= TAIL and self.policy.scanned(len(matrix)))
+        if not matrix.size or not due:
+            return False
+        self._quantised.keep_up(matrix)
+        if self.policy.graph(len(matrix)):
+            self._approximate.keep_up(matrix, vectors.present.view(), alive)
+        return waiting > 0
 
     def view(self, vectors: Vectors) -> Dense:
         """What readers search, as far as the store is large enough for it."""
         matrix = vectors.view()
-        coded = len(self._quantised) > 0 and self.policy.codes(len(matrix))
+        codes = self._quantised.view() if len(self._quantised) else None
+        coded = codes is not None and self.policy.codes(len(matrix))
         return Dense(
             matrix,
             vectors.present.view(),
-            self._quantised.view() if coded else None,
+            codes if coded else None,
             self._approximate if coded and self.policy.graph(len(matrix)) else None,
+            codes,
         )
 
     def compacted(self, kept: npt.NDArray[np.int64], renumbered: npt.NDArray[np.int64]) -> Shortcuts:

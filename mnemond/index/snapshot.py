@@ -12,6 +12,7 @@ from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index import listing, visibility
 from mnemond.index.adjacency import OUTWARDS, Adjacency, EdgeArrays, Links, logical
 from mnemond.index.conversations import Neighbours
+from mnemond.index.cosines import Cosines, cosines_of
 from mnemond.index.dense import Dense
 from mnemond.index.ledger import Ledger
 from mnemond.index.passages import PassageColumns
@@ -241,6 +242,15 @@ class Snapshot:
         """Why vectors are scanned although the store is large enough for a graph of them."""
         return self.parts.dense.graph_lacking
 
+    @property
+    def is_scanned(self) -> bool:
+        """Whether `cosines` reads codes first."""
+        return self.parts.dense.scanned is not None
+
+    def cosines(self, vector: Vector) -> Cosines:
+        """Cosine of every row with `vector` (length 1, shape (dimension,)), exact wherever it is asked for."""
+        return cosines_of(self.parts.dense, vector)
+
     def similarities(self, vectors: npt.NDArray[np.float32]) -> Floats:
         """Cosine of every row with each of `vectors` (shape (n, dimension)), shape (n, rows)."""
         found: Floats = np.dot(vectors, self.parts.dense.matrix.T)
@@ -273,6 +283,10 @@ class Snapshot:
         rows: Rows = columns.mention_row[columns.mention_entity == (NOWHERE if code is None else code)]
         return rows
 
+    def holders_listed(self, canonical: str) -> list[int]:
+        """The same as a list, in a time that does not grow with the store: for whoever wants a few of them."""
+        return self.parts.table.holders_of(canonical, self.rows)
+
     def speakers(self, term: str) -> tuple[int, ...]:
         """Numbers of the sources whose name has an index term; newer ones than this snapshot may be among them."""
         return self.parts.table.names.speakers.get(term, ())
@@ -280,10 +294,11 @@ class Snapshot:
     def likeness(self, terms: set[str]) -> Floats:
         """Share of its words that the smaller of two texts has in common with the other, shape (rows,): those of each
         row's content and `terms`, different index terms of a text. An estimate of containment (spec 7.1)."""
-        shared = self.parts.postings.shared(terms, self.rows).astype(np.float32)
+        shared: Floats = self.parts.postings.shared(terms, self.rows).astype(np.float32)
         least = np.minimum(self.parts.breadths, np.float32(len(terms)))
-        found: Floats = np.divide(shared, np.maximum(least, np.float32(1.0)), dtype=np.float32)
-        return found
+        np.maximum(least, np.float32(1.0), out=least)
+        np.divide(shared, least, out=shared)
+        return shared
 
     def best(self, scores: Floats, k: int, rows: Rows | None = None) -> Rows:
         """Positions in `scores` of the k best, best first; `rows` says which row each score belongs to (else its own).
@@ -326,6 +341,10 @@ class Snapshot:
     def fan(self, rows: Sequence[int]) -> tuple[Rows, npt.NDArray[np.void]]:
         """The links of several rows: which of `rows` each belongs to, and the links; see `Adjacency.fan`."""
         return self.parts.adjacency.fan(rows)
+
+    def links_listed(self, row: int) -> list[tuple[int, float, int, int]]:
+        """Of each stored link of a row the other end, weight, type and ways; see `adjacency.STORED`."""
+        return self.parts.adjacency.listed(row)
 
     def edges(self) -> EdgeArrays:
         """Every edge between live rows, in no order that means anything."""

@@ -57,14 +57,15 @@ class Staging:
     def carry_out(self, changes: Sequence[Change]) -> dict[int, int]:
         """Change the index; of each row whose edges were touched and that is still live, its degree now."""
         for change in changes:
-            if isinstance(change, AddInsight | RestoreInsight):
-                self._adding.append((change.insight, change.vector))
-                continue
-            if self._adding:
-                self._add()
-            if isinstance(change, AddEdge):
+            if isinstance(change, AddEdge):  # most changes are
+                if self._adding:
+                    self._add()
                 self._link(change.edge)
+            elif isinstance(change, AddInsight | RestoreInsight):
+                self._adding.append((change.insight, change.vector))
             else:
+                if self._adding:
+                    self._add()
                 self._change(change)
                 self._ends.clear()
         if self._adding:
@@ -170,13 +171,17 @@ class Staging:
     # ------------------------------------------------------------ edges
 
     def _link(self, edge: Edge) -> None:
-        ends = self._ends
-        for end in (edge.source_id, edge.target_id):
-            if end not in ends:
-                ends[end] = self._find(end)
-        source, target = ends[edge.source_id], ends[edge.target_id]
+        source, target = self._row(edge.source_id), self._row(edge.target_id)
         if source is not None and target is not None:
             self._editor.put(source, target, EDGE_CODES[edge.edge_type], edge.weight)
+
+    def _row(self, insight_id: str) -> int | None:
+        """`_find`, remembered."""
+        try:
+            return self._ends[insight_id]
+        except KeyError:
+            found = self._ends[insight_id] = self._find(insight_id)
+            return found
 
     def _unlink(self, edge: RemoveEdge) -> None:
         source, target = self._find(edge.source_id), self._find(edge.target_id)

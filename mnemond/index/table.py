@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -127,6 +128,8 @@ class Table:
         """Rows by the hash of their normalised text, dead ones included."""
         self.hashes: list[int] = []
         """That hash of each row."""
+        self.holders: list[list[int]] = []
+        """Rows that name each entity, by its number, ascending, dead ones included."""
         self.ordered = True
         """Whether no row is older than one stored before it."""
         self.extent = Extent()
@@ -153,8 +156,10 @@ class Table:
         columns.degree.append(0)
         self._append_states(insight, created)
         for canonical, spelling in _spelled(insight):
+            code = names.entity(canonical, spelling)
             columns.mention_row.append(row)
-            columns.mention_entity.append(names.entity(canonical, spelling))
+            columns.mention_entity.append(code)
+            self._hold(code, row)
         for tag in _folded_tags(insight):
             columns.label_row.append(row)
             columns.label_tag.append(names.tags.encode(tag))
@@ -243,8 +248,22 @@ class Table:
             for canonical, spelling in _spelled(insight):
                 rows.append(row)
                 codes.append(self.names.entity(canonical, spelling))
+                self._hold(codes[-1], row)
         self._columns.mention_row.extend(np.array(rows, dtype=np.int64))
         self._columns.mention_entity.extend(np.array(codes, dtype=np.int32))
+
+    def _hold(self, code: int, row: int) -> None:
+        while len(self.holders) <= code:
+            self.holders.append([])
+        self.holders[code].append(row)
+
+    def holders_of(self, canonical: str, rows: int) -> list[int]:
+        """Those of the first `rows` rows that name an entity, ascending."""
+        code = self.names.entities.find(canonical)
+        if code is None or code >= len(self.holders):
+            return []
+        known = self.holders[code]
+        return known[: bisect_left(known, rows)]
 
     def _label(self, start: int, insights: Sequence[Insight]) -> None:
         """Note every tag once a row, whatever its case."""
@@ -275,9 +294,12 @@ class Table:
         return self._columns.degree.view()
 
     def _set(self, name: str, rows: list[int], values: list[int]) -> None:
+        if not rows:
+            return
         column: Column = getattr(self._columns, name)
-        if rows and column.view()[rows].tolist() != values:
-            self._columns = self._columns._replace(**{name: column.patched(rows, values)})
+        places = np.array(rows, dtype=np.int64)
+        if column.view()[places].tolist() != values:
+            self._columns = self._columns._replace(**{name: column.patched(places, values)})
 
     def columns(self) -> Columns[npt.NDArray[Any]]:
         """The rows appended so far."""
@@ -300,6 +322,8 @@ class Table:
         )
         for created_us in of_rows[CREATED].tolist():
             fewer._note_order(created_us)
+        for code, row in zip(states.mention_entity.tolist(), states.mention_row.tolist(), strict=True):
+            fewer._hold(code, row)
         fewer.insights = Ledger(self.insights[row] for row in kept.tolist())
         for row in range(len(kept)):
             fewer._register(fewer.insights[row], row)

@@ -42,6 +42,14 @@ class Timeline:
         found = rows[column[rows] == value]
         return int(found[-1]) if len(found) else None
 
+    def latest(self, most: int) -> list[int] | None:
+        """The `most` nearest in time where certainly no row is later than the moment: nearest first, of equal
+        distances those stored later."""
+        if not self._ordered or self._place < len(self._created):
+            return None
+        rows = self._before()
+        return rows[: -most - 1 : -1].tolist() if len(rows) >= most else None
+
     def around(self, most: int) -> Rows | None:
         """Rows among which the `most` nearest in time certainly are, of equal distances those stored later."""
         if not self._ordered:

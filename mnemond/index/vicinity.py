@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.index.cosines import Cosines
 from mnemond.index.postings import Floats
 from mnemond.index.selection import Rows, top
 from mnemond.index.snapshot import Mask, Snapshot
@@ -24,10 +26,10 @@ class Vicinity:
         self,
         snapshot: Snapshot,
         newcomer: Insight,
-        similarity: Floats | None,
+        similarity: Cosines | None,
         excluded: Collection[int] = (),
     ) -> None:
-        """`similarity`: cosine of every row with the newcomer, shape (rows,); None when it has no vector."""
+        """`similarity`: cosine of every row with the newcomer; None when it has no vector."""
         self._snapshot = snapshot
         self._at_us = parse_rfc3339(newcomer.created_at)
         self._chain = snapshot.parts.table.names.chains.find(chain_of(newcomer))
@@ -57,6 +59,11 @@ class Vicinity:
         """The k rows nearest in time: (id, distance in microseconds), nearest first, of equal ones the newer row."""
         created = self._snapshot.parts.columns.created_us
         most = k + len(excluding)
+        latest = self._timeline.latest(most)
+        if latest is not None:
+            far = (self._at_us - created[latest]).tolist()
+            near = [(self._id(row), each) for row, each in zip(latest, far, strict=True) if each <= within_us]
+            return [each for each in near if each[0] not in excluding][:k]
         rows = self._timeline.around(most)
         if rows is None:
             rows = self._seen(np.arange(len(created)))
@@ -72,12 +79,14 @@ class Vicinity:
 
     def holders(self, canonical: str, k: int) -> tuple[int, list[str]]:
         """How many rows name an entity, the newcomer included, and the k newest of the others."""
-        parts = self._snapshot.parts
-        code = parts.table.names.entities.find(canonical)
-        if code is None:
-            return 1, []
-        rows = self._seen(parts.columns.mention_row[parts.columns.mention_entity == code])
-        return 1 + len(rows), [self._id(row) for row in self._newest(rows, k)]
+        listed = self._snapshot.holders_listed(canonical)
+        if self._mask is not None:
+            listed = self._seen(np.array(listed, dtype=np.int64)).tolist()
+        if self._snapshot.parts.ordered:
+            newest = listed[: -k - 1 : -1]
+        else:
+            newest = self._newest(np.array(listed, dtype=np.int64), k)
+        return 1 + len(listed), [self._id(row) for row in newest]
 
     def recent(self, k: int) -> list[tuple[Insight, int | None]]:
         """The k newest rows that are not newer than the newcomer, newest first, each with when its event was."""
@@ -90,25 +99,19 @@ class Vicinity:
 
     def similar(self, at_least: float, k: int) -> list[tuple[str, float]]:
         """The k rows whose cosine is at least that: (id, cosine), best first, of equal ones the newer row."""
-        return [(self._id(row), cosine) for row, cosine in self._alike(at_least, None, k)]
+        return self.between(at_least, math.inf, k)
 
     def between(self, at_least: float, below: float, k: int) -> list[tuple[str, float]]:
-        """The k rows whose cosine lies in [at_least, below), best first."""
-        return [(self._id(row), cosine) for row, cosine in self._alike(at_least, below, k)]
+        """The k rows whose cosine lies in [at_least, below), best first, of equal ones the newer row."""
+        if self._similarity is None:
+            return []
+        found = self._similarity.best_between(at_least, below, k, self._mask)
+        return [(self._id(row), cosine) for row, cosine in found]
 
     def by_words(self, likeness: Floats, at_least: float, k: int) -> list[tuple[str, float]]:
         """The k rows that are most like it in words, by what Snapshot.likeness says: (id, share), best first."""
         rows = self._seen((likeness >= at_least).nonzero()[0])
         return [(self._id(row), min(1.0, share)) for row, share in top(rows, likeness[rows], k)]
-
-    def _alike(self, at_least: float, below: float | None, k: int) -> list[tuple[int, float]]:
-        if self._similarity is None:
-            return []
-        wanted = self._similarity >= at_least
-        if below is not None:
-            wanted &= self._similarity < below
-        rows = self._seen(wanted.nonzero()[0])
-        return top(rows, self._similarity[rows], k)
 
     def _seen(self, rows: npt.NDArray[np.int64]) -> Rows:
         return rows if self._mask is None else rows[self._mask[rows]]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 DAY_US = 86_400e6
 """Microseconds of a day."""
+
+
+REMEMBERED_TIMES = 256
+"""Timestamps whose microseconds are known: a write asks for the same two a dozen times."""
 
 
 def format_us(us: int) -> str:
@@ -15,6 +20,7 @@ def format_us(us: int) -> str:
     return moment.isoformat(timespec="microseconds") + "Z"
 
 
+@lru_cache(maxsize=REMEMBERED_TIMES)
 def parse_rfc3339(text: str) -> int:
     """Microseconds since the epoch of an RFC 3339 timestamp; any offset is accepted, a missing one is refused.
 

@@ -88,7 +88,7 @@ def _candidate(other: Insight, reached: Reached, cue: CausalCue | None, words: f
 def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> Iterator[Reached]:
     """Breadth first, along heavier edges before lighter ones, until there are enough."""
     mask = snapshot.visible(Filter(scope=it.scope))
-    causal = {row for _, row, kind in _heaviest_first(snapshot, start) if kind == CAUSAL}
+    causal = {row for row, _, kind, _ in snapshot.links_listed(start) if kind == CAUSAL}
     seen = {start}
     ring = [start]
     left = policy.max_candidates
@@ -110,5 +110,4 @@ def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> 
 
 def _heaviest_first(snapshot: Snapshot, row: int) -> list[tuple[float, int, int]]:
     """Negative weight, row at the other end, and type of each link; of equal ones the smaller row first."""
-    _, links = snapshot.fan([row])
-    return sorted(zip((-links["weight"]).tolist(), links["row"].tolist(), links["type"].tolist(), strict=True))
+    return sorted((-weight, other, kind) for other, weight, kind, _ in snapshot.links_listed(row))

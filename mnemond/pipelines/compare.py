@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import numpy as np
 
+from mnemond.index.cosines import Cosines
 from mnemond.index.postings import Floats
 from mnemond.index.selection import top
 from mnemond.index.snapshot import Mask, Snapshot
@@ -43,7 +46,7 @@ def compare(
     snapshot: Snapshot,
     new: Side,
     scope: Scope,
-    similarity: Floats | None,
+    similarity: Cosines | None,
     likeness: Floats | None,
     policy: DiffPolicy,
     cosines: CosineThresholds,
@@ -54,7 +57,7 @@ def compare(
 
     Only rows whose readers all see the new memory take part: what others know is not theirs to be told, and what is
     for others is not to be replaced. `similarity`: cosine of every row with the new text, `likeness`: what
-    Snapshot.likeness says of its terms, both of shape (rows,), None where there is nothing to go by. Unless
+    Snapshot.likeness says of its terms, shape (rows,); None where there is nothing to go by. Unless
     `thorough`, of the rows that can only stay beside the new one the most similar alone is judged.
     """
     mask = snapshot.comparable(scope)
@@ -83,7 +86,7 @@ def _alike(
     snapshot: Snapshot,
     new: Side,
     mask: Mask | None,
-    similarity: Floats | None,
+    similarity: Cosines | None,
     likeness: Floats | None,
     cosines: CosineThresholds,
 ) -> list[int]:
@@ -92,7 +95,7 @@ def _alike(
         found |= dict.fromkeys(_top(likeness, LEAST_LIKENESS, mask, MOST_BY_WORDS))
         found |= dict.fromkeys(_of_its_size(snapshot, likeness, len(new.tokens), mask))
     if similarity is not None:
-        found |= dict.fromkeys(_top(similarity, cosines.override, mask, MOST_BY_COSINE))
+        found |= dict.fromkeys(_heard(similarity, cosines.override, mask))
     return list(found)
 
 
@@ -100,7 +103,7 @@ def _worth_judging(
     snapshot: Snapshot,
     rows: list[int],
     new: Side,
-    similarity: Floats | None,
+    similarity: Cosines | None,
     policy: DiffPolicy,
     cosines: CosineThresholds,
 ) -> list[int]:
@@ -143,16 +146,21 @@ def _top(scores: Floats, least: float, mask: Mask | None, k: int) -> list[int]:
     return [row for row, _ in top(rows, scores[rows], k)]
 
 
+def _heard(similarity: Cosines, least: float, mask: Mask | None) -> list[int]:
+    """The rows with the largest cosines of at least `least`, best first, of equal ones the newer row."""
+    return [row for row, _ in similarity.best_between(least, math.inf, MOST_BY_COSINE, mask)]
+
+
 def _match(
     snapshot: Snapshot,
     row: int,
     new: Side,
-    similarity: Floats | None,
+    similarity: Cosines | None,
     policy: DiffPolicy,
     cosines: CosineThresholds,
 ) -> Match:
     insight = snapshot.insight(row)
-    cosine = float(similarity[row]) if similarity is not None and snapshot.has_vector(row) else None
+    cosine = similarity[row] if similarity is not None and snapshot.has_vector(row) else None
     return Match(insight.id, parse_rfc3339(insight.created_at), judge(side_of(insight), new, cosine, policy, cosines))
 
 

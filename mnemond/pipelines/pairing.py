@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
+import numpy as np
 
+from mnemond.index.cosines import Cosines
+from mnemond.index.dense import leading
 from mnemond.index.postings import Floats
 from mnemond.index.selection import top
 from mnemond.index.snapshot import Snapshot
@@ -43,7 +44,7 @@ class _Nearest(msgspec.Struct, frozen=True):
 def pair(
     snapshot: Snapshot,
     newcomer: Insight,
-    similarity: Floats | None,
+    similarity: Cosines | None,
     likeness: Floats | None,
     policy: RedundancyPolicy,
     now_us: int,
@@ -115,35 +116,41 @@ def _boost(older: Insight, let_go: Insight | None, policy: RedundancyPolicy, now
 def _nearest(
     snapshot: Snapshot,
     newcomer: Insight,
-    similarity: Floats | None,
+    similarity: Cosines | None,
     likeness: Floats | None,
     policy: RedundancyPolicy,
 ) -> _Nearest | None:
-    words = frozenset(newcomer.keywords.split())
+    words = set(newcomer.keywords.split())
     best: _Nearest | None = None
-    for row in _worth_a_look(snapshot, newcomer, (similarity, likeness)):
-        cosine = float(similarity[row]) if similarity is not None and snapshot.has_vector(row) else None
-        jaccard = _jaccard(words, frozenset(snapshot.insight(row).keywords.split()))
+    for row, cosine in _worth_a_look(snapshot, newcomer, similarity, likeness).items():
+        jaccard = _jaccard(words, set(snapshot.insight(row).keywords.split()))
         score = redundancy(cosine, jaccard, policy)
         if best is None or score > best.score:
             best = _Nearest(row, score, cosine, jaccard)
     return best
 
 
-def _worth_a_look(snapshot: Snapshot, newcomer: Insight, signals: Sequence[Floats | None]) -> list[int]:
-    """Rows the newcomer may repeat: those most like it by either signal."""
+def _worth_a_look(
+    snapshot: Snapshot, newcomer: Insight, similarity: Cosines | None, likeness: Floats | None
+) -> dict[int, float | None]:
+    """Rows the newcomer may repeat, those most like it by either signal, and their cosines: 0 where a row has no
+    vector, None for all where the newcomer has none."""
     mask = snapshot.visible(Filter(scope=newcomer.scope))
-    rows: dict[int, None] = {}
-    for signal in signals:
-        if signal is not None:
-            wanted = signal > 0.0
-            if mask is not None:
-                wanted &= mask
-            seen = wanted.nonzero()[0]
-            rows |= dict.fromkeys(row for row, _ in top(seen, signal[seen], MOST_LOOKED_AT))
-    return list(rows)
+    rows: dict[int, float | None] = {}
+    if similarity is not None:
+        rows |= similarity.highest(MOST_LOOKED_AT, mask)
+    if likeness is not None:
+        alike = leading(likeness, MOST_LOOKED_AT, mask)
+        more = [row for row, _ in top(alike, likeness[alike], MOST_LOOKED_AT) if row not in rows]
+        rows |= (
+            dict.fromkeys(more)
+            if similarity is None
+            else zip(more, similarity.of(np.array(more, dtype=np.int64)).tolist(), strict=True)
+        )
+    return rows
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    together = len(one | other)
-    return len(one & other) / together if together else 0.0
+def _jaccard(one: set[str], other: set[str]) -> float:
+    shared = len(one & other)
+    together = len(one) + len(other) - shared
+    return shared / together if together else 0.0

@@ -12,6 +12,7 @@ import msgspec
 
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.graph.builders import build_all
+from mnemond.index.cosines import Cosines
 from mnemond.index.postings import Floats
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vicinity import Vicinity
@@ -89,10 +90,10 @@ def _decide(prepared: Prepared, identity: Identity, limits: Limits, view: View) 
 
 
 def decide(
-    prepared: Prepared, identity: Identity, limits: Limits, snapshot: Snapshot, similarity: Floats | None
+    prepared: Prepared, identity: Identity, limits: Limits, snapshot: Snapshot, similarity: Cosines | None
 ) -> ChangeSet:
     """What a memory comes to beside those of `snapshot`; nothing is written. `similarity`: cosine of every row with
-    it, shape (rows,), None without a vector."""
+    it, None without a vector."""
     if prepared.discarded:
         outcome = _outcome(prepared, identity, id=None, action="discarded", reason=DISCARDED, embedded=False)
         return _change_set(identity, (), outcome, "discard", None, "too little substance")
@@ -103,7 +104,7 @@ class _Decision:
     """One memory beside one generation of a store."""
 
     def __init__(
-        self, prepared: Prepared, identity: Identity, limits: Limits, snapshot: Snapshot, similarity: Floats | None
+        self, prepared: Prepared, identity: Identity, limits: Limits, snapshot: Snapshot, similarity: Cosines | None
     ) -> None:
         self._prepared = prepared
         self._draft = prepared.draft

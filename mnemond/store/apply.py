@@ -65,7 +65,7 @@ class _Application:
         self._embedder = embedder
         self._now = change_set.now
         self._fresh: set[str] = set()
-        self._waiting: dict[tuple[str, str, str], AddEdge] = {}
+        self._waiting: list[AddEdge] = []
         self._inserted: set[tuple[str, str, str]] = set()
         self._applied = Applied([], [], [], [])
         self._trail = Trail()
@@ -82,12 +82,19 @@ class _Application:
         return self._applied
 
     def _carry_out(self) -> None:
+        fresh, inserted, waiting = self._fresh, self._inserted, self._waiting
         for change in self._change_set.changes:
-            if isinstance(change, AddEdge):
-                self._link(change)
-            else:
+            if not isinstance(change, AddEdge):
                 self._flush()
                 self._change(change)
+                continue
+            # Edges of a row that this operation added cannot be there before, so they wait and go together.
+            source, target, _ = key = edges.key(change.edge)
+            if (source in fresh or target in fresh) and key not in inserted and not change.audited:
+                waiting.append(change)
+                inserted.add(key)
+            else:
+                self._link(change)
         self._flush()
 
     def _change(
@@ -219,14 +226,9 @@ class _Application:
     # ------------------------------------------------------------ edges
 
     def _link(self, change: AddEdge) -> None:
-        """Edges of a row that this operation added cannot be there before, so they wait and go together."""
-        key = edges.key(change.edge)
-        if not change.audited and key not in self._inserted and (key[0] in self._fresh or key[1] in self._fresh):
-            self._waiting[key] = change
-            self._inserted.add(key)
-            return
         self._flush()
-        if not change.audited and not all(insights.is_active(self._connection, end) for end in key[:2]):
+        ends = change.edge.source_id, change.edge.target_id
+        if not change.audited and not all(insights.is_active(self._connection, end) for end in ends):
             return  # the index leaves it out as well: an edge without both ends would come back with a restored row
         after, before = edges.upsert(self._connection, change.edge, self._now, strict=change.audited)
         self._effect(AddEdge(after), after.source_id)
@@ -245,10 +247,11 @@ class _Application:
         self._trail.edge(before, None, change.source_id if change.audited else None)
 
     def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, {}
+        waiting = self._waiting
         if waiting:
-            edges.insert_all(self._connection, [change.edge for change in waiting.values()], self._now)
-            self._applied.changes += waiting.values()
+            edges.insert_all(self._connection, [change.edge for change in waiting], self._now)
+            self._applied.changes += waiting
+            waiting.clear()
 
 
 def _not_there(insight_id: str, wanted: str, found: Insight | None) -> MnemonError:

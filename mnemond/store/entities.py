@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from mnemond.model.entity import Entity
 from mnemond.store.connection import Connection
 
+MOST_KNOWN = 65_536
+"""Entities that a connection remembers to be there."""
+
 
 def entity_id(entity: Entity) -> str:
     """The id of an entity, which follows from its canonical name and type: no look-up is needed to mention it."""
@@ -18,14 +21,21 @@ def mention(connection: Connection, insight_id: str, mentions: Sequence[Entity],
     """Note which entities a memory names; ones that are new to the store are added."""
     if not mentions:
         return
-    connection.run_many(
-        "INSERT INTO entities(id, name, canonical_name, entity_type, created_at) VALUES(?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        [(entity_id(entity), entity.name, entity.canonical, entity.kind, now) for entity in mentions],
-    )
+    named = [(entity_id(entity), entity) for entity in mentions]
+    known = connection.entities
+    new = [(key, it.name, it.canonical, it.kind, now) for key, it in named if key not in known]
+    if new:
+        connection.run_many(
+            "INSERT INTO entities(id, name, canonical_name, entity_type, created_at) VALUES(?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            new,
+        )
+        if len(known) > MOST_KNOWN:
+            known.clear()
+        known.update(row[0] for row in new)
     connection.run_many(
         "INSERT INTO memory_entities(memory_id, entity_id, mention_text) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
-        [(insight_id, entity_id(entity), entity.name) for entity in mentions],
+        [(insight_id, key, entity.name) for key, entity in named],
     )
 
 
@@ -38,6 +48,7 @@ def replace(connection: Connection, insight_id: str, mentions: Sequence[Entity],
 def purge(connection: Connection) -> None:
     """Forget every name that no memory speaks of any more and nobody said anything else about, the ones left behind by
     earlier texts of a memory among them."""
+    connection.entities.clear()
     connection.run(
         "DELETE FROM entities AS e WHERE entity_type <> 'user' AND attributes IS NULL AND core_summary IS NULL"
         " AND NOT EXISTS (SELECT 1 FROM memory_entities WHERE entity_id = e.id)"

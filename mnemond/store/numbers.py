@@ -22,7 +22,7 @@ _json = msgspec.json.Encoder()
 def numbers_of(connection: Connection, ids: AbstractSet[str]) -> Mapping[str, int]:
     """The number of each of `ids`, with others perhaps; an id that no row has is left out."""
     known = connection.numbers
-    missing: AbstractSet[str] = ids - known.keys()
+    missing: AbstractSet[str] = {each for each in ids if each not in known}  # `ids - known.keys()` walks all of `known`
     if missing:
         if len(known) + len(missing) > MOST:
             known.clear()

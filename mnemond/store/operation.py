@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
+from mnemond.index.cosines import Cosines
 from mnemond.index.memory_index import MemoryIndex
-from mnemond.index.postings import Floats
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import (
+    AddEdge,
     AddInsight,
     ChangeSet,
     CountUse,
@@ -31,7 +33,7 @@ from mnemond.model.outcomes import (
     Unlinked,
 )
 from mnemond.model.timestamp import DAY_US, parse_rfc3339
-from mnemond.store import edges, insights, operations, oplog
+from mnemond.store import edges, insights, meta, operations, oplog
 from mnemond.store.apply import Applied, apply_sql
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
@@ -49,7 +51,7 @@ def carry_out(
     connection: Connection,
     index: MemoryIndex,
     write: Write,
-    similarity: Floats | None,
+    similarity: Cosines | None,
     embedder: EmbedderRecord | None,
 ) -> Carried:
     """Carry out one write inside the caller's savepoint and stage it in the index.
@@ -72,6 +74,7 @@ def carry_out(
         oplog.append(connection, operation, subject, change_set.detail, change_set.now)
     if change_set.client_op_id:
         operations.record(connection, change_set, outcome)
+    meta.note(connection, change_set.facts)
     return Carried(outcome, purged=applied.purged)
 
 
@@ -83,13 +86,21 @@ def _is_silent(change_set: ChangeSet, applied: Applied) -> bool:
 def _tell_of_others(connection: Connection, change_set: ChangeSet, subject: str | None) -> None:
     """A memory that another one pushed out, or was paired with, has a line of its own (spec 4)."""
     for change in change_set.changes:
+        if isinstance(change, AddEdge):
+            continue  # most are, and matching costs ten times as much
         match change:
             case RetireInsight(id=insight_id, status="pruned"):
-                oplog.append(connection, "prune", insight_id, f"for={subject}", change_set.now)
+                why = change_set.triggered_by if change_set.method == "jobs" else f"for={subject}"
+                oplog.append(connection, "prune", insight_id, why, change_set.now)
+            case RetireInsight(id=insight_id, status="expired") if insight_id != subject:
+                oplog.append(connection, "expire", insight_id, change_set.triggered_by, change_set.now)
             case PutInsight(insight=Insight(id=insight_id, paired_with=str(other)), revision="PAIR"):
                 oplog.append(connection, "pair", insight_id, f"with={other}", change_set.now)
             case _:
                 pass
+
+
+_REWRITES = (AddInsight, PutInsight, RestoreInsight, CountUse)
 
 
 def _importances(
@@ -99,24 +110,22 @@ def _importances(
 
     Beyond DEGREE_CAP neighbours another one changes nothing, so well-connected rows are not written again and again.
     """
-    now = index.working
     rewritten = {
         change.id if isinstance(change, CountUse) else change.insight.id
         for change in change_set.changes
-        if isinstance(change, AddInsight | PutInsight | RestoreInsight | CountUse)
+        if isinstance(change, _REWRITES)
     }
-    rows = {row for insight_id in rewritten if (row := now.row_of(insight_id)) is not None}
-    rows |= {
-        row
-        for row, degree in degrees.items()
-        if row >= before.rows or min(int(before.degrees[row]), DEGREE_CAP) != min(degree, DEGREE_CAP)
-    }
+    rows = {row for insight_id in rewritten if (row := index.row_of(insight_id)) is not None}
+    touched = [row for row in degrees if row < before.rows]
+    capped = np.minimum(before.degrees[touched], DEGREE_CAP).tolist() if touched else []
+    rows |= {row for row, was in zip(touched, capped, strict=True) if was != min(degrees[row], DEGREE_CAP)}
+    rows |= {row for row in degrees if row >= before.rows}
     now_us = parse_rfc3339(change_set.now)
-    weights: dict[str, float] = {}
+    known, weights = index.table.degrees(), dict[str, float]()
     changed: list[SetImportance] = []
     for row in sorted(rows):
-        it = now.insight(row)
-        weights[it.id] = value = _importance(it, int(now.degrees[row]), now_us)
+        it = index.table.insights[row]
+        weights[it.id] = value = _importance(it, int(known[row]), now_us)
         if it.effective_importance != value:
             insights.set_importance(connection, it.id, value)
             changed.append(SetImportance(it.id, value))

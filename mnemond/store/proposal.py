@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mnemond.index.postings import Floats
+from mnemond.index.cosines import Cosines
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet, Vector
 from mnemond.store.connection import Connection
@@ -15,11 +15,11 @@ class View(NamedTuple):
     """The store as it is between two operations of a batch. For the writer's thread, within one call.
 
     `snapshot` holds what earlier operations of the batch wrote. `similarity`: cosine of each of its rows with the
-    proposal's vector, shape (rows,); None when it has none. `connection` answers what the index does not hold.
+    proposal's vector; None when it has none. `connection` answers what the index does not hold.
     """
 
     snapshot: Snapshot
-    similarity: Floats | None
+    similarity: Cosines | None
     connection: Connection
 
 

@@ -59,6 +59,8 @@ class Writer:
         self._on_defect = on_defect
         self._waiting: deque[_Write | _Job] = deque()
         self._seen = 0
+        self._alone = False
+        """Whether the last batch was a single write: the next one probably comes alone as well."""
         self._gathering = False
         self._busy = False
         self._closed = False
@@ -82,7 +84,10 @@ class Writer:
             sentence = f"{CAPACITY:,} writes are waiting already"
             raise MnemonError(BUSY, sentence, hint="repeat in a moment", outcome="rejected")
         self._waiting.append(_Write(write, done))
-        self._gather_soon()
+        if self._alone and not self._busy and len(self._waiting) == 1:
+            self._kick()
+        else:
+            self._gather_soon()
 
     def read(self, query: Callable[[Connection], object], done: Callable[[object], None]) -> None:
         """Run a query on the connection between two batches; `done` gets its value or a MnemonError.
@@ -101,6 +106,11 @@ class Writer:
         self._refuse_when_closed()
         self._waiting.append(_Job(lambda: self._engine.rewrite(work), done))
         self._gather_soon()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being written or read, and nothing waits."""
+        return not (self._busy or self._waiting)
 
     def close(self, done: Callable[[object], None]) -> None:
         """After everything queued: checkpoint, close, end the thread; `done` gets None or a MnemonError."""
@@ -126,7 +136,8 @@ class Writer:
         """Hand over what waits once a pass of the event loop brought nothing more, or a batch is full.
 
         A batch handed over while requests are still arriving would be small, and its thread would fight the event
-        loop for the interpreter: with 64 writers that costs more than the writing.
+        loop for the interpreter: with 64 writers that costs more than the writing. Where the last write came alone,
+        the next is handed over at once: two passes of the loop cost a single writer a tenth of a remember.
         """
         self._gathering = False
         if self._busy or not self._waiting:
@@ -151,6 +162,7 @@ class Writer:
                 break
             self._waiting.popleft()
             batch.append(following)
+        self._alone = len(batch) == 1 and not self._waiting
         self._inbox.put(batch)
 
     def _run(self) -> None:

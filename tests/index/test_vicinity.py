@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.index.cosines import Cosines
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.vicinity import Vicinity, event_us
 from mnemond.model.changes import AddInsight, RetireInsight
@@ -114,7 +115,7 @@ def test_likeness_and_cosines_are_ranked_as_a_plain_list_is(
     index, live, new = world
     snapshot = index.snapshot
     cosines = np.array([data.draw(COSINES) for _ in range(snapshot.rows)], dtype=np.float32)
-    around = Vicinity(snapshot, new, cosines)
+    around = Vicinity(snapshot, new, Cosines(cosines))
     row = {it.id: snapshot.row_of(it.id) for it in live}
     seen = [it for _, it in seen_by(new, live)]
 
@@ -132,7 +133,7 @@ def test_rows_that_are_excluded_are_nowhere_and_others_stay_seen() -> None:
     index = MemoryIndex(DIMENSION)
     index.apply([AddInsight(insight(f"m{number}", "redis", at=number, entities=("Redis",))) for number in range(3)])
     cosines = np.ones(3, dtype=np.float32)
-    around = Vicinity(index.snapshot, insight("new", at=9), cosines, [2])
+    around = Vicinity(index.snapshot, insight("new", at=9), Cosines(cosines), [2])
     assert around.documents == 3
     assert around.backbone() == ("m1", None)
     assert [it.id for it, _ in around.recent(5)] == ["m1", "m0"]

@@ -124,6 +124,7 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
     ids = [snapshot.insight(row).id for row in live]
     alive = np.flatnonzero(snapshot.alive()).tolist()
     assert sorted(live) == alive
+    _assert_lists_say_the_same(snapshot)
     assert snapshot.similarity(PROBE)[live] == pytest.approx([_cosine(snapshot.vector(row)) for row in live], abs=1e-5)
     return {
         "insights": [snapshot.insight(row) for row in live],
@@ -141,6 +142,15 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
         "link_counts": [snapshot.link_count(row) for row in live],
         "prefixes": {found: snapshot.find(found[:6]) for found in ids},
     }
+
+
+def _assert_lists_say_the_same(snapshot: Snapshot) -> None:
+    """What is kept as a list for writers is what readers find in arrays."""
+    for name in filter(None, snapshot.parts.table.names.entities.values()):
+        assert snapshot.holders_listed(name) == snapshot.holders(name).tolist()
+    for row in range(snapshot.rows):
+        _, links = snapshot.fan([row])
+        assert snapshot.links_listed(row) == [tuple(link)[:4] for link in links.tolist()]
 
 
 def _columns(snapshot: Snapshot, row: int) -> tuple[int | tuple[float, ...] | None, ...]:

@@ -109,7 +109,7 @@ class Memories:
             request_digest="",
         )  # fmt: skip
         prepared = msgspec.structs.replace(self.prepared(text, now_us, **fields), vector=vector)
-        similarity = None if vector is None else self.snapshot.similarity(vector)
+        similarity = None if vector is None else self.snapshot.cosines(vector)
         return Decided(decide(prepared, who, self.limits, self.snapshot, similarity))
 
     def remember(self, text: str, vector: Vector | None = None, after_us: int | None = None, **fields: Any) -> Decided:

@@ -88,3 +88,32 @@ def test_a_purge_leaves_what_else_is_known_of_a_name(db: Connection, sql: str) -
     entities.replace(db, ONE, [], NOW)
     entities.purge(db)
     assert known(db) == [("Redis", NOW)]
+
+
+def test_what_was_taken_back_is_not_taken_for_known(db: Connection) -> None:
+    db.run("BEGIN IMMEDIATE")
+    db.run("SAVEPOINT operation")
+    entities.mention(db, ONE, [REDIS], NOW)
+    assert db.entities == {entities.entity_id(REDIS)}
+    db.take_back("operation")
+    entities.mention(db, TWO, [REDIS], LATER)
+    db.run("ROLLBACK")
+    assert db.entities == set()
+    entities.mention(db, TWO, [REDIS], LATER)
+    assert (known(db), mentioned(db)) == ([("Redis", LATER)], [(TWO, "Redis")])
+
+
+def test_a_purged_name_is_stored_anew(db: Connection) -> None:
+    entities.mention(db, ONE, [REDIS], NOW)
+    db.run("DELETE FROM memory_entities")
+    entities.purge(db)
+    entities.mention(db, TWO, [REDIS], LATER)
+    assert known(db) == [("Redis", LATER)]
+
+
+def test_only_so_many_names_are_remembered(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entities, "MOST_KNOWN", 0)
+    for name in (REDIS, KAFKA, REDIS):
+        entities.mention(db, ONE, [name], NOW)
+        assert len(db.entities) <= 1
+    assert known(db) == [("Kafka", NOW), ("Redis", NOW)]

@@ -8,9 +8,11 @@ from pathlib import Path
 import apsw
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from mnemond.errors import INTERNAL, INVALID_PARAMS, STORAGE, MnemonError
+from mnemond.index.cosines import Cosines
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.model.changes import AddEdge, ChangeSet, PurgeInsight, RetireInsight, SetImportance, Vector
 from mnemond.model.edge import Edge
@@ -40,6 +42,10 @@ def linked(number: int, *others: int) -> ChangeSet:
     return msgspec.structs.replace(base, changes=(*base.changes, *links))
 
 
+def every(cosines: Cosines) -> npt.NDArray[np.float32]:
+    return cosines.of(np.arange(len(cosines)))
+
+
 # ------------------------------------------------------------------ what a proposal sees
 
 
@@ -54,7 +60,7 @@ def test_a_proposal_sees_what_earlier_ones_of_its_batch_wrote(tmp_path: Path) ->
             ids = [view.snapshot.insight(row).id for row in range(view.snapshot.rows)]
             active = insights.count_by_status(view.connection)["active"]
             assert active == view.snapshot.live
-            seen.append((ids, np.round(view.similarity, 4).tolist(), view.snapshot.row_of(TWO)))
+            seen.append((ids, np.round(every(view.similarity), 4).tolist(), view.snapshot.row_of(TWO)))
             return linked(number, 1)
 
         return decide
@@ -86,7 +92,7 @@ def test_a_whole_batch_is_compared_as_each_would_be_alone(tmp_path: Path) -> Non
                 assert found is None
             else:
                 assert found is not None
-                assert found.tolist() == pytest.approx(snapshot.similarity(vector).tolist(), abs=1e-6)
+                assert every(found).tolist() == pytest.approx(snapshot.similarity(vector).tolist(), abs=1e-6)
     assert Comparison(base, [None]).of(0, base) is None
     assert Comparison(MemoryIndex(0).snapshot, [np.zeros(0, dtype=np.float32)]).of(0, base) is None
 

@@ -77,6 +77,27 @@ async def test_writes_that_arrive_together_share_commits(tmp_path: Path, monkeyp
     assert len(stored(tmp_path / "a.db")) == 200
 
 
+async def test_after_a_write_that_came_alone_the_next_does_not_wait_for_company(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    counted = CountingEngine(engine, monkeypatch)
+    store, collected = store_over(engine, tmp_path / "a.db"), Collected()
+    store.submit(remember(0), collected)
+    assert len(store._writer._waiting) == 1
+    await collected.wait_for(1)
+    for number in range(1, 70):
+        store.submit(remember(number), collected)
+        assert len(store._writer._waiting) == number - 1  # the first is on its way, the others wait for it
+    await collected.wait_for(70)
+    assert counted.sizes == [1, 1, 64, 4]
+    store.submit(remember(70), collected)
+    store.submit(remember(71), collected)
+    await collected.wait_for(72)
+    assert counted.sizes == [1, 1, 64, 4, 2]
+    await store.close()
+
+
 async def test_results_come_in_order_after_the_index_has_them(tmp_path: Path) -> None:
     store = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db")
     seen: list[tuple[int, bool]] = []

@@ -1,0 +1,135 @@
+"""Cosines found by codes are the exact ones wherever anybody looks, and none that counts is missed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.index.cosines import Cosines, cosines_of
+from mnemond.index.dense import Dense, VectorPolicy
+from mnemond.index.memory_index import Compaction, MemoryIndex
+from mnemond.index.shortcuts import TAIL
+from mnemond.model.changes import AddInsight, RetireInsight
+from tests.examples import examples
+from tests.index.vector_worlds import DIMENSION, coded, unit
+from tests.index.worlds import insight
+
+Bits = npt.NDArray[np.bool_]
+CLOSE = 1e-5
+
+
+def searched(rows: int, seed: int, coded_rows: int | None) -> Dense:
+    """Rows of which some are alike, some point the other way and some say nothing; the first ones have codes."""
+    matrix = unit(rows, seed)
+    matrix[rows // 3 : rows // 2] = matrix[0]
+    matrix[rows // 2 :: 5] *= -1.0
+    matrix[rows // 4 :: 7] = 0.0
+    codes = None if coded_rows is None else coded(matrix, max(1, min(coded_rows, rows)))
+    return Dense(matrix, np.ones(rows, dtype=np.uint8), scanned=codes)
+
+
+def ranked(cosines: list[float], wanted: list[bool], k: int) -> list[tuple[int, float]]:
+    rows = [row for row, is_wanted in enumerate(wanted) if is_wanted]
+    return [(row, cosines[row]) for row in sorted(rows, key=lambda row: (-cosines[row], -row))[:k]]
+
+
+def same(found: list[tuple[int, float]], expected: list[tuple[int, float]]) -> bool:
+    """Rows may change places where float32 cannot tell their cosines apart."""
+    return [cosine for _, cosine in found] == pytest.approx([cosine for _, cosine in expected], abs=CLOSE)
+
+
+@given(
+    st.integers(0, 2**32), st.integers(1, 400), st.sampled_from([None, 1, 150, 1000]), st.integers(1, 20),
+    st.sampled_from([-0.2, 0.0, 0.3, 0.6, 0.95]), st.sampled_from([0.5, 0.99, math.inf]), st.booleans(),
+)  # fmt: skip
+@examples(80)
+def test_the_best_rows_are_those_of_all_cosines(
+    seed: int, rows: int, coded_rows: int | None, k: int, least: float, below: float, masked: bool
+) -> None:
+    dense = searched(rows, seed, coded_rows)
+    vector = unit(1, seed + 1)[0] if seed % 2 else dense.matrix[0].copy()
+    mask: Bits | None = np.random.default_rng(seed).random(rows) < 0.6 if masked else None
+    cosines = cosines_of(dense, vector)
+    exact = (dense.matrix @ vector).tolist()
+    seen = [True] * rows if mask is None else mask.tolist()
+    assert len(cosines) == rows
+    assert [cosines[row] for row in range(rows)] == pytest.approx(exact, abs=CLOSE)
+    assert cosines.of(np.arange(rows)).tolist() == pytest.approx(exact, abs=CLOSE)
+    positive = [shown and cosine > 0.0 for shown, cosine in zip(seen, exact, strict=True)]
+    found = cosines.highest(k, mask)
+    assert same(found, ranked(exact, positive, k))
+    assert all(seen[row] and cosine > 0.0 for row, cosine in found)
+    between = [shown and least <= cosine < below for shown, cosine in zip(seen, exact, strict=True)]
+    edges = [cosine for cosine in exact if min(abs(cosine - least), abs(cosine - below)) < CLOSE]
+    if not edges:  # one on the edge may fall on either side of it
+        found = cosines.best_between(least, below, k, mask)
+        assert same(found, ranked(exact, between, k))
+        assert all(seen[row] and least <= cosine < below for row, cosine in found)
+
+
+def test_among_many_rows_nearly_as_near_none_of_the_best_is_missed() -> None:
+    matrix = unit(3000, 12)
+    dense = Dense(matrix, np.ones(3000, dtype=np.uint8), scanned=coded(matrix))
+    for vector in unit(40, 13):
+        exact = (matrix @ vector).tolist()
+        expected = ranked(exact, [cosine >= 0.1 for cosine in exact], 8)
+        assert same(cosines_of(dense, vector).best_between(0.1, 2.0, 8, None), expected)
+        assert same(cosines_of(dense, vector).highest(8, None), expected)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 200), st.booleans())
+@examples(50)
+def test_no_code_is_farther_off_than_it_says(seed: int, rows: int, worst: bool) -> None:
+    matrix = unit(rows, seed)
+    codes = coded(matrix)
+    vector = unit(1, seed + 1)[0]
+    if worst:  # where a code errs, and nowhere else
+        vector = matrix[-1] - codes.matrix[-1] * codes.scales[-1]
+        vector /= np.linalg.norm(vector)
+    found, off = codes.cosines_within(vector)
+    assert np.abs(found - matrix @ vector).max() <= off < 0.2
+
+
+def test_of_equal_rows_the_later_come_first_by_codes_as_without() -> None:
+    matrix = np.repeat(unit(1, 6), 200, axis=0)
+    present = np.ones(200, dtype=np.uint8)
+    for dense in (Dense(matrix, present), Dense(matrix, present, scanned=coded(matrix, 150))):
+        cosines = cosines_of(dense, matrix[0])
+        assert [row for row, _ in cosines.highest(3, None)] == [199, 198, 197]
+        assert [row for row, _ in cosines.best_between(0.9, math.inf, 3, None)] == [199, 198, 197]
+
+
+def test_nothing_is_among_no_rows() -> None:
+    none = Cosines(np.zeros(0, dtype=np.float32))
+    assert (len(none), none.highest(3, None), none.best_between(-1.0, 2.0, 3, None)) == (0, [], [])
+
+
+def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows() -> None:
+    matrix = unit(3 * TAIL, 33)
+    policy = VectorPolicy(scanned_from=10)
+    index = MemoryIndex.build([], [], DIMENSION, Compaction(5, 0.1), search=policy)
+    empty = index.snapshot
+    assert not empty.is_scanned
+    for at in range(0, len(matrix), 16):
+        index.apply([AddInsight(insight(f"m{row:03}"), matrix[row]) for row in range(at, at + 16)])
+        snapshot = index.snapshot
+        assert snapshot.parts.dense.codes is None
+        assert snapshot.is_scanned == (snapshot.rows >= TAIL)
+        assert snapshot.cosines(matrix[3]).highest(1, None)[0][1] == pytest.approx(1.0)
+    index.apply([RetireInsight(f"m{row:03}", "forgotten") for row in range(0, len(matrix), 2)])
+    assert index.snapshot.rows == len(matrix) // 2
+    assert index.snapshot.is_scanned
+    row = index.snapshot.row_of("m091")
+    assert index.snapshot.cosines(matrix[91]).highest(1, None)[0][0] == row
+
+
+@pytest.mark.parametrize(("kind", "scanned"), [("auto", True), ("int8", True), ("exact", False)])
+def test_whoever_wants_every_vector_scanned_has_no_codes(kind: str, scanned: bool) -> None:
+    rows = [(insight(f"m{at}"), vector) for at, vector in enumerate(unit(TAIL, 3))]
+    policy = VectorPolicy(kind=kind, scanned_from=10)  # type: ignore[arg-type]  # one of its kinds
+    assert MemoryIndex.build(rows, [], DIMENSION, search=policy).snapshot.is_scanned == scanned
