@@ -127,7 +127,7 @@ def _word_rarity(snapshot: Snapshot, word: str) -> float:
     if not word.isalnum():
         return _rarity(snapshot, EVERYWHERE * snapshot.live)
     term = index_term(word)
-    return _rarity(snapshot, snapshot.document_frequency(term) if term else 0)
+    return _rarity(snapshot, snapshot.live_among(snapshot.postings(term)[0]) if term else 0)
 
 
 def _rarity(snapshot: Snapshot, frequency: float) -> float:

@@ -20,8 +20,8 @@ from mnemond.pipelines.sought import Found, Lap, Sought
 from mnemond.pipelines.traversal import Scores, Traversed, traverse
 from mnemond.rank.confidence import label
 from mnemond.rank.profiles import Profile
+from mnemond.rank.rerank import SIGNALS, final_scores, weights_of
 from mnemond.rank.rerank import Signals as SignalArrays
-from mnemond.rank.rerank import final_scores, weights_of
 from mnemond.rank.rrf import Ranking, reciprocal_rank_fusion
 from mnemond.rank.tie_order import in_order
 from mnemond.text.entities import extract
@@ -29,10 +29,6 @@ from mnemond.text.tokens import index_terms
 
 TOP = 20
 """Rows of each anchor (spec 11.2)."""
-
-
-SIGNALS = ("keyword", "entity", "similarity", "graph")
-"""What a score is the weighted sum of."""
 
 Floating = npt.NDArray[np.floating]
 
@@ -66,7 +62,7 @@ def literal_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap)
 def _entities(snapshot: Snapshot, text: str) -> dict[str, float]:
     """Names in the question, and the inverse document frequency of each; 0 for one that no memory has."""
     found = extract(text, known=snapshot.entity_spelling)
-    holders = {each.canonical: len(snapshot.holders(each.canonical)) for each in found}
+    holders = {each.canonical: snapshot.live_among(snapshot.holders(each.canonical)) for each in found}
     return {name: math.log(1.0 + snapshot.live / many) if many else 0.0 for name, many in holders.items()}
 
 

@@ -23,7 +23,7 @@ from mnemond.rank.question import Question
 from mnemond.rank.two_stage import PARTS, Ranked, rank
 
 SPARE = 10
-"""More results than are wanted, so that those of equal texts can make way."""
+"""More results than are wanted, so that those of equal texts, and those for which nothing speaks, can make way."""
 
 EVERY = 1_000_000
 """More rows than a shortlist has."""
@@ -63,13 +63,14 @@ def measured_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap
 def _ranked(
     snapshot: Snapshot, sought: Sought, question: Question, near: Closeness | None, profile: Profile, most: int
 ) -> Ranked:
-    """The best `most` for which something speaks; all of them where too many of the best have the same text."""
+    """Those of the best `most` for which something speaks; of all where these have fewer texts than are wanted."""
     ranked = rank(snapshot, question, near, sought.visible, most, profile.ranking)
+    speaking = _speaking(ranked, profile)
     if len(ranked.rows) == most:
-        texts = {snapshot.text_hash(row) for row in ranked.rows.tolist()}
+        texts = {snapshot.text_hash(row) for row in speaking.rows.tolist()}
         if len(texts) < sought.query.limit:
-            ranked = rank(snapshot, question, near, sought.visible, EVERY, profile.ranking)
-    return _speaking(ranked, profile)
+            return _speaking(rank(snapshot, question, near, sought.visible, EVERY, profile.ranking), profile)
+    return speaking
 
 
 def _weights(ranked: Ranked, graph: float = 0.0) -> dict[str, float]:

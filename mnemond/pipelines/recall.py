@@ -8,6 +8,7 @@ how long memories are on average, and how many of them are too many for a relati
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -19,7 +20,7 @@ from mnemond.pipelines.asking import question_vector
 from mnemond.pipelines.explanation import compared
 from mnemond.pipelines.literal_recall import literal_hits
 from mnemond.pipelines.measured_recall import measured_hits
-from mnemond.pipelines.reranking import SHORTLIST, Asked, Reranked, rerank
+from mnemond.pipelines.reranking import SHORT_QUERY, SHORTLIST, Asked, Reranked, rerank
 from mnemond.pipelines.result_order import arranged
 from mnemond.pipelines.sought import NO_WEIGHTS, Sought
 from mnemond.rank.profiles import PROFILES_BY_NAME, Profile
@@ -74,7 +75,7 @@ def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatc
         stages_ms=stages.ms,
         embed_error=embed_error,
         intent=sought.intent,
-        intent_source="auto" if query.intent is None else "given",
+        intent_source=_intent_source(query),
         mode=found.mode,
         traversed=found.traversed,
         window=sought.window,
@@ -144,6 +145,22 @@ def _newest(snapshot: Snapshot, query: Query, stages: Stages) -> Recalled:
         Hit(insight, 0.0, "low", ("recency",), Signals(keyword=0.0, entity=0.0, similarity=0.0, graph=0.0))
         for insight in snapshot.newest(query.filter, query.limit)
     ]
-    hits = arranged(snapshot, newest, Sought(query, "GENERAL", None, None, None, None))
+    intent = query.intent or intent_of(query.text)
+    hits = arranged(snapshot, newest, Sought(query, intent, None, None, None, None))
     stages.lap("select")
-    return Recalled(hits, len(hits), dict(NO_WEIGHTS), None, EMPTY_QUERY, stages.ms, profile=query.profile)
+    return Recalled(
+        hits=hits,
+        anchor_count=len(hits),
+        weights=dict(NO_WEIGHTS),
+        embedding=None,
+        hint=EMPTY_QUERY,
+        stages_ms=stages.ms,
+        intent=intent,
+        intent_source=_intent_source(query),
+        profile=query.profile,
+        not_reranked=SHORT_QUERY if query.rerank else None,
+    )
+
+
+def _intent_source(query: Query) -> Literal["auto", "given"]:
+    return "auto" if query.intent is None else "given"

@@ -27,9 +27,11 @@ Scorer = Callable[[Sequence[str], Sequence[Sequence[str]], Callable[[str], float
 MOST_READ = 2_000
 """Characters of a memory that are compared; a long one says what it is about at its beginning."""
 
-
 SHORTLIST = 50
-"""So many results have a second look (spec 04, rerank.shortlist), more where more are wanted."""
+"""So many results have a second look (spec 5, rerank.shortlist), more where more are wanted."""
+
+SHORT_QUERY = "short_query"
+"""Why there is no second look for too few words."""
 
 
 class RerankPolicy(msgspec.Struct, frozen=True):
@@ -83,11 +85,11 @@ def rerank(
 
 
 def rarity(snapshot: Snapshot) -> Callable[[str], float]:
-    """The weight of a word: ln(1 + (N − df + ½)/(df + ½)), as BM25 has it (Lucene's form), never negative."""
+    """The weight of a word: ln(1 + (N − df + ½)/(df + ½)) over live rows, as BM25 has it (Lucene's form), above 0."""
 
     def weight(token: str) -> float:
-        frequency = min(snapshot.document_frequency(index_term(token)), snapshot.rows)
-        return math.log1p((snapshot.rows - frequency + 0.5) / (frequency + 0.5))
+        frequency = snapshot.live_among(snapshot.postings(index_term(token))[0])
+        return math.log1p((snapshot.live - frequency + 0.5) / (frequency + 0.5))
 
     return weight
 
@@ -101,7 +103,7 @@ def _blended(
         return before, "off"
     words = tokens(text)
     if len(words) < policy.least_words:
-        return before, "short_query"
+        return before, SHORT_QUERY
     try:
         found = scorer(words, [tokens(hit.insight.content[:MOST_READ]) for hit in hits], rarity(snapshot))
     except MnemonError as error:

@@ -32,7 +32,8 @@ def distinct(snapshot: Snapshot, rows: Sequence[int], limit: int) -> Distinct:
             also[known] = (*also.get(known, ()), snapshot.insight(row).id)
         elif len(places) < limit:
             places.append(place)
-    return Distinct(places, {place: ids for place, ids in also.items() if place in places})
+    kept = set(places)
+    return Distinct(places, {place: ids for place, ids in also.items() if place in kept})
 
 
 def arranged(snapshot: Snapshot, hits: Sequence[Hit], sought: Sought) -> tuple[Hit, ...]:

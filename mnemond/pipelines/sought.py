@@ -9,11 +9,12 @@ from mnemond.embed.embedder import Embedder
 from mnemond.index.snapshot import Mask
 from mnemond.model.changes import Vector
 from mnemond.model.recall import Hit, Intent, Query, Window
+from mnemond.rank.rerank import SIGNALS
 
 Lap = Callable[[str], None]
 """Notes the time since the last call, under a name."""
 
-NO_WEIGHTS = dict.fromkeys(("keyword", "entity", "similarity", "graph"), 0.0)
+NO_WEIGHTS = dict.fromkeys(SIGNALS, 0.0)
 """Of an answer for which nothing was weighed."""
 
 

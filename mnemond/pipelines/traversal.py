@@ -24,6 +24,9 @@ from mnemond.rank.retention import effective_ages, retentions
 
 Scores = npt.NDArray[np.float64]
 
+STARTS = 3
+"""Anchors a probabilistic walk starts from (spec 7.8, top-K)."""
+
 
 class Traversed(NamedTuple):
     """`rows` ascending, those it began at included, and their `scores` in [0, 1]; shapes (rows,). `path` leads to the
@@ -116,7 +119,3 @@ def _heaviest(snapshot: Snapshot, here: int, there: int) -> Step:
     links = links[links["row"] == there]
     best = links[np.lexsort((links["type"], -links["weight"]))[0]]
     return Step(snapshot.insight(here).id, EDGE_TYPES[best["type"]], round(float(best["weight"]), 6))
-
-
-STARTS = 3
-"""Anchors a probabilistic walk starts from (spec 7.8)."""

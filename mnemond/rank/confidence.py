@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from mnemond.rank.profiles import Confidence
-
-Label = Literal["low", "medium", "high"]
+from mnemond.model.recall import Confidence
+from mnemond.rank.profiles import ConfidenceBounds
 
 
-def label(evidence: float, bounds: Confidence) -> Label:
+def label(evidence: float, bounds: ConfidenceBounds) -> Confidence:
     """The word for evidence in [0, 1]. Absolute, so that the best of nothing relevant is still low."""
     if evidence < bounds.medium:
         return "low"

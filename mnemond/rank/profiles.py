@@ -1,4 +1,4 @@
-"""Every number of the ranking, as data with a source."""
+"""Named bundles of the numbers of a ranking, as data with a source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mnemond.model.recall_policy import PathPolicy
 from mnemond.rank.ranking import Ranking
 
 
-class Confidence(msgspec.Struct, frozen=True):
+class ConfidenceBounds(msgspec.Struct, frozen=True):
     """Evidence below `medium` is low, below `high` medium, else high."""
 
     medium: float
@@ -28,7 +28,7 @@ class Profile(msgspec.Struct, frozen=True):
     name: str
     bm25: Bm25
     similarity_floor: float
-    confidence: Confidence
+    confidence: ConfidenceBounds
     sources: dict[str, str]
     literal: bool = False
     ranking: Ranking = Ranking()
@@ -42,7 +42,7 @@ MNEMOND = Profile(
     name="mnemond",
     bm25=Bm25(k1=1.2, b=1.0),
     similarity_floor=0.10,
-    confidence=Confidence(medium=0.42, high=0.62),
+    confidence=ConfidenceBounds(medium=0.42, high=0.62),
     sources={
         "bm25": "k1: Robertson and Zaragoza 2009; b: docs/decisions/0002, long messages and short turns in one store",
         "similarity_floor": "spec 11.2 (cosine > .10)",
@@ -55,7 +55,7 @@ MNEMON = Profile(
     name="mnemon",
     bm25=Bm25(k1=1.2, b=0.75),
     similarity_floor=0.10,
-    confidence=Confidence(medium=0.25, high=0.50),
+    confidence=ConfidenceBounds(medium=0.25, high=0.50),
     literal=True,
     mode="beam",
     path=PathPolicy(form="sum"),

@@ -9,6 +9,9 @@ import numpy.typing as npt
 from mnemond.model.recall_policy import Intent
 from mnemond.rank.tie_order import Scores
 
+SIGNALS = ("keyword", "entity", "similarity", "graph")
+"""What a score is the weighted sum of."""
+
 
 class RerankWeights(msgspec.Struct, frozen=True):
     """What each signal is worth."""
@@ -66,9 +69,9 @@ def without_entity(weights: RerankWeights) -> RerankWeights:
 
 def available(weights: RerankWeights, signals: Signals) -> RerankWeights:
     """The weights of the signals that take part, as parts of their sum (spec 11.5, fusion mem0); all 0 if none does."""
-    taken = {name: getattr(weights, name) for name in _NAMES if getattr(signals, name) is not None}
+    taken = {name: getattr(weights, name) for name in SIGNALS if getattr(signals, name) is not None}
     total = sum(taken.values())
-    return RerankWeights(*(taken.get(name, 0.0) / total if total else 0.0 for name in _NAMES))
+    return RerankWeights(*(taken.get(name, 0.0) / total if total else 0.0 for name in SIGNALS))
 
 
 def final_scores(signals: Signals, weights: RerankWeights) -> Scores:
@@ -77,7 +80,7 @@ def final_scores(signals: Signals, weights: RerankWeights) -> Scores:
     ValueError when no signal takes part: how many candidates there are is not known.
     """
     total: Scores | None = None
-    for name in _NAMES:
+    for name in SIGNALS:
         signal = getattr(signals, name)
         if signal is not None:
             part = signal * np.float64(getattr(weights, name))
@@ -85,6 +88,3 @@ def final_scores(signals: Signals, weights: RerankWeights) -> Scores:
     if total is None:
         raise ValueError("no signal takes part")
     return total
-
-
-_NAMES = ("keyword", "entity", "similarity", "graph")

@@ -97,7 +97,8 @@ def _best(snapshot: Snapshot, every: Floats, most: int) -> Rows:
     if np.count_nonzero(scores == least) > np.count_nonzero(scores[best] == least):
         # More rows tie for the last place than have room: which of them come is not left to chance.
         tied = scores >= least
-        return rows[tied][snapshot.best(scores[tied], most, rows[tied])]
+        found: Rows = rows[tied][snapshot.best(scores[tied], most, rows[tied])]
+        return found
     return rows[best]
 
 

@@ -1,7 +1,7 @@
 """The default ranking: a shortlist by words and meaning, then everything else about its rows.
 
-Each part and what it is worth: docs/decisions/0015-two-stage-ranking.md. All of it is arrays over the shortlist; no
-row of the store is looked at by itself.
+Each part and what it is worth: docs/decisions/0015-two-stage-ranking.md. Everything is arrays over the shortlist; rows
+are looked at one by one only where a correction is looked for, and these are the best few (`Updating.rows`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ question names, and not a question itself; and, for a correction, what puts it a
 
 WORDS, MEANING, STANDING, DATE, WINDOW, ADJACENCY, SPEAKER, ASKING, NEWER = range(len(PARTS))
 
-NEUTRAL = 6
+NEUTRAL = SPEAKER
 """So many parts, the first ones, count whoever spoke."""
 
 
@@ -63,8 +63,9 @@ def rank(
     words = context_scores(snapshot, question, candidates, ranking)
     similar = np.zeros(len(rows), dtype=np.float32) if near is None else np.maximum(near.of(rows), 0.0)
     rates = _rates(question, words.keyword, similar, ranking)
-    parts = _parts(snapshot, question, rows, words, similar, rates, ranking)
-    sure = _trust(question, words, similar, parts, rates, _named(snapshot, question, rows), ranking)
+    named = _named(snapshot, question, rows)
+    parts = _parts(snapshot, question, rows, words, similar, named, rates, ranking)
+    sure = _trust(question, words, similar, parts, rates, named, ranking)
     total = parts.sum(axis=0)
     if question.asks_state:
         parts[NEWER] = _correction(snapshot, question, candidates, total, ranking)
@@ -85,6 +86,7 @@ def _parts(
     rows: Rows,
     words: ContextScores,
     similar: Floats,
+    named: npt.NDArray[np.bool_],
     rates: tuple[float, float],
     ranking: Ranking,
 ) -> Floats:
@@ -97,7 +99,6 @@ def _parts(
         parts[DATE] = _dates(snapshot, rows, ranking)
     if question.window is not None:
         parts[WINDOW] = np.float32(bonuses.window) * _in_window(snapshot, rows, question.window)
-    named = _named(snapshot, question, rows)
     if named.any():
         parts[SPEAKER] = np.float32(bonuses.speaker) * named
         parts[ASKING] = np.float32(-bonuses.question) * passages.asking[rows]
@@ -110,6 +111,7 @@ def _parts(
 
 
 def _named(snapshot: Snapshot, question: Question, rows: Rows) -> npt.NDArray[np.bool_]:
+    """Which rows are from whom the question names, shape (rows,)."""
     source = snapshot.parts.columns.source[rows]
     named = np.zeros(len(rows), dtype=np.bool_)
     for number in question.sources:

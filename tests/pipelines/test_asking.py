@@ -15,7 +15,7 @@ from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.document import numbered
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.changes import RetireInsight, Vector
+from mnemond.model.changes import AddInsight, RetireInsight, Vector
 from mnemond.pipelines.asking import EVERYWHERE, MOST_RELATED, MOST_TERMS, SHARED_BY_ALL, asked, question_vector
 from mnemond.rank.question import Question
 from mnemond.text.tokens import index_term
@@ -215,6 +215,16 @@ def test_rare_words_count_more_in_the_direction_of_a_question() -> None:
         {"what": 0.0, "redis": idf(4, 1), "cache": idf(4, 2), "?": idf(4, EVERYWHERE * 4)}
     )
     assert question_vector(SNAPSHOT, "the weather", knower) == (None, None)
+
+
+def test_what_is_written_later_and_what_is_retired_does_not_turn_a_question() -> None:
+    knower = WordKnower(("redis", "cache"))
+    index = MemoryIndex.build([(note, unit(1, 0, 0, 0)) for note in NOTES], [], DIMENSION)
+    snapshot = index.snapshot
+    index.apply([AddInsight(insight(f"later{at}", "redis", at=at), unit(1, 0, 0, 0)) for at in range(5)])
+    assert question_vector(snapshot, "redis cache", knower)[0] == pytest.approx(unit(idf(4, 1), idf(4, 2), 0, 0))
+    index.apply([RetireInsight(f"later{at}", "forgotten") for at in range(5)])
+    assert question_vector(index.snapshot, "redis cache", knower)[0] == pytest.approx(unit(idf(4, 1), idf(4, 2), 0, 0))
 
 
 class Whole:

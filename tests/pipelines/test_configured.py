@@ -8,7 +8,8 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from mnemond.config import Config, load
+from mnemond.config import Config
+from mnemond.config_sources import load
 from mnemond.errors import CONFIG, MnemonError
 from mnemond.index.approximate import Hnsw
 from mnemond.index.dense import VectorPolicy

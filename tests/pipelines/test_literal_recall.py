@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import RetireInsight
 from mnemond.model.recall import Intent, Recalled
 from mnemond.pipelines.literal_recall import TOP
-from tests.index.worlds import insight
+from tests.index.worlds import built, insight
 from tests.pipelines.recall_world import Link, ask, ids, world
 
 
@@ -175,6 +176,16 @@ def test_what_names_rare_things_goes_before_what_names_common_ones() -> None:
     assert {"rare", "kept"} <= set(ids(found))
     assert {"r00", "r01", "r02"}.isdisjoint(ids(found))
     assert found.anchor_count == TOP
+
+
+def test_retired_rows_do_not_make_a_name_common() -> None:
+    index = built(
+        insight("rare", "number", entities=("Redis",), at=0),
+        *(insight(f"gone{at}", "numbers", entities=("Redis",), at=1 + at) for at in range(4)),
+        *(insight(f"kept{at}", "numbers more", entities=("Qdrant",), at=9 + at, importance=5) for at in range(2)),
+    )
+    index.apply([RetireInsight(f"gone{at}", "forgotten") for at in range(4)])
+    assert ids(literal(index.snapshot, "Redis Qdrant", ("entity",)))[0] == "rare"
 
 
 def test_next_to_no_likeness_is_none() -> None:

@@ -75,20 +75,21 @@ def test_worked_numbers_of_the_prune_score() -> None:
 def test_what_has_faded_counts_towards_what_is_too_much() -> None:
     rows = [memory(f"old{n}", days=100 - n) for n in range(3)] + [memory(f"new{n}", days=5 - n) for n in range(5)]
     snapshot = snapshot_of(*rows)
-    pruning = PruningPolicy(enabled=True)
-    assert candidates(snapshot, LifecyclePolicy(max_insights=6), pruning, NOW_US).ids == ("old0", "old1", "old2")
-    found = candidates(snapshot, LifecyclePolicy(max_insights=4), pruning, NOW_US)
+    on = PruningPolicy(enabled=True)
+    policies = {cap: LifecyclePolicy(max_insights=cap, pruning=on) for cap in (0, 4, 6)}
+    assert candidates(snapshot, policies[6], NOW_US).ids == ("old0", "old1", "old2")
+    found = candidates(snapshot, policies[4], NOW_US)
     assert found.ids == ("old0", "old1", "old2", "new0")
     assert found.faded == {"old0", "old1", "old2"}
-    assert candidates(snapshot, LifecyclePolicy(max_insights=0), pruning, NOW_US).ids == ()
-    off = candidates(snapshot, LifecyclePolicy(max_insights=6), PruningPolicy(), NOW_US)
+    assert candidates(snapshot, policies[0], NOW_US).ids == ()
+    off = candidates(snapshot, LifecyclePolicy(max_insights=6), NOW_US)
     assert (off.ids, off.faded) == (("old0", "old1"), frozenset())
 
 
 def test_what_is_planned_is_looked_at_again_when_its_turn_comes() -> None:
     policy = LifecyclePolicy(max_insights=1)
     rows = [memory("a", days=3), memory("b", days=2), memory("c", days=1), memory("d")]
-    planned = candidates(snapshot_of(*rows), policy, PruningPolicy(), NOW_US)
+    planned = candidates(snapshot_of(*rows), policy, NOW_US)
     assert planned.ids == ("a", "b", "c")
     used = memory("a", days=3, access_count=1, last_accessed_at=format_us(NOW_US))
     later = snapshot_of(used, memory("c", days=1, importance=4), memory("e"), memory("b", days=2))

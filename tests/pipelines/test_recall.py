@@ -138,6 +138,13 @@ def test_a_query_without_words_gets_the_newest(text: str) -> None:
     assert {hit.confidence for hit in found.hits} == {"low"}
 
 
+def test_a_query_without_words_still_has_an_intent_and_no_second_look() -> None:
+    given = ask(store(*NOTES), "what is the", intent="WHY")
+    assert (given.intent, given.intent_source, given.reranked, given.not_reranked) == ("WHY", "given", False, None)
+    read = ask(store(*NOTES), "when was it", rerank=True)
+    assert (read.intent, read.intent_source, read.reranked, read.not_reranked) == ("WHEN", "auto", False, "short_query")
+
+
 def test_an_empty_store_finds_nothing() -> None:
     snapshot = MemoryIndex(WordAxes.dimension).snapshot
     assert ids(ask(snapshot, "redis", WordAxes())) == []

@@ -165,6 +165,15 @@ def test_a_row_for_which_nothing_speaks_does_not_take_the_place_of_one() -> None
     assert ids(ask(snapshot, "zebra", vectors=True, limit=1)) == ["found"]
 
 
+def test_many_rows_for_which_nothing_speaks_do_not_hide_those_for_which_something_does() -> None:
+    """Thirty rows of next to no likeness from the week that is asked about rank above the only evidence there is."""
+    recent = [insight(f"new{at}", f"saying{at} made just then", at=days_ago(6) + at) for at in range(30)]
+    older = [insight(f"old{at}", f"remark{at} of long ago", at=days_ago(60 + at)) for at in range(12)]
+    near = dict.fromkeys([row.id for row in recent], 0.09) | dict.fromkeys([row.id for row in older], 0.11)
+    found = ask(world([*recent, *older], cosines=near), "zebra last week", vectors=True, now_us=NOW_US)
+    assert ids(found) == [f"old{at}" for at in range(10)]
+
+
 @given(
     st.lists(st.sampled_from(TEXTS), min_size=1, max_size=6).map(tuple),
     st.sampled_from(QUESTIONS),

@@ -9,6 +9,7 @@ import pytest
 
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.memory_index import MemoryIndex
+from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Hit, Signals
 from mnemond.pipelines.reranking import MOST_READ, Asked, Reranked, RerankPolicy, Scorer, rarity, rerank
@@ -56,6 +57,15 @@ def test_how_rare_a_word_is() -> None:
     assert weight("cache") == pytest.approx(math.log(1 + 1.5 / 2.5))
     assert weight("redis") == pytest.approx(math.log(1 + 2.5 / 1.5))
     assert weight("unheard") == pytest.approx(math.log(1 + 3.5 / 0.5))
+
+
+def test_a_word_is_as_rare_as_in_the_live_rows_of_its_generation() -> None:
+    index = built(*ROWS)
+    before = index.snapshot
+    index.apply([AddInsight(insight("d", "redis once more", at=3), None)])
+    assert rarity(before)("redis") == pytest.approx(math.log(1 + 2.5 / 1.5))
+    index.apply([RetireInsight("d", "forgotten")])
+    assert rarity(index.snapshot)("redis") == pytest.approx(math.log(1 + 2.5 / 1.5))
 
 
 def test_beta_is_the_share_of_the_second_look() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mnemond.rank.confidence import label
-from mnemond.rank.profiles import PROFILES_BY_NAME, Confidence, Profile
+from mnemond.rank.profiles import PROFILES_BY_NAME, ConfidenceBounds, Profile
 
-BOUNDS = Confidence(medium=0.25, high=0.5)
+BOUNDS = ConfidenceBounds(medium=0.25, high=0.5)
 
 
 @pytest.mark.parametrize(
