@@ -10,7 +10,7 @@ import difflib
 import sys
 from pathlib import Path
 
-from mnemond.config import config_markdown
+from mnemond.config_page import config_markdown
 from mnemond.errors import KINDS
 from mnemond.protocol.documentation import errors_markdown, protocol_markdown
 from mnemond.protocol.registry import METHODS

@@ -16,6 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from mnemonctl import fast, files, refusal, rpc
+from mnemonctl.service import supervised
 from mnemond.commands.layout import plural
 from mnemond.commands.output import Output
 from mnemond.commands.status import duration
@@ -126,7 +127,7 @@ def starting(directory: Path, seconds: float) -> Iterator[None]:
 def start(directory: Path, wait: float = START_S) -> Running:
     """The running daemon, started if there was none. Raises MnemonError when it does not answer in time."""
     with starting(directory, wait + STOP_S):
-        return _running_or_gone(directory) or spawn(directory, wait)
+        return _running_or_gone(directory) or launch(directory, wait)
 
 
 def _running_or_gone(directory: Path) -> Running | None:
@@ -142,6 +143,18 @@ def _running_or_gone(directory: Path) -> Running | None:
 def command(directory: Path) -> list[str]:
     """The daemon's command line. -P: a directory called mnemond where the user stands is not the daemon."""
     return [sys.executable, "-P", "-m", "mnemond", "--data-dir", str(directory)]
+
+
+def launch(directory: Path, wait: float) -> Running:
+    """Start the daemon: as the service that it is, else by ourselves. The caller holds the start lock."""
+    supervisor = supervised.of(directory)
+    if supervisor is None:
+        return spawn(directory, wait)
+    supervisor.start()
+    if (running := _poll(lambda: _answering(directory), wait)) is None:
+        message = f"{supervisor.name} has started {supervisor.unit}, but it did not answer within {wait:g} s"
+        raise MnemonError(UNREACHABLE, message, hint="Its log: mnemonctl logs")
+    return running
 
 
 def spawn(directory: Path, wait: float) -> Running:
@@ -230,7 +243,7 @@ def restart(directory: Path, wait: float = START_S) -> Running:
     with starting(directory, wait + STOP_S):
         check(directory)
         stop(directory)
-        return spawn(directory, wait)
+        return launch(directory, wait)
 
 
 def replace_outdated(directory: Path) -> Replaced | None:
@@ -246,7 +259,7 @@ def replace_outdated(directory: Path) -> Replaced | None:
             return None
         check(directory)
         stop(directory)
-        return Replaced(running.version, spawn(directory, start_wait(os.environ)).version)
+        return Replaced(running.version, launch(directory, start_wait(os.environ)).version)
 
 
 # ------------------------------------------------------------------ the commands
@@ -256,13 +269,15 @@ def carry_out(name: str, directory: Path, wait: float, output: Output) -> CliRun
     """`daemon start|stop|restart|status|run`. Raises MnemonError."""
     match name:
         case "daemon start":
-            before = probe(directory) if directory.is_dir() else None
+            before = probe(directory, wait) if directory.is_dir() else None  # systemd may have to start it first
             running = before or start(directory, wait)
             return _answer(output, _state(running, "runs already" if before else "started"))
         case "daemon restart":
             return _answer(output, _state(restart(directory, wait), "restarted"))
         case "daemon stop":
             pid = stop(directory)
+            if (supervisor := supervised.of(directory)) is not None:
+                supervisor.stop()  # with its socket, or the next request would start it again
             done: dict[str, object] = {"status": "not running" if pid is None else "stopped", "pid": pid}
             text = "no daemon was running" if pid is None else f"mnemond stopped (pid {pid})"
             return _answer(output, (done, text))

@@ -21,7 +21,7 @@ DEADLINE_S = 30.0
 """Seconds from connecting to the last byte of the answer."""
 
 PATIENT_S = 86_400.0
-"""As long, for a command that may embed a whole store; what it began goes on when nobody waits for it."""
+"""As long, for a command that may embed or copy a whole store; what it began goes on when nobody waits for it."""
 
 LONGEST_REPLY = 1 << 28
 """Bytes of an answer that are taken in: several times the longest a daemon gives."""
@@ -29,7 +29,8 @@ LONGEST_REPLY = 1 << 28
 MAX_MESSAGE = 1 << 20
 """Bytes of a message the daemon reads, and of standard input that is sent."""
 
-SLOW_WORDS = frozenset({"daemon", "help", "version"})
+SLOW_WORDS = frozenset({"backup", "config", "daemon", "doctor", "help", "logs", "version"})
+PATIENT_WORDS = frozenset({"embed", "backup"})
 SLOW_OPTIONS = frozenset({"-h", "--help", "--version"})
 
 VALUE_OPTIONS = frozenset(
@@ -93,7 +94,7 @@ def main() -> None:
 def run(argv: list[str], deadline: float | None = None) -> int:
     """Carry out one command line and return the exit status. Without a deadline, the one that suits the command."""
     command = command_of(argv)
-    ends = deadline or (PATIENT_S if command == "embed" else DEADLINE_S)
+    ends = deadline or (PATIENT_S if command in PATIENT_WORDS else DEADLINE_S)
     if command in SLOW_WORDS:
         from mnemonctl import slow
 

@@ -82,7 +82,8 @@ def logged(directory: Path, since: int) -> str:
     """What was logged after byte `since`, as it is: not harmless. Empty when the log cannot be read."""
     try:
         with log_path(directory).open("rb") as log:
-            log.seek(max(os.fstat(log.fileno()).st_size - _TAIL, since))
+            size = os.fstat(log.fileno()).st_size
+            log.seek(max(size - _TAIL, since if since <= size else 0))  # a shorter one was begun anew meanwhile
             return log.read(_TAIL).decode("utf-8", "replace")
     except OSError:
         return ""

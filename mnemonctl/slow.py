@@ -1,4 +1,4 @@
-"""What the fast path leaves alone: help, the version, `daemon …`, a daemon that has to be started, and errors."""
+"""What the fast path leaves alone: help, the version, `daemon …`, `logs`, a daemon to be started, and errors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import os
 import posix
 import time
 from pathlib import Path
+
+import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
 from mnemond.commands.grammar import Invocation, output_of, parse
@@ -26,19 +28,48 @@ def run(argv: list[str], deadline: float) -> int:
         parsed = parse(facts(argv))
         if isinstance(parsed, CliRunResult):
             return show(parsed)
+        if "file" in parsed.options:
+            return _backup_into(argv, parsed, deadline)
         if parsed.method is not None:
             return fast.forward(argv, deadline)
-        return show(_daemon(argv, parsed))
+        return _by_itself(argv, parsed)
     except fast.Refused as refused:
         return refuse(argv, refused)
     except MnemonError as error:
         return report(argv, error)
 
 
-def _daemon(argv: list[str], invocation: Invocation) -> CliRunResult:
+def _by_itself(argv: list[str], invocation: Invocation) -> int:
+    """A command that no daemon carries out."""
+    name, options, output = invocation.command.name, invocation.options, invocation.output
     directory = files.usable(path_of(fast.data_dir(argv)))
-    wait = invocation.options.get("wait", daemon.start_wait(os.environ))
-    return daemon.carry_out(invocation.command.name, directory, float(str(wait)), invocation.output)
+    if name.startswith("config "):
+        from mnemonctl import settings
+
+        return show(settings.carry_out(invocation, directory))
+    if name == "logs":
+        from mnemonctl import logs
+
+        return logs.carry_out(directory, msgspec.convert(options, logs.Options), output)
+    if name == "doctor":
+        from mnemonctl import doctor
+
+        return show(doctor.carry_out(directory, msgspec.convert(options, doctor.Options), output, os.environ))
+    wait = float(str(options.get("wait", daemon.start_wait(os.environ))))
+    if name in ("daemon install", "daemon uninstall"):
+        from mnemonctl.service import installation
+
+        chosen = msgspec.convert(options, installation.Options)
+        return show(installation.carry_out(name, directory, wait, chosen, output))
+    return show(daemon.carry_out(name, directory, wait, output))
+
+
+def _backup_into(argv: list[str], invocation: Invocation, deadline: float) -> int:
+    from mnemonctl import backup_file
+
+    directory = files.usable(path_of(fast.data_dir(argv)))
+    daemon.start(directory, daemon.start_wait(os.environ))
+    return show(backup_file.carry_out(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
 
 
 def facts(argv: list[str]) -> CliRunParams:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import os
 import sys
 from pathlib import Path
@@ -11,10 +12,13 @@ from pathlib import Path
 # 25 ms at the median, with one 0.8 – 2 ms (reliability section 3).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from mnemond.app import check_config, run
+from mnemond.app import Said, check_config, run
+from mnemond.config_profiles import PROFILES
 from mnemond.errors import DATA_DIR, MnemonError
-from mnemond.logs import LEVELS, configure
+from mnemond.log_settings import LEVELS
+from mnemond.logs import Logs, write_stderr
 from mnemond.protocol.version import SERVER_VERSION
+from mnemond.service.journal import PRIORITIES, is_journal
 
 EXAMPLES = """examples:
   mnemond                          serve ~/.mnemon until SIGTERM or Ctrl-C
@@ -38,7 +42,12 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         default=Path(os.environ.get("MNEMON_DATA_DIR") or "~/.mnemon"),
         help="where everything lives (default: $MNEMON_DATA_DIR, else ~/.mnemon)",
     )
-    parser.add_argument("--log-level", choices=list(LEVELS), default="info", help="default: info")
+    parser.add_argument("--log-level", choices=list(LEVELS), help="instead of `log.level` in config.toml")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="instead of config.toml in the data directory")
+    parser.add_argument("--profile", choices=list(PROFILES), help="a named set of other defaults")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="SETTING=VALUE", help="such as diff.update=0.7; may be repeated"
+    )
     parser.add_argument(
         "--check-config", action="store_true", help="read the configuration, say what is wrong with it, and leave"
     )
@@ -56,19 +65,33 @@ def _data_dir(given: Path) -> Path:
     return path
 
 
+def _said(options: argparse.Namespace) -> Said:
+    """Of the configuration; --profile is a short name."""
+    profile = [] if options.profile is None else [f"profile={options.profile}"]
+    return Said(options.config and options.config.expanduser().absolute(), (*options.set, *profile))
+
+
+def _complain(error: MnemonError) -> None:
+    """Why the process leaves, for whoever started it."""
+    lines = [f"mnemond: {error.message}", *([f"  {error.hint}"] if error.hint else [])]
+    level = f"<{PRIORITIES['error']}>" if is_journal(os.environ, 2) else ""
+    write_stderr("".join(f"{level}{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run; the process's exit status."""
     options = _arguments(argv)
-    log = configure(options.log_level)
+    if sys.stderr is not None:
+        faulthandler.enable()  # names of functions, no values: where a daemon was that its watchdog had to end
     try:
         data_dir = _data_dir(options.data_dir)
+        said = _said(options)
         if options.check_config:
-            check_config(data_dir)
+            check_config(data_dir, said)
         else:
-            run(data_dir, log)
+            run(data_dir, Logs(options.log_level), said)
     except MnemonError as error:
-        hint = f"\n  {error.hint}" if error.hint else ""
-        sys.stderr.write(f"mnemond: {error.message}{hint}\n")
+        _complain(error)
         return error.kind.exit
     return 0
 

@@ -2,44 +2,56 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 import trio
 from structlog.typing import FilteringBoundLogger
 
-from mnemond import config as configuration
+from mnemond import config_sources as configuration
 from mnemond.clock import SystemClock, monotonic_s
 from mnemond.config import Config
+from mnemond.config_sources import Loaded, Sources
 from mnemond.embed.embedders import Embedders
 from mnemond.embed.outcome import sentence
 from mnemond.embed.supply import Supply
 from mnemond.errors import MnemonError
 from mnemond.handlers.audit import AuditHandlers
+from mnemond.handlers.backups import BackupHandlers
 from mnemond.handlers.cli import CliHandler
 from mnemond.handlers.daemon import DaemonHandlers, Life
+from mnemond.handlers.doctor import VerifyHandlers
 from mnemond.handlers.door import StoreDoor
 from mnemond.handlers.embed_keeper import EmbedKeeper
 from mnemond.handlers.embed_methods import EmbedHandlers
 from mnemond.handlers.forgetting import ForgetHandlers
 from mnemond.handlers.gc import GcHandlers
+from mnemond.handlers.jobs import Attending, JobHandlers, tells
 from mnemond.handlers.links import LinkHandlers
 from mnemond.handlers.pins import PinHandlers
 from mnemond.handlers.reads import ReadHandlers
 from mnemond.handlers.remembering import RememberHandlers
 from mnemond.handlers.revising import ReviseHandlers
 from mnemond.handlers.search import SearchHandlers
+from mnemond.handlers.settings import ConfigHandlers, StoreSettings
+from mnemond.handlers.stats import StatsHandlers
+from mnemond.handlers.stores import StoreHandlers
 from mnemond.handlers.submission import Identities
 from mnemond.handlers.succession import SuccessionHandlers
 from mnemond.handlers.undo import UndoHandlers
 from mnemond.handlers.uses import Uses
 from mnemond.ids import RandomIds
-from mnemond.logs import trace_of
-from mnemond.pipelines.configured import vector_policy, write_policy
+from mnemond.lifecycle.attendant import Means, one_thread
+from mnemond.lifecycle.configured import jobs_of
+from mnemond.lifecycle.scheduler import Scheduler
+from mnemond.lifecycle.verify import Verify
+from mnemond.logs import Logs, trace_of
+from mnemond.pipelines.configured import vector_policy
 from mnemond.pipelines.embedding import wanted_by
 from mnemond.protocol.registry import METHODS
 from mnemond.protocol.version import SERVER_VERSION
@@ -49,12 +61,32 @@ from mnemond.server.dispatch import Boundary, Dispatcher, Handler
 from mnemond.server.limits import Limits
 from mnemond.server.listener import Listener, adopt, bind
 from mnemond.server.server import Server
+from mnemond.service import launchd, log_destination, watchdog
+from mnemond.service.log_file import LogFile
+from mnemond.service.notify import Notifier
+from mnemond.service.reload import Reload
+from mnemond.service.standing import StoreStanding
+from mnemond.service.supervision import Supervision
+from mnemond.store import legacy
+from mnemond.store.backups import Shelf
 from mnemond.store.connection import check_sqlite_version
+from mnemond.store.invariants.examination import Examiner
 from mnemond.store.registry import StoreRegistry
+from mnemond.store.safekeeping import Safekeeping, sweep
 
 STOP_S = 2.8
 """Seconds from the request to stop to the end of the work it causes, replies and stores together (the promise is 3).
 A checkpoint that would take longer is left to the next start, which recovers the write-ahead log anyway."""
+
+
+class Said(NamedTuple):
+    """What the command line says of the configuration: another file, and settings such as "diff.update=0.7"."""
+
+    config: Path | None = None
+    settings: tuple[str, ...] = ()
+
+
+SAID_NOTHING: Final = Said()
 
 
 class Group(Protocol):
@@ -68,7 +100,9 @@ class Group(Protocol):
 class Daemon:
     """Everything a running mnemond consists of. Built inside the event loop."""
 
-    def __init__(self, data_dir: Path, config: Config, log: FilteringBoundLogger, supply: Supply) -> None:
+    def __init__(
+        self, data_dir: Path, config: Config, log: FilteringBoundLogger, supply: Supply, loaded: Loaded | None = None
+    ) -> None:
         self._log = log
         self._started_s = monotonic_s()
         clock, ids = SystemClock(), RandomIds()
@@ -84,15 +118,31 @@ class Daemon:
         identities = Identities(clock, ids)
         self.uses = Uses(identities, self._boundary)
         self.keeper = EmbedKeeper(supply, identities, config.embedding.batch_size, self._boundary)
-        self.door = StoreDoor(self.stores, supply, write_policy(config), self.keeper)
+        self.settings = StoreSettings(
+            self.stores, loaded or configuration.as_given(config, data_dir / configuration.FILE)
+        )
+        self.safekeeping = Safekeeping(self.stores, Shelf(data_dir, config.backup.keep), clock.now_us)
+        self.examiner = Examiner()
+        self.stores.on_closed.append(self.examiner.forget)
+        self.scheduler = self._scheduling(config, clock, identities)
+        attending = Attending(self.keeper, self.scheduler)
+        self.door = StoreDoor(self.stores, supply, self.settings, attending, self.scheduler.used)
         life = Life(
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
             request_stop=self.stop,
+            questions=self.scheduler.questions,
         )
-        about = DaemonHandlers(data_dir, config, self.stores, self.door, life)
-        self._dispatcher = self._dispatching(about, supply, clock, identities)
+        self._about = DaemonHandlers(data_dir, config, self.stores, self.door, life)
+        self._dispatcher = self._dispatching(self._about, supply, clock, identities)
         self.server = Server(self._dispatcher, _limits(config))
+
+    def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
+        """Every job, and what they work with."""
+        jobs = jobs_of(config, lambda name: self.settings.policy(name).lifecycle, self.safekeeping.scheduled)
+        return Scheduler(
+            (*jobs, Verify(self.examiner)), Means(clock, identities.own, self._boundary, tells(self._log), one_thread())
+        )
 
     def _dispatching(
         self, about: DaemonHandlers, supply: Supply, clock: SystemClock, identities: Identities
@@ -115,6 +165,12 @@ class Daemon:
                 AuditHandlers(self.door, clock),
                 UndoHandlers(self.door, identities),
                 GcHandlers(self.door, identities, clock),
+                StoreHandlers(self.stores, self.door, self.keeper, self.safekeeping),
+                BackupHandlers(self.stores, self.door, self.keeper, self.safekeeping),
+                ConfigHandlers(self.stores, self.settings),
+                JobHandlers(self.door, self.scheduler, clock),
+                StatsHandlers(self.door, clock),
+                VerifyHandlers(self.stores, self.door, self.examiner, clock),
                 CliHandler(self._invoke),
             ),
             problems={
@@ -132,9 +188,32 @@ class Daemon:
         return self._dispatcher.boundary()
 
     def stop(self) -> None:
-        """Answer what was received and leave; what embeds in the background ends at once."""
+        """Answer what was received and leave; what embeds or tidies up in the background ends at once."""
         self.keeper.end()
+        self.scheduler.end()
         self.server.request_stop()
+
+    def go_by(self, config: Config, loaded: Loaded | None = None) -> None:
+        """Take up the settings that `live_settings.LIVE` lists; what is under way is not disturbed."""
+        self.server.go_by(_limits(config))
+        self.settings.take_up(loaded or configuration.as_given(config, self.settings.sources.path))
+        self.door.go_by()
+        self._about.go_by(config)
+
+    def standing(self) -> list[StoreStanding]:
+        """Every open store."""
+        stores = self.stores.open_stores()
+        return [StoreStanding(each.name, each.snapshot.live, each.degraded_reason) for each in stores]
+
+    async def writers_answer(self) -> None:
+        """Returns once the writer of every open store has answered, if only that it cannot write."""
+        for store in self.stores.open_stores():
+            with contextlib.suppress(MnemonError):
+                await store.read(lambda _: None)
+
+    async def stop_requested(self) -> None:
+        """Returns when the daemon begins to stop."""
+        await self.server.stop_requested()
 
     def _warn(self, sentence: str) -> None:
         self._log.warning("warning", reason=sentence)
@@ -187,10 +266,14 @@ def harden_process() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def configured(path: Path) -> tuple[Config, Embedders]:
-    """What `config.toml` and the environment ask for. Raises MnemonError(CONFIG)."""
-    config = configuration.load(path, os.environ)
-    return config, Embedders(config.embedding, os.environ, monotonic_s)
+def configured(sources: Sources) -> tuple[Loaded, Embedders]:
+    """What files, environment and command line ask for. Raises MnemonError(CONFIG)."""
+    loaded = configuration.loaded(sources)
+    return loaded, Embedders(loaded.config.embedding, os.environ, monotonic_s)
+
+
+def _sources(data_dir: Path, said: Said) -> Sources:
+    return Sources(said.config or data_dir / configuration.FILE, os.environ, said.settings)
 
 
 def lacking_embedder(supply: Supply) -> str | None:
@@ -202,12 +285,12 @@ def lacking_embedder(supply: Supply) -> str | None:
     return None
 
 
-def check_config(data_dir: Path) -> None:
+def check_config(data_dir: Path, said: Said = SAID_NOTHING) -> None:
     """Read the configuration as a start would. Raises MnemonError(CONFIG)."""
-    configured(data_dir / "config.toml")
+    configured(_sources(data_dir, said))
 
 
-def run(data_dir: Path, log: FilteringBoundLogger) -> None:
+def run(data_dir: Path, logs: Logs, said: Said = SAID_NOTHING) -> None:
     """Serve `data_dir` until SIGTERM, SIGINT or daemon.stop.
 
     Raises MnemonError for a data directory, a lock, a configuration or a model that cannot be used.
@@ -216,31 +299,84 @@ def run(data_dir: Path, log: FilteringBoundLogger) -> None:
     check_sqlite_version()
     # Links on the way are resolved once, here; SQLite follows none, and the last part must not be one.
     directory = open_data_dir(data_dir.parent.resolve() / data_dir.name)
-    held = lock(directory)
-    config, embedders = configured(directory.path / "config.toml")
-    listener = adopt(os.environ) or bind(directory, held)
-    try:
-        trio.run(_serve, directory.path, config, log, embedders, listener)
-    finally:
-        listener.close()
-        held.close()
-        directory.close()
+    with contextlib.ExitStack() as held:
+        held.callback(directory.close)
+        instance = lock(directory)
+        held.callback(instance.close)
+        loaded, embedders = configured(_sources(directory.path, said))
+        _tidy(directory.path, logs.logger)
+        listener = adopt(os.environ) or _of_launchd() or bind(directory, instance)
+        held.callback(listener.close)
+        log_file = log_destination.settle(logs, directory.path, loaded.config.log, os.environ)
+        trio.run(_Life(directory.path, loaded, embedders, listener, logs, log_file).serve)
 
 
-async def _serve(data_dir: Path, config: Config, log: FilteringBoundLogger, supply: Supply, listener: Listener) -> None:
-    daemon = Daemon(data_dir, config, log, supply)
-    log.info("ready", version=SERVER_VERSION, pid=os.getpid(), data_dir=str(data_dir), adopted=listener.adopted)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(_stop_on_signals, daemon)
-        await nursery.start(daemon.keeper.run)
-        await nursery.start(daemon.uses.run)
-        nursery.start_soon(_tell_of_embedder, supply, log)
-        nursery.start_soon(daemon.warm_up)
-        await daemon.server.serve(listener)
-        nursery.cancel_scope.cancel()
-    await daemon.close()
-    counters = daemon.server.counters
-    log.info("stopped", messages=counters.messages, accepted=counters.accepted, abandoned=counters.abandoned)
+def _tidy(data_dir: Path, log: FilteringBoundLogger) -> None:
+    """Finish what an earlier process left half-done, and take over a store of mnemon's. Raises MnemonError."""
+    sweep(data_dir)
+    if legacy.move(data_dir, SystemClock().now_us(), lambda sentence: log.warning("warning", reason=sentence)):
+        log.info("moved a store of mnemon's", to=str(data_dir / "data" / "default"))
+
+
+def _of_launchd() -> Listener | None:
+    passed = launchd.passed_socket(os.environ)
+    return None if passed is None else Listener(passed)
+
+
+class _Life:
+    """From the first request to the last: the daemon, and what surrounds it."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        loaded: Loaded,
+        supply: Supply,
+        listener: Listener,
+        logs: Logs,
+        log_file: LogFile | None,
+    ) -> None:
+        self._data_dir = data_dir
+        self._loaded = loaded
+        self._supply = supply
+        self._listener = listener
+        self._logs = logs
+        self._log_file = log_file
+        self._notifier = Notifier.of(os.environ)
+        self._feed_every_s = watchdog.interval_s(os.environ)
+
+    async def serve(self) -> None:
+        """Until somebody asks for the end."""
+        log = self._logs.logger
+        config = self._loaded.config
+        daemon = Daemon(self._data_dir, config, log, self._supply, self._loaded)
+        adopted = self._listener.adopted
+        log.info("ready", version=SERVER_VERSION, pid=os.getpid(), data_dir=str(self._data_dir), adopted=adopted)
+        supervision = Supervision(self._notifier, self._feed_every_s, daemon, log)
+        reload = Reload(config, self._load, lambda config: self._go_by(daemon, config), supervision, log)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(_stop_on_signals, daemon)
+            await nursery.start(reload.on_hangup, daemon.stop)
+            await nursery.start(daemon.keeper.run)
+            await nursery.start(daemon.uses.run)
+            await nursery.start(daemon.scheduler.run)
+            nursery.start_soon(_tell_of_embedder, self._supply, log)
+            nursery.start_soon(supervision.run)
+            await daemon.server.serve(self._listener)
+            nursery.cancel_scope.cancel()
+        await daemon.close()
+        counters = daemon.server.counters
+        log.info("stopped", messages=counters.messages, accepted=counters.accepted, abandoned=counters.abandoned)
+        self._notifier.close()
+
+    def _load(self) -> Config:
+        self._loaded, _ = configured(self._loaded.sources)
+        return self._loaded.config
+
+    def _go_by(self, daemon: Daemon, config: Config) -> None:
+        daemon.go_by(config, self._loaded)
+        self._logs.configure(config.log.level)
+        if self._log_file is not None:
+            self._log_file.limit(config.log.max_bytes, config.log.older_files)
 
 
 async def _tell_of_embedder(supply: Supply, log: FilteringBoundLogger) -> None:

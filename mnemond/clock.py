@@ -25,3 +25,8 @@ class SystemClock:
 def monotonic_s() -> float:
     """Seconds on a clock that never goes back, for measuring how long something took."""
     return time.perf_counter()
+
+
+def monotonic_us() -> int:
+    """Microseconds on CLOCK_MONOTONIC, on which a service manager compares moments with its own."""
+    return time.monotonic_ns() // 1000

@@ -1,30 +1,17 @@
-"""The configuration: `config.toml` in the data directory, typed, frozen, with every default in one place."""
+"""Every setting there is: typed, frozen, with its default and what it means.
+
+Where values come from is `mnemond.config_sources`; the page docs/config.md is made by `mnemond.config_page`.
+"""
 
 from __future__ import annotations
 
-import difflib
-import re
-import tomllib
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from mnemond.errors import CONFIG, MnemonError
-from mnemond.write_settings import Commitment, Diff, Graph, Lifecycle, contradictions
-
-MAX_BYTES = 1 << 20
-"""A larger config.toml is refused before it is read."""
-
-ENVIRONMENT = {
-    "MNEMON_EMBED_ENDPOINT": ("embedding", "endpoint"),
-    "MNEMON_EMBED_MODEL": ("embedding", "model"),
-    "MNEMON_EMBED_DIMENSIONS": ("embedding", "dimensions"),
-}
-"""Variables that go before the file, with the setting they stand for. An empty one counts as unset."""
-
+from mnemond.log_settings import Log
+from mnemond.write_settings import Commitment, Diff, Graph, Lifecycle, Pruning
 
 ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
 VariableName = Annotated[str, Meta(max_length=200, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -134,159 +121,37 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 2.0
 
 
-class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every setting there is."""
+class Backup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Copies of stores, in the directory `backups` of the data directory."""
 
+    keep: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=10_000,
+            description="Backups kept of each store, of each kind: those asked for, and those made before a store was"
+            " restored or removed. A new one takes the place of the oldest.",
+        ),
+    ] = 10
+
+
+Profile = Literal["balanced", "mnemon", "classic", "mnemosyne", "mem0"]
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings outside of any table; they stand at the beginning of the file."""
+
+    profile: Annotated[
+        Profile,
+        Meta(description="A named set of other defaults, see below. Whatever is set goes before it."),
+    ] = "balanced"
     lifecycle: Lifecycle = Lifecycle()
+    pruning: Pruning = Pruning()
     embedding: Embedding = Embedding()
     vector: Vector = Vector()
     diff: Diff = Diff()
     commitment: Commitment = Commitment()
     graph: Graph = Graph()
+    backup: Backup = Backup()
     server: Server = Server()
-
-
-def load(path: Path, environment: Mapping[str, str] | None = None) -> Config:
-    """The configuration in `path`, or every default when there is no such file, with what `environment` overrides.
-
-    Raises MnemonError(CONFIG) naming the file, the line and, for an unknown key, the nearest known one.
-    """
-    text = _read(path)
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise MnemonError(CONFIG, f"{path} is not valid TOML: {error}", hint="mend that line") from error
-    _refuse(path, _complaints(raw, Config, (), text))
-    for (section, setting), value in _overrides(environment or {}).items():
-        raw.setdefault(section, {})[setting] = value
-    config = msgspec.convert(raw, Config)
-    apart = contradictions(config.diff, config.commitment, config.graph)
-    _refuse(path, [(_line_of(text, where), sentence) for where, sentence in apart])
-    return config
-
-
-def _refuse(path: Path, complaints: list[tuple[int, str]]) -> None:
-    if complaints:
-        message = "; ".join(f"{path}:{line}: {sentence}" for line, sentence in sorted(complaints))
-        raise MnemonError(CONFIG, message, hint="mend these lines; docs/config.md lists every setting")
-
-
-def _read(path: Path) -> str:
-    """The text of the file, "" when there is none."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise MnemonError(CONFIG, f"{path} is larger than {MAX_BYTES:,} bytes", hint="it should hold settings only")
-        return path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise MnemonError(CONFIG, f"{path} cannot be read: {error}", hint="it must be readable UTF-8 text") from error
-
-
-def _overrides(environment: Mapping[str, str]) -> dict[tuple[str, str], Any]:
-    """Settings given by variables, by section and name. Raises MnemonError(CONFIG) naming the variable."""
-    found: dict[tuple[str, str], Any] = {}
-    for variable, (section, setting) in ENVIRONMENT.items():
-        if value := environment.get(variable, "").strip():
-            kind = get_type_hints(get_type_hints(Config)[section], include_extras=True)[setting]
-            try:
-                found[section, setting] = msgspec.convert(value, kind, strict=False)
-            except msgspec.ValidationError as error:
-                raise MnemonError(
-                    CONFIG,
-                    f"the variable {variable}, which stands for {section}.{setting}: {_sentence(str(error))}",
-                    hint="mend or unset it",
-                ) from error
-    return found
-
-
-def _complaints(raw: dict[str, Any], section: type, path: tuple[str, ...], text: str) -> list[tuple[int, str]]:
-    """(line, sentence) for every unknown key and every value of the wrong kind."""
-    hints = get_type_hints(section, include_extras=True)
-    found: list[tuple[int, str]] = []
-    for key, value in raw.items():
-        where = (*path, key)
-        line, name = _line_of(text, where), ".".join(where)
-        if key not in hints:
-            near = difflib.get_close_matches(key, hints, n=1)
-            suggestion = f'; did you mean "{".".join((*path, near[0]))}"?' if near else ""
-            found.append((line, f'unknown key "{name}"{suggestion}'))
-        elif isinstance(hints[key], type) and issubclass(hints[key], msgspec.Struct):
-            if isinstance(value, dict):
-                found += _complaints(value, hints[key], where, text)
-            else:
-                found.append((line, f"{name} is a table: write [{name}] and its settings below it"))
-        else:
-            try:
-                msgspec.convert(value, hints[key])
-            except msgspec.ValidationError as error:
-                found.append((line, f"{name}: {_sentence(str(error))}"))
-    return found
-
-
-def _sentence(message: str) -> str:
-    return message[:1].lower() + message[1:]
-
-
-def _line_of(text: str, path: tuple[str, ...]) -> int:
-    """The line of a key, found by reading tables and keys the way TOML nests them; 1 when it is written unusually."""
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[+\s*([^\]#]+?)\s*\]+", line):
-            table = tuple(part.strip().strip("\"'") for part in header[1].split("."))
-        elif assignment := re.match(r"\s*([^=#]+?)\s*=", line):
-            key = (*table, *(part.strip().strip("\"'") for part in assignment[1].split(".")))
-            if key[: len(path)] == path:
-                return number
-        if table[: len(path)] == path:
-            return number
-    return 1
-
-
-def config_markdown() -> str:
-    """The table of settings for the documentation."""
-    lines = [
-        "# Configuration",
-        "",
-        "`config.toml` in the data directory (`~/.mnemon` unless `--data-dir` or `MNEMON_DATA_DIR` says otherwise).",
-        "Read when the daemon starts. Unknown keys are refused with their line. Every setting is optional.",
-        "",
-    ]
-    for section, kind in get_type_hints(Config).items():
-        lines += _section((section,), kind)
-    return "\n".join(lines)
-
-
-def _section(path: tuple[str, ...], kind: type) -> list[str]:
-    """A table of settings, and those of the tables within it."""
-    lines = [f"{'#' * (1 + len(path))} [{'.'.join(path)}]", "", " ".join(str(kind.__doc__).split()), ""]
-    hints = get_type_hints(kind, include_extras=True)
-    tables = {name: hint for name, hint in hints.items() if isinstance(hint, type)}
-    if len(tables) < len(hints):
-        lines += ["| setting | type | default | what |", "|---|---|---|---|"]
-        lines += [_setting(name, hint, getattr(kind(), name)) for name, hint in hints.items() if name not in tables]
-        lines.append("")
-    for name, table in tables.items():
-        lines += _section((*path, name), table)
-    return lines
-
-
-def _setting(name: str, annotation: Any, default: object) -> str:  # noqa: ANN401 - a type expression
-    base, meta = get_args(annotation)[0], get_args(annotation)[1:]
-    said = next(each.description for each in meta if each.description is not None)
-    shown = "unset" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
-    limits = next((each for each in meta if each.le is not None), Meta())
-    return f"| `{name}` | {_type_name(base, limits)} | {shown} | {said} |"
-
-
-def _type_name(base: Any, meta: Meta) -> str:  # noqa: ANN401 - a type expression
-    """A type as people write it, with its range."""
-    if get_origin(base) is Literal:
-        return " or ".join(f'"{choice}"' for choice in get_args(base))
-    if get_origin(base) is Annotated:
-        return _type_name(*get_args(base))
-    if get_args(base):
-        kinds = [part for part in get_args(base) if part is not type(None)]
-        return " or ".join(_type_name(kind, meta) for kind in kinds)
-    low = f"{meta.ge:,}" if meta.ge is not None else f"above {meta.gt:,}" if meta.gt is not None else None
-    return f"{base.__name__}, {low} … {meta.le:,}" if low is not None else str(base.__name__)
+    log: Log = Log()

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": DAY_S}
 _DURATION: Final = re.compile(r"([0-9]{1,9})([smhd])")
@@ -171,6 +172,29 @@ class Lifecycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     immune_access: Annotated[
         int, Meta(ge=1, le=1_000_000, description="Times recalled from which a memory is never pruned.")
     ] = 3
+    decay_interval: Annotated[
+        Duration,
+        Meta(description="How often the importance that is shown follows the time that passed; at least a minute."),
+    ] = HOUR_S
+    prune_interval: Annotated[
+        Duration, Meta(description="How often what is beyond the cap, or has faded, is pruned; at least a minute.")
+    ] = HOUR_S
+    backup_interval: Annotated[
+        Duration, Meta(description="How often a store is backed up by itself; at least a minute. 0 = never.")
+    ] = DAY_S
+    max_oplog: Annotated[
+        int, Meta(ge=100, le=5_000, description="Lines of the log that are kept; more than that for a day at most.")
+    ] = 5_000
+
+
+class Pruning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether memories go that have faded and that no link keeps, where a store is nearly full."""
+
+    enabled: Annotated[bool, Meta(description="Whether they go.")] = False
+    threshold: Annotated[
+        Share,
+        Meta(description="What their heaviest link, times what age left of them, must not reach. Alone counts as 0.5."),
+    ] = 0.01
 
 
 def contradictions(diff: Diff, commitment: Commitment, graph: Graph) -> list[tuple[tuple[str, ...], str]]:

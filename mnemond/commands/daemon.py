@@ -23,6 +23,16 @@ def _parser(command: str, *, waits: bool = False) -> Parser:
     return parser
 
 
+def _installing(command: str, verb: str, *, sandbox: bool = False) -> Parser:
+    parser = Parser(command)
+    parser.add_argument("--dry-run", action="store_true", help=f"show what would be {verb}, and do nothing")
+    parser.add_argument("--force", action="store_true", help="also files that somebody changed, or that are not ours")
+    if sandbox:
+        parser.add_argument("--sandbox", action="store_true", help="see nothing else of the file system as writable")
+    add_globals(parser)
+    return parser
+
+
 START = Command(
     name="daemon start",
     summary="Start the daemon, if none runs. Other commands do so by themselves.",
@@ -59,4 +69,23 @@ RUN = Command(
     words="",
     examples=("mnemonctl daemon run", "mnemonctl daemon run --data-dir /tmp/try-it"),
     parser=_parser("daemon run"),
+)
+INSTALL = Command(
+    name="daemon install",
+    summary="Make the daemon a service of systemd or launchd: it starts at login, and again after a crash.",
+    words="",
+    examples=("mnemonctl daemon install", "mnemonctl daemon install --dry-run", "mnemonctl daemon install --sandbox"),
+    details=(
+        "It is a service of this user, not of the machine, and each data directory (--data-dir) can have one.",
+        "Installing again is harmless, and necessary after mnemond moved to another environment.",
+        "--sandbox needs user namespaces, which not every system lets users have.",
+    ),
+    parser=_installing("daemon install", "written and run", sandbox=True),
+)
+UNINSTALL = Command(
+    name="daemon uninstall",
+    summary="Stop the daemon's service and remove it. Memories stay.",
+    words="",
+    examples=("mnemonctl daemon uninstall", "mnemonctl daemon uninstall --dry-run"),
+    parser=_installing("daemon uninstall", "removed"),
 )

@@ -15,9 +15,9 @@ from mnemond.commands.output import Form, Output, failure
 from mnemond.commands.parser import SHOWN, UsageError, looks_like_option, split_at_dashes
 from mnemond.commands.registry import BY_NAME, COMMANDS, FIRST_WORDS, GROUPS
 from mnemond.commands.terminal import one_line
-from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from mnemond.protocol.registry import METHODS
+from mnemond.protocol.registry import METHODS, Access
 from mnemond.protocol.version import PROTOCOL, SERVER_VERSION
 
 _HELP = frozenset({"-h", "--help"})
@@ -27,13 +27,14 @@ _SHORT = {"-V": "--version", "-v": "--version", "-?": "--help", "-s": "--store",
 
 class Invocation(msgspec.Struct, frozen=True):
     """A command line that was understood. `options` holds everything typed; `method` is None when the client itself
-    carries the command out (`daemon …`)."""
+    carries the command out (`daemon …`, `config check`), which is given the `words` then."""
 
     command: Command
     method: str | None
     params: dict[str, object]
     options: dict[str, object]
     output: Output
+    words: list[str] = []
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -84,9 +85,13 @@ def _parse(run: CliRunParams, output: Output) -> Invocation | CliRunResult:
     options, words = found.command.parser.split(found.rest)
     given = typed(options)
     if found.command.request is None:
-        Arguments(words, {}).nothing(found.command.name)
-        return Invocation(found.command, None, {}, given, output)
+        if not found.command.words:
+            Arguments(words, {}).nothing(found.command.name)
+        return Invocation(found.command, None, {}, given, output, words)
+    readonly = given.pop("readonly", False) is True
     request = found.command.request(Arguments(words, given, run.stdin))
+    if readonly:
+        request = _reading(request)
     return Invocation(found.command, request.method, _params(request, run.env_store), given, output)
 
 
@@ -96,6 +101,20 @@ def _params(request: Request, env_store: str | None) -> dict[str, object]:
     taken = {field.name for field in msgspec.structs.fields(METHODS[request.method].params)}
     given = {"store": env_store, **request.params} if env_store else request.params
     return {name: value for name, value in given.items() if name in taken}
+
+
+def _reading(request: Request) -> Request:
+    """The same, leaving no trace. Raises MnemonError(STORAGE) for one that writes."""
+    method = METHODS[request.method]
+    if method.access is not Access.READ:
+        raise MnemonError(
+            STORAGE,
+            f"{request.method} may write, and --readonly was given; nothing was written",
+            hint="repeat it without --readonly",
+            outcome="rejected",
+        )
+    takes_touch = any(field.name == "touch" for field in msgspec.structs.fields(method.params))
+    return Request(request.method, {**request.params, "touch": False}) if takes_touch else request
 
 
 # ------------------------------------------------------------------ help and version

@@ -35,7 +35,9 @@ GLOBAL_VALUES = (
 )  # fmt: skip
 """Options of every command that take a value; the client looks for the command word behind them."""
 
-GLOBAL_FLAGS = ("--json", "--text", "--pretty", "-q", "--quiet", "--no-color", "-h", "--help", "--version")
+GLOBAL_FLAGS = (
+    "--json", "--text", "--pretty", "-q", "--quiet", "--readonly", "--no-color", "-h", "--help", "--version",
+)  # fmt: skip
 """Options of every command that take none."""
 
 
@@ -96,6 +98,7 @@ def add_globals(parser: Parser) -> None:
     group.add_argument("--agent", "--agent-id", dest="agent_id", metavar="ID", help="of which agent")
     group.add_argument("--now", metavar="TIME", help="what counts as now where dates are understood, RFC 3339")
     group.add_argument("--data-dir", metavar="DIR", help="the data directory (default: $MNEMON_DATA_DIR, ~/.mnemon)")
+    group.add_argument("--readonly", action="store_true", help="write nothing, not even that something was recalled")
     group.add_argument("--no-color", action="store_true", help="no colours (also: a non-empty $NO_COLOR)")
     group.add_argument("-h", "--help", action="store_true", help="show help, with examples")
     group.add_argument("--version", action="store_true", help="show the version")
@@ -118,7 +121,7 @@ def add_filters(parser: Parser) -> None:
     group.add_argument("--event-until", metavar="TIME", help="speaking of before then, or of that day")
     group.add_argument("--metadata", "--meta", action=Json, metavar="JSON", help=f"whose metadata fit: {METADATA}")
     group.add_argument("--status", metavar="NAME", help=f"in this state: {STATUSES}")
-    group.add_argument("--as-of", metavar="TIME", help="what was valid then, also of what left recall since")
+    group.add_argument("--as-of", metavar="TIME", help="what was valid then (a day: as it began), left recall or not")
     group.add_argument("--include-invalid", action="store_true", help="also what is not valid (any more)")
     group.add_argument("--all-sessions", action="store_true", help="also memories meant for other sessions")
     group.add_argument("--strict-scope", action="store_true", help="not what is meant for everybody")

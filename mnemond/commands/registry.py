@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from mnemond.commands import (
+    backup,
+    config,
     daemon,
     diff,
+    doctor,
     embed,
     forget,
     gc,
     get,
     history,
+    jobs,
     link,
     log,
+    logs,
     merge,
     pin,
     recall,
@@ -20,6 +25,7 @@ from mnemond.commands import (
     remember,
     restore,
     search,
+    stats,
     status,
     store,
     supersede,
@@ -53,14 +59,28 @@ COMMANDS: tuple[Command, ...] = (
     log.COMMAND,
     receipt.COMMAND,
     status.COMMAND,
+    stats.COMMAND,
+    doctor.COMMAND,
     embed.COMMAND,
     store.LIST,
     store.CREATE,
+    store.SET,
+    store.PATH,
+    store.REMOVE,
+    backup.COMMAND,
+    jobs.LIST,
+    jobs.RUN,
+    config.SHOW,
+    config.PATH,
+    config.CHECK,
     daemon.START,
     daemon.STOP,
     daemon.RESTART,
     daemon.STATUS,
     daemon.RUN,
+    daemon.INSTALL,
+    daemon.UNINSTALL,
+    logs.COMMAND,
     version.VERSION,
     version.HELP,
 )
@@ -69,7 +89,7 @@ BY_NAME: dict[str, Command] = {command.name: command for command in COMMANDS}
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     group: tuple(command for command in COMMANDS if command.name.startswith(f"{group} "))
-    for group in ("store", "daemon")
+    for group in ("store", "jobs", "config", "daemon")
 }
 """Commands of two words, by the first."""
 

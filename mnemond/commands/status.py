@@ -61,6 +61,7 @@ def _render(result: StatusResult, style: Style) -> str:
         f"  waiting     {plural(result.pending_jobs, 'job')}, {plural(result.pending_reviews, 'review')}"
         if result.pending_jobs or result.pending_reviews
         else None,
+        *(f"  asks        {one_line(question)}" for question in result.questions),
         style.faint(
             f"mnemond {one_line(result.version)}, pid {result.pid}, up {duration(result.uptime_s)}, "
             f"{plural(result.connections, 'connection')}"

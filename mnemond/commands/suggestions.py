@@ -22,7 +22,10 @@ SYNONYMS = {
 }  # fmt: skip
 """What other programs call it."""
 
-GROUP_SYNONYMS = {"ls": "list", "new": "create", "add": "create", "make": "create"}
+GROUP_SYNONYMS = {
+    "ls": "list", "new": "create", "add": "create", "make": "create", "delete": "remove", "rm": "remove", "use": "set",
+    "switch": "set", "where": "path", "get": "show",
+}  # fmt: skip
 """The same for the second word of a command."""
 
 

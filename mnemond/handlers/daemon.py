@@ -1,4 +1,4 @@
-"""The methods about the daemon itself and its stores."""
+"""The methods about the daemon itself, and the state of a store."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ TOP_ENTITIES = 10
 
 
 class Life(msgspec.Struct, frozen=True):
-    """What a daemon can say of its own life: seconds since it started, connections held, and how to end it."""
+    """What a daemon can say of its own life: seconds since it started, connections held, how to end it, and what jobs
+    ask before they go on, by the name of a store."""
 
     uptime_s: Callable[[], float]
     connections: Callable[[], int]
     request_stop: Callable[[], None]
+    questions: Callable[[str], list[str]] = lambda _: []
 
 
 class DaemonHandlers:
-    """hello, ping, status, store.list, store.create, daemon.stop."""
+    """hello, ping, status, daemon.stop."""
 
     def __init__(self, data_dir: Path, config: Config, stores: StoreRegistry, door: StoreDoor, life: Life) -> None:
         self._data_dir = data_dir
@@ -47,10 +49,12 @@ class DaemonHandlers:
             "hello": self.hello,
             "ping": self.ping,
             "status": self.status,
-            "store.list": self.store_list,
-            "store.create": self.store_create,
             "daemon.stop": self.daemon_stop,
         }
+
+    def go_by(self, config: Config) -> None:
+        """Tell of these settings from now on."""
+        self._config = config
 
     def hello(self, call: Call, params: daemon.HelloParams) -> daemon.HelloResult:
         """Who answers. Raises MnemonError(PROTOCOL_VERSION) when the two cannot understand each other."""
@@ -77,25 +81,13 @@ class DaemonHandlers:
         """A store and its daemon."""
         return self._door.through(params.store, self._status)
 
-    def store_list(self, call: Call, params: daemon.StoreListParams) -> daemon.StoreListResult:
-        """Every store there is."""
-        active, source = self._stores.active()
-        entries = [daemon.StoreEntry(name, name == active) for name in self._stores.names()]
-        return daemon.StoreListResult(stores=entries, active=active, source=source)
-
-    async def store_create(self, call: Call, params: daemon.StoreCreateParams) -> daemon.StoreCreateResult:
-        """Make a store. Raises MnemonError for a name that is not one or a directory that cannot be written."""
-        path = self._stores.path(params.name)
-        created = await self._stores.create(params.name)
-        return daemon.StoreCreateResult(name=params.name, path=str(path), created=created)
-
     def daemon_stop(self, call: Call, params: daemon.DaemonStopParams) -> daemon.DaemonStopResult:
         """Answer, then leave."""
         self._life.request_stop()
         return daemon.DaemonStopResult(stopping=True, pid=os.getpid())
 
     async def _status(self, warm: OpenStore) -> daemon.StatusResult:
-        snapshot = warm.store.snapshot
+        snapshot, questions = warm.store.snapshot, self._life.questions(warm.store.name)
         unreadable: str | None = None
         by_status: dict[str, int] | None = None
         oplog_count: int | None = None
@@ -103,7 +95,7 @@ class DaemonHandlers:
             by_status, oplog_count = await warm.store.counts()
         except MnemonError as error:
             unreadable = error.message
-        cap = self._config.lifecycle.max_insights
+        cap = warm.policy.lifecycle.max_insights
         result = daemon.StatusResult(
             store=warm.store.name,
             total_insights=snapshot.live,
@@ -120,7 +112,8 @@ class DaemonHandlers:
             embedded=snapshot.embedded,
             over_capacity=0 < cap < snapshot.live,
             max_insights=cap,
-            pending_jobs=0,
+            pending_jobs=len(questions),
+            questions=questions,
             pending_reviews=0,
             version=SERVER_VERSION,
             pid=os.getpid(),

@@ -111,6 +111,22 @@ class Keeper(Protocol):
         """A memory of this store lacks its vector."""
         ...
 
+    def detach(self, name: str) -> None:
+        """This store is being closed."""
+        ...
+
+
+class Policies(Protocol):
+    """What the writes of each store go by."""
+
+    def opening(self, name: str) -> None:
+        """Settle it (blocking). Raises MnemonError(CONFIG)."""
+        ...
+
+    def policy(self, name: str) -> WritePolicy:
+        """As it was settled."""
+        ...
+
 
 class StoreDoor:
     """Finds, opens and remembers stores by name for the handlers. For the event loop's thread."""
@@ -119,12 +135,16 @@ class StoreDoor:
         self,
         stores: StoreRegistry,
         supply: Supply,
-        policy: WritePolicy | None = None,
+        policies: Policies | None = None,
         keeper: Keeper | None = None,
+        used: Callable[[str], None] | None = None,
     ) -> None:
-        """`supply` is where embedders come from; writes go by `policy`; `keeper` looks after the stores."""
-        self._policy = policy or WritePolicy()
+        """`supply` is where embedders come from; writes go by `policies`; `keeper` looks after the stores; `used` is
+        told the name of a store that something is asked of."""
+        self._used = used
+        self._policies = policies
         self._stores = stores
+        stores.on_closed.append(self._closed)
         self._supply = supply
         self._keeper = keeper
         self._warm: dict[str, OpenStore] = {}
@@ -138,28 +158,49 @@ class StoreDoor:
         Raises MnemonError for a name that is not one; the coroutine raises what opening raises.
         """
         resolved = self._stores.resolve(name)
+        if self._used is not None:
+            self._used(resolved)
         warm = self._warm.get(resolved)
         return self._open_then(resolved, use) if warm is None else use(warm)
 
     async def open(self, name: str) -> OpenStore:
         """The warm store. Raises MnemonError(NOT_FOUND) or MnemonError(STORAGE)."""
-        store = await self._stores.open(name)
-        async with self._loading.setdefault(name, trio.Lock()):  # an embedder may keep those of its own store waiting
-            if (warm := self._warm.get(name)) is None:
-                embedder, error = await trio.to_thread.run_sync(
-                    self._embedder_for, store.embedder, abandon_on_cancel=True
-                )
-                warm = self._warm[name] = self._opened(store, embedder, error)
-                if self._keeper is not None:
-                    self._keeper.attach(warm, partial(self._change, name))
+        while True:
+            store = await self._stores.open(name)
+            async with self._loading.setdefault(name, trio.Lock()):  # an embedder keeps those of its own store waiting
+                if (warm := self._warm.get(name)) is None:
+                    warm = await self._load(store)
+            if warm is not None and warm.store is store:
+                return warm  # else it was closed meanwhile
+
+    async def _load(self, store: Store) -> OpenStore | None:
+        """Make a store ready for use; None when it was closed meanwhile."""
+        embedder, error = await trio.to_thread.run_sync(self._settle, store, abandon_on_cancel=True)
+        if self._stores.warm(store.name) is not store:
+            return None
+        warm = self._warm[store.name] = self._opened(store, embedder, error)
+        if self._keeper is not None:
+            self._keeper.attach(warm, partial(self._change, store.name))
         return warm
+
+    def _settle(self, store: Store) -> tuple[Embedder | None, str | None]:
+        if self._policies is not None:
+            self._policies.opening(store.name)
+        return self._embedder_for(store.embedder)
+
+    def _closed(self, name: str) -> None:
+        """Whoever has the store now finds it closing; whoever comes waits for what becomes of it."""
+        self._warm.pop(name, None)
+        if self._keeper is not None:
+            self._keeper.detach(name)
+        self.forget_texts()
 
     def _opened(self, store: Store, embedder: Embedder | None, error: str | None) -> OpenStore:
         lacks = embedder is None and (store.embedder is not None or self._supply.wants)
         on_missing = None if self._keeper is None else self._keeper.missing
         return OpenStore(
-            store, embedder, error, self._threads, lacks, self._policy, archives=self._archives, on_missing=on_missing,
-            on_purged=self.forget_texts,
+            store, embedder, error, self._threads, lacks, self._policy_of(store.name), archives=self._archives,
+            on_missing=on_missing, on_purged=self.forget_texts,
         )  # fmt: skip
 
     def forget_texts(self) -> None:
@@ -171,9 +212,18 @@ class StoreDoor:
         remembered.forget_texts()
         table.forget_cached()
 
+    def go_by(self) -> None:
+        """The policies changed: what is asked from now on is written by them."""
+        for name in self._warm:
+            self._change(name, policy=self._policy_of(name))
+
+    def _policy_of(self, name: str) -> WritePolicy:
+        return WritePolicy() if self._policies is None else self._policies.policy(name)
+
     def _change(self, name: str, **fields: object) -> None:
         """What is asked of the store from now on finds it changed; whoever has it already goes on with it."""
-        self._warm[name] = msgspec.structs.replace(self._warm[name], **fields)
+        if (warm := self._warm.get(name)) is not None:  # else it was closed
+            self._warm[name] = msgspec.structs.replace(warm, **fields)
 
     async def _open_then(self, name: str, use: Use) -> object:
         return await settle(use(await self.open(name)))

@@ -28,6 +28,7 @@ from mnemond.pipelines.embedding import Text, every_text, propose, record_of, te
 from mnemond.server.deferred import Deferred
 from mnemond.store import insights
 from mnemond.store.meta import SwitchRecord, read_switch
+from mnemond.store.read_only import refusal
 
 Guard = Callable[[], AbstractContextManager[object]]
 """Where a defect ends, so that it ends nothing else."""
@@ -73,23 +74,39 @@ class EmbedKeeper:
         ward = self._wards[warm.store.name] = Ward(warm, change)
         self._start(ward)
 
+    def detach(self, name: str) -> None:
+        """A store is being closed while the daemon goes on: leave it alone."""
+        if (ward := self._wards.pop(name, None)) is not None:
+            ward.left = True
+            ward.wake()
+
+    def is_asked(self, name: str) -> bool:
+        """Whether embedding that somebody asked for is under way in a store."""
+        ward = self._wards.get(name)
+        return ward is not None and (ward.demand is not None or ward.switch is not None)
+
     def missing(self, name: str) -> None:
         """A memory of this store lacks its vector."""
-        self._wards[name].again = True
-        self._start(self._wards[name])
+        if (ward := self._wards.get(name)) is not None:
+            ward.again = True
+            self._start(ward)
 
     def ward(self, name: str) -> Ward:
-        """What is known of an open store."""
-        return self._wards[name]
+        """What is known of an open store. Raises MnemonError(STOPPING) for one that was closed meanwhile."""
+        if (ward := self._wards.get(name)) is None:
+            raise MnemonError(STOPPING, f'the store "{name}" is being closed', hint="repeat in a moment")
+        return ward
 
     def demand(self, name: str, *, everything: bool) -> Deferred[Tally]:
         """Embed what lacks a vector, or everything anew; the same run for all who ask for the same meanwhile.
 
         Raises MnemonError: BUSY beside a run of the other kind or a switch, STOPPING when the daemon stops.
         """
-        ward = self._wards[name]
+        ward = self.ward(name)
         if self._nursery is None or self._ended:
             raise _stopping()
+        if ward.store.read_only is not None:
+            raise refusal(ward.store.read_only)
         if ward.switch is not None:
             raise _switching(name, ward.switch)
         if ward.demand is not None and ward.demand.everything != everything:
@@ -102,7 +119,7 @@ class EmbedKeeper:
 
     def switched(self, name: str, record: SwitchRecord | None, coming: Embedder | None = None) -> None:
         """A switch was recorded, or (None) dropped."""
-        ward = self._wards[name]
+        ward = self.ward(name)
         ward.switch, ward.coming, ward.looked = record, coming, True
         ward.refusals.clear()
         ward.progressed()
@@ -110,7 +127,7 @@ class EmbedKeeper:
         self._start(ward)
 
     def _start(self, ward: Ward) -> None:
-        if self._nursery is not None and not ward.tended and not self._ended:
+        if self._nursery is not None and not ward.tended and not self._ended and ward.store.read_only is None:
             ward.tended = True
             self._nursery.start_soon(self._tend, ward)
 
@@ -120,7 +137,7 @@ class EmbedKeeper:
         ward.refusals.clear()
         with self._guard():
             try:
-                while await self._step(ward) or ward.is_called:
+                while not ward.left and (await self._step(ward) or ward.is_called):
                     ward.tally = None
             finally:
                 ward.tended, ward.tally, ward.waiting = False, None, None

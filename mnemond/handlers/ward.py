@@ -53,7 +53,7 @@ class Ward:
         self.embedder: Embedder | None = warm.embedder
         self.coming: Embedder | None = None
         self.change = change
-        self.looked = self.tended = self.again = False
+        self.looked = self.tended = self.again = self.left = False
         self.switch: SwitchRecord | None = None
         self.demand: Demand | None = None
         self.tally: Tally | None = None

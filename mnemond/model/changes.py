@@ -143,7 +143,8 @@ class ChangeSet(msgspec.Struct, frozen=True):
     `outcome` is what a caller is told; it is stored with the operation so that a repeat gets the same answer.
     `request_digest` tells a repeat from another request under the same op_id. `operation` and `subject` are what the
     log says was done, and to which memory (default: the method, and the first memory that changed; an empty operation
-    leaves no line). `undoes` is the operation that this one takes back.
+    leaves no line). `undoes` is the operation that this one takes back. `facts` are rows of the store's `meta` table,
+    (key, value), that become true with it.
     """
 
     op_id: str
@@ -158,3 +159,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     operation: str | None = None
     subject: str | None = None
     undoes: str | None = None
+    facts: tuple[tuple[str, str], ...] = ()

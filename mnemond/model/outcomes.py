@@ -258,6 +258,14 @@ class Used(msgspec.Struct, frozen=True, tag=True):
     replayed: bool = False
 
 
+class Maintained(msgspec.Struct, frozen=True, tag=True):
+    """A job of the daemon's own changed so many memories; nobody asked for it, so nobody is told."""
+
+    op_id: str
+    changed: int = 0
+    replayed: bool = False
+
+
 class Embedded(msgspec.Struct, frozen=True, tag=True):
     """Memories were embedded by `model`: the one called `id`, or all that lacked a vector. `failed` lack one still."""
 
@@ -318,6 +326,7 @@ Outcome = (
     | Collected
     | Retained
     | Used
+    | Maintained
     | Embedded
     | SwitchStarted
     | SwitchDropped

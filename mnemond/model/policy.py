@@ -95,13 +95,24 @@ class RedundancyPolicy(msgspec.Struct, frozen=True):
     alpha_key: float = 0.3
 
 
+class PruningPolicy(msgspec.Struct, frozen=True):
+    """Whether memories go that no link keeps any more, which ones (spec 7.6: PS), and how full a store must be for it:
+    a share of `max_insights` (S2; spec 13, probability pruning)."""
+
+    enabled: bool = False
+    threshold: float = 0.01
+    fullness: float = 0.9
+
+
 class LifecyclePolicy(msgspec.Struct, frozen=True):
-    """How much a store keeps, and what is never pruned (spec 13). `max_insights` 0 means no cap."""
+    """How much a store keeps, and what is never pruned (spec 13). `max_insights` 0 means no cap. `pruning`: what goes
+    besides."""
 
     max_insights: int = 1000
     prune_batch: int = 10
     immune_importance: int = 4
     immune_access: int = 3
+    pruning: PruningPolicy = PruningPolicy()
 
 
 class WritePolicy(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Parameters and results of the methods about the daemon itself, its stores and its command line."""
+"""Parameters and results of the methods about the daemon itself, the state of a store, and the command line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ class EntityCount(msgspec.Struct, frozen=True):
 
 
 class StatusResult(Result, frozen=True, kw_only=True):
-    """A store and the daemon that serves it. Counts that only the database knows are null while it cannot be read."""
+    """A store and the daemon that serves it. Counts that only the database knows are null while it cannot be read.
+
+    `pending_jobs` wait for somebody; `questions` are what they ask, see jobs.list.
+    """
 
     store: str
     total_insights: int
@@ -76,44 +79,12 @@ class StatusResult(Result, frozen=True, kw_only=True):
     over_capacity: bool
     max_insights: int
     pending_jobs: int
+    questions: list[str]
     pending_reviews: int
     version: str
     pid: int
     uptime_s: float
     connections: int
-
-
-class StoreListParams(Params, frozen=True, kw_only=True):
-    """Nothing."""
-
-
-class StoreEntry(msgspec.Struct, frozen=True):
-    """One store."""
-
-    name: str
-    active: bool
-
-
-class StoreListResult(Result, frozen=True, kw_only=True):
-    """Every store; `source` says where the active name comes from: active-file or default."""
-
-    stores: list[StoreEntry]
-    active: str
-    source: str
-
-
-class StoreCreateParams(Params, frozen=True, kw_only=True):
-    """Name pattern: a letter or digit, then up to 63 letters, digits, "_" or "-"."""
-
-    name: StoreName
-
-
-class StoreCreateResult(Result, frozen=True, kw_only=True):
-    """`created` is false when the store was there already."""
-
-    name: str
-    path: str
-    created: bool
 
 
 class DaemonStopParams(Params, frozen=True, kw_only=True):

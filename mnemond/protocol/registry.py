@@ -9,16 +9,22 @@ import msgspec
 
 from mnemond.protocol import (
     audit,
+    backups,
+    configuration,
     context,
     daemon,
+    doctor,
     embedding,
     gc,
+    jobs,
     links,
     memories,
     pins,
     remembering,
     revising,
     search,
+    stats,
+    stores,
     undo,
 )
 
@@ -140,11 +146,49 @@ _ALL = (
         "embed.calibrate", embedding.EmbedCalibrateParams, embedding.EmbedCalibrateResult, Access.WRITE,
         "Measure on the store what a cosine means to its embedder.",
     ),
-    Method("status", daemon.StatusParams, daemon.StatusResult, Access.READ, "A store and its daemon.", ("store",)),
-    Method("store.list", daemon.StoreListParams, daemon.StoreListResult, Access.READ, "Every store."),
+    Method("jobs.list", jobs.JobsListParams, jobs.JobsListResult, Access.READ, "Background jobs, and how they ran."),
     Method(
-        "store.create", daemon.StoreCreateParams, daemon.StoreCreateResult, Access.WRITE,
+        "jobs.run", jobs.JobsRunParams, jobs.JobsRunResult, Access.WRITE,
+        "Run one background job now, or say what it would come to.", ("name",),
+    ),
+    Method(
+        "verify", doctor.VerifyParams, doctor.VerifyResult, Access.READ,
+        "Whether what must always be true of a store is true; changes nothing.",
+    ),
+    Method("status", daemon.StatusParams, daemon.StatusResult, Access.READ, "A store and its daemon.", ("store",)),
+    Method("stats", stats.StatsParams, stats.StatsResult, Access.READ, "A store in figures.", ("store",)),
+    Method("store.list", stores.StoreListParams, stores.StoreListResult, Access.READ, "Every store."),
+    Method(
+        "store.create", stores.StoreCreateParams, stores.StoreCreateResult, Access.WRITE,
         "Make a new, empty store.", ("name",),
+    ),
+    Method(
+        "store.set", stores.StoreSetParams, stores.StoreSetResult, Access.WRITE,
+        "Choose the store that is used when none is named.", ("name",),
+    ),
+    Method(
+        "store.path", stores.StorePathParams, stores.StorePathResult, Access.READ, "Where a store lies.", ("store",),
+    ),
+    Method(
+        "store.remove", stores.StoreRemoveParams, stores.StoreRemoveResult, Access.WRITE,
+        "Delete a store, after a last backup of it.", ("name",),
+    ),
+    Method(
+        "backup.create", backups.BackupCreateParams, backups.BackupCreateResult, Access.WRITE,
+        "Copy a store while it serves.", ("store",),
+    ),
+    Method("backup.list", backups.BackupListParams, backups.BackupListResult, Access.READ, "Every backup.", ("store",)),
+    Method(
+        "backup.verify", backups.BackupVerifyParams, backups.BackupVerifyResult, Access.READ,
+        "Read every page of a backup.", ("backup",),
+    ),
+    Method(
+        "backup.restore", backups.BackupRestoreParams, backups.BackupRestoreResult, Access.WRITE,
+        "Make a store what a backup holds.", ("backup",),
+    ),
+    Method(
+        "config.show", configuration.ConfigShowParams, configuration.ConfigShowResult, Access.READ,
+        "Every setting, and where its value came from.", ("store",),
     ),
     Method(
         "daemon.stop", daemon.DaemonStopParams, daemon.DaemonStopResult, Access.CONTROL,

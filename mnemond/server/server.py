@@ -54,6 +54,15 @@ class Server:
             self.stop_requested_at = trio.current_time()
             self._stop.set()
 
+    async def stop_requested(self) -> None:
+        """Returns when a stop was asked for."""
+        await self._stop.wait()
+
+    def go_by(self, limits: Limits) -> None:
+        """Other limits from now on; a connection keeps those it began with."""
+        self.limits = limits
+        self._allowed = limits.allowed_connections()
+
     async def serve(self, listener: Listener, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Accept and answer until `request_stop`, then drain for at most `limits.drain_s`. The listener stays open
         for its owner to close."""

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from mnemond.store.names import DEFAULT, is_valid
+from mnemond.store.durable import write
+from mnemond.store.names import DEFAULT, check, is_valid
 
 MAX_BYTES = 256
 """A name has at most 64 characters; the rest is room for a byte-order mark and blank lines."""
@@ -32,6 +33,11 @@ class ActiveName:
         if seen != self._seen:
             self._seen, self._name = seen, self._read()
         return (self._name, "active-file") if self._name else (DEFAULT, "default")
+
+    def write(self, name: str) -> None:
+        """Name another store; the file is replaced as a whole. Raises MnemonError for a name that is none, OSError."""
+        write(self._path, f"{check(name)}\n".encode())
+        self._seen = None
 
     def _read(self) -> str | None:
         if not self._path.is_file():

@@ -1,12 +1,13 @@
 """One SQLite connection, opened the one way mnemond opens databases. The only module that imports apsw.
 
 Pragmas and flags follow the reliability rules: WAL, `synchronous=FULL` (an acknowledged memory survives power loss),
-explicit checkpoints only, `secure_delete`, no symbolic links, no URI file names.
+explicit checkpoints only, `secure_delete`, no symbolic links, no URI file names but those made here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +69,24 @@ def check_sqlite_version(version: str | None = None) -> None:
 class Connection:
     """A thin wrapper over one apsw connection; used by one thread at a time."""
 
-    def __init__(self, path: Path, *, read_only: bool = False, vfs: str | None = None) -> None:
-        """Open `path` (created when missing unless `read_only`). Raises SqliteError."""
+    def __init__(self, path: Path, *, read_only: bool = False, frozen: bool = False, vfs: str | None = None) -> None:
+        """Open `path` (created when missing unless `read_only`). With `frozen` nothing can change it: no locks are
+        taken, and its log is not read. Raises SqliteError."""
         flags = apsw.SQLITE_OPEN_NOFOLLOW
         flags |= apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        self._db = apsw.Connection(str(path), flags=flags, vfs=vfs)
+        name = str(path)
+        if frozen:
+            name, flags = f"{path.absolute().as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
+        if read_only and not frozen:
+            _take_back_interrupted(path)
+        self._db = apsw.Connection(name, flags=flags, vfs=vfs)
         self.numbers: dict[str, int] = {}
         """Row numbers by id that were read or given (`store.numbers`). Whatever takes rows back empties it: a number
         is given again then."""
-        self._db.set_rollback_hook(self.numbers.clear)
+        self.entities: set[str] = set()
+        """Ids of rows of `entities` that are there (`store.entities`); emptied as well."""
+        self._forget = partial(_empty, self.numbers, self.entities)  # no method: it would refer to itself
+        self._db.set_rollback_hook(self._forget)
         try:
             self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
             if not read_only:
@@ -119,7 +129,7 @@ class Connection:
 
     def take_back(self, savepoint: str) -> None:
         """Undo everything since a savepoint, and end it."""
-        self.numbers.clear()
+        self._forget()
         self.run(f"ROLLBACK TO {savepoint}")
         self.run(f"RELEASE {savepoint}")
 
@@ -157,16 +167,36 @@ class Connection:
         finally:
             self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
 
-    def backup_to(self, target: Path) -> None:
-        """Copy the whole database into a new file through the online backup API. Raises SqliteError."""
+    def backup_to(self, target: Path, pause: Callable[[], None] = lambda: None) -> None:
+        """Copy the whole database into a new file through the online backup API, in steps of 1 MB with `pause` between
+        two. The copy is one file: it has no log beside it. Raises SqliteError, and what `pause` raises."""
         copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         try:
             with copy.backup("main", self._db, "main") as backup:
                 while not backup.done:
                     backup.step(256)
+                    pause()
+            copy.pragma("journal_mode", "delete")
         finally:
             copy.close()
 
     def close(self) -> None:
         """Close; whatever is uncommitted is rolled back."""
         self._db.close(True)
+
+
+def _take_back_interrupted(path: Path) -> None:
+    """What a power cut interrupted before a file had a write-ahead log, while it was made that is, stands in a rollback
+    journal. A read-only connection may not take it back, and cannot read the file before that is done."""
+    if path.with_name(f"{path.name}-journal").exists():
+        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_READWRITE)
+        try:
+            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        finally:
+            db.close()
+
+
+def _empty(*known: dict[str, int] | set[str]) -> None:
+    for each in known:
+        each.clear()

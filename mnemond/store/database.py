@@ -10,7 +10,7 @@ import msgspec
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.dense import VectorPolicy
 from mnemond.index.memory_index import MemoryIndex
-from mnemond.store import edges, insights, operations
+from mnemond.store import edges, insights, legacy, operations, read_only
 from mnemond.store.connection import FULL, Connection
 from mnemond.store.files import StoreFiles
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
@@ -21,12 +21,14 @@ Wanted = Callable[[], EmbedderRecord | None]
 
 
 class Opened(msgspec.Struct):
-    """An open store: its connection, its index, the embedder its vectors belong to, and its files."""
+    """An open store: its connection, its index, the embedder its vectors belong to, and its files; `read_only` says why
+    it cannot be written, if so."""
 
     connection: Connection
     index: MemoryIndex
     embedder: EmbedderRecord | None
     files: StoreFiles
+    read_only: str | None = None
 
 
 def open_database(
@@ -42,6 +44,10 @@ def open_database(
     if path.exists():
         if not path.is_file():
             raise MnemonError(STORAGE, f"{path} is not a regular file", hint="move it away", outcome="rejected")
+        if not read_only.is_writable(path):
+            return _for_reading(path, search)
+        if legacy.is_legacy(path):
+            legacy.adopt(path, now_us)
         refuse_newer(path)
     connection = Connection(path, vfs=vfs)
     try:
@@ -52,6 +58,16 @@ def open_database(
         operations.expire(connection, now_us)
         connection.run("COMMIT")
         return Opened(connection, load_index(connection, embedder, search), embedder, StoreFiles(path))
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _for_reading(path: Path, search: VectorPolicy | None) -> Opened:
+    connection, reason = read_only.connect(path)
+    try:
+        embedder = read_embedder(connection)
+        return Opened(connection, load_index(connection, embedder, search), embedder, StoreFiles(path), reason)
     except BaseException:
         connection.close()
         raise

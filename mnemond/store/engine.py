@@ -17,7 +17,7 @@ from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.table import forget_cached as forget_names
 from mnemond.model.changes import ChangeSet, Vector
 from mnemond.model.outcomes import Outcome
-from mnemond.store import oplog, purge
+from mnemond.store import oplog, purge, read_only
 from mnemond.store.comparison import Comparison
 from mnemond.store.connection import BusyError, Connection, ConstraintError, SqliteError
 from mnemond.store.database import Opened, load_index
@@ -48,6 +48,7 @@ class Engine:
         self._reopen = reopen
         self._files = opened.files
         self.embedder = opened.embedder
+        self.read_only = opened.read_only
         self._fault: str | None = None
         self._checkpoint_failure: str | None = None
         self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
@@ -55,7 +56,7 @@ class Engine:
     @property
     def degraded_reason(self) -> str | None:
         """Why the store is not fully well, or None."""
-        return self._fault or self._checkpoint_failure
+        return self._fault or self._checkpoint_failure or self.read_only
 
     @property
     def index(self) -> MemoryIndex:
@@ -69,6 +70,8 @@ class Engine:
         except (SqliteError, MnemonError) as error:
             refusal = _storage(f"the store is closed after an error and cannot be reopened: {error}", "rejected")
             return [refusal] * len(batch)
+        if self.read_only is not None:
+            return [read_only.refusal(self.read_only)] * len(batch)
         if (lost := self._lost_files("rejected")) is not None:
             return [lost] * len(batch)
         try:
@@ -194,7 +197,7 @@ class Engine:
         if self._connection is None:
             opened = self._reopen()
             self._connection, self._index, self.embedder = opened.connection, opened.index, opened.embedder
-            self._files = opened.files
+            self._files, self.read_only = opened.files, opened.read_only
             self._fault = self._checkpoint_failure = None
         return self._connection
 
@@ -205,6 +208,8 @@ class Engine:
         store cannot be reopened after an earlier failure.
         """
         connection = self._healthy()
+        if self.read_only is not None:
+            raise read_only.refusal(self.read_only)
         if (lost := self._lost_files("rejected")) is not None:
             raise lost
         value, embedder = self._worked(connection, work)
@@ -248,7 +253,7 @@ class Engine:
 
     def checkpoint_if_due(self) -> None:
         """Copy the write-ahead log into the database when it has grown. A failure shows as degraded, loses nothing."""
-        if self._connection is None:
+        if self._connection is None or self.read_only is not None:
             return
         try:
             if self._unwiped:
@@ -273,9 +278,10 @@ class Engine:
         if connection is None:
             return
         try:
-            if self._unwiped:
-                self._wipe(connection)
-            connection.checkpoint(truncate=True)
+            if self.read_only is None:
+                if self._unwiped:
+                    self._wipe(connection)
+                connection.checkpoint(truncate=True)
         finally:
             connection.close()
 

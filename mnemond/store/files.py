@@ -17,10 +17,10 @@ class StoreFiles:
     """The database and its write-ahead log, as they were when the store was opened."""
 
     def __init__(self, path: Path) -> None:
-        self._paths = _paths(path)
+        self._paths = [str(each) for each in _paths(path)]
         self._known = [_identity(file) for file in self._paths]
 
-    def replaced(self) -> Path | None:
+    def replaced(self) -> str | None:
         """The file that was removed or replaced since, if one was."""
         for number, file in enumerate(self._paths):
             found = _identity(file)
@@ -37,16 +37,22 @@ def size_bytes(path: Path) -> int:
     return sum(status.st_size for status in found if status is not None)
 
 
+def log_bytes(path: Path) -> int:
+    """Bytes of a store's write-ahead log: 0 when everything stands in the database."""
+    status = _status(_paths(path)[1])
+    return 0 if status is None else status.st_size
+
+
 def _paths(path: Path) -> tuple[Path, Path]:
     return path, path.with_name(f"{path.name}-wal")
 
 
-def _identity(path: Path) -> _Identity:
+def _identity(path: Path | str) -> _Identity:
     status = _status(path)
     return None if status is None else (status.st_dev, status.st_ino)
 
 
-def _status(path: Path) -> os.stat_result | None:
+def _status(path: Path | str) -> os.stat_result | None:
     try:
         return os.stat(path)
     except FileNotFoundError:

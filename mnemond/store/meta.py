@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from mnemond.store.connection import Connection
@@ -41,6 +43,15 @@ def write_embedder(connection: Connection, record: EmbedderRecord) -> None:
         "INSERT INTO meta(key, value) VALUES('embedder', ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
         (msgspec.json.encode(record).decode(),),
     )
+
+
+def note(connection: Connection, facts: Iterable[tuple[str, str]]) -> None:
+    """Give rows of the table, by their keys, these values."""
+    for key, value in facts:
+        connection.run(
+            "INSERT INTO meta(key, value) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
 
 
 class SwitchRecord(msgspec.Struct, frozen=True):

@@ -109,3 +109,22 @@ def _without_text(outcome: Outcome) -> Outcome:
 def expire(connection: Connection, now_us: int) -> int:
     """Forget outcomes older than the retention; how many. Reads the whole table: for the opening of a store."""
     return connection.run("DELETE FROM operations WHERE created_at < ?", (format_us(now_us - RETENTION_US),))
+
+
+def expire_some(connection: Connection, now_us: int, limit: int) -> int:
+    """Forget outcomes older than the retention, `limit` at most, the first written first; how many.
+
+    They stand in the order of writing, so it ends at the first that is kept: one from a clock that was ahead keeps
+    those behind it until the store is opened again.
+    """
+    return connection.run(
+        "DELETE FROM operations WHERE rowid IN (SELECT rowid FROM operations ORDER BY rowid LIMIT ?)"
+        " AND created_at < ?",
+        (limit, format_us(now_us - RETENTION_US)),
+    )
+
+
+def count_expired(connection: Connection, now_us: int) -> int:
+    """How many outcomes are older than the retention. Reads the whole table."""
+    row = connection.row("SELECT count(*) FROM operations WHERE created_at < ?", (format_us(now_us - RETENTION_US),))
+    return 0 if row is None else int(row[0])

@@ -51,6 +51,15 @@ def trim(connection: Connection) -> None:
     connection.run("DELETE FROM oplog WHERE id <= (SELECT max(id) FROM oplog) - ?", (MAX_LINES,))
 
 
+def trim_some(connection: Connection, most: int, limit: int) -> int:
+    """Remove the oldest lines, so that `most` are left, but no more than `limit` of them; how many."""
+    return connection.run(
+        "DELETE FROM oplog WHERE id IN"
+        " (SELECT id FROM oplog WHERE id <= (SELECT max(id) FROM oplog) - ? ORDER BY id LIMIT ?)",
+        (most, limit),
+    )
+
+
 def count(connection: Connection) -> int:
     """Lines now in the ring."""
     row = connection.row("SELECT count(*) FROM oplog")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
 import trio
 
-from mnemond.errors import BUSY, NOT_FOUND, STORAGE, MnemonError
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.index.dense import VectorPolicy
 from mnemond.store import names
 from mnemond.store.active import ActiveName
 from mnemond.store.connection import BusyError, SqliteError
 from mnemond.store.database import Wanted
+from mnemond.store.durable import make_directory
 from mnemond.store.engine import Defect
+from mnemond.store.files import log_bytes
 from mnemond.store.store import Store, open_store
 from mnemond.store.writer import EventLoop
 
@@ -51,6 +53,8 @@ class StoreRegistry:
         self._open = partial(open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect, search=search)
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, _Opening] = {}
+        self.on_closed: list[Callable[[str], None]] = []
+        """Told the name of a store that is about to be closed while the daemon goes on."""
 
     def active(self) -> tuple[str, str]:
         """(name, source) of the store used when none is named."""
@@ -59,6 +63,29 @@ class StoreRegistry:
     def resolve(self, name: str | None) -> str:
         """The store a request means. Raises MnemonError(INVALID_PARAMS) for a name that is not one."""
         return names.check(name) if name is not None else self.active()[0]
+
+    def refuse_active(self, name: str) -> None:
+        """Raises MnemonError(INVALID_PARAMS) for the store that is used when none is named."""
+        if name == self.active()[0]:
+            raise MnemonError(
+                INVALID_PARAMS,
+                f'the store "{name}" is the active one',
+                hint="make another one active first: mnemonctl store set NAME",
+                outcome="rejected",
+            )
+
+    def activate(self, name: str) -> None:
+        """Make another store the active one (blocking). Raises MnemonError: NOT_FOUND, STORAGE."""
+        self.find(name)
+        try:
+            self._active.write(name)
+        except OSError as error:
+            raise MnemonError(
+                STORAGE,
+                f"the active store cannot be changed: {error}",
+                hint="look at the file `active` in the data directory: space, owner, permissions",
+                outcome="rejected",
+            ) from error
 
     def path(self, name: str) -> Path:
         """The file of a store, whether or not it exists."""
@@ -76,6 +103,10 @@ class StoreRegistry:
             entry.name for entry in self._root.iterdir() if names.is_valid(entry.name) and self.exists(entry.name)
         )
 
+    def open_stores(self) -> list[Store]:
+        """All that are open."""
+        return list(self._stores.values())
+
     async def open(self, name: str) -> Store:
         """The store, opened when it is cold. `default` is created on first use, others have to exist.
 
@@ -83,6 +114,21 @@ class StoreRegistry:
         """
         if (store := self._stores.get(name)) is not None:
             return store
+        self.find(name)
+        opening = self._opening.setdefault(name, _Opening())
+        seen = opening.failures
+        async with opening.lock:
+            if opening.failures > seen and opening.failure is not None:
+                raise opening.failure  # of the attempt this one waited for: another would take as long and fail too
+            try:
+                self.find(name)  # it may have been removed meanwhile
+                return await self._open_cold(name)
+            except MnemonError as error:
+                opening.failure, opening.failures = error, opening.failures + 1
+                raise
+
+    def find(self, name: str) -> Path:
+        """The file of a store that is there, or would be made on first use. Raises MnemonError(NOT_FOUND)."""
         if name != names.DEFAULT and not self.exists(name):
             origin = ' (the file "active" names it)' if self.active() == (name, "active-file") else ""
             raise MnemonError(
@@ -91,16 +137,32 @@ class StoreRegistry:
                 hint=f"`mnemonctl store create {name}` makes it; `mnemonctl store list` shows what is there",
                 outcome="rejected",
             )
-        opening = self._opening.setdefault(name, _Opening())
-        seen = opening.failures
-        async with opening.lock:
-            if opening.failures > seen and opening.failure is not None:
-                raise opening.failure  # of the attempt this one waited for: another would take as long and fail too
-            try:
-                return await self._open_cold(name)
-            except MnemonError as error:
-                opening.failure, opening.failures = error, opening.failures + 1
-                raise
+        return self.path(name)
+
+    def warm(self, name: str) -> Store | None:
+        """The store, if it is open."""
+        return self._stores.get(name)
+
+    @asynccontextmanager
+    async def exclusive(self, name: str) -> AsyncIterator[Path]:
+        """The file of a store that is closed meanwhile: what was queued is written, whoever asks for the store waits.
+
+        Raises MnemonError when it cannot be closed well, or another program has it open: its log is not empty then.
+        """
+        async with self._opening.setdefault(name, _Opening()).lock:
+            if (store := self._stores.pop(name, None)) is not None:
+                for tell in self.on_closed:
+                    tell(name)
+                with trio.CancelScope(shield=True):  # a store must not be opened again while it is being closed
+                    await store.close()
+            if log_bytes(self.path(name)):
+                raise MnemonError(
+                    BUSY,
+                    f'another program has the store "{name}" open',
+                    hint="close it, then repeat",
+                    outcome="rejected",
+                )
+            yield self.path(name)
 
     async def create(self, name: str) -> bool:
         """Make a store and open it; whether it is new. Raises MnemonError(STORAGE) when that fails."""
@@ -128,8 +190,8 @@ class StoreRegistry:
         return store
 
     def _open_blocking(self, name: str, path: Path) -> Store:
-        _make_durable_directory(path.parent.parent)
-        _make_durable_directory(path.parent)
+        make_directory(path.parent.parent)
+        make_directory(path.parent)
         return self._open(name, path)
 
     async def close(self) -> list[MnemonError]:
@@ -142,16 +204,3 @@ class StoreRegistry:
             except MnemonError as error:
                 failures.append(error)
         return failures
-
-
-def _make_durable_directory(path: Path) -> None:
-    """Create a directory (0700) and flush its entry in the parent: a store must not vanish with a power cut."""
-    try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        return
-    parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(parent)
-    finally:
-        os.close(parent)

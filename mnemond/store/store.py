@@ -47,6 +47,16 @@ class Store:
         """Why the store is not fully well, or None."""
         return self._engine.degraded_reason
 
+    @property
+    def read_only(self) -> str | None:
+        """Why it cannot be written, if so."""
+        return self._engine.read_only
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether its writer has nothing to do."""
+        return self._writer.is_idle
+
     def submit(self, write: Write, done: Done) -> None:
         """Queue one write; `done` is called on the event loop after COMMIT and after the index has it.
 

@@ -20,7 +20,7 @@ LAYERS = (
     ("index", "outbound"),
     ("text",),
     ("model",),
-    ("commands", "server"),
+    ("commands", "server", "service"),
     ("protocol",),
     ("config", "errors", "clock", "ids", "logs"),
 )
@@ -80,7 +80,13 @@ def _inside(name: str) -> str:
 
 def _doors_of(name: str) -> tuple[str, ...]:
     """The doors that an import of this layer from anywhere below it breaks as well."""
-    return {"protocol": ("wire-door",), "server": ("edge-door",), "commands": ("edge-door",)}.get(name, ())
+    doors = {
+        "protocol": ("wire-door",),
+        "server": ("edge-door",),
+        "commands": ("edge-door",),
+        "service": ("edge-door",),
+    }
+    return doors.get(name, ())
 
 
 def _layer_seeds() -> Iterator[Seed]:
@@ -98,6 +104,7 @@ def _wire_seeds() -> Iterator[Seed]:
         yield _seed(importer, _inside("protocol"), "wire-door")
         yield _seed(importer, _inside("server"), "edge-door")
         yield _seed(importer, _inside("commands"), "edge-door")
+        yield _seed(importer, _inside("service"), "edge-door")
 
 
 def _outside_seeds() -> Iterator[Seed]:

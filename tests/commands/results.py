@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.protocol.daemon import EntityCount, StatusResult, StoreCreateResult, StoreEntry, StoreListResult
+from mnemond.protocol.daemon import EntityCount, StatusResult
 from mnemond.protocol.links import LinkResult, RelatedMemory, UnlinkResult
 from mnemond.protocol.memories import (
     ForgetResult,
@@ -35,9 +35,12 @@ from mnemond.protocol.remembering import (
     SemanticCandidate,
 )
 from mnemond.protocol.search import SearchHit
+from mnemond.protocol.stores import StoreCreateResult, StoreEntry, StoreListResult
 from tests.commands.audit_results import AUDIT_RESULTS
 from tests.commands.embed_results import STATUS as EMBED_STATUS
+from tests.commands.job_results import JOB_RESULTS
 from tests.commands.revision_results import REVISION_RESULTS
+from tests.commands.store_results import STORE_RESULTS
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 
@@ -187,8 +190,8 @@ STATUS = StatusResult(
     store="default", total_insights=1234, deleted_insights=3, by_category={"fact": 1000, "decision": 234},
     by_status={"active": 1234}, edge_count=12, edges_by_type={"temporal": 12}, top_entities=[EntityCount("SQLite", 9)],
     oplog_count=1300, db_path="/home/ana/.mnemon/data/default/mnemon.db", db_size_bytes=1536, embedding="minilm",
-    embedded=1230, over_capacity=False, max_insights=100000, pending_jobs=0, pending_reviews=0, version="0.1.0",
-    pid=42, uptime_s=7200.5, connections=1,
+    embedded=1230, over_capacity=False, max_insights=100000, pending_jobs=0, questions=[], pending_reviews=0,
+    version="0.1.0", pid=42, uptime_s=7200.5, connections=1,
 )  # fmt: skip
 
 STORES = StoreListResult(
@@ -234,6 +237,8 @@ BY_METHOD: dict[str, object] = {
     "pin": PINNED,
     **AUDIT_RESULTS,
     **REVISION_RESULTS,
+    **STORE_RESULTS,
+    **JOB_RESULTS,
     "embed": EMBED_STATUS,
     "status": STATUS,
     "store.list": STORES,

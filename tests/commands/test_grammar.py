@@ -177,7 +177,14 @@ def test_the_environment_names_no_store_for_commands_without_one() -> None:
         (["add", "x"], 'there is no command "add"', "Did you mean: mnemonctl remember?"),
         (["rm", "x"], 'there is no command "rm"', "Did you mean: mnemonctl forget?"),
         (["gte", "x"], 'there is no command "gte"', "Did you mean: mnemonctl get?"),
-        (["store", "delete", "x"], 'store has no command "delete"', "It has: list, create."),
+        (["store", "frobnicate"], 'store has no command "frobnicate"', "It has: list, create, set, path, remove."),
+        (["store", "delete", "x"], 'store has no command "delete"', "Did you mean: mnemonctl store remove?"),
+        (["store", "set"], "store set needs the name of a store", "See: mnemonctl store set --help"),
+        (["backup", "lst"], 'backup has no command "lst"', "Did you mean: mnemonctl backup list?"),
+        (["backup", "restore"], "backup restore needs the name of one backup", "`mnemonctl backup list` shows them"),
+        (["backup", "list", "--yes"], "backup list takes no --yes", "See: mnemonctl backup --help"),
+        (["backup", "--into", "x"], "backup create takes no --into", "See: mnemonctl backup --help"),
+        (["config", "show", "a", "b"], "config show needs one table or setting", "See: mnemonctl config show --help"),
         (["store", "new", "x"], 'store has no command "new"', "Did you mean: mnemonctl store create?"),
         (["--bogus"], "there is no option --bogus", "See: mnemonctl --help"),
         (["-V"], "there is no option -V", "Did you mean --version?"),
@@ -319,7 +326,7 @@ def test_parsers_keep_nothing_between_lines() -> None:
 
 
 def test_every_option_is_a_parameter_of_its_method_or_global() -> None:
-    methods = {name.replace(".", " ") for name in METHODS} | {"embed"}  # one command for the methods embed.…
+    methods = {name.replace(".", " ") for name in METHODS} | {"backup", "embed"}  # one command for several methods
     assert {command.name for command in COMMANDS if command.request} <= methods
 
 

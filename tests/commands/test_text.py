@@ -8,13 +8,15 @@ import pytest
 from mnemond.commands.layout import Style
 from mnemond.commands.output import Output, success
 from mnemond.commands.registry import BY_NAME
-from mnemond.protocol.daemon import StoreListResult
 from mnemond.protocol.memories import GetResult, ListResult, RecallResult, RetiredResult
 from mnemond.protocol.registry import METHODS
+from mnemond.protocol.stores import StoreListResult
 from tests.commands.audit_results import AUDIT_TRANSCRIPTS
 from tests.commands.embed_results import EMBED_TRANSCRIPT
+from tests.commands.job_results import JOB_TRANSCRIPTS
 from tests.commands.results import BY_METHOD, CREATED, DETAIL, ID, RECALLED, RETIRED, STATUS
 from tests.commands.revision_results import REVISION_TRANSCRIPTS
+from tests.commands.store_results import STORE_TRANSCRIPTS
 from tests.commands.test_terminal import PAYLOADS, unsafe_left
 
 WIDE = Style(columns=72)
@@ -25,6 +27,8 @@ STORABLE = [payload for payload in PAYLOADS.values() if "\ud800" not in payload]
 TRANSCRIPTS = {
     **AUDIT_TRANSCRIPTS,
     **REVISION_TRANSCRIPTS,
+    **STORE_TRANSCRIPTS,
+    **JOB_TRANSCRIPTS,
     "remember": """\
 Remembered 1a2b3c4d in store "default", 3 links (1 temporal, 2 entity)
   undo: mnemonctl undo op-1
@@ -252,4 +256,4 @@ def test_any_width_will_do(method: str, columns: int) -> None:
 def test_every_method_that_has_a_command_has_a_transcript() -> None:
     commands = {name.replace(" ", ".") for name, command in BY_NAME.items() if command.request}
     assert commands == set(TRANSCRIPTS)
-    assert commands - {"embed"} <= set(METHODS)  # embed is one command for the methods embed.…
+    assert commands - {"backup", "embed"} <= set(METHODS)  # these are one command for several methods

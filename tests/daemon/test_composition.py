@@ -138,7 +138,7 @@ def test_a_trace_names_every_frame_and_no_message() -> None:
 
 def test_the_log_is_one_json_object_a_line_from_its_level_on() -> None:
     code = (
-        "from mnemond.logs import configure; log = configure('warning');"
+        "from mnemond.logs import Logs; log = Logs('warning').logger;"
         "log.info('unheard'); log.warning('heard', where={1, 1}, text='a\\nb')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

@@ -29,6 +29,9 @@ _VARIABLE = (
     (re.compile(r"^took .*$", re.MULTILINE), "TOOK"),
     (re.compile(r"\bpid \d+, up \d+ s\b"), "PID"),
     (re.compile(r"  file +\S+ \([\d.,]+ [KM]iB\)"), "FILE"),
+    (re.compile(r"\b\d{8}T\d{6}\.\d{6}Z-"), "NAME-"),
+    (re.compile(r"\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z"), "TIME"),
+    (re.compile(r"\b[\d.,]+ [KM]iB\b"), "SIZE"),
 )
 """What may differ besides ids."""
 

@@ -31,7 +31,7 @@ async def fill(over: Bench, *texts: str) -> None:
 
 
 async def test_status_counts_and_says_who_answers(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=Config(lifecycle=Lifecycle(max_insights=1))) as over:
+    async with bench(tmp_path, config=Config(lifecycle=Lifecycle(max_insights=1, immune_importance=1))) as over:
         await fill(over, "one")
         assert (await status_of(over)).over_capacity is False
         await fill(over, "two")
@@ -82,17 +82,6 @@ async def test_hello_refuses_another_protocol_in_words(tmp_path: Path) -> None:
             with pytest.raises(MnemonError, match=words) as caught:
                 over.daemon.hello(CALL, daemon.HelloParams(protocol=theirs))
             assert caught.value.kind is PROTOCOL_VERSION
-
-
-async def test_stores_are_listed_with_the_active_one(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        made = await over.daemon.store_create(CALL, daemon.StoreCreateParams(name="work"))
-        assert (made.created, made.path) == (True, str(tmp_path / "data" / "work" / "mnemon.db"))
-        assert (await over.daemon.store_create(CALL, daemon.StoreCreateParams(name="work"))).created is False
-        (tmp_path / "active").write_text("work\n")
-        listed = over.daemon.store_list(CALL, daemon.StoreListParams())
-        assert listed.stores == [daemon.StoreEntry("work", True)]
-        assert (listed.active, listed.source) == ("work", "active-file")
 
 
 async def test_status_says_that_a_large_store_lacks_its_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,12 @@ import numpy as np
 import trio
 
 from mnemond.config import Config
+from mnemond.config_sources import FILE, as_given
 from mnemond.embed.embedder import Embedder, Purpose
 from mnemond.embed.supply import Supply
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.handlers.audit import AuditHandlers
+from mnemond.handlers.backups import BackupHandlers
 from mnemond.handlers.daemon import DaemonHandlers, Life
 from mnemond.handlers.door import OpenStore, StoreDoor
 from mnemond.handlers.embed_keeper import EmbedKeeper
@@ -27,13 +29,17 @@ from mnemond.handlers.reads import ReadHandlers
 from mnemond.handlers.remembering import RememberHandlers
 from mnemond.handlers.revising import ReviseHandlers
 from mnemond.handlers.search import SearchHandlers
+from mnemond.handlers.settings import ConfigHandlers, StoreSettings
+from mnemond.handlers.stores import StoreHandlers
 from mnemond.handlers.submission import Identities
 from mnemond.handlers.succession import SuccessionHandlers
 from mnemond.handlers.undo import UndoHandlers
 from mnemond.model.changes import Vector
 from mnemond.pipelines.embedding import wanted_by
 from mnemond.server.call import Call
+from mnemond.store.backups import Shelf
 from mnemond.store.registry import StoreRegistry
+from mnemond.store.safekeeping import Safekeeping
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 NOW_US = 1_770_000_000_000_000
@@ -95,6 +101,10 @@ class ToySupply:
         return embedder
 
 
+KEPT = 2
+"""Backups of a store, of each kind."""
+
+
 class HandClock:
     """Moved by hand."""
 
@@ -138,7 +148,12 @@ class Bench:
         )
         self.identities = Identities(self.clock, self.ids)
         self.keeper = EmbedKeeper(self.supply, self.identities, BATCH, self._guard)
-        self.door = StoreDoor(self.stores, self.supply, keeper=self.keeper)
+        self.settings = StoreSettings(self.stores, as_given(config or Config(), path / FILE))
+        self.door = StoreDoor(self.stores, self.supply, self.settings, self.keeper)
+        self.safekeeping = Safekeeping(self.stores, Shelf(path, KEPT), self.clock.now_us)
+        self.named = StoreHandlers(self.stores, self.door, self.keeper, self.safekeeping)
+        self.backups = BackupHandlers(self.stores, self.door, self.keeper, self.safekeeping)
+        self.configuration = ConfigHandlers(self.stores, self.settings)
         self.embedding = EmbedHandlers(self.door, self.supply, self.keeper, self.identities)
         self.remembering = RememberHandlers(self.door, self.identities)
         self.forgetting = ForgetHandlers(self.door, self.identities)

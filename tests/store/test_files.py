@@ -97,4 +97,4 @@ def test_a_log_that_comes_into_being_later_is_no_loss(tmp_path: Path) -> None:
     log.write_bytes(b"")
     assert files.replaced() is None
     log.unlink()
-    assert files.replaced() == log
+    assert files.replaced() == str(log)

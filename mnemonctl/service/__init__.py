@@ -1,0 +1,1 @@
+"""mnemond as a service of systemd or launchd."""

@@ -1,0 +1,58 @@
+"""Parameters and results of the method that examines a store, and what `mnemonctl doctor` prints as JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from mnemond.protocol.types import Params, Result, StoreName
+
+State = Literal["ok", "problem", "note", "skipped"]
+
+
+class VerifyParams(Params, frozen=True, kw_only=True):
+    """Which store; the active one unless named. `full`: read every row, link, vector and page, which may take a second
+    for each 10,000 memories."""
+
+    full: bool = False
+    store: StoreName | None = None
+
+
+class ProblemView(msgspec.Struct, frozen=True):
+    """What is the matter, where, and what to do next."""
+
+    what: str
+    where: str
+    next: str
+
+
+class CheckView(msgspec.Struct, frozen=True, kw_only=True):
+    """What one check came to. `ok` is false for a problem alone; a note is something to know, and what was skipped is
+    said with its reason in `detail`. `store` is null for what concerns no store."""
+
+    name: str
+    ok: bool
+    state: State
+    detail: str
+    problems: list[ProblemView] = []
+    store: str | None = None
+
+
+class VerifyResult(Result, frozen=True, kw_only=True):
+    """Every check, in order. `open`: the daemon has the store in memory, and memory was compared with the database; a
+    store that is not open is not opened for this."""
+
+    store: str
+    open: bool
+    ok: bool
+    checks: list[CheckView]
+
+
+class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What `mnemonctl doctor` found: how many problems and notes, and every check."""
+
+    ok: bool
+    problems: int
+    notes: int
+    checks: list[CheckView]

@@ -1,0 +1,168 @@
+"""verify: an open store and the memory it is served from, a store that nobody has open, and the job that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import apsw
+import pytest
+import trio
+
+from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.handlers.doctor import VerifyHandlers
+from mnemond.handlers.door import settle
+from mnemond.lifecycle.job import Work
+from mnemond.lifecycle.verify import Verify
+from mnemond.protocol.doctor import CheckView, VerifyParams, VerifyResult
+from mnemond.protocol.remembering import RememberParams
+from mnemond.store.invariants.examination import Examiner
+from mnemond.store.invariants.tiers import of_tier
+from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
+
+TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team meets on Mondays")
+
+
+def handlers(on: Bench) -> VerifyHandlers:
+    return VerifyHandlers(on.stores, on.door, Examiner(), on.clock)
+
+
+async def remember(on: Bench, *texts: str) -> None:
+    for text in texts:
+        await settle(on.remembering.remember(CALL, RememberParams(content=text, no_diff=True)))
+
+
+def problems(result: VerifyResult) -> dict[str, str]:
+    """What each check that found something says."""
+    assert result.ok == (not any(each.problems for each in result.checks))
+    return {each.name: each.detail for each in result.checks if not each.ok}
+
+
+def path_in(root: Path) -> Path:
+    return root / "data" / "default" / "mnemon.db"
+
+
+def write_behind(root: Path, sql: str) -> None:
+    db = apsw.Connection(str(path_in(root)))
+    db.execute(sql)
+    db.close()
+
+
+def private(root: Path) -> None:
+    """As the daemon's umask has it."""
+    for path in (path_in(root).parent, *path_in(root).parent.iterdir()):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+@pytest.mark.parametrize("full", [False, True])
+async def test_a_store_in_use_is_sound(full: bool, tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        private(tmp_path)
+        result = await handlers(on).verify(CALL, VerifyParams(full=full))
+    assert (result.store, result.open, problems(result)) == ("default", True, {})
+    assert [each.name for each in result.checks][:-3] == [check.name for check in of_tier("full" if full else "fast")]
+    assert [(each.name, each.state) for each in result.checks[-3:]] == [
+        ("storage", "ok"), ("embedder", "ok"), ("capacity", "ok"),
+    ]  # fmt: skip
+
+
+async def test_rows_and_memory_are_of_one_moment_while_others_write(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        private(tmp_path)
+        verifying, found = handlers(on), cast("list[VerifyResult]", [])
+
+        async def look() -> None:
+            for _ in range(4):
+                found.append(await verifying.verify(CALL, VerifyParams(full=True)))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(look)
+            for number in range(40):
+                await remember(on, f"fact number {number} about module {number * 7}")
+    assert [problems(result) for result in found] == [{}, {}, {}, {}]
+
+
+async def test_what_another_program_wrote_is_noticed_and_not_forgotten(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        private(tmp_path)
+        verifying = handlers(on)
+        assert problems(await verifying.verify(CALL, VerifyParams())) == {}
+        await remember(on, "what the daemon writes itself is nobody else's")
+        assert problems(await verifying.verify(CALL, VerifyParams())) == {}
+        write_behind(tmp_path, "UPDATE insights SET effective_importance = 0.123 WHERE number = 1")
+        for _ in range(2):
+            assert set(problems(await verifying.verify(CALL, VerifyParams()))) == {"sole_writer", "mirror_importance"}
+
+
+async def test_a_store_that_nobody_has_open_stays_closed(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        private(tmp_path)
+    before = sorted(path_in(tmp_path).parent.iterdir())
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        result = await handlers(on).verify(CALL, VerifyParams(full=True))
+        assert on.stores.warm("default") is None
+    assert (result.open, problems(result)) == (False, {})
+    skipped = {each.name for each in result.checks if each.state == "skipped"}
+    assert skipped == {check.name for check in of_tier("full") if check.needs != "rows"}
+    assert sorted(path_in(tmp_path).parent.iterdir()) == before == [path_in(tmp_path)]
+
+
+async def test_a_log_that_was_left_is_not_read_past(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+    path_in(tmp_path).with_name("mnemon.db-wal").write_bytes(b"left by a daemon that was killed")
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        with pytest.raises(MnemonError, match="write-ahead log") as refused:
+            await handlers(on).verify(CALL, VerifyParams())
+    assert refused.value.kind is STORAGE
+
+
+async def test_no_store_is_made_for_it(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        with pytest.raises(MnemonError) as refused:
+            await handlers(on).verify(CALL, VerifyParams())
+    assert refused.value.kind is NOT_FOUND
+    assert not path_in(tmp_path).exists()
+
+
+async def test_an_embedder_that_is_away_and_a_store_that_is_too_full(tmp_path: Path) -> None:
+    def named(result: VerifyResult, name: str) -> CheckView:
+        return next(each for each in result.checks if each.name == name)
+
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        on.toys.away = "the toy box is shut"
+        await on.warm()
+        result = await handlers(on).verify(CALL, VerifyParams())
+    assert named(result, "embedder").problems[0].what == "the toy box is shut"
+    assert named(result, "capacity").detail == "memories: 3 of at most 1,000"
+
+
+async def test_the_job_says_what_it_found_and_changes_nothing(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        private(tmp_path)
+        store, job, now_us = (await on.warm()).store, Verify(Examiner()), on.clock.us
+
+        def work() -> Work:
+            identity = on.identities.own("default", "system:verify")
+            return Work("verify", store, identity, now_us, now_us, trio.current_time(), trio.CapacityLimiter(1))
+
+        before = await store.counts()
+        assert (await job.run(work())).outcome == "nothing"
+        write_behind(tmp_path, "DELETE FROM oplog WHERE id = 2")
+        with pytest.raises(MnemonError, match="log: 1 signs that lines of the log are missing"):
+            await job.run(work())
+        assert await store.counts() == (before[0], before[1] - 1)
+
+
+def test_every_name_is_told_apart() -> None:
+    names = [check.name for check in (*of_tier("fast"), *of_tier("full"))]
+    unique: Callable[[list[str]], int] = lambda found: len(set(found))  # noqa: E731
+    assert unique(names) == len(of_tier("full")) + 1

@@ -1,0 +1,1 @@
+"""Jobs and the scheduler that runs them."""

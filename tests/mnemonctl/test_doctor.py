@@ -1,0 +1,175 @@
+"""`mnemonctl doctor` from outside: without a daemon, beside one, and beside what one left behind."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from mnemonctl import doctor
+from mnemonctl.doctor import Options
+from mnemond.commands.output import Output
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from tests.mnemonctl.daemons import fake_daemon
+from tests.store.factory import engine_at, remember
+
+JSON = Output(form="json")
+HELLO = {"name": "mnemond", "version": "0.1.0", "protocol": 1, "pid": 4711, "outdated": False}
+CHECK = {"name": "mirror_ids", "ok": True, "state": "ok", "detail": "fine", "problems": [], "store": "default"}
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A data directory with one store of three memories that a daemon closed well."""
+    root = tmp_path / "m"
+    for part in (root, root / "data", root / "data" / "default"):
+        part.mkdir(mode=0o700)
+    engine = engine_at(root / "data" / "default" / "mnemon.db")
+    engine.commit([remember(number) for number in range(3)])
+    engine.close()
+    (root / "data" / "default" / "mnemon.db").chmod(0o600)
+    return root
+
+
+def look(root: Path, environ: dict[str, str] | None = None, **typed: Any) -> tuple[int, dict[str, Any]]:
+    """Exit status, and what was printed with the checks by name."""
+    found = doctor.carry_out(root, Options(**typed), JSON, environ or {})
+    printed = json.loads(found.stdout)
+    checks = printed.pop("checks")
+    assert printed["ok"] == (found.exit_code == 0) == all(each["ok"] for each in checks)
+    return found.exit_code, {each["name"]: each for each in checks}
+
+
+def states(checks: dict[str, Any]) -> dict[str, str]:
+    """Of the checks that have something to say."""
+    return {name: each["state"] for name, each in checks.items() if each["state"] in ("problem", "note")}
+
+
+def everything(root: Path) -> list[tuple[str, int, int]]:
+    found = [(str(path), os.lstat(path)) for path in sorted(root.rglob("*"))]
+    return [(path, status.st_mtime_ns, status.st_mode) for path, status in found]
+
+
+def test_without_a_daemon_it_looks_at_files_says_so_and_changes_nothing(directory: Path) -> None:
+    before = everything(directory)
+    code, checks = look(directory, full=True)
+    assert (code, states(checks)) == (0, {"daemon": "note"})
+    assert checks["content_hash"]["state"] == "ok"
+    assert checks["mirror_ids"]["state"] == "skipped"
+    assert everything(directory) == before
+
+
+def test_a_directory_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    code, checks = look(tmp_path / "none")
+    assert (code, states(checks)) == (0, {"data_dir": "note"})
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_damaged_store_is_exit_status_1(directory: Path) -> None:
+    db = apsw.Connection(str(directory / "data" / "default" / "mnemon.db"))
+    db.execute("UPDATE insights SET content = 'another' WHERE number = 2")
+    db.close()
+    assert look(directory)[0] == 0, "only the full tier reads texts"
+    code, checks = look(directory, full=True)
+    assert (code, states(checks)) == (1, {"daemon": "note", "content_hash": "problem"})
+    assert checks["content_hash"]["problems"][0]["where"].startswith("00000001-")
+
+
+def test_what_others_may_read(directory: Path) -> None:
+    directory.chmod(0o750)
+    for name in ("stray.log", "config.toml"):
+        (directory / name).touch()
+        (directory / name).chmod(0o644)
+    code, checks = look(directory)
+    assert (code, states(checks)) == (1, {"data_dir": "problem", "private_files": "problem", "daemon": "note"})
+    assert checks["private_files"]["problems"][0]["where"] == str(directory / "stray.log")
+
+
+def test_a_socket_that_was_left(directory: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(directory / "sock"))
+    (directory / "sock").chmod(0o600)
+    code, checks = look(directory)
+    assert (code, states(checks)) == (0, {"socket": "note", "daemon": "note"})
+
+
+def test_a_lock_that_somebody_holds_without_listening(directory: Path) -> None:
+    (directory / "lock").write_text("4711\n")
+    (directory / "lock").chmod(0o600)
+    with (directory / "lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        code, checks = look(directory)
+    assert (code, states(checks)) == (1, {"socket": "problem", "daemon": "note"})
+    assert "kill 4711" in checks["socket"]["problems"][0]["next"]
+
+
+def test_a_log_that_was_not_taken_in(directory: Path) -> None:
+    log = directory / "data" / "default" / "mnemon.db-wal"
+    log.write_bytes(b"frames")
+    code, checks = look(directory)
+    assert (code, states(checks)) == (1, {"store": "problem", "daemon": "note"})
+    assert "mnemonctl daemon start" in checks["store"]["problems"][0]["next"]
+
+
+def test_settings_that_no_daemon_would_start_with(directory: Path) -> None:
+    (directory / "config.toml").write_text("[no_such_section]\nx = 1\n")
+    code, checks = look(directory)
+    assert (code, states(checks)) == (1, {"config": "problem", "daemon": "note"})
+
+
+@pytest.mark.parametrize(
+    ("typed", "environ", "asked"),
+    [
+        ({"store": "work"}, {"MNEMON_STORE": "play"}, "work"),
+        ({}, {"MNEMON_STORE": "play"}, "play"),
+        ({}, {"MNEMON_STORE": ""}, "default"),
+    ],
+)
+def test_which_store(typed: dict[str, str], environ: dict[str, str], asked: str, directory: Path) -> None:
+    code, checks = look(directory, environ, **typed)
+    if asked == "default":
+        assert (code, checks["schema"]["store"]) == (0, "default")
+    else:
+        assert code == 1
+        assert checks["store"]["problems"][0]["what"] == f'there is no store "{asked}" yet'
+
+
+def test_every_store(directory: Path) -> None:
+    work = directory / "data" / "work"
+    work.mkdir(mode=0o700)
+    (directory / "data" / "default" / "mnemon.db").rename(work / "mnemon.db")
+    code, checks = look(directory, all=True)
+    assert (code, checks["schema"]["store"]) == (0, "work")
+
+
+def test_a_name_that_is_none(directory: Path) -> None:
+    with pytest.raises(MnemonError) as refused:
+        look(directory, store="../etc")
+    assert refused.value.kind is INVALID_PARAMS
+
+
+def test_a_daemon_is_asked_about_its_store(directory: Path) -> None:
+    def behave(message: bytes) -> bytes:
+        method = json.loads(message)["method"]
+        answers = {
+            "hello": HELLO,
+            "verify": {"store": "default", "open": True, "ok": True, "checks": [CHECK]},
+            "jobs.list": {"jobs": [{"name": "prune", "error": None}, {"name": "verify", "error": "log: 1 sign"}]},
+        }
+        return json.dumps({"jsonrpc": "2.0", "id": 1, "result": answers[method]}).encode() + b"\n"
+
+    with fake_daemon(directory, behave) as daemon:
+        (directory / "sock").chmod(0o600)
+        code, checks = look(directory, full=True)
+    asked = [(json.loads(message)["method"], json.loads(message)["params"]) for message in daemon.messages]
+    assert asked[1] == ("verify", {"store": "default", "full": True})
+    assert (code, states(checks)) == (1, {"jobs": "problem"})
+    assert checks["mirror_ids"]["state"] == "ok"
+    assert checks["jobs"]["detail"] == "verify: log: 1 sign"
+    assert "pid 4711" in checks["socket"]["detail"]

@@ -1,0 +1,121 @@
+"""A configuration that is read anew: what of it counts at once, what later, and what when it is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from structlog.testing import CapturingLogger
+
+from mnemond import config_sources
+from mnemond.app import Daemon
+from mnemond.config import Config, Embedding, Server
+from mnemond.embed.embedders import Embedders
+from mnemond.errors import CONFIG, MnemonError
+from mnemond.handlers.door import settle
+from mnemond.log_settings import Log
+from mnemond.protocol.daemon import HelloResult, StatusResult
+from mnemond.server.call import Call
+from mnemond.service.live_settings import LIVE, is_live
+from mnemond.service.reload import Reload
+from mnemond.service.supervision import Supervision
+from mnemond.write_settings import Diff, Lifecycle
+
+CALL = Call(connection=1, peer_pid=2, peer_uid=3)
+
+
+class Told(Supervision):
+    """Notes instead of telling."""
+
+    def __init__(self) -> None:
+        self.notes: list[str | None] = []
+
+    def reloading(self) -> None:
+        self.notes.append("reloading")
+
+    def reloaded(self, note: str | None) -> None:
+        self.notes.append(note)
+
+
+class World:
+    """A reload and everything around it."""
+
+    def __init__(self) -> None:
+        self.read: Config | MnemonError = Config()
+        self.in_force: list[Config] = []
+        self.supervision = Told()
+        self.log = CapturingLogger()
+        self.reload = Reload(Config(), self.load, self.in_force.append, self.supervision, self.log)
+
+    def load(self) -> Config:
+        if isinstance(self.read, MnemonError):
+            raise self.read
+        return self.read
+
+
+async def test_what_can_be_taken_up_is_and_the_rest_is_named() -> None:
+    world = World()
+    world.read = Config(server=Server(drain_s=1.0), log=Log(level="debug"), embedding=Embedding(provider="none"))
+    await world.reload.now()
+    assert world.in_force == [world.read]
+    (call,) = world.log.calls
+    assert call.kwargs == {"applied": ["server.drain_s", "log.level"], "needs_restart": ["embedding.provider"]}
+    assert world.supervision.notes == ["reloading", "a restart is needed for: embedding.provider"]
+
+
+async def test_what_waits_for_a_restart_is_named_until_it_is_taken_back() -> None:
+    world = World()
+    world.read = Config(embedding=Embedding(provider="none"))
+    await world.reload.now()
+    await world.reload.now()
+    assert world.log.calls[1].kwargs == {"applied": [], "needs_restart": ["embedding.provider"]}
+    world.read = Config()
+    await world.reload.now()
+    assert world.supervision.notes[-1] is None
+    assert world.log.calls[2].kwargs == {"applied": [], "needs_restart": []}
+
+
+async def test_a_configuration_that_is_wrong_changes_nothing_and_is_explained() -> None:
+    world = World()
+    world.read = MnemonError(CONFIG, 'config.toml:2: unknown key "x"', hint="mend it")
+    await world.reload.now()
+    assert world.in_force == []
+    (call,) = world.log.calls
+    assert (call.method_name, call.kwargs["reason"]) == ("error", 'config.toml:2: unknown key "x"')
+    assert world.supervision.notes == ["reloading", 'the old configuration stays: config.toml:2: unknown key "x"']
+    world.read = Config(diff=Diff(update=0.5))
+    await world.reload.now()
+    assert world.supervision.notes[-1] is None
+    assert world.log.calls[1].kwargs["applied"] == ["diff.update"]
+
+
+@pytest.mark.parametrize("live", LIVE)
+def test_every_live_setting_exists(live: str) -> None:
+    assert any(path == live or path.startswith(f"{live}.") for path in config_sources.SETTINGS)
+
+
+def test_what_something_was_built_with_is_not_live() -> None:
+    assert not any(is_live(path) for path in config_sources.SETTINGS if path.startswith(("embedding.", "vector.")))
+    assert not is_live("logs.level")
+
+
+async def test_the_daemon_goes_by_what_it_took_up(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path, Config(), CapturingLogger(), Embedders(Embedding(provider="none"), {}, lambda: 0.0))
+    await settle(daemon._invoke("remember", b'{"content":"tea at four"}', CALL))
+    server = Server(max_connections=7, max_in_flight=3, message_timeout_s=1.5, drain_s=0.5)
+    daemon.go_by(Config(server=server, lifecycle=Lifecycle(max_insights=1), diff=Diff(limit=1)))
+    hello = daemon._invoke("hello", b"{}", CALL)
+    assert isinstance(hello, HelloResult)
+    assert hello.capabilities["max_in_flight"] == 3
+    status = await settle(daemon._invoke("status", b"{}", CALL))
+    assert isinstance(status, StatusResult)
+    assert status.max_insights == 1
+    assert (daemon.server.limits.whole_message_s, daemon.server.limits.drain_s) == (1.5, 0.5)
+    assert daemon.server._allowed == 7
+    warm = await daemon.door.open("default")
+    assert warm.policy.diff.limit == 1
+    assert warm.policy.lifecycle.max_insights == 1
+    (standing,) = daemon.standing()
+    assert msgspec.structs.astuple(standing) == ("default", 1, None)
+    await daemon.close()

@@ -1,0 +1,1 @@
+"""Every invariant fires for its own violation, and for no other."""

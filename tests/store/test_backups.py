@@ -1,0 +1,217 @@
+"""Backups: verified before they have a name, named by us, few enough, private, and nothing of them follows a path."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from mnemond.errors import AMBIGUOUS, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
+from mnemond.store import verified_copy
+from mnemond.store.backups import Backup, Kind, Shelf, holding
+from mnemond.store.connection import Connection
+from mnemond.store.engine import Engine
+from mnemond.store.verified_copy import verify
+from tests.store.factory import START_US, engine_at, forget, insight_id, remember, stored
+
+SECOND = 1_000_000
+
+
+class World:
+    """A store "shop" in a data directory, and the shelf of that directory."""
+
+    def __init__(self, path: Path, keep: int = 3) -> None:
+        self.path = path / "data" / "shop" / "mnemon.db"
+        self.path.parent.mkdir(parents=True)
+        self.shelf = Shelf(path, keep)
+        self.engine: Engine = engine_at(self.path)
+        self.at_us = START_US
+
+    def remember(self, *numbers: int) -> None:
+        self.engine.commit([remember(number) for number in numbers])
+
+    def back_up(self, kind: Kind = "asked", store: str = "shop") -> tuple[Backup, list[str]]:
+        self.at_us += SECOND
+        return self.shelf.add(store, self.path, kind, self.at_us)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_a_backup_is_one_private_file_that_says_what_it_holds(world: World, tmp_path: Path) -> None:
+    world.remember(1, 2, 3)
+    world.engine.commit([forget(2)])
+    made, dropped = world.back_up()
+    assert (made.name, dropped) == ("20260202T024001.000000Z-asked", [])
+    assert made.created_at == "2026-02-02T02:40:01.000000Z"
+    assert made.facts is not None
+    assert (made.facts.memories, made.facts.retired, made.facts.bytes) == (2, 1, made.path.stat().st_size)
+    assert sorted(path.name for path in made.path.parent.iterdir()) == [f"{made.name}.db", f"{made.name}.json"]
+    for path in (made.path, made.path.with_suffix(".json")):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for folder in (made.path.parent, tmp_path / "backups"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert world.shelf.of("shop") == [made]
+    assert verify(made.path, expected=made.facts.sha256) == made.facts
+    world.engine.close()
+    assert stored(made.path) == ["memory number 1", "memory number 3"]
+
+
+def test_what_still_stands_in_the_log_is_in_it(world: World) -> None:
+    world.remember(*range(50))
+    assert world.path.with_name("mnemon.db-wal").stat().st_size > 0
+    made, _ = world.back_up()
+    assert made.facts is not None
+    assert made.facts.memories == 50
+
+
+def test_the_oldest_of_each_kind_make_room(world: World) -> None:
+    asked = [world.back_up()[0].name for _ in range(3)]
+    replaced = world.back_up("replaced")[0].name
+    newest, dropped = world.back_up()
+    assert dropped == asked[:1]
+    assert [each.name for each in world.shelf.of("shop")] == [newest.name, replaced, asked[2], asked[1]]
+
+
+def test_two_of_one_moment_have_two_names(world: World) -> None:
+    first, _ = world.shelf.add("shop", world.path, "asked", START_US)
+    second, _ = world.shelf.add("shop", world.path, "asked", START_US)
+    assert first.name < second.name
+
+
+def test_a_backup_is_found_by_its_name_or_the_beginning_of_it(world: World) -> None:
+    one, other, elsewhere = world.back_up()[0], world.back_up()[0], world.back_up(store="play")[0]
+    assert world.shelf.find(one.name, None) == one
+    assert world.shelf.find(one.name[:15], None) == one
+    assert world.shelf.find("202602", "play") == elsewhere
+    assert world.shelf.all() == [elsewhere, other, one]
+    with pytest.raises(MnemonError, match="means 3 backups") as ambiguous:
+        world.shelf.find("202602", None)
+    assert ambiguous.value.kind is AMBIGUOUS
+    for name in ("nothing", "../../../data/shop/mnemon", str(one.path), "*"):
+        with pytest.raises(MnemonError, match="there is no backup") as missing:
+            world.shelf.find(name, None)
+        assert missing.value.kind is NOT_FOUND
+
+
+def test_what_is_not_a_backup_of_ours_is_not_listed(world: World) -> None:
+    made, _ = world.back_up()
+    (made.path.parent / "holiday.db").write_bytes(made.path.read_bytes())
+    (made.path.parent / "20260202T024001.000000Z-stolen.db").write_bytes(made.path.read_bytes())
+    (made.path.parent / f".{made.name}.db.part").write_bytes(b"half")
+    (made.path.parent.parent / "not a name").mkdir()
+    assert world.shelf.all() == [made]
+
+
+def test_a_backup_without_its_note_is_still_one(world: World) -> None:
+    made, _ = world.back_up()
+    made.path.with_suffix(".json").write_text("{}")
+    (found,) = world.shelf.all()
+    assert (found.name, found.facts, found.created_at) == (made.name, None, made.created_at)
+
+
+def flipped(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+def test_one_bit_that_changed_is_noticed(world: World) -> None:
+    world.remember(*range(20))
+    made, _ = world.back_up()
+    assert made.facts is not None
+    flipped(made.path, made.facts.bytes - 9)
+    with pytest.raises(MnemonError, match="checksum is not the one") as caught:
+        verify(made.path, expected=made.facts.sha256)
+    assert caught.value.kind is STORAGE
+
+
+def test_damage_is_noticed_where_no_checksum_is_known(world: World) -> None:
+    world.remember(*range(200))
+    made, _ = world.back_up()
+    content = bytearray(made.path.read_bytes())
+    content[8192:16384] = bytes(8192)
+    made.path.write_bytes(content)
+    with pytest.raises(MnemonError, match="is damaged"):
+        verify(made.path)
+    made.path.write_bytes(b"this is not a database" * 1000)
+    with pytest.raises(MnemonError, match="is damaged"):
+        verify(made.path)
+
+
+def test_a_file_of_somebody_else_or_of_the_future_is_no_backup(world: World) -> None:
+    made, _ = world.back_up()
+    connection = Connection(made.path)
+    connection.set_pragma("user_version", 99)
+    connection.close()
+    with pytest.raises(MnemonError, match="schema version 99") as newer:
+        verify(made.path)
+    assert newer.value.kind is UNSUPPORTED
+    connection = Connection(made.path)
+    connection.set_pragma("application_id", 7)
+    connection.close()
+    with pytest.raises(MnemonError, match="not a store of mnemond's"):
+        verify(made.path)
+
+
+def test_a_reference_that_leads_nowhere_is_damage(world: World) -> None:
+    world.remember(1, 2)
+    made, _ = world.back_up()
+    connection = Connection(made.path)
+    connection.set_pragma("foreign_keys", 0)
+    connection.run("INSERT INTO edge_rows(source, target, kind, weight, created_at) VALUES(1, 99, 0, 1, 'x')")
+    connection.checkpoint(truncate=True)
+    connection.close()
+    with pytest.raises(MnemonError, match="1 rows refer to rows that are not there"):
+        verify(made.path)
+
+
+def test_there_may_be_no_backups_at_all(world: World) -> None:
+    assert (world.shelf.of("shop"), world.shelf.all()) == ([], [])
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_work_that_is_given_up_leaves_nothing(world: World, at: int) -> None:
+    world.remember(*range(300))
+    kept, _ = world.back_up()
+    steps = 0
+
+    def pause() -> None:
+        nonlocal steps
+        steps += 1
+        if steps > at:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        world.shelf.add("shop", world.path, "asked", START_US + 60 * SECOND, pause)
+    assert sorted(path.name for path in kept.path.parent.iterdir()) == [f"{kept.name}.db", f"{kept.name}.json"]
+
+
+def test_a_copy_that_is_not_what_was_copied_gets_no_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.remember(1, 2)
+    count = verified_copy._count
+    counted = iter([(7, 0)])
+    monkeypatch.setattr(verified_copy, "_count", lambda it: next(counted, None) or count(it))
+    with pytest.raises(MnemonError, match=r"it holds 2 \+ 0 memories instead of 7 \+ 0"):
+        world.back_up()
+    assert world.shelf.of("shop") == []
+
+
+def test_a_symbolic_link_in_the_place_of_a_store_is_not_followed(world: World, tmp_path: Path) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(world.path)
+    with pytest.raises(Exception, match="unable to open"):
+        world.shelf.add("shop", link, "asked", START_US)
+    assert world.shelf.of("shop") == []
+
+
+def test_copies_that_hold_a_text_are_named(world: World) -> None:
+    world.remember(1)
+    before, _ = world.back_up()
+    world.remember(2)
+    after, _ = world.back_up()
+    assert holding(world.path, insight_id(2)) == [f"backups/shop/{after.path.name}"]
+    assert holding(world.path, insight_id(1)) == [f"backups/shop/{each.path.name}" for each in (before, after)]

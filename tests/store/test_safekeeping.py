@@ -1,0 +1,342 @@
+"""Stores are copied, removed and restored while they are used; what could be kept is kept."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, MnemonError
+from mnemond.model.outcomes import Outcome, Remembered
+from mnemond.store import safekeeping as module
+from mnemond.store import verified_copy
+from mnemond.store.backups import Kind, Shelf
+from mnemond.store.connection import Connection
+from mnemond.store.registry import StoreRegistry
+from mnemond.store.safekeeping import Made, Safekeeping, sweep
+from mnemond.store.store import Store
+from mnemond.store.verified_copy import Pause
+from tests.store.factory import START_US, bytes_of, contents, insight_id, remember, stored
+from tests.store.test_registry import registry_at
+
+WRITERS = 64
+
+
+class World:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.stores: StoreRegistry = registry_at(path)
+        self.clock_us = START_US
+        self.keeping = Safekeeping(self.stores, Shelf(path, keep=5), self.now_us)
+
+    def now_us(self) -> int:
+        self.clock_us += 1_000_000
+        return self.clock_us
+
+    async def remember(self, name: str, *numbers: int) -> None:
+        for number in numbers:
+            assert isinstance(await self.written(name, number), Remembered)
+
+    async def written(self, name: str, number: int) -> Outcome:
+        store = await self.stores.open(name)
+        return await store.written(remember(number))
+
+    async def contents(self, name: str) -> list[str]:
+        store = await self.stores.open(name)
+        return sorted(contents(store._engine))
+
+
+@asynccontextmanager
+async def world_at(path: Path) -> AsyncIterator[World]:
+    world = World(path)
+    await world.stores.create("default")
+    await world.stores.create("work")
+    try:
+        yield world
+    finally:
+        with trio.CancelScope(shield=True):
+            await world.stores.close()
+
+
+def texts(*numbers: int) -> list[str]:
+    return sorted(f"memory number {number}" for number in numbers)
+
+
+async def test_a_backup_among_many_writers_has_everything_acknowledged_before_it(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        store = await world.stores.open("work")
+        acknowledged: list[str] = []
+        stop, enough = False, trio.Event()
+
+        async def writer(first: int) -> None:
+            number = first
+            while not stop:
+                await store.written(remember(number))
+                acknowledged.append(f"memory number {number}")
+                number += WRITERS
+                if len(acknowledged) == 2 * WRITERS:
+                    enough.set()
+
+        async with trio.open_nursery() as nursery:
+            for first in range(WRITERS):
+                nursery.start_soon(writer, first)
+            await enough.wait()
+            for _ in range(3):
+                before = list(acknowledged)
+                made = await world.keeping.back_up("work")
+                assert set(before) <= set(stored(made.backup.path))
+            stop = True
+
+
+async def test_writes_and_reads_go_on_beside_a_backup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        copying, written = trio.Event(), threading.Event()
+        token = trio.lowlevel.current_trio_token()
+        copy_to = Connection.backup_to
+
+        def slowly(connection: Connection, target: Path, pause: Pause) -> None:
+            token.run_sync_soon(copying.set)
+            assert written.wait(60), "a write waits for the backup"
+            copy_to(connection, target, pause)
+
+        monkeypatch.setattr(Connection, "backup_to", slowly)
+        made: list[Made] = []
+
+        async def back_up() -> None:
+            made.append(await world.keeping.back_up("work"))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(back_up)
+            await copying.wait()
+            await world.remember("work", 2, 3)
+            assert await world.contents("work") == texts(1, 2, 3)
+            written.set()
+        assert stored(made[0].backup.path) == texts(1)
+
+
+async def test_a_store_becomes_what_its_backup_holds_and_what_it_was_is_kept(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1, 2)
+        made = await world.keeping.back_up("work")
+        await world.remember("work", 3)
+        done = await world.keeping.restore(made.backup, "work")
+        assert (done.store, done.memories) == ("work", 2)
+        assert await world.contents("work") == texts(1, 2)
+        await world.remember("work", 4)
+        assert done.before is not None
+        again = await world.keeping.restore(done.before, "work")
+        assert await world.contents("work") == texts(1, 2, 3)
+        assert again.before is not None
+        assert again.before.kind == "replaced"
+
+
+async def test_a_backup_becomes_a_store_of_another_name(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = await world.keeping.back_up("work")
+        done = await world.keeping.restore(made.backup, "copy")
+        assert done.before is None
+        await world.remember("copy", 2)
+        assert (await world.contents("copy"), await world.contents("work")) == (texts(1, 2), texts(1))
+        assert os.stat(world.stores.path("copy")).st_mode & 0o777 == 0o600
+        with pytest.raises(MnemonError, match="a store's name starts with"):
+            await world.keeping.restore(made.backup, "../escape")
+
+
+async def test_who_asks_while_a_store_is_replaced_waits_for_the_new_one(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = await world.keeping.back_up("work")
+        await world.remember("work", 2)
+        stored_after: list[int] = []
+        refused: list[MnemonError] = []
+
+        async def write(number: int) -> None:
+            try:
+                await world.written("work", number)
+            except MnemonError as error:
+                refused.append(error)
+            else:
+                stored_after.append(number)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(world.keeping.restore, made.backup, "work")
+            for number in range(100, 120):
+                await trio.sleep(0.002)
+                nursery.start_soon(write, number)
+        kept = world.keeping._shelf.of("work")[0]
+        there = set(await world.contents("work")) | set(stored(kept.path))
+        assert {error.kind for error in refused} <= {STOPPING}
+        assert all(error.outcome == "rejected" for error in refused)
+        assert {f"memory number {number}" for number in stored_after} <= there, "acknowledged before or after, not lost"
+        assert set(texts(1)) <= set(await world.contents("work"))
+
+
+async def test_a_damaged_backup_replaces_nothing(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = await world.keeping.back_up("work")
+        await world.remember("work", 2)
+        made.backup.path.write_bytes(made.backup.path.read_bytes()[:-4096])
+        with pytest.raises(MnemonError, match="damaged") as caught:
+            await world.keeping.restore(made.backup, "work")
+        assert (caught.value.kind, caught.value.outcome) == (STORAGE, "rejected")
+        assert await world.contents("work") == texts(1, 2)
+
+
+STEPS = ["verify", "add", "make", "_put_in_place"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_restore_that_fails_leaves_the_store_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fail(*_: object, **__: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = await world.keeping.back_up("work")
+        await world.remember("work", 2)
+        owner = {"verify": verified_copy, "make": verified_copy, "add": Shelf, "_put_in_place": module}[step]
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, step, fail)
+            with pytest.raises(MnemonError, match="No space left"):
+                await world.keeping.restore(made.backup, "work")
+        assert await world.contents("work") == texts(1, 2)
+        await world.remember("work", 3)
+
+
+async def test_a_removed_store_can_be_brought_back(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1, 2)
+        await world.remember("default", 7)
+        last = await world.keeping.remove("work", purge=False)
+        assert last is not None
+        assert (last.kind, world.stores.names()) == ("removed", ["default"])
+        assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["default"]
+        with pytest.raises(MnemonError) as missing:
+            await world.stores.open("work")
+        assert missing.value.kind is NOT_FOUND
+        await world.keeping.restore(last, "work")
+        assert await world.contents("work") == texts(1, 2)
+        assert await world.contents("default") == texts(7)
+
+
+async def test_who_waits_for_a_store_that_is_removed_does_not_make_it_anew(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        answers: list[object] = []
+
+        async def ask() -> None:
+            try:
+                answers.append(await world.stores.open("work"))
+            except MnemonError as error:
+                answers.append(error.kind)
+
+        async with trio.open_nursery() as nursery, world.stores.exclusive("work") as path:
+            nursery.start_soon(ask)
+            await trio.testing.wait_all_tasks_blocked()
+            module._delete(path.parent)
+        assert answers == [NOT_FOUND]
+        assert world.stores.names() == ["default"]
+
+
+async def test_a_purged_store_leaves_nothing(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        await world.keeping.back_up("work")
+        assert await world.keeping.remove("work", purge=True) is None
+        assert await world.keeping.list(None) == []
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["default"]
+    assert insight_id(1).encode() not in bytes_of(tmp_path / "data" / "default")
+    assert list((tmp_path / "backups").iterdir()) == []
+
+
+async def test_the_active_store_and_one_that_is_not_there_are_not_removed(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        for name, kind in (("default", INVALID_PARAMS), ("nowhere", NOT_FOUND)):
+            with pytest.raises(MnemonError) as caught:
+                await world.keeping.remove(name, purge=False)
+            assert caught.value.kind is kind
+        world.stores.activate("work")
+        await world.keeping.remove("default", purge=False)
+        with pytest.raises(MnemonError, match="is the active one"):
+            await world.keeping.remove("work", purge=True)
+
+
+async def test_a_store_that_another_program_has_open_stays(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = await world.keeping.back_up("work")
+        other = Connection(world.stores.path("work"), read_only=True)
+        other.run("BEGIN")
+        other.rows("SELECT * FROM insights")
+        await world.remember("work", 2)
+        for attempt in (
+            lambda: world.keeping.remove("work", purge=False),
+            lambda: world.keeping.restore(made.backup, "work"),
+        ):
+            with pytest.raises(MnemonError) as caught:
+                await attempt()
+            assert caught.value.kind in (BUSY, STORAGE)
+        other.close()
+        assert await world.contents("work") == texts(1, 2)
+
+
+async def test_a_crash_while_a_store_is_deleted_is_tidied_up_later(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        await world.stores.close()
+        os.rename(tmp_path / "data" / "work", tmp_path / "data" / ".removed-work")
+        again = registry_at(tmp_path)
+        assert again.names() == ["default"]
+        sweep(tmp_path)
+        assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["default"]
+
+
+async def test_giving_up_on_a_backup_leaves_nothing_and_harms_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", *range(30))
+        begun, ended = trio.Event(), trio.Event()
+        token = trio.lowlevel.current_trio_token()
+        add = Shelf.add
+
+        def noticed(shelf: Shelf, store: str, source: Path, kind: Kind, now_us: int, pause: Pause) -> object:
+            def waiting() -> None:
+                token.run_sync_soon(begun.set)
+                while True:
+                    pause()
+
+            try:
+                return add(shelf, store, source, kind, now_us, waiting)
+            finally:
+                token.run_sync_soon(ended.set)
+
+        monkeypatch.setattr(Shelf, "add", noticed)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(world.keeping.back_up, "work")
+            await begun.wait()
+            nursery.cancel_scope.cancel()
+        with trio.fail_after(20):
+            await ended.wait()
+        monkeypatch.undo()
+        assert os.listdir(tmp_path / "backups" / "work") == []
+        assert (await world.keeping.back_up("work")).backup.facts is not None
+
+
+async def test_a_scheduled_copy_is_of_its_own_kind(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        store: Store = await world.stores.open("work")
+        name = await world.keeping.scheduled(store, START_US)
+        assert name == "20260202T024000.000000Z-scheduled"
+        (found,) = await world.keeping.list("work")
+        assert await world.keeping.verify(found) == found.facts
