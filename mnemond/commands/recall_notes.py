@@ -8,8 +8,9 @@ from mnemond.commands.layout import day, fraction
 from mnemond.commands.terminal import one_line
 from mnemond.protocol.memories import RecallMeta, RecallResult
 
-DOUBTED_BELOW = 0.75
-"""Trust from which on nothing is said of it: a quarter of the best results are somebody else's."""
+DOUBTED_BELOW = 0.45
+"""Trust from which on nothing is said of it. At least a third of the best results are somebody else's below it, for
+trust is never under .70 times their agreement (rank/agreement.py)."""
 
 REASONS = {"short_query": "the question has fewer than three words"}
 """Why there was no second look, in words; another reason says itself."""
@@ -20,7 +21,7 @@ def notes(result: RecallResult) -> Iterator[str]:
     meta = result.meta
     yield from _of_window(meta)
     if result.results and meta.trust < DOUBTED_BELOW:
-        yield f"trust {fraction(meta.trust)}: most of this is not from whom the question names"
+        yield f"trust {fraction(meta.trust)}: much of this is not from whom the question names"
     if meta.rerank.reason is not None:
         yield f"no second look: {REASONS.get(meta.rerank.reason, one_line(meta.rerank.reason))}"
     scores = [hit.score for hit in result.results]

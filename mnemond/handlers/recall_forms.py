@@ -25,12 +25,14 @@ LARGE = 8_000
 
 
 class Form(NamedTuple):
-    """How a recall is to be answered. `budget` is None where no context is wanted; `nonce` is that of the context."""
+    """How a recall is to be answered. `budget` is None where no context is wanted; `nonce` is that of the context, and
+    with `by_time` it goes by time."""
 
     basic: bool = False
     compact: bool = False
     budget: int | None = None
     nonce: str = ""
+    by_time: bool = False
 
     def is_long(self, limit: int) -> bool:
         """Whether making the answer takes too long for the event loop."""
@@ -41,7 +43,12 @@ def form_of(params: RecallParams | ContextParams, nonce: Callable[[], str]) -> F
     """The form that is asked for; a `nonce` is drawn if it is a context."""
     if isinstance(params, RecallParams) and not params.context:
         return Form(params.basic, params.compact)
-    return Form(params.basic, budget=BUDGET if params.budget is None else params.budget, nonce=nonce())
+    return Form(
+        params.basic,
+        budget=BUDGET if params.budget is None else params.budget,
+        nonce=nonce(),
+        by_time=params.order == "time",
+    )
 
 
 def form_problems(params: RecallParams) -> list[FieldProblem]:
@@ -58,7 +65,8 @@ def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, met
     """What was found in `snapshot`, in the form that was asked for; `meta` is asked when results are ready."""
     if form.budget is not None:
         told = meta()
-        return _context(snapshot, found, told, Frame(warm.store.name, told.intent, form.nonce, form.budget))
+        order = "WHEN" if form.by_time else told.intent
+        return _context(snapshot, found, told, Frame(warm.store.name, order, form.nonce, form.budget))
     hits = [views.recall_hit(hit, found.intent) for hit in found.hits]
     if form.compact:
         return CompactResult(results=[_short(hit) for hit in hits], meta=meta())

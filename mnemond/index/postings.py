@@ -12,7 +12,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -164,7 +163,7 @@ class Postings:
             found = len(rows) if alive is None else int(np.count_nonzero(alive[rows]))
             lists.append((found, repeated, rows, times))
         if len(lists) > MOST_QUERY_TERMS:
-            lists.sort(key=itemgetter(0))
+            lists.sort(key=lambda each: (not each[0], each[0]))  # what nobody wrote is rarest and finds nothing
             del lists[MOST_QUERY_TERMS:]
         return lists
 

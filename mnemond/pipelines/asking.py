@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, NamedTuple, cast
 
 import numpy as np
@@ -27,6 +27,9 @@ from mnemond.text.tokens import fold, index_term, index_terms
 MOST_TERMS: Final = 64
 """Different terms of a question that count, the rarest first and those that no row has last: a pasted log must not
 cost as much as a hundred questions, nor lose the words that find something among those that find nothing."""
+
+MOST_LOOKED_UP: Final = 512
+"""Different terms of a question that are looked up, the first ones."""
 
 MOST_RELATED: Final = 16
 """Different words of a question whose relatives in meaning are looked up."""
@@ -69,7 +72,7 @@ def asked(
 ) -> Question:
     """What `text` asks of a store. Without `words` it asks by its meaning alone. `window`: a span of time, in
     microseconds, that it names without leaving out everything else. `visible`: rows whose sources may be named."""
-    content = index_terms(text)
+    content = question_terms(text)
     found = _terms(snapshot, Counter([*content, *inner_terms(text)])) if words else []
     weights = np.array([_rarity(snapshot, each.frequency) * each.repeats for each in found], dtype=np.float32)
     speaking = [_speaking(snapshot, each.text, visible) for each in found]
@@ -98,12 +101,18 @@ def _speaking(snapshot: Snapshot, term: str, visible: Mask | None) -> tuple[int,
     )
 
 
+@lru_cache(maxsize=4)
+def question_terms(text: str) -> tuple[str, ...]:
+    """Index terms of a question, which is asked for them several times on its way."""
+    return tuple(index_terms(text))
+
+
 def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
     """The direction of a question, its rare words counting more where the embedder can weigh words; or why there is
     none. None, None where it has no direction or another dimension than the store's."""
     by_word = _by_word(embedder)
     if by_word is not None:
-        vector, lacking = by_word.embed_weighed(text, lambda word: _word_rarity(snapshot, word)), None
+        vector, lacking = by_word.embed_weighed(text[:READ], lambda word: _word_rarity(snapshot, word)), None
     else:
         (vector,), lacking = try_embed(embedder, [text], "query")
     return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, lacking
@@ -139,7 +148,7 @@ def _rarity(snapshot: Snapshot, frequency: float) -> float:
 def _terms(snapshot: Snapshot, repeats: Counter[str]) -> list[Term]:
     """With the days memories were made on, of which a question speaks in the same words as of anything else."""
     found: list[Term] = []
-    for text, many in repeats.items():
+    for text, many in islice(repeats.items(), MOST_LOOKED_UP):
         lists = [snapshot.postings(text), snapshot.postings(DATED + text)]
         live = sum(snapshot.live_among(rows) for rows, _ in lists)
         number = len(found)

@@ -15,6 +15,7 @@ from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Candidate
 from mnemond.model.policy import CausalPolicy, SemanticPolicy
 from mnemond.model.recall import Filter
+from mnemond.model.timestamp import parse_rfc3339
 from mnemond.text.causal_cues import CausalCue, deciding, direction
 from mnemond.text.similarity import share_of_larger, token_set
 
@@ -87,7 +88,7 @@ def _candidate(other: Insight, reached: Reached, cue: CausalCue | None, words: f
 
 def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> Iterator[Reached]:
     """Breadth first, along heavier edges before lighter ones, until there are enough."""
-    mask = snapshot.visible(Filter(scope=it.scope))
+    mask = snapshot.visible(Filter(scope=it.scope, now_us=parse_rfc3339(it.updated_at)))
     causal = {row for row, _, kind, _ in snapshot.links_listed(start) if kind == CAUSAL}
     seen = {start}
     ring = [start]

@@ -60,11 +60,12 @@ class Frame(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """One memory, by its id, leads to another; `name` says how."""
+    """One memory, by its id, has to do with another; `name` says how. Of a causal link the index does not know whether
+    it causes, enables or prevents."""
 
     cause: str
     effect: str
-    name: str = "causes"
+    name: str = "bears on"
 
 
 class Context(NamedTuple):

@@ -14,6 +14,7 @@ from mnemond.index.postings import Floats
 from mnemond.index.selection import Rows, at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import Hit, Signals
+from mnemond.pipelines.asking import MOST_LOOKED_UP, question_terms
 from mnemond.pipelines.explanation import explained
 from mnemond.pipelines.result_order import distinct
 from mnemond.pipelines.sought import Found, Lap, Sought
@@ -25,7 +26,6 @@ from mnemond.rank.rerank import Signals as SignalArrays
 from mnemond.rank.rrf import Ranking, reciprocal_rank_fusion
 from mnemond.rank.tie_order import in_order
 from mnemond.text.entities import extract
-from mnemond.text.tokens import index_terms
 
 TOP = 20
 """Rows of each anchor (spec 11.2)."""
@@ -36,7 +36,7 @@ Floating = npt.NDArray[np.floating]
 def literal_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap) -> Found:
     """Results, best first."""
     query = sought.query
-    terms = list(dict.fromkeys(index_terms(query.text)))
+    terms = list(dict.fromkeys(question_terms(query.text)))[:MOST_LOOKED_UP]
     cosines = None if sought.vector is None else snapshot.similarity_approximate(sought.vector, sought.visible)
     entities = _entities(snapshot, query.text)
     anchors = _anchors(snapshot, sought, terms, cosines, entities, profile)

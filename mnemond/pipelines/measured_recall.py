@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from mnemond.index.postings import Floats
@@ -20,13 +21,20 @@ from mnemond.rank.closeness import Closeness, closeness
 from mnemond.rank.confidence import label
 from mnemond.rank.profiles import Profile
 from mnemond.rank.question import Question
-from mnemond.rank.two_stage import PARTS, Ranked, rank
+from mnemond.rank.ranking import Ranking
+from mnemond.rank.two_stage import PARTS, STANDING, Ranked, rank
 
 SPARE = 10
 """More results than are wanted, so that those of equal texts, and those for which nothing speaks, can make way."""
 
 EVERY = 1_000_000
 """More rows than a shortlist has."""
+
+MANY_COPIES = 2_000
+"""So many rows of one text are looked behind for others."""
+
+BEHIND = 1e-3
+"""By so much a row that only links lead to is behind the last that was found by itself."""
 
 MOST_ANCHORS = 20
 """Results that links are followed from."""
@@ -63,14 +71,22 @@ def measured_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap
 def _ranked(
     snapshot: Snapshot, sought: Sought, question: Question, near: Closeness | None, profile: Profile, most: int
 ) -> Ranked:
-    """Those of the best `most` for which something speaks; of all where these have fewer texts than are wanted."""
-    ranked = rank(snapshot, question, near, sought.visible, most, profile.ranking)
+    """Those of the best `most` for which something speaks; of many more where these have too few different texts."""
+    limit, usual = sought.query.limit, profile.ranking
+    own = usual if limit + SPARE <= usual.shortlisting.rows else _wider(usual, limit + SPARE)
+    ranked = rank(snapshot, question, near, sought.visible, most, own)
     speaking = _speaking(ranked, profile)
-    if len(ranked.rows) == most:
+    if len(ranked.rows) >= min(most, own.shortlisting.rows):
         texts = {snapshot.text_hash(row) for row in speaking.rows.tolist()}
-        if len(texts) < sought.query.limit:
-            return _speaking(rank(snapshot, question, near, sought.visible, EVERY, profile.ranking), profile)
+        if len(texts) < limit:
+            every = rank(snapshot, question, near, sought.visible, EVERY, _wider(usual, MANY_COPIES + limit))
+            return _speaking(every, profile)
     return speaking
+
+
+def _wider(ranking: Ranking, rows: int) -> Ranking:
+    """The same over a longer shortlist."""
+    return msgspec.structs.replace(ranking, shortlisting=msgspec.structs.replace(ranking.shortlisting, rows=rows))
 
 
 def _weights(ranked: Ranked, graph: float = 0.0) -> dict[str, float]:
@@ -86,22 +102,32 @@ def _weights(ranked: Ranked, graph: float = 0.0) -> dict[str, float]:
 def _reached(
     snapshot: Snapshot, sought: Sought, profile: Profile, mode: Mode, ranked: Ranked, near: Closeness | None
 ) -> Traversed:
-    cosines = None if near is None else near.first
+    cosines = _every_cosine(snapshot, sought, near)
     anchors = ranked.rows[:MOST_ANCHORS]
     scores = _shown(ranked)[:MOST_ANCHORS]
     return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile.path)
 
 
+def _every_cosine(snapshot: Snapshot, sought: Sought, near: Closeness | None) -> Floats | None:
+    """Links lead anywhere, so all are needed, also where a graph had told those of the nearest alone."""
+    if near is None or sought.vector is None:
+        return None
+    return snapshot.similarity_approximate(sought.vector, sought.visible) if near.sparse else near.first
+
+
 def _joined(snapshot: Snapshot, ranked: Ranked, reached: Traversed, near: Closeness | None, profile: Profile) -> Ranked:
-    """The ranking with what links say added; rows that only they led to stand for nothing else."""
+    """The ranking with what links say added. Rows that only they led to stand for nothing else: the best of them comes
+    level with the last that was found by itself."""
     known = set(ranked.rows.tolist())
     new = np.array([row for row in reached.rows.tolist() if row not in known], dtype=np.int64)
     rows, none = np.concatenate([ranked.rows, new]), np.zeros(len(new), dtype=np.float32)
     links = np.float32(profile.graph) * _linked(reached, rows)
-    links[len(ranked.rows) :] += ranked.scores.min()
-    scores = np.concatenate([ranked.scores, none]) + links
+    lowest = np.full(len(new), float(ranked.scores.min()) - profile.graph - BEHIND, dtype=np.float32)
+    scores = np.concatenate([ranked.scores, lowest]) + links
     similar = none if near is None else np.maximum(near.of(new), 0.0)
-    parts = np.concatenate([ranked.parts, np.zeros((len(PARTS), len(new)), dtype=np.float32)], axis=1)
+    bare = np.zeros((len(PARTS), len(new)), dtype=np.float32)
+    bare[STANDING] = lowest
+    parts = np.concatenate([ranked.parts, bare], axis=1)
     best = snapshot.best(scores - np.float32(min(float(scores.min()), 0.0)), len(rows), rows)
     return ranked._replace(
         rows=rows[best], scores=scores[best], keyword=np.concatenate([ranked.keyword, none])[best],

@@ -16,7 +16,7 @@ from mnemond.embed.embedder import Embedder
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.recall import Filter, Hit, Query, Recalled, Signals, Span, Window
-from mnemond.pipelines.asking import question_vector
+from mnemond.pipelines.asking import question_terms, question_vector
 from mnemond.pipelines.explanation import compared
 from mnemond.pipelines.literal_recall import literal_hits
 from mnemond.pipelines.measured_recall import measured_hits
@@ -26,7 +26,6 @@ from mnemond.pipelines.sought import NO_WEIGHTS, Sought
 from mnemond.rank.profiles import PROFILES_BY_NAME, Profile
 from mnemond.text.intent import intent_of
 from mnemond.text.query_window import query_window
-from mnemond.text.tokens import index_terms
 
 EMPTY_QUERY = "empty_query"
 SPARSE_RESULTS = "sparse_results"
@@ -54,7 +53,7 @@ def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatc
     vector for, words answer alone. A query without a single term finds the newest memories.
     """
     stages = Stages(stopwatch)
-    if not index_terms(query.text):
+    if not question_terms(query.text):
         return _newest(snapshot, query, stages)
     profile = PROFILES_BY_NAME[query.profile]
     vector, embed_error = _vector(snapshot, query, embedder)
@@ -64,7 +63,10 @@ def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatc
     find = literal_hits if profile.literal else measured_hits
     found = find(snapshot, _shortlisted(sought), profile, stages.lap)
     looked = _second_look(snapshot, sought, found.hits)
-    hits = arranged(snapshot, compared(looked.hits) if query.explain else looked.hits, sought)
+    if query.rerank:
+        stages.lap("rerank")
+    told = compared(looked.hits) if query.explain and not looked.applied else looked.hits  # parts are of the first look
+    hits = arranged(snapshot, told, sought)
     stages.lap("order")
     return Recalled(
         hits=hits,
@@ -107,7 +109,7 @@ def _second_look(snapshot: Snapshot, sought: Sought, hits: Sequence[Hit]) -> Rer
 
 def needs_vector(snapshot: Snapshot, query: Query) -> bool:
     """Whether an embedder of the snapshot's vectors, if there is one, has anything to say to a query."""
-    return "vector" in query.anchors and snapshot.embedded > 0 and bool(index_terms(query.text))
+    return "vector" in query.anchors and snapshot.embedded > 0 and bool(question_terms(query.text))
 
 
 def _vector(snapshot: Snapshot, query: Query, embedder: Embedder | None) -> tuple[Vector | None, str | None]:

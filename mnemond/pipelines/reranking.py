@@ -27,6 +27,9 @@ Scorer = Callable[[Sequence[str], Sequence[Sequence[str]], Callable[[str], float
 MOST_READ = 2_000
 """Characters of a memory that are compared; a long one says what it is about at its beginning."""
 
+MOST_LOOKED_AT = 100
+"""So many results at most: what is behind them stays behind. A thousand texts took a second."""
+
 SHORTLIST = 50
 """So many results have a second look (spec 5, rerank.shortlist), more where more are wanted."""
 
@@ -105,10 +108,11 @@ def _blended(
     if len(words) < policy.least_words:
         return before, SHORT_QUERY
     try:
-        found = scorer(words, [tokens(hit.insight.content[:MOST_READ]) for hit in hits], rarity(snapshot))
+        texts = [tokens(hit.insight.content[:MOST_READ]) for hit in hits[:MOST_LOOKED_AT]]
+        found = scorer(words, texts, rarity(snapshot))
     except MnemonError as error:
         return before, error.message
-    blended = zip(before, found, strict=True)
+    blended = zip(before, [*found, *[0.0] * (len(before) - len(found))], strict=True)
     return [(1.0 - policy.beta) * score + policy.beta * relevance for score, relevance in blended], None
 
 

@@ -77,7 +77,12 @@ class _Scorer:
         self._policy = policy
         self._described = {token: self._word(token) for token in weights}
         self._holders: dict[str, list[str]] = {}
+        self._of_term: dict[str, list[str]] = {}
+        self._of_name: dict[str, list[str]] = {}
         for token, word in self._described.items():
+            if word.term:
+                self._of_term.setdefault(word.term, []).append(token)
+            self._of_name.setdefault(word.name, []).append(token)
             for gram in word.grams:
                 self._holders.setdefault(gram, []).append(token)
         self._met = cache(self._meets)
@@ -117,11 +122,10 @@ class _Scorer:
             alike = shared / (len(word.grams) + len(self._described[wanted].grams) - shared)
             if alike >= self._policy.least_alike:
                 found[wanted] = alike
-        for wanted, other in self._described.items():
-            if word.term and word.term == other.term:
-                found[wanted] = max(self._policy.stem, found.get(wanted, 0.0))
-            if word.name == other.name:
-                found[wanted] = max(self._policy.alias, found.get(wanted, 0.0))
+        for wanted in self._of_term.get(word.term, ()):
+            found[wanted] = max(self._policy.stem, found.get(wanted, 0.0))
+        for wanted in self._of_name.get(word.name, ()):
+            found[wanted] = max(self._policy.alias, found.get(wanted, 0.0))
         if token in self._weights:
             found[token] = 1.0
         return found

@@ -63,9 +63,12 @@ _PRESENT = re.compile(r"today|tonight|this\b|今|这|這|本")
 """Said of how things are ("what do I eat today") as often as of one day."""
 
 _RANGE = re.compile(
-    r"(?<![a-z0-9_])(?:between|from)\s+(?P<first>[^\n]{3,30}?)\s+(?:and|to|until|till|through)\s+(?P<last>[^\n]{3,30})",
+    r"(?<![a-z0-9_])(?:between|from) (?P<first>[^\n]{3,30}?) (?:and|to|until|till|through) (?P<last>[^\n]{3,30})",
     re.IGNORECASE,
 )
+"""Of a text whose white space is single blanks: runs of it would be tried at every length."""
+
+_BLANKS = re.compile(r"[^\S\n]+")
 _MONTH = re.compile(rf"{MONTH}(?![a-z])", re.IGNORECASE)
 _BARE_YEAR = re.compile(r"(?:19|20)\d\d(?!\w|[.:/-]\w|\s?[%°])")
 
@@ -180,7 +183,7 @@ def _day_us(day: str) -> int:
 def _ends_of_range(question: str, now_us: int) -> tuple[DateMention | None, DateMention | None]:
     """Of "between March and May 2023" or "from 2019 to 2021" both ends, which are dates only because they stand there;
     None for an end that is none, and for no range at all."""
-    found = _RANGE.search(question)
+    found = _RANGE.search(_BLANKS.sub(" ", question))
     if found is None:
         return None, None
     first, last = _end_of_range(found["first"], now_us), _end_of_range(found["last"], now_us)

@@ -29,7 +29,7 @@ def test_a_plain_answer_needs_none() -> None:
 @pytest.mark.parametrize(
     ("meta", "note"),
     [
-        ({"trust": 0.38}, "trust .38: most of this is not from whom the question names"),
+        ({"trust": 0.38}, "trust .38: much of this is not from whom the question names"),
         ({"rerank": RerankMeta(reason="short_query")}, "no second look: the question has fewer than three words"),
         ({"rerank": RerankMeta(reason="gone\x1b[2J")}, "no second look: gone\\x1b[2J"),
         (

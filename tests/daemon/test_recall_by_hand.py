@@ -118,7 +118,7 @@ store: $STORE · intent: WHY · 3 of 3 memories
 <t:2024-03-12> The disk was full <ref:00000001>
 <t:2024-03-12> Backups stopped on Tuesday night <ref:00000002>
 relations:
-<ref:00000001> -> <ref:00000002> (causes)
+<ref:00000001> -> <ref:00000002> (bears on)
 </recalled-data NONCE>
 $ mnemonctl recall --context --budget 70 --text backups | tail -n +2 | sed -E 's/[0-9a-f]{{16}}/NONCE/g'
 <recalled-data NONCE>

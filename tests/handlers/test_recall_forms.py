@@ -79,7 +79,7 @@ async def test_a_context_is_fenced_by_a_number_of_its_own(tmp_path: Path) -> Non
         assert first.nonce != second.nonce
         assert first.text.count(first.nonce) == 2
         assert first.text.count("</recalled-data") == 1
-        assert f"-> <ref:{effect}> (causes)" in first.text  # ids of this bench begin alike, so they are whole
+        assert f"-> <ref:{effect}> (bears on)" in first.text  # ids of this bench begin alike, so they are whole
         assert (first.shown, first.omitted, sorted(first.ids)) == (2, 0, sorted([cause, effect]))
         assert (second.shown, second.omitted) == (1, 1)
         assert "store: default · intent: GENERAL · 2 of 2 memories" in first.text

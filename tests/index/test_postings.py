@@ -78,11 +78,18 @@ def test_dead_rows_do_not_make_a_term_common() -> None:
 
 
 def test_of_too_many_terms_the_rarest_count() -> None:
-    documents: list[Counts] = [{"a": 1.0, "b": 1.0}, {"a": 1.0}]
-    unheard = [f"z{number}" for number in range(MOST_QUERY_TERMS - 1)]
-    scores, _ = Postings.build(documents).scores(["a", "b", *unheard], corpus(documents), BM25)
+    others = [f"z{number}" for number in range(MOST_QUERY_TERMS - 1)]
+    documents: list[Counts] = [{"a": 1.0, "b": 1.0}, {"a": 1.0}, dict.fromkeys(others, 1.0)]
+    scores, _ = Postings.build(documents).scores(["a", "b", *others], corpus(documents), BM25)
     assert scores[0] > 0.0  # "b", in one row
-    assert scores[1] == 0.0  # "a", in both
+    assert scores[1] == 0.0  # "a", in two
+
+
+def test_words_that_nobody_wrote_do_not_crowd_out_those_that_somebody_did() -> None:
+    documents: list[Counts] = [{"a": 1.0}, {"b": 1.0}]
+    unheard = [f"z{number}" for number in range(MOST_QUERY_TERMS)]
+    scores, _ = Postings.build(documents).scores([*unheard, "a"], corpus(documents), BM25)
+    assert scores[0] > 0.0
 
 
 def test_how_many_of_some_terms_each_row_has() -> None:

@@ -84,3 +84,12 @@ def test_only_what_its_readers_may_see_is_a_candidate() -> None:
 
 def test_a_memory_that_is_gone_has_none() -> None:
     assert causal_candidates(MemoryIndex(DIMENSION).snapshot, "m0", POLICY) == ()
+
+
+def test_what_is_not_valid_yet_is_no_candidate() -> None:
+    texts = ["the disk was full", "because of that backups stopped"]
+    link = Edge("m0", "m1", "temporal", 0.5)
+    for later, shown in ((0, ["m1"]), (10**15, [])):
+        rows = [(insight("m0", texts[0], at=5), None), (insight("m1", texts[1], at=5 + later), None)]
+        found = causal_candidates(MemoryIndex.build(rows, [link], DIMENSION).snapshot, "m0", POLICY)
+        assert ids(found) == shown

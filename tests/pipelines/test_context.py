@@ -61,7 +61,7 @@ def test_a_context_says_what_it_is_and_every_memory_when_and_which() -> None:
         "<t:1970-01-03> second day <ref:00000002>\n"
         "<t:1970-01-02> first day <ref:00000001>\n"
         "relations:\n"
-        "<ref:00000001> -> <ref:00000003> (causes)\n"
+        "<ref:00000001> -> <ref:00000003> (bears on)\n"
         "</recalled-data 0123456789abcdef>\n"
     )
     assert context.shown == (name(3), name(2), name(1))

@@ -174,4 +174,4 @@ def test_links_are_one_part_of_what_a_score_is_made_of(mode: Mode) -> None:
     assert sum(found.weights.values()) == pytest.approx(1.0)
     for hit in found.hits:
         assert hit.explanation is not None
-        assert ("links" in hit.explanation.parts) or (hit.signals.graph == 0.0 and hit.signals.keyword > 0.0)
+        assert ("links" in hit.explanation.parts) == (hit.signals.graph > 0.0)

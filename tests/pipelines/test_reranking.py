@@ -12,7 +12,7 @@ from mnemond.index.memory_index import MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Hit, Signals
-from mnemond.pipelines.reranking import MOST_READ, Asked, Reranked, RerankPolicy, Scorer, rarity, rerank
+from mnemond.pipelines.reranking import MOST_LOOKED_AT, MOST_READ, Asked, Reranked, RerankPolicy, Scorer, rarity, rerank
 from mnemond.rank.business_rules import SPECIFIED, BusinessRules
 from mnemond.rank.lexical_rerank import lexical_scores
 from tests.index.worlds import built, insight
@@ -125,3 +125,13 @@ def test_of_a_long_memory_the_beginning_is_compared() -> None:
     late = hit(insight("d", "x " * (MOST_READ // 2) + QUESTION), 0.5)
     found = rerank(INDEX.snapshot, Asked(QUESTION, Scope(), 0), [late])
     assert [each.score for each in found.hits] == [0.25]
+
+
+def test_what_is_behind_the_first_hundred_stays_behind() -> None:
+    many = [insight(f"m{number:03}", f"note {number}", at=number) for number in range(MOST_LOOKED_AT)]
+    last = insight("last", "redis cache eviction", at=999)
+    hits = [hit(row, 0.9 - number / 1000) for number, row in enumerate([*many, last])]
+    found = rerank(built(*many, last).snapshot, Asked(QUESTION, Scope(), 0), hits)
+    assert found.applied
+    assert found.hits[-1].insight.id == "last"
+    assert [each.score for each in found.hits] == sorted((each.score for each in found.hits), reverse=True)

@@ -130,3 +130,10 @@ def test_any_question_at_any_time_has_a_window_that_is_one(question: str, now_us
     if found is not None and found.hard:
         assert found.start_us > LONG_AGO_US
         assert found.end_us < FOREVER_US
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u3000", " \t"])
+def test_a_run_of_blanks_is_one_blank(blank: str) -> None:
+    """Runs of it were tried at every length: 2,000 of them took seconds."""
+    spread = f"what did we do between{blank * 400}March{blank * 50}and{blank * 400}May 2023"
+    assert window(spread) == window("what did we do between March and May 2023") is not None
