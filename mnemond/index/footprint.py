@@ -1,4 +1,4 @@
-"""How much memory a mirror takes, part by part. Room that arrays keep for growing counts; small objects are estimated."""
+"""How much memory a mirror takes, part by part. Room that arrays keep to grow counts; small objects are estimated."""
 
 from __future__ import annotations
 

@@ -74,13 +74,14 @@ class MemoryIndex:
     def build(
         cls,
         rows: Iterable[tuple[Insight, Vector | None]],
-        edges: Iterable[Edge],
+        edges: Iterable[Edge] | EdgeArrays,
         dimension: int,
         compaction: Compaction | None = None,
         made_by: str = "",
         search: VectorPolicy | None = None,
     ) -> MemoryIndex:
-        """The index of a whole store: its active insights, and its edges as far as both ends are among these."""
+        """The index of a whole store: its active insights, and its edges as far as both ends are among these; arrays of
+        edges go by the places of the rows."""
         index = cls(dimension, compaction, made_by, search)
         pairs = list(rows)
         insights = [insight for insight, _ in pairs]
@@ -100,8 +101,8 @@ class MemoryIndex:
         index._snapshot = index._working = index._state(0)
         return index
 
-    def _link_all(self, edges: Iterable[Edge]) -> None:
-        self.relink(self._edge_arrays(edges))
+    def _link_all(self, edges: Iterable[Edge] | EdgeArrays) -> None:
+        self.relink(edges if isinstance(edges, EdgeArrays) else self._edge_arrays(edges))
 
     def relink(self, edges: EdgeArrays) -> None:
         """Give all rows these edges and no others; readers see them with the next publication."""

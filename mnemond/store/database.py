@@ -79,7 +79,7 @@ def load_index(
     """Build the in-memory index from the rows, which are the truth. Raises SqliteError."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
     rows = insights.load_active(connection, dimension, model)
-    return MemoryIndex.build(rows, edges.load(connection), dimension, made_by=made_by(embedder), search=search)
+    return MemoryIndex.build(rows, edges.load_arrays(connection), dimension, made_by=made_by(embedder), search=search)
 
 
 def _embedder_of(connection: Connection, wanted: Wanted) -> EmbedderRecord | None:

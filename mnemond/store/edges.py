@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.index.adjacency import EdgeArrays
 from mnemond.model.changes import RemoveEdge
 from mnemond.model.edge import EDGE_TYPES, MAX_METADATA, NO_METADATA, CreatedBy, Edge
 from mnemond.store.connection import Connection
@@ -182,6 +185,31 @@ def load(connection: Connection) -> Iterator[Edge]:
     ids = dict(connection.rows("SELECT number, id FROM insights"))
     for source, target, kind, weight in connection.rows("SELECT source, target, kind, weight FROM edge_rows"):
         yield Edge(ids[source], ids[target], EDGE_TYPES[kind], weight)
+
+
+def load_arrays(connection: Connection) -> EdgeArrays:
+    """Every edge between active insights, by their places among these in the order of their numbers: what the index is
+    built from, in a fifth of the time that an object for each takes."""
+    active = connection.rows("SELECT number FROM insights WHERE deleted_at IS NULL ORDER BY number")
+    numbers = np.array([number for (number,) in active], dtype=np.int64)
+    found = connection.rows("SELECT source, target, kind, weight FROM edge_rows")
+    sources, targets, kinds, weights = zip(*found, strict=True) if found else ((), (), (), ())
+    source, from_active = _places(numbers, sources)
+    target, to_active = _places(numbers, targets)
+    kept = from_active & to_active
+    kind, weight = np.array(kinds, dtype=np.uint8), np.array(weights, dtype=np.float32)
+    return EdgeArrays(source[kept], target[kept], kind[kept], weight[kept])
+
+
+def _places(
+    numbers: npt.NDArray[np.int64], wanted: Sequence[int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Where each of `wanted` stands in `numbers`, which are ascending, and whether it does."""
+    ends = np.array(wanted, dtype=np.int64)
+    places = np.searchsorted(numbers, ends)
+    known = places < len(numbers)
+    known[known] = numbers[places[known]] == ends[known]
+    return places, known
 
 
 def key(edge: Edge) -> tuple[str, str, str]:
