@@ -24,8 +24,9 @@ from mnemond.commands.terminal import one_line
 from mnemond.errors import BUSY, INTERNAL, LOCKED, UNREACHABLE, MnemonError
 from mnemond.protocol.daemon import CliRunResult
 
-START_S = 2.0
-"""Seconds a daemon may take until it answers; $MNEMON_START_WAIT or --wait change it."""
+START_S = 10.0
+"""Seconds a daemon may take until it answers; $MNEMON_START_WAIT or --wait change it. A first start compiles its modules,
+which took 3.5 s on two busy cores; one that dies is noticed at once."""
 
 STOP_S = 4.0
 """Seconds a daemon may take to leave: it finishes what it has received within 3."""

@@ -77,7 +77,8 @@ def _stores(directory: Path, store: str | None, *, everyone: bool) -> list[str]:
 
 
 def _store(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
-    path = facts.directory / "data" / name / surroundings.DATABASE
+    there = facts.directory.parent.resolve() / facts.directory.name  # as the daemon does: SQLite follows no link
+    path = there / "data" / name / surroundings.DATABASE
     if not path.is_file():
         said = f'there is no store "{name}" yet'
         return [note("store", said) if name == names.DEFAULT else problem("store", said, path, "mnemonctl store list")]

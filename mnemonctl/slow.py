@@ -51,6 +51,10 @@ def _by_itself(argv: list[str], invocation: Invocation) -> int:
         from mnemonctl import logs
 
         return logs.carry_out(directory, msgspec.convert(options, logs.Options), output)
+    if name == "top":
+        from mnemonctl import top
+
+        return top.carry_out(directory, msgspec.convert(options, top.Options), output)
     if name == "doctor":
         from mnemonctl import doctor
 

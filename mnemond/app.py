@@ -43,6 +43,7 @@ from mnemond.handlers.stats import StatsHandlers
 from mnemond.handlers.stores import StoreHandlers
 from mnemond.handlers.submission import Identities
 from mnemond.handlers.succession import SuccessionHandlers
+from mnemond.handlers.top import TopHandlers
 from mnemond.handlers.undo import UndoHandlers
 from mnemond.handlers.uses import Uses
 from mnemond.ids import RandomIds
@@ -58,6 +59,7 @@ from mnemond.protocol.version import SERVER_VERSION
 from mnemond.server.call import Call
 from mnemond.server.data_dir import lock, open_data_dir
 from mnemond.server.dispatch import Boundary, Dispatcher, Handler
+from mnemond.server.latency import Latencies, TimedDispatcher
 from mnemond.server.limits import Limits
 from mnemond.server.listener import Listener, adopt, bind
 from mnemond.server.server import Server
@@ -123,7 +125,6 @@ class Daemon:
         )
         self.safekeeping = Safekeeping(self.stores, Shelf(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
-        self.stores.on_closed.append(self.examiner.forget)
         self.scheduler = self._scheduling(config, clock, identities)
         attending = Attending(self.keeper, self.scheduler)
         self.door = StoreDoor(self.stores, supply, self.settings, attending, self.scheduler.used)
@@ -148,8 +149,8 @@ class Daemon:
         self, about: DaemonHandlers, supply: Supply, clock: SystemClock, identities: Identities
     ) -> Dispatcher:
         """Every method with what answers it."""
-        remembering = RememberHandlers(self.door, identities)
-        return Dispatcher(
+        remembering, latencies = RememberHandlers(self.door, identities), Latencies(METHODS)
+        return TimedDispatcher(
             METHODS,
             _handlers(
                 about,
@@ -170,6 +171,7 @@ class Daemon:
                 ConfigHandlers(self.stores, self.settings),
                 JobHandlers(self.door, self.scheduler, clock),
                 StatsHandlers(self.door, clock),
+                TopHandlers(self.stores, self.scheduler, latencies, lambda: self.server, self._started_s),
                 VerifyHandlers(self.stores, self.door, self.examiner, clock),
                 CliHandler(self._invoke),
             ),
@@ -179,6 +181,7 @@ class Daemon:
                 "update": ReviseHandlers.problems,
             },
             on_defect=self._on_defect,
+            latencies=latencies,
         )
 
     def _invoke(self, name: str, params: bytes, call: Call) -> object:

@@ -38,7 +38,7 @@ START = Command(
     summary="Start the daemon, if none runs. Other commands do so by themselves.",
     words="",
     examples=("mnemonctl daemon start", "mnemonctl daemon start --wait 10"),
-    details=("They wait as long for its first answer as $MNEMON_START_WAIT says: 2 seconds, unless it is set.",),
+    details=("They wait as long for its first answer as $MNEMON_START_WAIT says: 10 seconds, unless it is set.",),
     parser=_parser("daemon start", waits=True),
 )
 STOP = Command(

@@ -32,7 +32,7 @@ def _spread(found: Quantiles | None, unit: str = "") -> str:
     if found is None:
         return "none"
     low, mid, high = (f"{value:.3g}" for value in (found.p10, found.median, found.p90))
-    return f"median {mid}{unit}, most from {low} to {high}, at most {found.greatest:.3g}"
+    return f"median {mid}{unit}, eight of ten from {low} to {high}, at most {found.greatest:.3g}"
 
 
 def _render(result: StatsResult, style: Style) -> str:

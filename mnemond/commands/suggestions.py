@@ -17,7 +17,7 @@ SYNONYMS = {
     "delete": "forget", "rm": "forget", "remove": "forget",
     "connect": "link", "disconnect": "unlink", "neighbours": "related", "neighbors": "related",
     "unpin": "pin", "grep": "search",
-    "info": "status", "stats": "status",
+    "info": "status", "verify": "doctor", "health": "doctor",
     "start": "daemon start", "stop": "daemon stop", "restart": "daemon restart", "run": "daemon run",
 }  # fmt: skip
 """What other programs call it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -20,7 +19,9 @@ from mnemond.protocol.stats import Quantiles, StatsParams, StatsResult
 from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
 from mnemond.store.connection import SqliteError
+from mnemond.store.invariants.examination import reader
 from mnemond.store.statistics import FileFigures, file_figures
+from mnemond.store.store import Store
 
 SOURCES: Final = 20
 """Sources that are named."""
@@ -51,7 +52,7 @@ class StatsHandlers:
 
     async def _stats(self, warm: OpenStore) -> StatsResult:
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()
-        figures = await trio.to_thread.run_sync(_read, warm.store.path, limiter=self._threads)
+        figures = await trio.to_thread.run_sync(_read, warm.store, limiter=self._threads)
         embedding = None if warm.embedder is None else warm.embedder.name
         result = await trio.to_thread.run_sync(
             _result, warm.store.name, embedding, snapshot, figures, now_us, limiter=self._threads
@@ -59,11 +60,15 @@ class StatsHandlers:
         return warm.marked(result)
 
 
-def _read(path: Path) -> FileFigures:
+def _read(store: Store) -> FileFigures:
+    connection = reader(store)
     try:
-        return file_figures(path)
+        return file_figures(connection, store.path)
     except SqliteError as error:
-        raise MnemonError(STORAGE, f"{path} cannot be read: {error}", hint="mnemonctl doctor says more") from error
+        message = f"{store.path} cannot be read: {error}"
+        raise MnemonError(STORAGE, message, hint="mnemonctl doctor says more") from error
+    finally:
+        connection.close()
 
 
 def _result(name: str, embedding: str | None, snapshot: Snapshot, figures: FileFigures, now_us: int) -> StatsResult:

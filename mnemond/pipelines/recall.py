@@ -65,8 +65,7 @@ def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatc
     looked = _second_look(snapshot, sought, found.hits)
     if query.rerank:
         stages.lap("rerank")
-    told = compared(looked.hits) if query.explain and not looked.applied else looked.hits  # parts are of the first look
-    hits = arranged(snapshot, told, sought)
+    hits = arranged(snapshot, _explained(query, looked), sought)
     stages.lap("order")
     return Recalled(
         hits=hits,
@@ -105,6 +104,11 @@ def _second_look(snapshot: Snapshot, sought: Sought, hits: Sequence[Hit]) -> Rer
         return Reranked(tuple(hits), applied=False)
     looked = rerank(snapshot, Asked(query.text, query.filter.scope, query.now_us or 0), hits)
     return looked._replace(hits=looked.hits[: query.limit])
+
+
+def _explained(query: Query, looked: Reranked) -> Sequence[Hit]:
+    """With what puts each above the next, which parts tell of the first look alone."""
+    return compared(looked.hits) if query.explain and not looked.applied else looked.hits
 
 
 def needs_vector(snapshot: Snapshot, query: Query) -> bool:

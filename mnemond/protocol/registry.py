@@ -157,6 +157,7 @@ _ALL = (
     ),
     Method("status", daemon.StatusParams, daemon.StatusResult, Access.READ, "A store and its daemon.", ("store",)),
     Method("stats", stats.StatsParams, stats.StatsResult, Access.READ, "A store in figures.", ("store",)),
+    Method("top", stats.TopParams, stats.TopResult, Access.READ, "What the daemon does, watched for a moment."),
     Method("store.list", stores.StoreListParams, stores.StoreListResult, Access.READ, "Every store."),
     Method(
         "store.create", stores.StoreCreateParams, stores.StoreCreateResult, Access.WRITE,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from mnemond.protocol.types import Params, Result, StoreName
@@ -50,3 +52,53 @@ class StatsResult(Result, frozen=True, kw_only=True):
     index_bytes: dict[str, int]
     index_total_bytes: int
     rows: int
+
+
+class TopParams(Params, frozen=True, kw_only=True):
+    """How many seconds to watch before answering."""
+
+    interval_s: Annotated[float, msgspec.Meta(ge=0.1, le=10.0)] = 1.0
+
+
+class MethodRate(msgspec.Struct, frozen=True):
+    """A method: requests answered since the daemon started, and a second while it was watched; milliseconds that half
+    and nineteen of twenty took at most, while it was watched or, without requests then, since the start. They come from
+    buckets, and are off by a fifth at most."""
+
+    name: str
+    calls: int
+    per_s: float
+    p50_ms: float
+    p95_ms: float
+
+
+class StoreLoad(msgspec.Struct, frozen=True):
+    """An open store: memories in recall, writes and questions to its database that wait, whether the writer is busy,
+    the background job that runs, and why it is not fully well."""
+
+    name: str
+    memories: int
+    waiting: int
+    busy: bool
+    job: str | None
+    degraded_reason: str | None
+
+
+class TopResult(Result, frozen=True, kw_only=True):
+    """What the daemon does. Totals since it started; `messages_per_s` and `lag_*_ms` while it was watched: how late
+    the event loop was, half of the time at most and at worst."""
+
+    version: str
+    pid: int
+    uptime_s: float
+    interval_s: float
+    connections: int
+    accepted: int
+    refused: int
+    cut: int
+    messages: int
+    messages_per_s: float
+    lag_p50_ms: float
+    lag_worst_ms: float
+    methods: list[MethodRate]
+    stores: list[StoreLoad]

@@ -21,11 +21,10 @@ class FileFigures(msgspec.Struct, frozen=True):
     by_type: dict[str, int]
 
 
-def file_figures(path: Path) -> FileFigures:
-    """Read through a connection of its own, beside the writer (blocking). Raises SqliteError."""
-    connection = Connection(path, read_only=True)
+def file_figures(connection: Connection, path: Path) -> FileFigures:
+    """Read the whole database at `path` through `connection` (blocking). Raises SqliteError."""
+    connection.run("BEGIN")
     try:
-        connection.run("BEGIN")
         by_status = dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))
         by_type = dict(
             connection.rows(
@@ -34,6 +33,6 @@ def file_figures(path: Path) -> FileFigures:
         )
         free = int(connection.pragma("freelist_count") or 0) * int(connection.pragma("page_size") or 0)
     finally:
-        connection.close()
+        connection.run("ROLLBACK")
     log = log_bytes(path)
     return FileFigures(size_bytes(path) - log, log, free, by_status, by_type)

@@ -57,6 +57,11 @@ class Store:
         """Whether its writer has nothing to do."""
         return self._writer.is_idle
 
+    @property
+    def waiting(self) -> int:
+        """Writes and questions to the database that wait for their turn."""
+        return self._writer.waiting
+
     def submit(self, write: Write, done: Done) -> None:
         """Queue one write; `done` is called on the event loop after COMMIT and after the index has it.
 

@@ -112,6 +112,11 @@ class Writer:
         """Whether nothing is being written or read, and nothing waits."""
         return not (self._busy or self._waiting)
 
+    @property
+    def waiting(self) -> int:
+        """Writes and questions that wait for their turn."""
+        return len(self._waiting)
+
     def close(self, done: Callable[[object], None]) -> None:
         """After everything queued: checkpoint, close, end the thread; `done` gets None or a MnemonError."""
         self._closed = True

@@ -40,6 +40,7 @@ from tests.commands.audit_results import AUDIT_RESULTS
 from tests.commands.embed_results import STATUS as EMBED_STATUS
 from tests.commands.job_results import JOB_RESULTS
 from tests.commands.revision_results import REVISION_RESULTS
+from tests.commands.stats_results import STATS
 from tests.commands.store_results import STORE_RESULTS
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
@@ -239,6 +240,7 @@ BY_METHOD: dict[str, object] = {
     **REVISION_RESULTS,
     **STORE_RESULTS,
     **JOB_RESULTS,
+    "stats": STATS,
     "embed": EMBED_STATUS,
     "status": STATUS,
     "store.list": STORES,

@@ -16,6 +16,7 @@ from tests.commands.embed_results import EMBED_TRANSCRIPT
 from tests.commands.job_results import JOB_TRANSCRIPTS
 from tests.commands.results import BY_METHOD, CREATED, DETAIL, ID, RECALLED, RETIRED, STATUS
 from tests.commands.revision_results import REVISION_TRANSCRIPTS
+from tests.commands.stats_results import STATS_TRANSCRIPTS
 from tests.commands.store_results import STORE_TRANSCRIPTS
 from tests.commands.test_terminal import PAYLOADS, unsafe_left
 
@@ -29,6 +30,7 @@ TRANSCRIPTS = {
     **REVISION_TRANSCRIPTS,
     **STORE_TRANSCRIPTS,
     **JOB_TRANSCRIPTS,
+    **STATS_TRANSCRIPTS,
     "remember": """\
 Remembered 1a2b3c4d in store "default", 3 links (1 temporal, 2 entity)
   undo: mnemonctl undo op-1

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import cast
 
 import apsw
+import msgspec
 import pytest
 import trio
 
+from mnemond.config import Config
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.handlers.doctor import VerifyHandlers
 from mnemond.handlers.door import settle
@@ -17,8 +19,10 @@ from mnemond.lifecycle.job import Work
 from mnemond.lifecycle.verify import Verify
 from mnemond.protocol.doctor import CheckView, VerifyParams, VerifyResult
 from mnemond.protocol.remembering import RememberParams
+from mnemond.store import read_only
 from mnemond.store.invariants.examination import Examiner
 from mnemond.store.invariants.tiers import of_tier
+from mnemond.write_settings import Lifecycle
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team meets on Mondays")
@@ -144,6 +148,37 @@ async def test_an_embedder_that_is_away_and_a_store_that_is_too_full(tmp_path: P
     assert named(result, "capacity").detail == "memories: 3 of at most 1,000"
 
 
+async def test_vectors_of_another_model(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+    write_behind(tmp_path, "UPDATE insights SET embedding_model = 'another' WHERE number = 1")
+    private(tmp_path)
+    async with bench(tmp_path, ToyEmbedder(), config=small()) as on:
+        await on.warm()
+        result = await handlers(on).verify(CALL, VerifyParams())
+    said = {each.name: (each.state, each.detail) for each in result.checks if each.state != "ok"}
+    assert said == {
+        "embedder": ("note", "toy, vectors of 2 of 3 memories; 1 vectors are of another model: mnemonctl embed --all"),
+        "capacity": (
+            "note", "memories: 3 of at most 2: the next prune lets some go (mnemonctl jobs run prune --dry-run)"
+        ),
+    }  # fmt: skip
+
+
+def small() -> Config:
+    """Room for two memories."""
+    return msgspec.structs.replace(Config(), lifecycle=Lifecycle(max_insights=2))
+
+
+async def test_what_is_no_database(tmp_path: Path) -> None:
+    path_in(tmp_path).parent.mkdir(parents=True)
+    path_in(tmp_path).write_bytes(b"nothing of SQLite's" * 100)
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        with pytest.raises(MnemonError, match="cannot be read") as refused:
+            await handlers(on).verify(CALL, VerifyParams())
+    assert refused.value.kind is STORAGE
+
+
 async def test_the_job_says_what_it_found_and_changes_nothing(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as on:
         await remember(on, *TEXTS)
@@ -166,3 +201,16 @@ def test_every_name_is_told_apart() -> None:
     names = [check.name for check in (*of_tier("fast"), *of_tier("full"))]
     unique: Callable[[list[str]], int] = lambda found: len(set(found))  # noqa: E731
     assert unique(names) == len(of_tier("full")) + 1
+
+
+async def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+    private(tmp_path)
+    monkeypatch.setattr(read_only, "is_writable", lambda _: False)
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await on.warm()
+        result = await handlers(on).verify(CALL, VerifyParams(full=True))
+    assert set(problems(result)) == {"storage"}
+    assert [each.name for each in result.checks if each.state == "skipped"] == ["sole_writer"]
+    assert sorted(path_in(tmp_path).parent.iterdir()) == [path_in(tmp_path)]

@@ -12,11 +12,11 @@ from typing import Any
 import apsw
 import pytest
 
-from mnemonctl import doctor
+from mnemonctl import doctor, surroundings
 from mnemonctl.doctor import Options
 from mnemond.commands.output import Output
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from tests.mnemonctl.daemons import fake_daemon
+from tests.mnemonctl.daemons import Behaviour, fake_daemon
 from tests.store.factory import engine_at, remember
 
 JSON = Output(form="json")
@@ -148,6 +148,115 @@ def test_every_store(directory: Path) -> None:
     assert (code, checks["schema"]["store"]) == (0, "work")
 
 
+def answering(**answers: object) -> Behaviour:
+    """A daemon that answers so, by method."""
+
+    def behave(message: bytes) -> bytes:
+        found = answers[json.loads(message)["method"]]
+        part = {"error": found} if isinstance(found, dict) and "code" in found else {"result": found}
+        return json.dumps({"jsonrpc": "2.0", "id": 1, **part}).encode() + b"\n"
+
+    return behave
+
+
+@pytest.mark.parametrize(
+    ("hello", "state", "said"),
+    [
+        ({"protocol": 2}, "problem", "the daemon speaks protocol 2"),
+        ({"version": "0.0.9"}, "note", "not of one release"),
+        ({}, "ok", "mnemond 0.1.0"),
+    ],
+)
+def test_a_daemon_of_another_release(hello: dict[str, object], state: str, said: str, directory: Path) -> None:
+    with fake_daemon(directory, answering(hello=HELLO | hello, verify={"code": -32601, "message": "no verify"})):
+        (directory / "sock").chmod(0o600)
+        code, checks = look(directory)
+    assert (code, checks["versions"]["state"]) == (1, state)
+    assert said in checks["versions"]["detail"]
+    assert checks["store"]["detail"] == "no verify"
+
+
+def test_a_daemon_that_says_what_nobody_understands(directory: Path) -> None:
+    with fake_daemon(directory, lambda message: b"{}\n"):
+        (directory / "sock").chmod(0o600)
+        code, checks = look(directory)
+    assert (code, states(checks)) == (1, {"socket": "problem", "daemon": "note"})
+
+
+def test_what_is_no_socket(directory: Path) -> None:
+    (directory / "sock").write_text("")
+    (directory / "sock").chmod(0o600)
+    code, checks = look(directory)
+    assert (code, states(checks)) == (1, {"socket": "problem", "daemon": "note"})
+
+
+def test_links(directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "m2").symlink_to(directory)
+    (directory / "stray").symlink_to(tmp_path)
+    code, checks = look(tmp_path / "m2")
+    found = {"data_dir": "problem", "private_files": "problem", "store": "problem", "daemon": "note"}
+    assert (code, states(checks)) == (1, found), "SQLite follows none either"
+
+
+def test_links_on_the_way_are_followed_as_the_daemon_does(directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").symlink_to(directory.parent)
+    code, checks = look(tmp_path / "home" / directory.name, full=True)
+    assert (code, states(checks)) == (0, {"daemon": "note"})
+
+
+@pytest.mark.parametrize(("free", "state"), [(1 << 20, "problem"), (100 << 20, "note"), (1 << 40, "ok")])
+def test_room(free: int, state: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (directory / "data" / "default" / "mnemon.db").open("r+b") as large:
+        large.truncate(80 << 20)
+    room = os.statvfs_result((4096, 4096, 1 << 30, free // 4096, free // 4096, 10, 10, 10, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _: room)
+    assert surroundings.room(surroundings.Facts(directory, {}, None, None)).state == state
+
+
+class Installed:
+    """A service, as far as the check asks."""
+
+    name, unit = "systemd", "mnemond"
+
+    def __init__(self, state: str, missing: MnemonError | None, *, active: bool) -> None:
+        self._state, self._missing, self._active = state, missing, active
+        self.path = Path("mnemond.service")
+
+    def files(self) -> list[Installed]:
+        return [self]
+
+    def state(self) -> str:
+        if self._state == "unreadable":
+            raise MnemonError(INVALID_PARAMS, "cannot be read")
+        return self._state
+
+    def installed(self) -> bool:
+        return True
+
+    def missing(self) -> MnemonError | None:
+        return self._missing
+
+    def active(self) -> bool:
+        return self._active
+
+
+@pytest.mark.parametrize(
+    ("service", "state", "said"),
+    [
+        (Installed("same", None, active=True), "ok", "mnemond of systemd runs"),
+        (Installed("same", None, active=False), "note", "does not run"),
+        (Installed("same", MnemonError(INVALID_PARAMS, "nobody is there"), active=False), "note", "nobody is there"),
+        (Installed("edited", None, active=True), "note", "mnemond.service is edited"),
+        (Installed("unreadable", None, active=True), "problem", "cannot be read"),
+    ],
+)
+def test_services(service: Installed, state: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "of_this_system", lambda _: service)
+    found = surroundings.service(surroundings.Facts(Path("nowhere"), {}, None, None))
+    assert found.state == state
+    assert said in found.detail
+
+
 def test_a_name_that_is_none(directory: Path) -> None:
     with pytest.raises(MnemonError) as refused:
         look(directory, store="../etc")
@@ -155,15 +264,11 @@ def test_a_name_that_is_none(directory: Path) -> None:
 
 
 def test_a_daemon_is_asked_about_its_store(directory: Path) -> None:
-    def behave(message: bytes) -> bytes:
-        method = json.loads(message)["method"]
-        answers = {
-            "hello": HELLO,
-            "verify": {"store": "default", "open": True, "ok": True, "checks": [CHECK]},
-            "jobs.list": {"jobs": [{"name": "prune", "error": None}, {"name": "verify", "error": "log: 1 sign"}]},
-        }
-        return json.dumps({"jsonrpc": "2.0", "id": 1, "result": answers[method]}).encode() + b"\n"
-
+    behave = answering(
+        hello=HELLO,
+        verify={"store": "default", "open": True, "ok": True, "checks": [CHECK]},
+        **{"jobs.list": {"jobs": [{"name": "prune", "error": None}, {"name": "verify", "error": "log: 1 sign"}]}},
+    )
     with fake_daemon(directory, behave) as daemon:
         (directory / "sock").chmod(0o600)
         code, checks = look(directory, full=True)

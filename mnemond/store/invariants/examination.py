@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from weakref import ReferenceType, ref
 
 import msgspec
 import trio
@@ -29,7 +30,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class _Seen(NamedTuple):
-    connection: Connection
+    connection: ReferenceType[Connection]
     data_version: int | str | None
 
 
@@ -45,7 +46,7 @@ class Examiner:
         The rows are read beside the writer, through a connection of its own, and others have their turn between two
         steps of a millisecond or two. Raises MnemonError when the store cannot be read.
         """
-        connection = await trio.to_thread.run_sync(_reader, store, limiter=threads)
+        connection = await trio.to_thread.run_sync(reader, store, limiter=threads)
         try:
             evidence = await self._pinned(store, connection, now_us)
             steps = findings(evidence, tier)
@@ -65,21 +66,17 @@ class Examiner:
         def pin(writer: Connection) -> tuple[Evidence, _Seen]:
             connection.run("BEGIN")
             record = read_embedder(connection)  # the state is that of the first look
-            seen = _Seen(writer, writer.pragma("data_version"))
-            wrote = known is not None and known.connection is writer and known.data_version != seen.data_version
+            seen = _Seen(ref(writer), writer.pragma("data_version"))
+            wrote = known is not None and known.connection() is writer and known.data_version != seen.data_version
             session = None
             if store.read_only is None:
                 session = Session({name: writer.pragma(name) for name in WANTED}, others_wrote=wrote)
             return Evidence(store.path, connection, now_us, record, store.snapshot, session), seen
 
         evidence, seen = await store.read(pin)
-        if known is None or known.connection is not seen.connection:
+        if known is None or known.connection() is not seen.connection():
             self._seen[store.name] = seen  # what was not seen to begin with is told every time
         return evidence
-
-    def forget(self, name: str) -> None:
-        """The store is being closed."""
-        self._seen.pop(name, None)
 
 
 def closed(path: Path, tier: Tier, now_us: int) -> list[Finding]:
@@ -130,7 +127,8 @@ def _next(steps: Iterator[Finding | None]) -> object:
     return next(steps, _END)
 
 
-def _reader(store: Store) -> Connection:
+def reader(store: Store) -> Connection:
+    """A connection that reads beside the writer of an open store, and writes nothing. Raises MnemonError(STORAGE)."""
     try:
         if store.read_only is not None:
             return read_only.connect(store.path)[0]

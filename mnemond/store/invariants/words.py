@@ -3,6 +3,7 @@ memory take its place."""
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 
 import numpy as np
@@ -21,7 +22,9 @@ def postings(evidence: Evidence) -> Steps:
     """Every word of a memory finds it as often as it counts, and no other word does."""
     mirror = evidence.mirror
     assert mirror is not None, "checks that need a mirror are asked only where there is one"  # noqa: S101
-    wanted: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    # Arrays: millions of objects would keep the collector, and everybody else with it, busy for a tenth of a second.
+    rows_of: defaultdict[str, array[int]] = defaultdict(_rows)
+    counts_of: defaultdict[str, array[float]] = defaultdict(_counts)
     wrong, lengths = Tally(), mirror.lengths
     live = np.flatnonzero(mirror.alive()).tolist()
     for start in range(0, len(live), ROWS):
@@ -31,17 +34,25 @@ def postings(evidence: Evidence) -> Steps:
             if int(lengths[row]) != document.length:
                 wrong.add(f"{insight.id} (length)")
             for term, count in document.counts.items():
-                wanted[term][row] = count
+                rows_of[term].append(row)
+                counts_of[term].append(count)
         yield None
-    alive = mirror.alive()
-    looked = 0
-    for term, counts in wanted.items():
+    alive, looked = mirror.alive(), 0
+    for term, wanted in rows_of.items():
         rows, times = mirror.postings(term)
         kept = alive[rows]
-        if dict(zip(rows[kept].tolist(), times[kept].tolist(), strict=True)) != counts:
-            wrong.add(f"a term of {len(counts):,} memories")
+        if not (np.array_equal(rows[kept], wanted) and np.array_equal(times[kept], counts_of[term])):
+            wrong.add(f"a term of {len(wanted):,} memories")
         looked += 1 + len(rows)
         if looked >= POSTINGS:
             looked = 0
             yield None
     yield from wrong.problems("memories or terms are indexed by other words than they have", RELOAD)
+
+
+def _rows() -> array[int]:
+    return array("q")
+
+
+def _counts() -> array[float]:
+    return array("f")

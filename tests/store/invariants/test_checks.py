@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from mnemond.index.snapshot import Snapshot
@@ -59,6 +60,23 @@ def _word(snapshot: Snapshot) -> Snapshot:
     return snapshot
 
 
+def _relate(snapshot: Snapshot) -> Snapshot:
+    snapshot.degrees[snapshot.row_of(insight_id(3))] = 5
+    return snapshot
+
+
+def _widen(snapshot: Snapshot) -> Snapshot:
+    dense = snapshot.parts.dense
+    wide = dense._replace(matrix=dense.matrix.astype(np.float64))
+    return Snapshot(snapshot.generation, snapshot.parts._replace(dense=wide))
+
+
+def _lengthen(snapshot: Snapshot) -> Snapshot:
+    snapshot.lengths[0] += 1
+    snapshot.lengths[1] -= 1
+    return snapshot
+
+
 def _overlong(path: Path) -> None:
     os.truncate(path.with_name(f"{path.name}-wal"), (64 << 20) + 1)
 
@@ -107,6 +125,8 @@ BROKEN: list[tuple[str, Tier, dict[str, Any]]] = [
         ]},
     ),
     ("words", "full", {"bend": _word}),
+    ("words", "full", {"bend": _lengthen}),
+    ("mirror_links", "full", {"bend": _relate}),
     ("content_hash", "full", {"before": [f"UPDATE insights SET content = 'memory numbed 3' WHERE {THREE}"]}),
     ("mirror_links", "full", {"after": ["UPDATE edge_rows SET weight = 0.8 WHERE source = 1 AND kind = 1"]}),
     ("mirror_vectors", "full", {"bend": _turn}),
@@ -141,7 +161,12 @@ def test_files_that_others_may_read(tmp_path: Path) -> None:
         assert "mode 0640, 0040 too many" in fired(found, "tick")["files"]
 
 
-@pytest.mark.parametrize("what", ["names", "directory", "log"])
+def test_a_matrix_of_another_form(tmp_path: Path) -> None:
+    with evidence(tmp_path / "mnemon.db", bend=_widen) as found:
+        assert "float64, (6, 8)" in fired(found, "fast")["unit_vectors"]
+
+
+@pytest.mark.parametrize("what", ["names", "directory", "log", "link"])
 def test_files_that_are_not_as_they_should_be(what: str, tmp_path: Path) -> None:
     path = tmp_path / "store" / "mnemon.db"
     path.parent.mkdir(mode=0o700)
@@ -150,9 +175,12 @@ def test_files_that_are_not_as_they_should_be(what: str, tmp_path: Path) -> None
             os.link(path, tmp_path / "another")
         elif what == "directory":
             path.parent.chmod(0o755)
+        elif what == "link":
+            path.with_name(f"{path.name}-shm").rename(tmp_path / "elsewhere")
+            path.with_name(f"{path.name}-shm").symlink_to(tmp_path / "elsewhere")
         else:
             _overlong(path)
-        said = {"names": "2 names", "directory": "mode 0755", "log": "64 MiB"}[what]
+        said = {"names": "2 names", "directory": "mode 0755", "log": "64 MiB", "link": "symbolic link"}[what]
         assert said in fired(found, "tick")["files"]
 
 

@@ -1,0 +1,34 @@
+"""A result of `stats`, and what people read of it."""
+
+from __future__ import annotations
+
+from mnemond.protocol.stats import Quantiles, StatsResult
+
+STATS = StatsResult(
+    store="default", total_insights=87, by_status={"active": 87, "forgotten": 3},
+    by_category={"fact": 80, "decision": 7}, by_type={"memory": 87}, by_source={"user": 60, "agent": 27},
+    edges_by_type={"temporal": 90, "semantic": 0, "causal": 4, "entity": 116},
+    embedding="minilm_static_256_int8", embedded=86, embedded_share=0.988506,
+    age_days=Quantiles(0.01, 0.5, 12.25, 80.0, 120.5), unused_days=Quantiles(0.0, 0.1, 3.0, 40.0, 90.0),
+    importance=Quantiles(0.05, 0.12, 0.5, 0.91, 1.3), importance_bands={"0-0.1": 2, "0.1-0.25": 0, "1+": 85},
+    database_bytes=1_258_291, log_bytes=4_096, free_bytes=8_192,
+    index_bytes={"vectors": 131_072, "codes": 0, "words": 20_480}, index_total_bytes=151_552, rows=90,
+)  # fmt: skip
+
+STATS_TRANSCRIPTS = {
+    "stats": """\
+Store "default": 87 memories
+  states      active 87, forgotten 3
+  categories  fact 80, decision 7
+  types       memory 87
+  sources     user 60, agent 27
+  links       temporal 90, causal 4, entity 116
+  embedding   minilm_static_256_int8, 86 embedded (98.9 %)
+  made        median 12.2 days ago, eight of ten from 0.5 to 80, at most 120
+  used        median 3 days ago, eight of ten from 0.1 to 40, at most 90
+  importance  median 0.5, eight of ten from 0.12 to 0.91, at most 1.3
+              0-0.1 2, 1+ 85
+  file        1.2 MiB, 8.0 KiB of it free, log 4.0 KiB
+  index       148.0 KiB in 90 rows: vectors 128.0 KiB, words 20.0 KiB
+""",
+}
