@@ -25,8 +25,8 @@ from mnemond.errors import BUSY, INTERNAL, LOCKED, UNREACHABLE, MnemonError
 from mnemond.protocol.daemon import CliRunResult
 
 START_S = 10.0
-"""Seconds a daemon may take until it answers; $MNEMON_START_WAIT or --wait change it. A first start compiles its modules,
-which took 3.5 s on two busy cores; one that dies is noticed at once."""
+"""Seconds a daemon may take until it answers; $MNEMON_START_WAIT or --wait change it. A first start compiles its
+modules, which took 3.5 s on two busy cores; one that dies is noticed at once."""
 
 STOP_S = 4.0
 """Seconds a daemon may take to leave: it finishes what it has received within 3."""

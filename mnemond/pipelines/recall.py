@@ -62,16 +62,14 @@ def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatc
     stages.lap("question")
     find = literal_hits if profile.literal else measured_hits
     found = find(snapshot, _shortlisted(sought), profile, stages.lap)
-    looked = _second_look(snapshot, sought, found.hits)
-    if query.rerank:
-        stages.lap("rerank")
+    looked = _second_look(snapshot, sought, found.hits, stages)
     hits = arranged(snapshot, _explained(query, looked), sought)
     stages.lap("order")
     return Recalled(
         hits=hits,
         anchor_count=found.anchors,
         weights=found.weights,
-        embedding=embedder.name if embedder is not None and vector is not None else None,
+        embedding=None if embedder is None or vector is None else embedder.name,
         hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
         stages_ms=stages.ms,
         embed_error=embed_error,
@@ -97,12 +95,13 @@ def _shortlisted(sought: Sought) -> Sought:
     return sought._replace(query=msgspec.structs.replace(query, limit=SHORTLIST))
 
 
-def _second_look(snapshot: Snapshot, sought: Sought, hits: Sequence[Hit]) -> Reranked:
+def _second_look(snapshot: Snapshot, sought: Sought, hits: Sequence[Hit], stages: Stages) -> Reranked:
     """The best of `hits`, after a reranker had its say where one is wanted."""
     query = sought.query
     if not query.rerank:
         return Reranked(tuple(hits), applied=False)
     looked = rerank(snapshot, Asked(query.text, query.filter.scope, query.now_us or 0), hits)
+    stages.lap("rerank")
     return looked._replace(hits=looked.hits[: query.limit])
 
 

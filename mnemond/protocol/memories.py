@@ -100,8 +100,8 @@ class ExplanationView(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecallHit(msgspec.Struct, frozen=True, gc=False):
-    """One result. `via` names the signal that found it, or "hybrid" when several did (`via_all`), "graph" or
-    the type of a link when only links led to it. `also`: other memories of the very same text. `explanation` where one was asked for.
+    """One result. `via` names the signal that found it, "hybrid" when several did (`via_all`), "graph" or the type of a
+    link when only links led to it. `also`: other memories of the very same text. `explanation` where one was asked for.
     `first_score`: the score before a reranker changed it."""
 
     insight: InsightView
