@@ -64,7 +64,7 @@ def _span(first: str, last: str, since: str | None, until: str | None, problems:
 
 def _moment(field: str, value: str | None, problems: list[FieldProblem], *, end: bool = False) -> int | None:
     """Microseconds of an RFC 3339 timestamp, or of the day in UTC that YYYY-MM-DD means: of its beginning, or of its
-    end with `end`."""
+    end with `end`. The last day there is ends with its last moment, for want of a day after it."""
     if value is None:
         return None
     try:
@@ -78,10 +78,12 @@ def _timestamp(value: str, *, end: bool) -> str:
     if len(value) != len("2026-02-18"):
         return value
     try:
-        day = date.fromisoformat(value) + timedelta(days=int(end))
-    except (ValueError, OverflowError):
+        day = date.fromisoformat(value)
+    except ValueError:
         return value
-    return f"{day.isoformat()}T00:00:00Z"
+    if end and day == date.max:
+        return f"{day.isoformat()}T23:59:59.999999Z"
+    return f"{day + timedelta(days=int(end))}T00:00:00Z"
 
 
 def _condition(asked: object, problems: list[FieldProblem]) -> Condition | None:

@@ -20,8 +20,9 @@ Answer: TypeAlias = RecallResult | CompactResult | ContextResult
 MANY = 50
 """Results of which a context is made on the event loop: 2 ms. Their links are looked at one memory after another."""
 
-LARGE = 8_000
-"""Tokens of a context that are: 2 ms as well."""
+WORK = 24_000
+"""Limit times tokens of a context that is: 3 ms where all of the memories are long and in Chinese, each read until it
+is clear that it does not fit."""
 
 
 class Form(NamedTuple):
@@ -36,7 +37,7 @@ class Form(NamedTuple):
 
     def is_long(self, limit: int) -> bool:
         """Whether making the answer takes too long for the event loop."""
-        return self.budget is not None and (limit > MANY or self.budget > LARGE)
+        return self.budget is not None and (limit > MANY or limit * self.budget > WORK)
 
 
 def form_of(params: RecallParams | ContextParams, nonce: Callable[[], str]) -> Form:
@@ -62,11 +63,10 @@ def form_problems(params: RecallParams) -> list[FieldProblem]:
 
 
 def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, meta: Callable[[], RecallMeta]) -> Answer:
-    """What was found in `snapshot`, in the form that was asked for; `meta` is asked when results are ready."""
+    """What was found in `snapshot`, in the form that was asked for; `meta` is asked when it is ready."""
     if form.budget is not None:
-        told = meta()
-        order = "WHEN" if form.by_time else told.intent
-        return _context(snapshot, found, told, Frame(warm.store.name, order, form.nonce, form.budget))
+        order = "WHEN" if form.by_time else found.intent
+        return _context(snapshot, found, meta, Frame(warm.store.name, order, form.nonce, form.budget))
     hits = [views.recall_hit(hit, found.intent) for hit in found.hits]
     if form.compact:
         return CompactResult(results=[_short(hit) for hit in hits], meta=meta())
@@ -82,11 +82,11 @@ def used_of(found: Recalled, answered: Answer) -> list[str]:
     return [insight_id for insight_id in used if insight_id in shown]
 
 
-def _context(snapshot: Snapshot, found: Recalled, meta: RecallMeta, frame: Frame) -> ContextResult:
+def _context(snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta], frame: Frame) -> ContextResult:
     made = linearise(found.hits, frame, relations_among(snapshot, [hit.insight for hit in found.hits]))
     return ContextResult(
         text=made.text, shown=len(made.shown), omitted=made.omitted, tokens=made.tokens, nonce=frame.nonce,
-        ids=list(made.shown), meta=meta,
+        ids=list(made.shown), meta=meta(),
     )  # fmt: skip
 
 

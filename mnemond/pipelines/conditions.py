@@ -22,6 +22,10 @@ DEEPEST = 8
 LONGEST_LIST = 1000
 """Values of `in` and the like."""
 
+MOST_VALUES = LONGEST_LIST + MOST
+"""Values of all comparisons of one filter: one list as long as any, beside everything else. A hundred such lists would
+be tried on every memory."""
+
 FIELD = "metadata"
 
 _COMBINED: dict[str, type[AllOf | AnyOf | NoneOf]] = {"AND": AllOf, "OR": AnyOf, "NOT": NoneOf}
@@ -45,6 +49,7 @@ def condition_of(asked: object) -> tuple[Condition | None, list[FieldProblem]]:
 class _Reader:
     def __init__(self) -> None:
         self._comparisons = 0
+        self._values = 0
 
     def condition(self, asked: object, place: str, depth: int) -> Condition:
         if not isinstance(asked, Mapping) or not asked:
@@ -76,7 +81,11 @@ class _Reader:
             near = difflib.get_close_matches(operator[:_SHOWN].casefold(), _NAMED, n=1)
             meant = f'; did you mean "{near[0]}"?' if near else ""
             _refuse(place, f"has the operator {operator[:_SHOWN]!a}; it must be one of {', '.join(_NAMED)}{meant}")
-        return Compare(key, operator, _value(operator, value, place))
+        compared = Compare(key, operator, _value(operator, value, place))
+        self._values += len(compared.value) if isinstance(compared.value, tuple) else 1
+        if self._values > MOST_VALUES:
+            _refuse(FIELD, f"has more than {MOST_VALUES} values in all its comparisons")
+        return compared
 
 
 def _value(operator: str, value: object, place: str) -> Scalar | tuple[Scalar, ...]:

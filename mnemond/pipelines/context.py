@@ -37,7 +37,15 @@ RELATIONS_EACH = 3
 """Relations a memory may bring in, to memories better than itself: a hub must not fill the context with its links."""
 
 READ = 2
-"""Characters read of a text for each that could be shown: where more than half of it does not show, it is left out."""
+"""Quarters of a token read of a text for each that could be shown: where more than half of it does not show, it is left
+out."""
+
+UNSHOWN = 16_000
+"""Characters that are made inert for one context without being shown: 2 ms. Texts that say at once that they are too
+large are none of them; it takes hidden characters and the like. Memories that need more are left out."""
+
+LOOKED = 512
+"""Characters whose size is told in one go."""
 
 SUMMARY = "summary: "
 RELATIONS = "relations:\n"
@@ -133,6 +141,7 @@ class _Page:
         self._relations = self._by_place(relations)
         self._related: dict[tuple[int, int], str] = {}
         self.lines: dict[int, str] = {}
+        self._patience = UNSHOWN
         least = sum(map(quarters, self._around(len(insights))))
         self._gap = quarters(_gap(len(insights)))
         self.left = QUARTERS * frame.budget - least - (self._gap if insights else 0)
@@ -145,11 +154,13 @@ class _Page:
     def add(self, place: int) -> None:
         """Show the memory at that place if the whole of it fits."""
         room, content = self._room(place), self._insights[place].content
-        if len(content) > READ * room:
+        if len(content) > min(READ * room, self._patience) or _is_larger(content, room):
             return
         line = self._line(place, inert(content))
-        if quarters(line) <= room:
+        size = quarters(line)
+        if size <= room:
             self._put(place, line)
+        self._patience -= max(0, len(content) - size) if size <= room else len(content)
 
     def text(self) -> str:
         """Everything, as it stands in the prompt."""
@@ -225,8 +236,31 @@ class _Page:
 
 def _beginning(text: str, size: int) -> str:
     """As much of a text, made inert, as takes at most `size` quarters of a token."""
-    read = inert(text[: READ * size])
-    return cut(read if len(text) <= READ * size else read + ELLIPSIS, size)
+    most = _reach(text, READ * size)
+    read = inert(text[:most])
+    return cut(read if len(text) <= most else read + ELLIPSIS, size)
+
+
+def _reach(text: str, size: int) -> int:
+    """How many characters of `text` are read until they take `size` quarters of a token; at most `LOOKED` too many."""
+    for start in range(0, min(len(text), size), LOOKED):
+        size -= quarters(text[start : start + LOOKED])
+        if size <= 0:
+            return start + LOOKED
+    return len(text)
+
+
+def _is_larger(text: str, size: int) -> bool:
+    """Whether a text surely takes more than `size` quarters of a token, by what shows of it, white space single.
+
+    Parts in which something does not show count for nothing; marks of a fence count one by one.
+    """
+    for start in range(0, len(text), LOOKED):
+        shown = " ".join(text[start : start + LOOKED].split())
+        size -= quarters(shown) if shown.isprintable() else 0
+        if size < 0:
+            return True
+    return False
 
 
 def _gap(omitted: int) -> str:

@@ -12,8 +12,10 @@ import trio
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.handlers import reads, recall_forms
 from mnemond.handlers.door import settle
-from mnemond.handlers.recall_forms import LARGE, MANY, Form
+from mnemond.handlers.reads import ReadHandlers
+from mnemond.handlers.recall_forms import MANY, WORK, Form
 from mnemond.pipelines import basic
+from mnemond.pipelines.context import Context, linearise
 from mnemond.protocol.context import CompactHit, CompactResult, ContextParams, ContextResult
 from mnemond.protocol.links import LinkParams
 from mnemond.protocol.memories import RecallParams, RecallResult
@@ -123,7 +125,7 @@ async def test_what_takes_long_is_done_in_a_thread(tmp_path: Path, monkeypatch: 
     async with bench(tmp_path) as over:
         await fill(over, "tea", "more tea")
         await settle(over.reads.recall(CALL, RecallParams(query="tea", limit=MANY + 1, context=True)))
-        await settle(over.reads.recall(CALL, RecallParams(query="tea", limit=MANY, context=True)))
+        await settle(over.reads.recall(CALL, RecallParams(query="tea", limit=MANY, budget=WORK // MANY, context=True)))
         await settle(over.reads.recall(CALL, RecallParams(query="tea", basic=True)))
         await settle(over.reads.recall(CALL, RecallParams(query="tea", basic=True, limit=MANY + 1, context=True)))
     assert seen == [False, True, True, False]
@@ -138,6 +140,7 @@ async def test_basic_gives_others_their_turn_between_its_steps(tmp_path: Path, m
             await trio.lowlevel.checkpoint()
 
     monkeypatch.setattr(basic, "STEP", 1)
+    monkeypatch.setattr(basic, "PACK", 1)
     async with bench(tmp_path) as over, trio.open_nursery() as nursery:
         await fill(over, "coffee", "tea", "tea", "tea", "tea")
         nursery.start_soon(other)
@@ -147,7 +150,25 @@ async def test_basic_gives_others_their_turn_between_its_steps(tmp_path: Path, m
     assert turns.count("other") >= 4
 
 
-def test_a_large_context_takes_long() -> None:
-    assert Form(budget=LARGE + 1).is_long(1)
-    assert not Form(budget=LARGE).is_long(MANY)
+def test_a_context_of_much_takes_long() -> None:
+    assert Form(budget=1).is_long(MANY + 1)
+    assert not Form(budget=1).is_long(MANY)
+    assert Form(budget=WORK // 10 + 1).is_long(10)
+    assert not Form(budget=WORK // 10).is_long(10)
     assert not Form().is_long(1_000)
+
+
+async def test_the_time_of_a_context_has_its_making_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    def slow(*given: object) -> Context:
+        now[0] += 0.25
+        return linearise(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(recall_forms, "linearise", slow)
+    async with bench(tmp_path) as over:
+        await fill(over, "tea")
+        timed = ReadHandlers(over.door, lambda: now[0], over.clock, over.identities.nonce, lambda *_: None)
+        result = await settle(timed.context(CALL, ContextParams(query="tea")))
+        assert isinstance(result, ContextResult)
+        assert result.meta.took_ms == 250.0

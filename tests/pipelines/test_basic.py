@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import RetireInsight
 from mnemond.model.recall import Filter, Query, Signals
-from mnemond.pipelines.basic import STEP, basic_steps, is_quick, recall_basic
+from mnemond.pipelines.basic import CHARACTERS, PACK, STEP, basic_steps, is_quick, recall_basic
 from tests.examples import examples
 from tests.index.worlds import built, insight
 
@@ -108,9 +108,20 @@ def test_a_large_store_is_read_in_steps_and_no_further_than_need_be() -> None:
     many = built(*(insight(str(number), "tea" if number % 2 else "", at=number) for number in range(2 * STEP + 1)))
     assert not is_quick(many.snapshot)
     steps = list(basic_steps(many.snapshot, Query("coffee"), iter(range(9)).__next__))
-    assert steps[:-1] == [None, None, None]
+    assert steps[:-1] == [None, None]
     assert steps[-1] == recall_basic(many.snapshot, Query("coffee"), iter(range(9)).__next__)
     [found] = basic_steps(many.snapshot, Query("tea", 3), iter(range(9)).__next__)
     assert found is not None
     assert [hit.insight.id for hit in found.hits] == [str(2 * STEP - odd) for odd in (1, 3, 5)]
     assert is_quick(built(*(insight(str(number)) for number in range(STEP))).snapshot)
+
+
+def test_long_texts_are_read_in_shorter_steps() -> None:
+    long = CHARACTERS // PACK
+    many = built(*(insight(str(number), "é" * long, at=number) for number in range(5 * PACK))).snapshot
+    assert not is_quick(many)
+    *steps, found = basic_steps(many, Query("tea"), iter(range(9)).__next__)
+    assert steps == [None] * 5
+    assert found is not None
+    assert found.hits == ()
+    assert is_quick(built(*(insight(str(number), "é" * long) for number in range(PACK))).snapshot)

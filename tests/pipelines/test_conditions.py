@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.model.conditions import AllOf, AnyOf, Compare, Condition, NoneOf, holds
-from mnemond.pipelines.conditions import DEEPEST, LONGEST_LIST, MOST, condition_of
+from mnemond.pipelines.conditions import DEEPEST, LONGEST_LIST, MOST, MOST_VALUES, condition_of
 from tests.examples import examples
 
 
@@ -67,6 +67,10 @@ def nested(depth: int) -> dict[str, Any]:
         ({"NOT": [True]}, "not a truth value"),
         (nested(DEEPEST + 1), f"nested more than {DEEPEST} deep"),
         ({str(number): 1 for number in range(MOST + 1)}, f"more than {MOST} comparisons"),
+        (
+            {"OR": [{"a": {"in": list(range(LONGEST_LIST))}}, {"b": [1, 2] * (MOST // 2)}, {"c": 1}]},
+            f"more than {MOST_VALUES} values in all its comparisons",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_named(asked: Any, said: str) -> None:
@@ -83,6 +87,8 @@ def test_the_limits_themselves_are_allowed() -> None:
     assert condition_of(nested(DEEPEST))[1] == []
     assert condition_of({str(number): 1 for number in range(MOST)})[1] == []
     assert condition_of({"a": {"in": list(range(LONGEST_LIST))}})[1] == []
+    longest = {"a": {"in": list(range(LONGEST_LIST))}} | {str(number): 1 for number in range(MOST - 1)}
+    assert condition_of(longest)[1] == []
 
 
 JSON = st.recursive(

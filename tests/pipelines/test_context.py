@@ -13,8 +13,20 @@ from mnemond.index.memory_index import MemoryIndex
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Hit, Signals
-from mnemond.pipelines.context import LEAST_CONTENT, Context, Frame, Relation, linearise, relations_among, time_us
-from mnemond.text.inert import HIDDEN
+from mnemond.pipelines import context as context_module
+from mnemond.pipelines.context import (
+    LEAST_CONTENT,
+    LOOKED,
+    READ,
+    UNSHOWN,
+    Context,
+    Frame,
+    Relation,
+    linearise,
+    relations_among,
+    time_us,
+)
+from mnemond.text.inert import HIDDEN, inert
 from mnemond.text.prompt_size import QUARTERS, quarters, tokens
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight, unit
@@ -131,6 +143,44 @@ def test_what_does_not_show_is_not_read_for_ever() -> None:
     context = linearise([hit(1, hidden + "seen", 0.9), hit(2, hidden + "seen", 0.8)], frame())
     assert context.shown == (name(1),)
     assert inside(context)[1] == "<t:1970-01-02> … <ref:00000001>"
+
+
+def reading(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of the texts that are made inert from now on."""
+    read: list[int] = []
+
+    def noted(text: str) -> str:
+        read.append(len(text))
+        return inert(text)
+
+    monkeypatch.setattr(context_module, "inert", noted)
+    return read
+
+
+@pytest.mark.parametrize("hostile", ["plan " + "一二" * 3_950, "\u00e9" * 8_000, "\u200ba" * 4_000, "\u0300" * 8_000])
+def test_what_will_not_fit_is_not_read(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = reading(monkeypatch)
+    hits = [hit(0, "the plan", 0.9), *(hit(number, hostile, 0.5) for number in range(1, 60)), hit(60, "short", 0.1)]
+    context = linearise(hits, frame())
+    assert sum(read) <= UNSHOWN + QUARTERS * 1_200 + 60 * 100
+    assert name(0) in context.shown
+    if hostile.isprintable():
+        assert name(60) in context.shown
+
+
+def test_the_best_is_read_as_far_as_it_may_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = reading(monkeypatch)
+    context = linearise([hit(1, "一二" * 4_000)], frame())
+    assert context.tokens == 1_200
+    assert max(read) <= 1_200 * READ + LOOKED
+
+
+@given(HOSTILE | st.text(max_size=60).map(lambda text: text * 20), st.integers(1, 200))
+@examples(200)
+def test_what_is_ordinary_and_fits_is_never_left_out_unread(text: str, size: int) -> None:
+    ordinary = re.sub("[\u0300`~｀～\u1fef\u3164\ufe0f]", "", text)
+    if quarters(inert(ordinary)) <= size:
+        assert not context_module._is_larger(ordinary, size)
 
 
 def test_a_summary_takes_two_fifths_of_a_budget_at_most_and_none_where_that_is_nothing() -> None:
