@@ -90,7 +90,7 @@ class Vector(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = "auto"
     int8_from: Annotated[
         int, Meta(ge=0, le=100_000_000, description="With `auto`: memories from which it is `int8`.")
-    ] = 15_000
+    ] = 3_000
     exact_limit: Annotated[
         int, Meta(ge=0, le=100_000_000, description="With `auto`: memories from which it is `hnsw`.")
     ] = 100_000

@@ -38,7 +38,7 @@ class VectorPolicy(msgspec.Struct, frozen=True):
     """
 
     kind: Kind = "auto"
-    int8_from: int = 15_000
+    int8_from: int = 3_000
     exact_limit: int = 100_000
     hnsw: Hnsw = Hnsw()
     scanned_from: int = 3_000
