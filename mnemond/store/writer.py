@@ -118,7 +118,11 @@ class Writer:
         return len(self._waiting)
 
     def close(self, done: Callable[[object], None]) -> None:
-        """After everything queued: checkpoint, close, end the thread; `done` gets None or a MnemonError."""
+        """After everything queued: checkpoint, close, end the thread; `done` gets None or a MnemonError. At once where
+        somebody closed it before: `join` waits for the end then."""
+        if self._closed:
+            done(None)
+            return
         self._closed = True
         self._waiting.append(_Job(self._engine.close, done))
         self._gather_soon()

@@ -69,6 +69,7 @@ def test_a_life_as_the_service_manager_hears_of_it(tmp_path: Path) -> None:
             assert f"; the old configuration stays: {home}/config.toml:2: server.max_in_flight" in refused
             assert wire.call("hello")["capabilities"]["max_in_flight"] == 3
             wire.call("daemon.stop")
+        assert process.wait(PATIENCE_S) == 0  # a signal behind it would meet a process that is leaving already
         assert manager.wait_for("STOPPING")["STATUS"] == "answering what was received"
     log = entries(home)
     log = [entry for entry in log if "does not answer" not in str(entry["event"])]  # a machine that is very busy

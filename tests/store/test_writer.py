@@ -223,3 +223,10 @@ async def test_a_database_that_others_hold_refuses_all_who_wait(
     assert isinstance(collected.results[-1], Remembered)
     await store.close()
     other.close()
+
+
+async def test_a_store_may_be_closed_twice(tmp_path: Path) -> None:
+    store = store_over(engine_at(tmp_path / "store.db"), tmp_path)
+    await store.close()
+    with trio.fail_after(10):
+        await store.close()
