@@ -23,8 +23,8 @@ ENOUGH_BYTES = 256 << 20
 def temporary_files_in_memory() -> None:
     """Puts what the tests and their daemons write where an fsync costs nothing, unless TMPDIR names another place.
 
-    SQLite syncs as often as ever. That it syncs in time is shown by the failing disk of tests/faults; a power cut,
-    which alone tells a page that was synced from one that was not, no test can make.
+    SQLite syncs as often as ever. That it syncs in time is shown by the power cuts of tests/faults, whose file system
+    knows what was synced and what was not.
     """
     if "TMPDIR" in os.environ or not os.access(IN_MEMORY, os.W_OK):
         return

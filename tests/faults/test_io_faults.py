@@ -3,6 +3,7 @@ file holds, and the store goes on as soon as the disk does."""
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,10 @@ def vfs() -> Iterator[None]:
 class Run:
     """One pass of the workload with one operation failing."""
 
-    def __init__(self, empty: Path, at: int | None, fault: Fault, *, persistent: bool) -> None:
-        """Starts from a copy of `empty`, a store nobody has written to yet."""
+    def __init__(self, empty: Path, at: int | None, fault: Fault, *, persistent: bool, seed: int = 0) -> None:
+        """Starts from a copy of `empty`, a store nobody has written to yet. `seed`: how long the texts are; with 0, of
+        each batch none, 2,000 and 4,000 characters."""
+        self._chance = random.Random(seed) if seed else None
         home = empty.parent / "run"
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
@@ -44,7 +47,9 @@ class Run:
         PLAN.disarm()
 
     def _step(self, step: int) -> None:
-        batch = [remember(step * 10 + n, f"memory {step}.{n} " + "x" * 2000 * n) for n in range(3)]
+        chance = self._chance
+        sizes = [0, 2_000, 4_000] if chance is None else [0, *(chance.randint(0, 9_000) for _ in range(2))]
+        batch = [remember(step * 10 + n, f"memory {step}.{n} " + "x" * size) for n, size in enumerate(sizes)]
         if step % 3 == 2:
             batch.append(forget((step - 1) * 10))
         for change_set, result in zip(batch, self.engine.commit(batch), strict=True):
@@ -93,16 +98,16 @@ def check_integrity(path: Path) -> None:
     connection.close()
 
 
-def sweep(tmp_path: Path, fault: Fault, *, persistent: bool, stride: int, first: int = 1) -> None:
+def sweep(tmp_path: Path, fault: Fault, *, persistent: bool, stride: int, first: int = 1, seed: int = 0) -> None:
     empty = tmp_path / "empty.db"
     engine_at(empty).close()
-    plain = Run(empty, None, fault, persistent=False)
+    plain = Run(empty, None, fault, persistent=False, seed=seed)
     check(plain)
     operations = plain.operations
     assert operations > 30
     fired = 0
     for at in range(first, operations + 1, stride):
-        run = Run(empty, at, fault, persistent=persistent)
+        run = Run(empty, at, fault, persistent=persistent, seed=seed)
         fired += run.operations >= at
         check(run)
     assert fired > 5
@@ -127,6 +132,18 @@ def test_some_operations_fail(tmp_path: Path, fault: Fault, persistent: bool) ->
 @pytest.mark.parametrize("persistent", [False, True])
 def test_every_operation_fails(tmp_path: Path, fault: Fault, persistent: bool) -> None:
     sweep(tmp_path, fault, persistent=persistent, stride=1)
+
+
+SEEDS = 10
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(1, SEEDS + 1))
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("persistent", [False, True])
+def test_operations_of_other_workloads_fail(tmp_path: Path, fault: Fault, persistent: bool, seed: int) -> None:
+    """Of each every tenth operation, beginning at another one."""
+    sweep(tmp_path, fault, persistent=persistent, stride=SEEDS, first=seed, seed=seed)
 
 
 def test_while_the_disk_is_broken_recall_goes_on_and_writes_are_refused(tmp_path: Path) -> None:

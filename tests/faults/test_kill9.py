@@ -6,8 +6,6 @@ import json
 import random
 import select
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,32 +14,44 @@ import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire, request
+from tests.faults.fork_server import Forked, ForkServer
 
 CLIENTS = 4
 PIPELINED = 8
 PATIENCE_S = 30.0
+QUICK = 25
+DEEP = 1_000
+A_STORE = 50
+"""Cycles; and those of one store, which grows."""
+VERIFIED_EVERY = 5
 KEPT = {"no_diff": True, "importance": 5}
 """What makes sure that no memory is replaced by another, or pruned for it: each must be there afterwards."""
 
 
 class Workload:
-    """Several clients that always keep a few writes in flight, each text unique, each with an op_id of its own."""
+    """Several clients that always keep a few writes in flight, each text unique, each with an op_id of its own. What a
+    kill left unanswered is sent first after it, under the op_id it had."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.acknowledged: dict[str, str] = {}
         self.sent: dict[str, str] = {}
+        self.repeated = 0
         self._numbers = 0
+        self._unanswered: list[str] = []
 
     def next_request(self, waiting: dict[int, str]) -> bytes:
         self._numbers += 1
-        text = f"memory {self._numbers} " + "x" * self.random.randint(0, 300)
-        op_id = f"op-{self._numbers}"
-        self.sent[text] = op_id
+        if self._unanswered:
+            self.repeated += 1
+            text = self._unanswered.pop()
+        else:
+            text = f"memory {self._numbers} " + "x" * self.random.randint(0, 300)
+            self.sent[text] = f"op-{self._numbers}"
         waiting[self._numbers] = text
-        return request(self._numbers, "remember", {"content": text, "op_id": op_id, **KEPT})
+        return request(self._numbers, "remember", {"content": text, "op_id": self.sent[text], **KEPT})
 
-    def drive(self, daemon: DaemonProcess, target: int) -> None:
+    def drive(self, daemon: DaemonProcess | Forked, target: int) -> None:
         """Write until `target` acknowledgements, then kill; late ones still in the sockets count as well."""
         clients: list[tuple[Wire, dict[int, str]]] = [(daemon.connect(), {}) for _ in range(CLIENTS)]
         buffers = {wire.fileno(): b"" for wire, _ in clients}
@@ -61,6 +71,7 @@ class Workload:
             while self._take(wire, waiting, buffers, until_closed=True):
                 pass
             wire.close()
+            self._unanswered += waiting.values()
 
     def _take(
         self, wire: Wire, waiting: dict[int, str], buffers: dict[int, bytes], *, until_closed: bool = False
@@ -90,58 +101,71 @@ class Workload:
         assert set(found.values()) <= set(self.sent), "a memory nobody sent"
 
 
-def kill(daemon: DaemonProcess) -> None:
+def kill(daemon: DaemonProcess | Forked) -> None:
+    if isinstance(daemon, Forked):
+        assert daemon.end(signal.SIGKILL) == -signal.SIGKILL
+        return
     process = daemon._process
     assert process is not None
     process.send_signal(signal.SIGKILL)
     process.wait(PATIENCE_S)
 
 
-def kill_during_start_up(data_dir: Path, chance: random.Random) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mnemond", "--data-dir", str(data_dir)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+def kill_during_start_up(server: ForkServer, data_dir: Path, chance: random.Random, start_s: float) -> None:
+    daemon = server.start(data_dir)
     # A moment of the start chosen by chance is what is being tested; nothing later depends on how long it was.
-    time.sleep(chance.uniform(0.2, 0.8))
-    process.kill()
-    process.wait(PATIENCE_S)
+    time.sleep(chance.uniform(0, start_s))
+    daemon.end(signal.SIGKILL)
 
 
-def cycles(data_dir: Path, number: int, seed: int) -> Workload:
-    workload = Workload(seed)
-    path = data_dir / "data" / "default" / "mnemon.db"
-    for _ in range(number):
-        if workload.random.random() < 0.2:
-            kill_during_start_up(data_dir, workload.random)
-        daemon = DaemonProcess(data_dir)
-        daemon.start()
+def cycles(server: ForkServer, home: Path, number: int, seed: int) -> Workload:
+    """So many kills under load, and a third as many during start-up, on one data directory."""
+    workload, start_s = Workload(seed), 0.1
+    path = home / "data" / "default" / "mnemon.db"
+    for at in range(1, number + 1):
+        if workload.random.random() < 0.3:
+            kill_during_start_up(server, home, workload.random, start_s)
+        begin = time.monotonic()
+        daemon = server.start(home)
+        daemon.connect().close()
+        start_s = time.monotonic() - begin
         workload.drive(daemon, workload.random.randint(1, 60))
-        workload.verify(path)
+        if at % VERIFIED_EVERY == 0 or at == number:
+            workload.verify(path)
+    retry_is_answered_once(server, home, workload)
     return workload
 
 
-def test_a_few_kills_in_the_middle_of_writing(tmp_path: Path) -> None:
-    data_dir = tmp_path
-    workload = cycles(data_dir, 3, seed=1)
-    assert len(workload.acknowledged) > 3
-    retry_is_answered_once(data_dir, workload)
+def test_a_few_kills_in_the_middle_of_writing(forks: ForkServer, tmp_path: Path) -> None:
+    workload = cycles(forks, tmp_path / "home", QUICK, seed=1)
+    assert len(workload.acknowledged) > QUICK
+    assert workload.repeated > QUICK
 
 
-def retry_is_answered_once(data_dir: Path, workload: Workload) -> None:
+@pytest.mark.deep
+def test_kills_of_daemons_that_were_started_cold(tmp_path: Path) -> None:
+    workload = Workload(seed=3)
+    for _ in range(10):
+        daemon = DaemonProcess(tmp_path)
+        daemon.start()
+        workload.drive(daemon, 40)
+        workload.verify(tmp_path / "data" / "default" / "mnemon.db")
+
+
+def retry_is_answered_once(server: ForkServer, home: Path, workload: Workload) -> None:
     """A caller that was cut off repeats with the same op_id and ends with exactly one copy, acknowledged or not."""
-    with DaemonProcess(data_dir) as daemon, daemon.connect() as wire:
+    daemon = server.start(home)
+    with daemon.connect() as wire:
         for text, op_id in list(workload.sent.items())[-20:]:
             wire.call("remember", content=text, op_id=op_id, **KEPT)
-    connection = apsw.Connection(str(data_dir / "data" / "default" / "mnemon.db"))
+    assert daemon.end(signal.SIGTERM) == 0
+    connection = apsw.Connection(str(home / "data" / "default" / "mnemon.db"))
     rows = connection.execute("SELECT content, count(*) FROM insights GROUP BY content HAVING count(*) > 1").fetchall()
     connection.close()
     assert rows == []
 
 
 @pytest.mark.deep
-def test_a_hundred_kills_in_the_middle_of_writing(tmp_path: Path) -> None:
-    data_dir = tmp_path
-    workload = cycles(data_dir, 100, seed=2)
-    assert len(workload.acknowledged) > 1000
-    retry_is_answered_once(data_dir, workload)
+@pytest.mark.parametrize("seed", range(DEEP // A_STORE))
+def test_a_thousand_kills_in_the_middle_of_writing(forks: ForkServer, seed: int, tmp_path: Path) -> None:
+    assert len(cycles(forks, tmp_path / "home", A_STORE, seed=10 + seed).acknowledged) > A_STORE

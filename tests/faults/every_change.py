@@ -1,0 +1,104 @@
+"""A workload with every kind of change and of transaction a store knows, in batches; some of it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from mnemond.model.changes import (
+    Change,
+    ChangeSet,
+    CountUse,
+    PutInsight,
+    RemoveEdge,
+    RestoreInsight,
+    RetireInsight,
+    SetImportance,
+    SetVector,
+)
+from mnemond.model.insight import Insight
+from mnemond.store import staged
+from mnemond.store.connection import Connection
+from mnemond.store.engine import Engine
+from mnemond.store.meta import EmbedderRecord, SwitchRecord
+from mnemond.store.proposal import Write
+from mnemond.store.staged import StagedRow
+from tests.faults.remembering import changing, identity, linking, remembering, workload
+from tests.store.factory import DIMENSION, insight_id, vector_of
+
+OTHER = EmbedderRecord("other", DIMENSION, "other-1")
+SWITCH = SwitchRecord("test", OTHER, identity(60).now)
+
+Step = Callable[[Engine], object]
+"""One call of the engine. A batch gives its results."""
+
+
+def _insight(number: int, content: str) -> Insight:
+    now = identity(number).now
+    return Insight(id=insight_id(number), content=content, created_at=now, updated_at=now)
+
+
+def all_batches() -> list[list[Write]]:
+    """Everything that goes through the queue of a store."""
+    return workload() + _further()
+
+
+def _further() -> list[list[Write]]:
+    """What the workload of writes through the pipeline leaves out."""
+    renewed = _insight(19, "Bob has given up coffee, and tea")
+    noted = changing(33, CountUse(insight_id(18), 2, identity(33).now), SetImportance(insight_id(18), 0.25))
+    return [
+        [changing(30, PutInsight(renewed, embedded=True, vector=vector_of(30), mentions=(), queries=("who drinks?",)))],
+        [changing(31, RetireInsight(insight_id(19), "expired", invalid_at=identity(31).now))],
+        [changing(32, RestoreInsight(renewed, vector_of(32)), SetVector(insight_id(19))), noted],
+        [changing(34, RetireInsight(insight_id(7000), "forgotten")), linking(35, 18, 19)],
+        [changing(36, RemoveEdge(insight_id(18), insight_id(19), "causal", audited=True))],
+        [changing(37, RetireInsight(insight_id(7000), "forgotten"))],
+        [changing(38, RetireInsight(insight_id(18), "superseded", insight_id(19)), SetVector(insight_id(19)))],
+        [_with_fact(changing(39, CountUse(insight_id(19), 1, identity(39).now)))],
+    ]
+
+
+def _with_fact(write: Write) -> Write:
+    """A row of the table of facts becomes true with the write."""
+    assert isinstance(write, ChangeSet)
+    return msgspec.structs.replace(write, facts=(("dry", "yes"),))
+
+
+def _committing(batch: list[Write]) -> Step:
+    return lambda engine: engine.commit(batch)
+
+
+def _rewriting(work: Callable[[Connection], object]) -> Step:
+    return lambda engine: engine.rewrite(work)
+
+
+def _stage(connection: Connection) -> None:
+    rows = connection.rows("SELECT id, content FROM insights WHERE status = 'active' ORDER BY id")
+    staged.stage(
+        connection, SWITCH, [StagedRow(str(row[0]), str(row[1]), vector_of(at)) for at, row in enumerate(rows)]
+    )
+
+
+def steps() -> list[Step]:
+    """In order; a checkpoint is due after every third."""
+    found: list[Step] = []
+    for batch in all_batches():
+        found.append(_committing(batch))
+        if len(found) % 3 == 0:
+            found.append(lambda engine: engine.checkpoint_if_due())
+    found.append(_rewriting(lambda connection: staged.begin(connection, SWITCH)))
+    found.append(_rewriting(_stage))
+    found.append(_rewriting(lambda connection: staged.cut_over(connection, SWITCH, [])))
+    found.append(_committing([remembering(61, "Written after the switch", vector_of(61))]))
+    return found
+
+
+def kinds(batches: list[list[Write]]) -> set[type[Change]]:
+    """Kinds of change that stand in change sets made by hand."""
+    found: set[type[Change]] = set()
+    for batch in batches:
+        for write in batch:
+            found |= {type(change) for change in getattr(write, "changes", ())}
+    return found
