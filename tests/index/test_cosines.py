@@ -133,3 +133,9 @@ def test_whoever_wants_every_vector_scanned_has_no_codes(kind: str, scanned: boo
     rows = [(insight(f"m{at}"), vector) for at, vector in enumerate(unit(TAIL, 3))]
     policy = VectorPolicy(kind=kind, scanned_from=10)  # type: ignore[arg-type]  # one of its kinds
     assert MemoryIndex.build(rows, [], DIMENSION, search=policy).snapshot.is_scanned == scanned
+
+
+def test_where_as_many_are_wanted_as_there_are_all_are_compared() -> None:
+    dense, vector = searched(400, 3, 400), unit(1, 4)[0]
+    exact = (dense.matrix @ vector).tolist()
+    assert same(cosines_of(dense, vector).best_between(-2.0, 2.0, 400, None), ranked(exact, [True] * 400, 400))

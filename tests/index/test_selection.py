@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemond.index.memory_index import MemoryIndex
-from mnemond.index.selection import BLOCK, at_least_kth
+from mnemond.index.selection import BLOCK, at_least_kth, top
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
 
@@ -68,3 +68,11 @@ def test_a_thousand_ties_are_ordered_as_a_few_are(k: int) -> None:
     tied.sort(key=lambda row: row.id)
     tied.sort(key=lambda row: (row.importance, row.created_at), reverse=True)
     assert [snapshot.insight(int(row)).id for row in snapshot.best(scores, k)] == [row.id for row in tied[:k]]
+
+
+@pytest.mark.parametrize("k", [0, 40, 60])
+def test_the_best_of_many_rows_are_as_many_as_there_are(k: int) -> None:
+    rows = np.arange(40)
+    values = (rows % 7).astype(np.float32)
+    expected = sorted(zip(values.tolist(), rows.tolist(), strict=True), reverse=True)[:k]
+    assert top(rows, values, k) == [(row, value) for value, row in expected]

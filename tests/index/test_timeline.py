@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,3 +67,16 @@ def test_rows_out_of_order_are_all_looked_at() -> None:
     index = MemoryIndex.build([(row, None) for row in rows], [], DIMENSION)
     assert not index.snapshot.parts.ordered
     assert answers(index.snapshot, 6, "user", 2, 100) == ("000000", "000002", [("000001", 5)], ["000000", "000001"])
+
+
+def test_of_rows_in_no_order_nothing_is_certain() -> None:
+    created = np.array([5, 1, 9], dtype=np.int64)
+    nearby = timeline.Timeline(created, ordered=False, mask=None, at_us=6)
+    assert [nearby.newest(1), nearby.latest(1), nearby.around(1)] == [None, None, None]
+
+
+def test_behind_the_last_row_the_last_ones_are_the_nearest() -> None:
+    nearby = timeline.Timeline(np.array([1, 5, 9], dtype=np.int64), ordered=True, mask=None, at_us=10)
+    around = nearby.around(2)
+    assert around is not None
+    assert around.tolist() == [1, 2]

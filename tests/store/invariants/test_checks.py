@@ -11,9 +11,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.store.invariants.check import Evidence, Session, Tier
-from mnemond.store.invariants.examination import findings
+from mnemond.store.invariants.examination import findings, reader
 from mnemond.store.invariants.tiers import CHECKS, of_tier
 from tests.store.factory import START_US, insight_id
 from tests.store.invariants.seeded import SOUND, evidence
@@ -218,3 +219,36 @@ def test_a_tier_has_the_checks_of_those_below_it() -> None:
     assert _names(of_tier("tick")) == ["files", "mirror_totals", "sole_writer"]
     assert set(_names(of_tier("tick"))) < set(_names(of_tier("fast")))
     assert set(_names(of_tier("fast"))) - set(_names(of_tier("full"))) == {"some_vectors"}
+
+
+def test_a_library_too_old_and_files_of_somebody_else_are_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_old() -> None:
+        raise MnemonError(STORAGE, "SQLite 3.1 is too old")
+
+    with evidence(tmp_path / "mnemon.db") as found:
+        monkeypatch.setattr("mnemond.store.invariants.schema.check_sqlite_version", too_old)
+        monkeypatch.setattr("mnemond.store.invariants.files.os.geteuid", lambda: 4711)
+        said = fired(found, "fast")
+    assert "too old" in said["schema"]
+    assert "not to user 4711" in said["files"]
+
+
+def test_vectors_stored_with_another_length_and_long_lists_are_sound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemond.store.invariants.words.POSTINGS", 1)
+    twice = f"UPDATE insights SET embedding = :twice WHERE {THREE}"
+    with evidence(tmp_path / "mnemon.db", before=[twice]) as found:
+        assert "vectors in memory" not in str(fired(found, "full"))
+
+
+def test_a_store_that_is_gone_cannot_be_read(tmp_path: Path) -> None:
+    class Gone:
+        read_only = None
+        path = tmp_path / "nowhere" / "mnemon.db"
+
+    gone: Any = Gone()
+    with pytest.raises(MnemonError):
+        reader(gone)

@@ -1,0 +1,29 @@
+"""Vectors of a batch, compared with a store: all at once, or few of them by codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mnemond.index.dense import VectorPolicy
+from mnemond.index.memory_index import MemoryIndex
+from mnemond.model.changes import AddInsight
+from mnemond.store.comparison import Comparison
+from tests.index.vector_worlds import DIMENSION, unit
+from tests.index.worlds import insight
+
+
+@pytest.mark.parametrize("scanned_from", [1, 1_000])
+def test_cosines_are_those_of_the_rows_by_codes_as_without(scanned_from: int) -> None:
+    rows = unit(200, 1)
+    known = [(insight(f"m{number:03}", f"text {number}", at=number), rows[number]) for number in range(200)]
+    index = MemoryIndex.build(known, [], DIMENSION, search=VectorPolicy(scanned_from=scanned_from))
+    base, vector = index.snapshot, unit(1, 2)[0]
+    assert base.is_scanned == (scanned_from == 1)
+    compared = Comparison(base, [None, vector])
+    assert compared.of(0, base) is None
+    index.apply([AddInsight(insight("new", "another", at=999), vector)])
+    for now in (base, index.snapshot):
+        found = compared.of(1, now)
+        assert found is not None
+        assert found.of(np.arange(now.rows)) == pytest.approx(now.similarity(vector), abs=1e-5)
