@@ -47,6 +47,12 @@ def event_us(insight: Insight) -> tuple[int, int]:
     return first, max(first, parse_rfc3339(end))
 
 
+def time_us(insight: Insight) -> int:
+    """When what a memory speaks of began, else when it was made, in microseconds."""
+    event = event_us(insight)
+    return parse_rfc3339(insight.created_at) if event == NO_EVENT else event[0]
+
+
 class Extent(NamedTuple):
     """What no row of a table goes beyond, so that a rule that concerns no row costs nothing.
 

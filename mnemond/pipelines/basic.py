@@ -15,10 +15,9 @@ from mnemond.index.selection import Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Hit, Query, Recalled, Signals
+from mnemond.pipelines.sought import SPARSE_RESULTS
 
 Steps: TypeAlias = Iterator[Recalled | None]
-
-SPARSE_RESULTS = "sparse_results"
 
 NOTHING = Signals(keyword=0.0, entity=0.0, similarity=0.0, graph=0.0)
 """Nothing is ranked, so nothing speaks for a result but that it is one."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from mnemond.index.adjacency import CAUSAL, OUT
 from mnemond.index.snapshot import Snapshot
-from mnemond.index.validity import NO_EVENT, event_us
+from mnemond.index.validity import time_us
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Hit
-from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.model.timestamp import format_us
 from mnemond.text.inert import inert
 from mnemond.text.prompt_size import ELLIPSIS, QUARTERS, cut, quarters, tokens
 
@@ -116,12 +116,6 @@ def relations_among(snapshot: Snapshot, insights: Sequence[Insight]) -> list[Rel
         if kind == CAUSAL and outgoing == OUT and other in rows
     ]
     return [Relation(cause, effect) for _, cause, effect in sorted(found)]
-
-
-def time_us(insight: Insight) -> int:
-    """When what a memory speaks of began, else when it was made, in microseconds."""
-    event = event_us(insight)
-    return parse_rfc3339(insight.created_at) if event == NO_EVENT else event[0]
 
 
 def _ordered(results: Sequence[Hit], intent: str) -> list[Hit]:

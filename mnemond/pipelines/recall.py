@@ -22,13 +22,12 @@ from mnemond.pipelines.literal_recall import literal_hits
 from mnemond.pipelines.measured_recall import measured_hits
 from mnemond.pipelines.reranking import SHORT_QUERY, SHORTLIST, Asked, Reranked, rerank
 from mnemond.pipelines.result_order import arranged
-from mnemond.pipelines.sought import NO_WEIGHTS, Sought
+from mnemond.pipelines.sought import NO_WEIGHTS, SPARSE_RESULTS, Sought
 from mnemond.rank.profiles import PROFILES_BY_NAME, Profile
 from mnemond.text.intent import intent_of
 from mnemond.text.query_window import query_window
 
 EMPTY_QUERY = "empty_query"
-SPARSE_RESULTS = "sparse_results"
 
 
 class Stages:

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from mnemond.graph.causal_order import causal_links, causal_order
 from mnemond.index.snapshot import Snapshot
-from mnemond.index.validity import NO_EVENT, event_us
+from mnemond.index.validity import NO_EVENT, event_us, time_us
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Hit
-from mnemond.model.timestamp import parse_rfc3339
 from mnemond.pipelines.sought import Sought
 
 
@@ -43,7 +42,7 @@ def arranged(snapshot: Snapshot, hits: Sequence[Hit], sought: Sought) -> tuple[H
     first.
     """
     if sought.query.order == "time":
-        return tuple(sorted(hits, key=lambda hit: (_time_us(hit.insight), hit.insight.id)))
+        return tuple(sorted(hits, key=lambda hit: (time_us(hit.insight), hit.insight.id)))
     return _causes_first(snapshot, hits) if sought.intent == "WHY" else tuple(hits)
 
 
@@ -62,9 +61,3 @@ def _causes_first(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...]:
 def _event_us(insight: Insight) -> int | None:
     event = event_us(insight)
     return None if event == NO_EVENT else event[0]
-
-
-def _time_us(insight: Insight) -> int:
-    """When what it speaks of was, else when it was made."""
-    event = _event_us(insight)
-    return parse_rfc3339(insight.created_at) if event is None else event

@@ -18,6 +18,10 @@ NO_WEIGHTS = dict.fromkeys(SIGNALS, 0.0)
 """Of an answer for which nothing was weighed."""
 
 
+SPARSE_RESULTS = "sparse_results"
+"""Hint of an answer with fewer results than half of what was asked for (spec 11.8)."""
+
+
 class Sought(NamedTuple):
     """A question with everything that is known before rows are ranked."""
 

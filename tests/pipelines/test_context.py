@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.validity import time_us
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Hit, Signals
@@ -24,7 +25,6 @@ from mnemond.pipelines.context import (
     Relation,
     linearise,
     relations_among,
-    time_us,
 )
 from mnemond.text.inert import HIDDEN, inert
 from mnemond.text.prompt_size import QUARTERS, quarters, tokens
