@@ -49,7 +49,7 @@ def result_of(reply: bytes) -> dict[str, Any]:
         return result
     error = document.get("error") if isinstance(document, dict) else None
     if isinstance(error, dict):
-        raise _error(error)
+        raise error_in(error)
     raise not_understood(reply)
 
 
@@ -62,7 +62,8 @@ def not_understood(reply: bytes) -> MnemonError:
     )
 
 
-def _error(error: dict[str, Any]) -> MnemonError:
+def error_in(error: dict[str, Any]) -> MnemonError:
+    """What the daemon refuses with, as it is raised there."""
     data = error.get("data")
     details: dict[str, Any] = data if isinstance(data, dict) else {}
     code, outcome, hint = error.get("code"), details.get("outcome"), details.get("hint")
