@@ -148,6 +148,8 @@ class Server:
     async def _accept_some(self, listener: Listener) -> bool:
         """Accept and serve for one turn; whether more may be waiting. The others have had theirs when it says so."""
         turn_ends = trio.current_time() + self.limits.inline_ms / 1000
+        if self._spare is None:  # a thread that opened a file at the wrong moment had taken it
+            self._spare = _spare_descriptor()
         while trio.current_time() < turn_ends:
             try:
                 sock, _ = listener.socket.accept()

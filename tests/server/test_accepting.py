@@ -142,6 +142,31 @@ async def test_the_spare_descriptor_may_be_too_late(tmp_path: Path, monkeypatch:
             nursery.cancel_scope.cancel()
 
 
+async def test_a_spare_descriptor_that_somebody_took_is_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that opens a file at the wrong moment gets the spare one; what it gives back is spare once more."""
+    spare = server_module._spare_descriptor
+    answers = [spare, lambda: None, spare, spare]
+    monkeypatch.setattr(server_module, "_spare_descriptor", lambda: answers.pop(0)())
+    toys = Toys()
+    server = server_module.Server(toys.dispatcher(), Limits())
+    with listening(tmp_path) as (_, listener):
+        failing = Failing(listener.socket)
+        monkeypatch.setattr(listener, "socket", failing)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(server.serve, listener)
+            served = Served(tmp_path, server, toys)
+            for refused in (1, 2):
+                failing.codes = [errno.EMFILE]
+                (reply,) = await (await served.connect()).rest()
+                assert isinstance(reply, dict)
+                assert "file descriptor" in reply["error"]["message"]
+                assert server.counters.refused == refused
+            served.close_clients()
+            nursery.cancel_scope.cancel()
+
+
 def test_no_spare_descriptor_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> int:
         raise OSError(errno.EMFILE, "none left")
