@@ -22,6 +22,7 @@ import msgspec
 
 from mnemonctl import fast
 from mnemonctl.kept_connection import KeptConnection
+from mnemonctl.live_events import LiveEvents
 from mnemonctl.remote import Caller, either, many, one, remote
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.protocol import (
@@ -44,6 +45,7 @@ from mnemond.protocol import (
     stores,
     undo,
 )
+from mnemond.protocol.subscriptions import TOPICS, SubscribeParams, Topic
 from mnemond.protocol.types import Params
 
 
@@ -118,7 +120,8 @@ class Client:
         start: bool = True,
     ) -> None:
         """Connects to nothing yet. Raises MnemonError when it cannot be told where the daemon lives."""
-        self._connection = KeptConnection(_directory(data_dir), timeout_s, start=start)
+        self._directory, self._timeout_s = _directory(data_dir), timeout_s
+        self._connection = KeptConnection(self._directory, timeout_s, start=start)
         self._store = store or os.environ.get("MNEMON_STORE") or None
         self.stores = StoreMethods(self)
         self.embed = EmbedMethods(self)
@@ -156,6 +159,12 @@ class Client:
     status = remote("status", daemon.StatusParams, one(daemon.StatusResult))
     top = remote("top", stats.TopParams, one(stats.TopResult))
     stats = remote("stats", stats.StatsParams, one(stats.StatsResult))
+
+    def events(self, topics: tuple[Topic, ...] = TOPICS, *, since_seq: int | None = None) -> LiveEvents:
+        """What happens from now on, or since the event of that number: iterate over it, in a thread of its own if
+        there is other work. A daemon that does not run is started, if this client may. Raises MnemonError."""
+        self.ping()
+        return LiveEvents(self._directory, SubscribeParams(topics=topics, since_seq=since_seq), self._timeout_s)
 
     @property
     def caller(self) -> Caller:

@@ -18,6 +18,9 @@ from mnemond.errors import TOO_LARGE, MnemonError
 from mnemond.protocol.types import Params
 
 _RECEIVE_BYTES = 1 << 16
+_LEAST_S = 1e-6
+"""A timeout of 0 would mean not to wait at all, and be another error."""
+
 _DROPPED = (BrokenPipeError, ConnectionResetError, ConnectionAbortedError)
 
 
@@ -88,7 +91,7 @@ class KeptConnection:
         connection = self._connected(ends)
         whole = False
         try:
-            connection.settimeout(max(0.0, ends - time.monotonic()) or 1e-6)
+            connection.settimeout(max(ends - time.monotonic(), _LEAST_S))
             connection.sendall(message)
             reply = self._answer(connection, number, ends)
             whole = True
@@ -134,15 +137,15 @@ class KeptConnection:
         if self._socket is not None and self._owner == os.getpid():
             return self._socket
         self._socket, self._owner = None, os.getpid()
-        path = str(rpc.socket_path(files.usable(self._directory)))
+        path = rpc.socket_path(files.usable(self._directory))
         try:
-            self._socket = _connect(path, ends)
+            self._socket = connected_to(path, ends - time.monotonic())
         except OSError as error:
             if not self._start or error.errno not in rpc.NOT_RUNNING:
                 raise rpc.unreachable(self._directory, error) from None
             daemon.start(self._directory, daemon.start_wait(os.environ))
             try:
-                self._socket = _connect(path, time.monotonic() + self._timeout_s)
+                self._socket = connected_to(path, self._timeout_s)
             except OSError as again:
                 raise rpc.unreachable(self._directory, again) from None
         return self._socket
@@ -160,10 +163,11 @@ def given(params: Params) -> dict[str, object]:
     }
 
 
-def _connect(path: str, ends: float) -> socket.socket:
+def connected_to(path: Path, timeout_s: float) -> socket.socket:
+    """A connection to this socket. Raises OSError."""
     with contextlib.ExitStack() as undo:
         connection = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        connection.settimeout(max(1e-3, ends - time.monotonic()))
-        connection.connect(path)
+        connection.settimeout(max(timeout_s, _LEAST_S))
+        connection.connect(str(path))
         undo.pop_all()
     return connection

@@ -12,11 +12,11 @@ from pathlib import Path
 # 25 ms at the median, with one 0.8 – 2 ms (reliability section 3).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from mnemond.app import Said, check_config, run
 from mnemond.config_profiles import PROFILES
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.log_settings import LEVELS
 from mnemond.logs import Logs, write_stderr
+from mnemond.process import Said, check_config, run
 from mnemond.protocol.version import SERVER_VERSION
 from mnemond.service.journal import PRIORITIES, is_journal
 

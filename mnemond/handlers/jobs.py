@@ -10,6 +10,7 @@ from structlog.typing import FilteringBoundLogger
 from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.handlers.door import Keeper, OpenStore, StoreDoor
+from mnemond.handlers.subscriptions import job_told, watch
 from mnemond.lifecycle.agenda import Entry
 from mnemond.lifecycle.job import Done
 from mnemond.lifecycle.scheduler import Scheduler
@@ -18,12 +19,14 @@ from mnemond.protocol.jobs import JobsListParams, JobsListResult, JobsRunParams,
 from mnemond.protocol.wording import nearest, short
 from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
+from mnemond.server.feed import Feed
 
 
-def tells(log: FilteringBoundLogger) -> Callable[[str, str, Done | MnemonError], None]:
-    """What hears of each run and writes it to the log, unless there was nothing to do."""
+def tells(log: FilteringBoundLogger, feed: Feed) -> Callable[[str, str, Done | MnemonError], None]:
+    """What hears of each run: writes it to the log, unless there was nothing to do, and makes an event of it."""
 
     def tell(store: str, job: str, result: Done | MnemonError) -> None:
+        job_told(feed, store, job, result)
         if isinstance(result, MnemonError):
             log.warning("job failed", store=store, job=job, reason=result.message)
         elif result.outcome == "stopped":
@@ -35,14 +38,17 @@ def tells(log: FilteringBoundLogger) -> Callable[[str, str, Done | MnemonError],
 
 
 class Attending:
-    """Whoever opens and closes stores tells two: who embeds what they hold, and who runs their jobs."""
+    """Whoever opens and closes stores tells three: who embeds what they hold, who runs their jobs, and who tells others
+    what is written to them."""
 
-    def __init__(self, keeper: Keeper, scheduler: Scheduler) -> None:
+    def __init__(self, keeper: Keeper, scheduler: Scheduler, feed: Feed) -> None:
         self._keeper = keeper
         self._scheduler = scheduler
+        self._feed = feed
 
     def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
         """A store was opened."""
+        watch(warm.store, self._feed)
         self._keeper.attach(warm, change)
         self._scheduler.attach(warm.store)
 

@@ -25,6 +25,7 @@ from mnemond.protocol import (
     search,
     stats,
     stores,
+    subscriptions,
     undo,
 )
 
@@ -190,6 +191,14 @@ _ALL = (
     Method(
         "config.show", configuration.ConfigShowParams, configuration.ConfigShowResult, Access.READ,
         "Every setting, and where its value came from.", ("store",),
+    ),
+    Method(
+        "subscribe", subscriptions.SubscribeParams, subscriptions.SubscribeResult, Access.READ,
+        "Be told on this connection what happens.",
+    ),
+    Method(
+        "unsubscribe", subscriptions.UnsubscribeParams, subscriptions.UnsubscribeResult, Access.READ,
+        "Be told no longer.", ("subscription",),
     ),
     Method(
         "daemon.stop", daemon.DaemonStopParams, daemon.DaemonStopResult, Access.CONTROL,

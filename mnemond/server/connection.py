@@ -31,6 +31,10 @@ RECEIVE_BYTES = 65536
 SEND_BYTES = 1 << 20
 """One write at most. The kernel takes about 200 kB from a reader that lags, everything from one that keeps up."""
 
+UNASKED_BYTES = 1 << 16
+"""What a client has not taken yet must be less, or it is told nothing unasked: events are kept once for all, what is on
+its way for each. Some 300 events."""
+
 OPTIMISTIC_CONNECTIONS = 4
 """Up to so many open connections, reading is tried again before waiting: one client gains a third of its round trip,
 64 lose as much (each try that finds nothing costs a system call and an exception)."""
@@ -49,6 +53,9 @@ class Host(Protocol):
     def flush_soon(self, connection: Connection) -> None:
         """Send the connection's replies in the next pass of the event loop."""
 
+    def drained(self, connection: Connection) -> None:
+        """Everything is sent of a connection that could not be told something before."""
+
     def forget(self, connection: Connection) -> None:
         """The connection is closed."""
 
@@ -58,13 +65,14 @@ class Connection:
 
     __slots__ = (
         "_arrived", "_begun", "_blocked", "_call", "_framer", "_gate", "_gathering", "_host", "_in_flight", "_inbox",
-        "_last_call", "_last_turn", "_limits", "_out", "_quiet_since", "_rest", "_socket", "_spoke", "_stalled",
-        "_turn_ends", "_unsent", "closed", "ended",
+        "_lagging", "_last_call", "_last_turn", "_limits", "_out", "_quiet_since", "_rest", "_socket", "_spoke",
+        "_stalled", "_turn_ends", "_unsent", "closed", "ended", "number",
     )  # fmt: skip
 
     def __init__(self, sock: socket.socket, call: Call, host: Host) -> None:
         self._socket = sock
         self._call = call
+        self.number = call.connection
         self._host = host
         self._limits = host.limits
         self._framer = Framer(host.limits.message_bytes)
@@ -75,6 +83,7 @@ class Connection:
         self._rest: bytes | memoryview = b""
         self._unsent = 0
         self._blocked = False
+        self._lagging = False
         self._gate: trio.Event | None = None
         self._last_call = False
         self._spoke = False
@@ -233,6 +242,16 @@ class Connection:
             self._out += (reply, b"\n")
             self._unsent += len(reply) + 1
 
+    def tell(self, line: bytes) -> bool:
+        """Send a message that answers nothing, without its line break. False, and nothing sent, where the client has
+        not taken what it was sent before: its host hears once it has."""
+        if self._unsent >= UNASKED_BYTES:
+            self._lagging = True
+            return False
+        self._deliver(line, None)
+        self._host.flush_soon(self)
+        return True
+
     # ---------------------------------------------------------------- bounds
 
     @property
@@ -331,6 +350,9 @@ class Connection:
         if sent == unsent:
             self._rest = b""
             self._stalled = None
+            if self._lagging:
+                self._lagging = False
+                self._host.drained(self)
         else:
             self._rest = memoryview(data)[sent:]
             if sent or self._stalled is None:

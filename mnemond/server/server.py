@@ -38,6 +38,11 @@ class Server:
         self._allowed = limits.allowed_connections()
         self._uid = os.geteuid()
         self._connections: set[Connection] = set()
+        self._numbered: dict[int, Connection] = {}
+        self.on_drained: Callable[[int], None] = _nobody
+        """Hears the number of a connection that can be told something again."""
+        self.on_gone: Callable[[int], None] = _nobody
+        """Hears the number of a connection that is closed."""
         self._dirty: dict[Connection, None] = {}
         self._flush = trio.Event()
         self._stop = trio.Event()
@@ -93,8 +98,20 @@ class Server:
         self._dirty[connection] = None
         self._flush.set()
 
+    def tell(self, connection: int, line: bytes) -> bool:
+        """Send a message that answers nothing. False where the client lags (`on_drained` hears when it no longer does)
+        and where it has gone."""
+        found = self._numbered.get(connection)
+        return found is not None and found.tell(line)
+
+    def drained(self, connection: Connection) -> None:
+        """It can be told something again."""
+        self.on_drained(connection.number)
+
     def forget(self, connection: Connection) -> None:
         """The connection is closed."""
+        if self._numbered.pop(connection.number, None) is not None:
+            self.on_gone(connection.number)
         self._connections.discard(connection)
         self._dirty.pop(connection, None)
         self.counters.connections = len(self._connections)
@@ -232,6 +249,7 @@ class Server:
         self.counters.accepted += 1
         connection = Connection(sock, Call(self.counters.accepted, pid, uid), self)
         self._connections.add(connection)
+        self._numbered[connection.number] = connection
         self.counters.connections = len(self._connections)
         with self.dispatcher.boundary() as boundary:
             if connection.serve_once() and connection.unfinished:
@@ -266,6 +284,10 @@ class Server:
         if self._spare is not None:
             os.close(self._spare)
             self._spare = None
+
+
+def _nobody(_connection: int) -> None:
+    """Nobody wants to hear of it."""
 
 
 def _spare_descriptor() -> int | None:

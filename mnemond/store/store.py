@@ -31,6 +31,8 @@ class Store:
         self.path = path
         self._engine = engine
         self._writer = writer
+        self.on_commit: Callable[[Write, Outcome], None] | None = None
+        """Hears, on the event loop, of each write that was not refused, before whoever asked for it. Must not raise."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -67,7 +69,16 @@ class Store:
 
         Raises MnemonError(BUSY) when too many writes wait.
         """
-        self._writer.submit(write, done)
+        self._writer.submit(write, done if self.on_commit is None else self._telling(self.on_commit, write, done))
+
+    @staticmethod
+    def _telling(told: Callable[[Write, Outcome], None], write: Write, done: Done) -> Done:
+        def tell(result: Outcome | MnemonError) -> None:
+            if not isinstance(result, MnemonError):
+                told(write, result)
+            done(result)
+
+        return tell
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query on the database, between two batches of writes. Raises MnemonError."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 LAYERS = (
     ("__main__",),
+    ("process",),
     ("app",),
     ("handlers",),
     ("lifecycle", "interchange"),
@@ -24,7 +25,7 @@ LAYERS = (
     ("protocol",),
     ("config", "errors", "clock", "ids", "logs"),
 )
-SINGLE_MODULES = ("__main__", "app", "config", "errors", "clock", "ids", "logs")
+SINGLE_MODULES = ("__main__", "process", "app", "config", "errors", "clock", "ids", "logs")
 PACKAGES = tuple(name for layer in LAYERS for name in layer if name not in SINGLE_MODULES)
 MEMORY = (
     "lifecycle",

@@ -17,7 +17,7 @@ from structlog.testing import CapturingLogger
 
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire
-from mnemond import app
+from mnemond import app, process
 from mnemond.app import Daemon
 from mnemond.config import Config, Embedding
 from mnemond.embed.embedders import Embedders
@@ -153,7 +153,7 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     supply = supply_of(Embedding(model="minilm_l6_v2_int8"))
-    lacking = app.lacking_embedder(supply)
+    lacking = process.lacking_embedder(supply)
     assert lacking is not None
     assert "onnxruntime" in lacking
     daemon = app.Daemon(tmp_path, Config(), CapturingLogger(), supply)
@@ -168,8 +168,8 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
 
 
 def test_nothing_is_lacking_where_nothing_is_wanted() -> None:
-    assert app.lacking_embedder(supply_of(Embedding(provider="none"))) is None
-    assert app.lacking_embedder(supply_of(Embedding())) is None
+    assert process.lacking_embedder(supply_of(Embedding(provider="none"))) is None
+    assert process.lacking_embedder(supply_of(Embedding())) is None
 
 
 def test_a_configuration_can_be_checked_without_a_daemon(tmp_path: Path) -> None:

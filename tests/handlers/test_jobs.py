@@ -26,6 +26,7 @@ from mnemond.model.timestamp import format_us
 from mnemond.protocol.daemon import StatusParams, StatusResult
 from mnemond.protocol.jobs import JobsListParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.protocol.remembering import RememberParams
+from mnemond.server.feed import Feed
 from mnemond.store.store import Store
 from mnemond.write_settings import Lifecycle
 from tests.handlers.toys import CALL, NOW_US, Bench, bench
@@ -42,12 +43,13 @@ class Office:
         self.over = over
         self.copies: list[int] = []
         self.log = CapturingLogger()
+        self.feed = Feed(0)
         self.policy = LifecyclePolicy()
         jobs = jobs_of(Config(), lambda name: self.policy, self._copy)
-        means = Means(over.clock, over.identities.own, over._guard, tells(self.log), one_thread())
+        means = Means(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
         self.scheduler = Scheduler(jobs, means)
         self.door = StoreDoor(
-            over.stores, over.supply, keeper=Attending(over.keeper, self.scheduler), used=self.scheduler.used
+            over.stores, over.supply, keeper=Attending(over.keeper, self.scheduler, self.feed), used=self.scheduler.used
         )
         self.jobs = JobHandlers(self.door, self.scheduler, over.clock)
         self.remembering = RememberHandlers(self.door, over.identities)
@@ -189,6 +191,7 @@ def test_intervals_are_those_of_the_configuration() -> None:
 
 
 def test_nothing_to_do_is_not_told() -> None:
-    log = CapturingLogger()
-    tells(log)("default", "prune", Done("nothing"))
+    log, feed = CapturingLogger(), Feed(0)
+    tells(log, feed)("default", "prune", Done("nothing"))
     assert log.calls == []
+    assert feed.seq == 0

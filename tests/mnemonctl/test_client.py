@@ -14,14 +14,14 @@ from mnemonctl import client as library
 from mnemonctl import fast
 from mnemonctl.client import Client
 from mnemonctl.kept_connection import given
-from mnemond.errors import DATA_DIR, INTERNAL, STOPPING, TOO_LARGE, UNREACHABLE, MnemonError
+from mnemond.errors import DATA_DIR, INTERNAL, STOPPING, TOO_LARGE, UNREACHABLE, Kind, MnemonError
 from mnemond.protocol.envelope import encode_error, encode_result
 from mnemond.protocol.memories import QuestionParams
 from mnemond.protocol.registry import METHODS
 from tests.mnemonctl.daemons import fake_daemon
 
-NOT_FOR_PROGRAMS = {"cli.run"}
-"""What only the command line sends."""
+NOT_FOR_PROGRAMS = {"cli.run", "subscribe", "unsubscribe"}
+"""What only the command line sends, and what `Client.events` does on a connection of its own."""
 
 GROUPS = {"store": "stores", "backup": "backups"}
 """Words that stand for another attribute."""
@@ -172,3 +172,66 @@ def test_a_result_encoded_by_the_daemon_is_read(tmp_path: Path) -> None:
     answer = encode_result(msgspec.Raw(b"ID"), {"ok": True, "new": 1}) + b"\n"
     with fake_daemon(tmp_path, answering(answer)), connected(tmp_path) as client:
         assert client.ping().ok
+
+
+PONG = b'{"jsonrpc":"2.0","id":ID,"result":{"ok":true}}\n'
+SUBSCRIBED = b'{"jsonrpc":"2.0","id":ID,"result":{"subscription":"s1","seq":7}}\n'
+
+
+def subscribing(*after_the_ping: bytes) -> Callable[[bytes], bytes | None]:
+    """A daemon that answers a ping and then, on the next connection, sends all of this."""
+    return answering(PONG, b"".join(after_the_ping))
+
+
+def test_events_are_read_and_gaps_told(tmp_path: Path) -> None:
+    event = b'{"method":"event","params":{"subscription":"s1","seq":%d,"topic":"job","data":{"n":1}}}\n'
+    gap = b'{"method":"event.dropped","params":{"subscription":"s1","from":8,"to":11}}\n'
+    behave = subscribing(SUBSCRIBED, gap, event % 12, event % 13)
+    with fake_daemon(tmp_path, behave), connected(tmp_path) as client, client.events() as events:
+        assert events.seq == 7
+        assert [type(each).__name__ for each in events] == ["Dropped", "Event", "Event"]
+        assert events.seq == 13
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"no JSON\n",
+        b'{"method":"event","params":{"seq":"soon"}}\n',
+        b'{"method":"else","params":{}}\n',
+        encode_error(msgspec.Raw(b"null"), MnemonError(INTERNAL, "make way")) + b"\n",
+    ],
+)
+def test_what_is_no_event_is_an_error(line: bytes, tmp_path: Path) -> None:
+    with (
+        fake_daemon(tmp_path, subscribing(SUBSCRIBED, line)),
+        connected(tmp_path) as client,
+        client.events() as events,
+        pytest.raises(MnemonError),
+    ):
+        list(events)
+
+
+def test_an_endless_line_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "LONGEST_REPLY", 1000)
+    with fake_daemon(tmp_path, subscribing(b"x" * 5000)), connected(tmp_path) as client, pytest.raises(MnemonError):
+        client.events()
+
+
+@pytest.mark.parametrize(("answer", "kind"), [(b"", UNREACHABLE), (b'{"result":7}\n', INTERNAL)])
+def test_a_subscription_that_is_not_answered_is_an_error(answer: bytes, kind: Kind, tmp_path: Path) -> None:
+    with fake_daemon(tmp_path, subscribing(answer)), connected(tmp_path) as client, pytest.raises(MnemonError) as odd:
+        client.events()
+    assert odd.value.kind is kind
+
+
+def test_a_subscription_waits_no_longer_than_other_calls(tmp_path: Path) -> None:
+    def behave(message: bytes) -> bytes | None:
+        return PONG.replace(b"ID", b"1") if b"ping" in message else None
+
+    with (
+        fake_daemon(tmp_path, behave),
+        connected(tmp_path, timeout_s=0.5) as client,
+        pytest.raises(MnemonError, match="did not answer within"),
+    ):
+        client.events()
