@@ -242,4 +242,5 @@ def _limits(config: Config) -> Limits:
         whole_message_s=server.message_timeout_s,
         write_stall_s=server.write_timeout_s,
         drain_s=server.drain_s,
+        hook_s=server.hook_deadline_ms / 1000,
     )

@@ -116,6 +116,10 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     write_timeout_s: Annotated[
         float, Meta(gt=0, le=3600, description="Seconds a client may take no bytes of a waiting reply.")
     ] = 30.0
+    hook_deadline_ms: Annotated[
+        int,
+        Meta(ge=1, le=10_000, description="Milliseconds a hook of a coding agent waits for what memory has to say."),
+    ] = 250
     drain_s: Annotated[
         float, Meta(gt=0, le=2.5, description="Seconds a stop may spend answering what was already received.")
     ] = 2.0

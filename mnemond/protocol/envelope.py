@@ -46,6 +46,16 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
     id: msgspec.Raw = NO_ID
 
 
+class Foreign(Refused, frozen=True, gc=False, kw_only=True):
+    """An object that is no JSON-RPC: somebody may know what it is; nobody does, and it is answered as refused.
+
+    `whole`: all of it is there and may be decoded, though that may fail. Else only its beginning should be looked at.
+    """
+
+    message: bytes
+    whole: bool
+
+
 class _ErrorData(msgspec.Struct, frozen=True):
     code: str
     hint: str | None
@@ -73,10 +83,24 @@ _encoder = msgspec.json.Encoder()
 def parse(message: bytes) -> Request | Refused | list[Request | Refused]:
     """The call in a message, or the list of calls of a batch. Never raises for anything a client can send."""
     if too_deep(message):
-        return Refused(MnemonError(errors.TOO_LARGE, f"the message nests more than {MAX_DEPTH} levels deep"))
+        error = MnemonError(errors.TOO_LARGE, f"the message nests more than {MAX_DEPTH} levels deep")
+        return perhaps_foreign(message, Refused(error), whole=False)
     if not message.isascii() and not _is_utf8(message):
-        return Refused(MnemonError(errors.PARSE, "the message is not UTF-8"))
-    return _parse_batch(message) if message[:1] == b"[" else _parse_one(message)
+        return perhaps_foreign(message, Refused(MnemonError(errors.PARSE, "the message is not UTF-8")))
+    if message[:1] == b"[":
+        return _parse_batch(message)
+    parsed = _parse_one(message)
+    return parsed if isinstance(parsed, Request) else perhaps_foreign(message, parsed)
+
+
+def perhaps_foreign(message: bytes, refused: Refused, *, whole: bool = True) -> Refused:
+    """`refused`, unless the message may be an object that does not even say that it is JSON-RPC. `message` may be the
+    beginning of one; it is not `whole` then."""
+    if message[:1] != b"{":
+        return refused
+    if refused.error.kind is errors.INVALID_REQUEST and "jsonrpc" in _members.decode(message):
+        return refused
+    return Foreign(refused.error, refused.id, message=message, whole=whole)
 
 
 def _is_utf8(message: bytes) -> bool:

@@ -16,13 +16,14 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.protocol.envelope import Refused, Request, encode_error, parse
+from mnemond.protocol.envelope import Foreign, Refused, Request, encode_error, parse, perhaps_foreign
 from mnemond.protocol.framing import Framer
 from mnemond.server.batch import Batch, Gathering
 from mnemond.server.call import Call
 from mnemond.server.counters import Counters
 from mnemond.server.deferred import Deferred
 from mnemond.server.dispatch import Dispatcher, Reply
+from mnemond.server.hooks import Hooks
 from mnemond.server.limits import Limits
 
 RECEIVE_BYTES = 65536
@@ -44,6 +45,7 @@ class Host(Protocol):
     """What a connection needs of its server."""
 
     dispatcher: Dispatcher
+    hooks: Hooks
     limits: Limits
     counters: Counters
 
@@ -168,20 +170,18 @@ class Connection:
             self._spoke = True
         self.ended = not data
         if framer.overlong:
-            self._end_with(self._too_long())
+            sentence = f"the message is longer than the limit of {self._limits.message_bytes} bytes; nothing was done"
+            self._end_with(MnemonError(errors.TOO_LARGE, sentence, outcome="rejected"))
         if not framer.pending:
             self._begun = None
         elif messages or self._begun is None:
             self._begun = trio.current_time()
         return True
 
-    def _too_long(self) -> Refused:
-        sentence = f"the message is longer than the limit of {self._limits.message_bytes} bytes; nothing was done"
-        return Refused(MnemonError(errors.TOO_LARGE, sentence, outcome="rejected"))
-
-    def _end_with(self, last_word: Refused) -> None:
+    def _end_with(self, error: MnemonError) -> None:
+        """Read no more, and say why when everything before is answered."""
         self.ended = True
-        self._inbox.append((last_word, None))
+        self._inbox.append((perhaps_foreign(self._framer.beginning, Refused(error), whole=False), None))
 
     # ---------------------------------------------------------------- working
 
@@ -208,23 +208,29 @@ class Connection:
         dispatcher = self._host.dispatcher
         answer: Reply | Deferred[Reply]
         if isinstance(request, Refused):
-            answer = encode_error(request.id, request.error)
+            answer = self._told(request)
         elif batch is not None and batch.full:
             answer = dispatcher.refused(request, batch.refusal())
         else:
             answer = dispatcher.answer(request, self._call, self._host.spawn)
-            if isinstance(answer, Deferred):
-                self._in_flight += 1
-                answer.subscribe(self._settled(answer, request, batch))
-                return
-        self._deliver(answer, batch)
+        if isinstance(answer, Deferred):
+            self._in_flight += 1
+            answer.subscribe(self._settled(answer, request, batch))
+        else:
+            self._deliver(answer, batch)
 
-    def _settled(self, answer: Deferred[Reply], request: Request, batch: Batch | None) -> Callable[[], None]:
+    def _told(self, refused: Refused) -> Reply | Deferred[Reply]:
+        """What is answered to something that is no request."""
+        if isinstance(refused, Foreign):
+            return self._host.hooks.answer(refused, self._call, self._host.spawn, self._limits.hook_s)
+        return encode_error(refused.id, refused.error)
+
+    def _settled(self, answer: Deferred[Reply], request: Request | Refused, batch: Batch | None) -> Callable[[], None]:
         def settle() -> None:
             self._in_flight -= 1
             if not self.closed:
                 reply = answer.result()
-                if batch is not None and not batch.has_room(reply):
+                if batch is not None and isinstance(request, Request) and not batch.has_room(reply):
                     reply = self._host.dispatcher.dropped(request, batch.refusal().message)
                 self._deliver(reply, batch)
                 self._host.flush_soon(self)
@@ -285,7 +291,7 @@ class Connection:
         late = None if self.ended or self._inbox else self._late(now)
         if late is None:
             return False
-        self._end_with(Refused(MnemonError(errors.TIMED_OUT, late, outcome="rejected")))
+        self._end_with(MnemonError(errors.TIMED_OUT, late, outcome="rejected"))
         trio.lowlevel.notify_closing(self._socket)
         return True
 
@@ -308,7 +314,7 @@ class Connection:
             if not self.closed and self._socket.recv(1, socket.MSG_PEEK):
                 return False
         sentence = "all connections are taken; this one was idle for longest and makes way for another"
-        self._end_with(Refused(MnemonError(errors.TIMED_OUT, sentence, hint="connect again", outcome="rejected")))
+        self._end_with(MnemonError(errors.TIMED_OUT, sentence, hint="connect again", outcome="rejected"))
         self._work()
         self.flush()
         self.close()

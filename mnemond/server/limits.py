@@ -40,6 +40,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     idle_s: _Seconds = 10.0
     """Without a byte and without anything to answer. Nothing happens then, but once all connections are taken, the
     one that is idle for longest makes way for a newcomer."""
+    hook_s: _Seconds = _CONFIGURED.hook_deadline_ms / 1000
+    """For what is to be said to a hook; then it is answered without."""
     sweep_s: _Seconds = 0.5
     """Between two looks at the deadlines above; so much later than promised they may strike."""
     drain_s: _Seconds = _CONFIGURED.drain_s

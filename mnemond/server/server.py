@@ -17,6 +17,7 @@ from mnemond.server.call import Call
 from mnemond.server.connection import Connection
 from mnemond.server.counters import Counters
 from mnemond.server.dispatch import Dispatcher
+from mnemond.server.hooks import Hearer, Hooks
 from mnemond.server.limits import Limits
 from mnemond.server.listener import Listener
 from mnemond.server.peer import credentials
@@ -31,8 +32,10 @@ _PAUSE_S = 0.1
 class Server:
     """Serves one listening socket. Build it, `serve` once, `request_stop` from anywhere on the event loop."""
 
-    def __init__(self, dispatcher: Dispatcher, limits: Limits) -> None:
+    def __init__(self, dispatcher: Dispatcher, limits: Limits, hearer: Hearer | None = None) -> None:
+        """`hearer` is told what the hooks of coding agents say."""
         self.dispatcher = dispatcher
+        self.hooks = Hooks(hearer, dispatcher.boundary)
         self.limits = limits
         self.counters = Counters()
         self._allowed = limits.allowed_connections()

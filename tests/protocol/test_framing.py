@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.protocol.framing import MAX_MESSAGE_BYTES, Framer
+from mnemond.protocol.framing import MAX_MESSAGE_BYTES, MAX_PASSED_OVER, Framer
 
 LINES = st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"").strip(b" \t\r")), max_size=8)
 
@@ -80,3 +80,44 @@ def test_drip_fed_bytes_are_looked_at_once() -> None:
     for _ in range(length):
         framer.feed(b"x")
     assert [len(message) for message in framer.feed(b"\n")] == [length]
+
+
+HOOK = b'{"hook_event_name":"PostToolUse","tool_response":"'
+
+
+def test_a_hooks_payload_over_the_limit_is_read_to_its_end() -> None:
+    framer = Framer(100)
+    assert framer.feed(b'{"a":1}\n' + HOOK) == [b'{"a":1}']
+    assert framer.beginning == HOOK
+    assert framer.feed(b"x" * 100) == []
+    assert (framer.overlong, framer.pending, framer.beginning) == (False, True, HOOK + b"x" * 100)
+    assert framer.feed(b"x" * 5000) == []
+    assert not framer.overlong
+    assert framer.feed(b'"}\n{"b":2}\n') == []
+    assert (framer.overlong, framer.pending) == (True, False)
+    assert framer.feed(b'{"c":3}\n') == framer.finish() == []
+
+
+def test_or_to_the_end_of_the_stream() -> None:
+    framer = Framer(100)
+    framer.feed(HOOK + b"x" * 100)
+    assert not framer.overlong
+    assert framer.finish() == []
+    assert framer.overlong
+
+
+def test_or_until_it_has_gone_on_for_too_long() -> None:
+    framer = Framer(100)
+    framer.feed(HOOK + b"x" * 100)
+    for _ in range(MAX_PASSED_OVER >> 20):
+        framer.feed(b"x" * (1 << 20))
+        assert not framer.overlong
+    framer.feed(b"x")
+    assert framer.overlong
+
+
+def test_one_that_arrives_whole_has_ended() -> None:
+    framer = Framer(100)
+    assert framer.feed(HOOK + b"x" * 100 + b'"}\n') == []
+    assert framer.overlong
+    assert framer.beginning.startswith(HOOK)

@@ -18,6 +18,7 @@ from mnemond.server.call import Call
 from mnemond.server.data_dir import DataDir, lock, open_data_dir
 from mnemond.server.deferred import Deferred
 from mnemond.server.dispatch import Dispatcher, Handler
+from mnemond.server.hooks import Hearer
 from mnemond.server.limits import Limits
 from mnemond.server.listener import Listener, bind
 from mnemond.server.server import Server
@@ -264,10 +265,10 @@ def listening(path: Path) -> Iterator[tuple[DataDir, Listener]]:
 
 
 @asynccontextmanager
-async def serving(path: Path, limits: Limits | None = None) -> AsyncIterator[Served]:
-    """A server until the end of the block."""
+async def serving(path: Path, limits: Limits | None = None, hearer: Hearer | None = None) -> AsyncIterator[Served]:
+    """A server until the end of the block; `hearer` is told what hooks say."""
     toys = Toys()
-    server = Server(toys.dispatcher(), limits or Limits())
+    server = Server(toys.dispatcher(), limits or Limits(), hearer)
     toys.server = server
     with listening(path) as (_, listener):
         async with trio.open_nursery() as nursery:

@@ -1,0 +1,44 @@
+"""What hooks say, in the words of memory."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mnemond.handlers.hooks import HookHandler
+from mnemond.model.agent_event import AgentEvent, Host, Moment
+from mnemond.protocol.hooks.heard import Payload
+from mnemond.protocol.hooks.payload import read
+from mnemond.server.call import Call
+from tests.handlers.toys import CALL
+from tests.protocol.hooks.recorded import Recorded, recorded
+
+
+class Memory:
+    """Notes the events."""
+
+    def __init__(self) -> None:
+        self.events: list[AgentEvent] = []
+
+    def at(self, event: AgentEvent, call: Call) -> str:
+        assert call is CALL
+        self.events.append(event)
+        return "said"
+
+
+@pytest.mark.parametrize("one", recorded(), ids=lambda one: f"{one.host}-{one.event}")
+def test_memory_is_told_the_same(one: Recorded) -> None:
+    payload = read(one.message)
+    assert payload is not None
+    memory = Memory()
+    assert HookHandler(memory)(payload, CALL) == ("" if one.heard is None else "said")
+    told = [
+        {name: value for name, value in msgspec.structs.asdict(event).items() if value not in ("", False)}
+        for event in memory.events
+    ]
+    assert told == ([] if one.heard is None else [{"host": Host(one.host), **one.heard}])
+    assert all(isinstance(event.moment, Moment) and isinstance(event.host, Host) for event in memory.events)
+
+
+def test_an_event_that_memory_does_not_mind() -> None:
+    assert HookHandler(Memory())(Payload("claude-code", "PreToolUse"), CALL) == ""

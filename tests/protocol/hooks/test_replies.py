@@ -1,0 +1,78 @@
+"""What a hook prints."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.protocol.hooks.events import MOMENTS
+from mnemond.protocol.hooks.heard import Payload
+from mnemond.protocol.hooks.replies import MAX_CONTEXT, TAKES_CONTEXT, bounded, reply, takes_context, units
+
+ENDINGS = {"assistant_done", "subagent_done", "pre_compact", "post_compact", "session_end"}
+CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage", "hookSpecificOutput"}
+"""What Codex allows besides a decision, in schemas that refuse everything else."""
+
+
+def said(payload: Payload, context: str) -> dict[str, object]:
+    line = reply(payload, context)
+    assert b"\n" not in line
+    answer = json.loads(line)
+    assert isinstance(answer, dict)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("host", "event"),
+    [(host, event) for host, events in MOMENTS.items() for event in events if events[event] in ENDINGS],
+)
+def test_nothing_is_ever_said_at_the_end_of_anything(host: str, event: str) -> None:
+    answer = said(Payload(host, event), "anything")  # type: ignore[arg-type]
+    assert answer == ({"cancel": False, "contextModification": "", "errorMessage": ""} if host == "cline" else {})
+
+
+def test_codex_gets_no_key_that_it_does_not_know() -> None:
+    for event in TAKES_CONTEXT["codex"]:
+        answer = said(Payload("codex", event), "c")
+        assert set(answer) <= CODEX_KEYS
+        assert answer["hookSpecificOutput"] == {"hookEventName": event, "additionalContext": "c"}
+
+
+def test_no_context_is_no_context() -> None:
+    for host, events in TAKES_CONTEXT.items():
+        for event in events:
+            payload = Payload(host, event)
+            assert takes_context(payload)
+            assert "" in said(payload, "").values() if host == "cline" else said(payload, "") == {}
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "😀"])
+def test_a_context_stays_below_what_hosts_show(letter: str) -> None:
+    answer = said(Payload("claude-code", "SessionStart"), letter * 20_000)
+    shown = answer["hookSpecificOutput"]
+    assert isinstance(shown, dict)
+    length = len(shown["additionalContext"].encode("utf-16-le")) // 2
+    assert MAX_CONTEXT - 2 <= length <= MAX_CONTEXT
+
+
+def test_a_fence_that_is_cut_is_closed() -> None:
+    text = "<recalled-data 00>\n" + "a line of memory\n" * 2000 + "</recalled-data 00>\n"
+    cut = bounded(text)
+    assert units(cut) <= MAX_CONTEXT
+    assert cut.endswith("a line of memory\n…\n</recalled-data 00>\n")
+    assert bounded("short\n") == "short\n"
+
+
+def test_what_utf8_cannot_hold_is_escaped() -> None:
+    assert said(Payload("cline", "TaskStart"), "a\ud800")["contextModification"] == "a\\ud800"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=300), st.integers(210, 400))
+def test_cutting_keeps_the_bound_and_the_beginning(text: str, most: int) -> None:
+    cut = bounded(text, most)
+    assert units(cut) <= most
+    assert cut == text or "…" in cut
+    assert units(cut) == len(cut.encode("utf-16-le")) // 2
