@@ -28,6 +28,7 @@ from mnemond.handlers.forgetting import ForgetHandlers
 from mnemond.handlers.gc import GcHandlers
 from mnemond.handlers.jobs import Attending, JobHandlers, tells
 from mnemond.handlers.links import LinkHandlers
+from mnemond.handlers.mcp import McpHandlers
 from mnemond.handlers.pins import PinHandlers
 from mnemond.handlers.reads import ReadHandlers
 from mnemond.handlers.remembering import RememberHandlers
@@ -162,6 +163,7 @@ class Daemon:
                 "diff": remembering.diff_problems,
                 "update": ReviseHandlers.problems,
             },
+            foreigners=McpHandlers(self._invoke, identities.nonce).methods(),
             on_defect=self._on_defect,
             latencies=latencies,
         )

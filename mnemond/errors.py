@@ -7,6 +7,7 @@ kinds the specification names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -69,7 +70,7 @@ class MnemonError(Exception):
 
     `hint` is what to do next; `outcome` says of a failed write whether it certainly was not stored ("rejected")
     or may have been ("unknown": repeat it with the same op_id); `problems` lists every bad field at once;
-    `degraded_reason` says that the store behind it is not fully well.
+    `degraded_reason` says that the store behind it is not fully well; `details` are more members of its data.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class MnemonError(Exception):
         outcome: Outcome | None = None,
         problems: tuple[FieldProblem, ...] = (),
         degraded_reason: str | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -89,6 +91,7 @@ class MnemonError(Exception):
         self.outcome = outcome
         self.problems = problems
         self.degraded_reason = degraded_reason
+        self.details = details
 
 
 def invalid(problems: list[FieldProblem], hint: str | None = None) -> MnemonError:

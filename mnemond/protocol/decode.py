@@ -30,7 +30,13 @@ _anything = msgspec.json.Decoder()
 _names = msgspec.json.Encoder()
 _decoder = functools.cache(msgspec.json.Decoder)
 _fields = functools.cache(msgspec.structs.fields)
-_node = functools.cache(inspect.type_info)
+
+
+@functools.cache
+def _node(kind: object) -> inspect.Type:
+    """What a type consists of, without what is told of it for schemas alone."""
+    node = inspect.type_info(kind)
+    return node.type if isinstance(node, inspect.Metadata) else node
 
 
 def decode_params(params_type: type[P], raw: msgspec.Raw | bytes | None, positional: tuple[str, ...] = ()) -> P:

@@ -69,7 +69,7 @@ class _ErrorData(msgspec.Struct, frozen=True):
 class _Error(msgspec.Struct, frozen=True):
     code: int
     message: str
-    data: _ErrorData
+    data: _ErrorData | dict[str, object]
 
 
 _request = msgspec.json.Decoder(Request)
@@ -192,7 +192,8 @@ def encode_error(request_id: msgspec.Raw, error: MnemonError) -> bytes:
     reason = error.degraded_reason
     degraded = () if reason is None else (True, clean(reason))
     data = _ErrorData(kind.name, hint, kind.retryable, error.outcome, problems, *degraded)
-    body = _encoder.encode(_Error(kind.rpc, clean(error.message), data))
+    told = data if error.details is None else {**msgspec.to_builtins(data), **error.details}
+    body = _encoder.encode(_Error(kind.rpc, clean(error.message), told))
     return b"".join((b'{"jsonrpc":"2.0","id":', request_id, b',"error":', body, b"}"))
 
 

@@ -21,6 +21,9 @@ from mnemond.server.deferred import Deferred
 Handler: TypeAlias = Callable[[Call, Any], object]
 """Returns the result, a Deferred of it, or a coroutine that returns it; raises MnemonError."""
 
+Foreigner: TypeAlias = Callable[[Call, Request], object]
+"""Answers a method of another protocol, which reads its parameters itself: as a Handler, or with a Verbatim."""
+
 OnDefect: TypeAlias = Callable[[str, BaseException], None]
 """Told the method's name and what escaped; must not raise."""
 
@@ -36,6 +39,12 @@ Reply: TypeAlias = bytes | None
 _CONNECTION = "(connection)"
 
 
+class Verbatim(msgspec.Struct, frozen=True):
+    """A line that is sent as it is: a message that is no reply."""
+
+    line: bytes
+
+
 class Dispatcher:
     """The methods of the daemon and the functions that serve them; the two must match exactly."""
 
@@ -45,9 +54,15 @@ class Dispatcher:
         handlers: Mapping[str, Handler],
         *,
         problems: Mapping[str, Problems] | None = None,
+        foreigners: Mapping[str, Foreigner] | None = None,
         on_defect: OnDefect,
     ) -> None:
-        """Raises ValueError naming every method without handler and every handler without method."""
+        """`foreigners` answer methods of other protocols. Where one is called like a method of ours, it is meant by who
+        has shaken hands as in that protocol.
+
+        Raises ValueError naming every method without handler and every handler without method.
+        """
+        self._foreigners = foreigners or {}
         self._methods = methods
         self._handlers = handlers
         self._problems = problems or {}
@@ -72,7 +87,13 @@ class Dispatcher:
     def answer(self, request: Request, call: Call, spawn: Spawn) -> Reply | Deferred[Reply]:
         """The reply, now or later. Never raises an Exception."""
         with Boundary(self, request) as boundary:
-            result = self.invoke(request.method, request.arguments, call)
+            method = request.method
+            if (method in self._methods and not call.spoken.mcp) or method not in self._foreigners:
+                result = self.invoke(method, request.arguments, call)
+            else:
+                result = self._foreigners[method](call, request)
+                if isinstance(result, Verbatim):
+                    return None if request.notification else result.line
             if isinstance(result, CoroutineType):
                 return self._spawned(request, result, spawn)
             if isinstance(result, Deferred):

@@ -11,7 +11,7 @@ from mnemond.protocol.envelope import Request
 from mnemond.protocol.registry import Method
 from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
-from mnemond.server.dispatch import Dispatcher, Handler, OnDefect, Problems, Reply, Spawn
+from mnemond.server.dispatch import Dispatcher, Foreigner, Handler, OnDefect, Problems, Reply, Spawn
 
 BUCKETS: Final = 72
 """The last one holds whatever took 2³⁵·⁵ µs, nine hours, or longer."""
@@ -70,11 +70,12 @@ class TimedDispatcher(Dispatcher):
         handlers: Mapping[str, Handler],
         *,
         problems: Mapping[str, Problems] | None = None,
+        foreigners: Mapping[str, Foreigner] | None = None,
         on_defect: OnDefect,
         latencies: Latencies,
     ) -> None:
         """As a Dispatcher; `latencies` is where it notes them."""
-        super().__init__(methods, handlers, problems=problems, on_defect=on_defect)
+        super().__init__(methods, handlers, problems=problems, foreigners=foreigners, on_defect=on_defect)
         self._note = latencies.note
 
     def answer(self, request: Request, call: Call, spawn: Spawn) -> Reply | Deferred[Reply]:

@@ -1,0 +1,207 @@
+"""MCP on the socket: each of its methods, in either era, out of mnemond's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.handlers import mcp_texts
+from mnemond.handlers.afterwards import afterwards
+from mnemond.handlers.door import settle
+from mnemond.handlers.mcp_tools import USES, Invoke, McpTools
+from mnemond.protocol.envelope import Request
+from mnemond.protocol.gc import GcResult
+from mnemond.protocol.mcp import prompts, resources
+from mnemond.protocol.mcp.arguments import PromptArguments
+from mnemond.protocol.mcp.request import SUBSCRIPTION, McpRequest
+from mnemond.protocol.mcp.result import SERVER, Json, cacheable, complete
+from mnemond.protocol.mcp.texts import GUIDE, INSTRUCTIONS
+from mnemond.protocol.mcp.tools import TOOLS
+from mnemond.protocol.mcp.versions import SUPPORTED, agreed
+from mnemond.protocol.memories import InsightView, ListResult
+from mnemond.protocol.stores import StoreListResult
+from mnemond.protocol.wording import nearest, short
+from mnemond.server.call import Call
+from mnemond.server.dispatch import Foreigner, Verbatim
+
+CAPABILITIES: Final[Json] = {"tools": {}, "resources": {}, "prompts": {}}
+"""Nothing of it changes while the daemon runs, so there is nothing to be notified of."""
+
+CORE: Final = 20
+"""Memories of a core."""
+
+WEIGHTY: Final = 4
+"""Importance from which on a memory belongs to the core, if there are any."""
+
+LOOKED_AT: Final = 200
+"""The newest memories that a core is chosen from."""
+
+REVIEWED: Final = 15
+"""Memories of one review."""
+
+
+class McpHandlers:
+    """Every method of MCP that is answered here."""
+
+    def __init__(self, invoke: Invoke, nonce: Callable[[], str]) -> None:
+        """`invoke` runs one of mnemond's own methods; `nonce` draws what no memory can know."""
+        self._invoke = invoke
+        self._nonce = nonce
+        self._tools = McpTools(invoke, nonce)
+
+    def methods(self) -> Mapping[str, Foreigner]:
+        """Each by the name of its method."""
+        return {
+            "initialize": self.initialize,
+            "ping": self.ping,
+            "server/discover": self.discover,
+            "tools/list": self.tools_list,
+            "tools/call": self.tools_call,
+            "resources/list": self.resources_list,
+            "resources/templates/list": self.templates_list,
+            "resources/read": self.resources_read,
+            "prompts/list": self.prompts_list,
+            "prompts/get": self.prompts_get,
+            "subscriptions/listen": self.listen,
+            "logging/setLevel": self.set_level,
+        }
+
+    def initialize(self, call: Call, request: Request) -> object:
+        """A handshake, which ends with the newest revision that both speak."""
+        asked = McpRequest(request.arguments)
+        call.spoken.mcp = True
+        return {
+            "protocolVersion": agreed(asked.optional("protocolVersion")),
+            "capabilities": CAPABILITIES,
+            "serverInfo": SERVER,
+            "instructions": INSTRUCTIONS,
+        }
+
+    def ping(self, call: Call, request: Request) -> object:
+        """Nothing, as it is defined: clients refuse anything else."""
+        return {}
+
+    def discover(self, call: Call, request: Request) -> object:
+        """What is spoken here."""
+        asked = McpRequest(request.arguments, modern=True)
+        body: Json = {"supportedVersions": SUPPORTED, "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+        return cacheable(asked.era, body)
+
+    def tools_list(self, call: Call, request: Request) -> object:
+        """Every tool, in the same order every time."""
+        return cacheable(McpRequest(request.arguments).era, {"tools": list(TOOLS.values())})
+
+    def tools_call(self, call: Call, request: Request) -> object:
+        """What a tool returns. Raises MnemonError(INVALID_PARAMS) for no tool of that name, and for arguments that
+        its schema does not allow."""
+        asked = McpRequest(request.arguments)
+        name = asked.text("name")
+        if name not in USES:
+            raise _unknown("tool", name, USES)
+        return self._tools.use(name, asked.arguments(USES[name].arguments), call, partial(complete, asked.era))
+
+    async def resources_list(self, call: Call, request: Request) -> object:
+        """The guide, and the core of every store."""
+        asked = McpRequest(request.arguments)
+        found = await settle(self._invoke("store.list", b"{}", call))
+        assert isinstance(found, StoreListResult)  # noqa: S101
+        body: Json = {"resources": resources.listed(store.name for store in found.stores)}
+        return cacheable(asked.era, body, 0, "private")
+
+    def templates_list(self, call: Call, request: Request) -> object:
+        """How the addresses of memories and cores are made."""
+        return cacheable(McpRequest(request.arguments).era, {"resourceTemplates": resources.TEMPLATES})
+
+    def resources_read(self, call: Call, request: Request) -> object:
+        """What stands at an address. Raises MnemonError(INVALID_PARAMS) for one that leads nowhere."""
+        asked = McpRequest(request.arguments)
+        uri = asked.text("uri")
+        address = resources.parse_uri(uri)
+
+        def shown(text: str) -> object:
+            body: Json = {"contents": [{"uri": uri, "mimeType": resources.MARKDOWN, "text": text}]}
+            return cacheable(asked.era, body, 0, "private")
+
+        if address.store is not None:
+            return self._core_of(address.store, uri, call, shown)
+        if address.memory is None:
+            return shown(GUIDE)
+        get = partial(self._invoke, "get", _json(id=address.memory), call)
+        return afterwards(get, lambda one: shown(mcp_texts.whole(one, self._nonce())), partial(_nowhere, uri))
+
+    def prompts_list(self, call: Call, request: Request) -> object:
+        """Every prompt, in the same order every time."""
+        return cacheable(McpRequest(request.arguments).era, {"prompts": list(prompts.PROMPTS.values())})
+
+    async def prompts_get(self, call: Call, request: Request) -> object:
+        """A prompt with what it is about. Raises MnemonError(INVALID_PARAMS) for none of that name."""
+        asked = McpRequest(request.arguments)
+        name = asked.text("name")
+        if name not in prompts.PROMPTS:
+            raise _unknown("prompt", name, prompts.PROMPTS)
+        given = asked.arguments(PromptArguments)
+        store = given.store if isinstance(given.store, str) else None
+        text = await (self._brief(store, call) if name == "brief" else self._review(store, call))
+        return complete(asked.era, prompts.prompt(str(prompts.PROMPTS[name]["description"]), text))
+
+    def listen(self, call: Call, request: Request) -> object:
+        """Agreed to, and nothing follows: no list here ever changes. The stream ends with the connection."""
+        McpRequest(request.arguments, modern=True)
+        return Verbatim(_acknowledged(request.id))
+
+    def set_level(self, call: Call, request: Request) -> object:
+        """Tolerated: no log is sent to clients at any level."""
+        return complete(McpRequest(request.arguments).era, {})
+
+    async def _core_of(self, store: str, uri: str, call: Call, shown: Callable[[str], object]) -> object:
+        try:
+            return shown(await self._core(store, call))
+        except MnemonError as error:
+            return _nowhere(uri, error)
+
+    async def _core(self, store: str | None, call: Call) -> str:
+        """The most important memories; of a store that has none of weight, the most important of the newest."""
+        found = await self._listed(store, WEIGHTY, call) or await self._listed(store, 1, call)
+        ordered = sorted(found, key=lambda it: (-it.importance, -it.effective_importance, it.id))
+        return mcp_texts.core(ordered[:CORE], self._nonce())
+
+    async def _listed(self, store: str | None, least: int, call: Call) -> list[InsightView]:
+        asked = _json(store=store, min_importance=least, limit=LOOKED_AT)
+        found = await settle(self._invoke("list", asked, call))
+        assert isinstance(found, ListResult)  # noqa: S101
+        return found.insights
+
+    async def _brief(self, store: str | None, call: Call) -> str:
+        return prompts.BRIEF + await self._core(store, call)
+
+    async def _review(self, store: str | None, call: Call) -> str:
+        found = await settle(self._invoke("gc", _json(store=store, limit=REVIEWED), call))
+        assert isinstance(found, GcResult)  # noqa: S101
+        return prompts.REVIEW + mcp_texts.least(found.candidates, self._nonce())
+
+
+def _json(**fields: object) -> bytes:
+    return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})
+
+
+def _nowhere(uri: str, error: MnemonError) -> object:
+    """A resource that is not there is a bad parameter in MCP; other errors stay what they are."""
+    raise resources.missing(uri) if error.kind is NOT_FOUND else error
+
+
+def _unknown(what: str, name: str, known: Mapping[str, object]) -> MnemonError:
+    guess = nearest(name, known)
+    hint = f'did you mean "{guess}"?' if guess else f"there are {', '.join(known)}"
+    return invalid([FieldProblem("name", f"there is no {what} {short(name)}")], hint=hint)
+
+
+def _acknowledged(request_id: msgspec.Raw) -> bytes:
+    """The first word on a subscription: none of the notifications that were asked for will come."""
+    params = {"notifications": {}, "_meta": {SUBSCRIPTION: request_id}}
+    return msgspec.json.encode(
+        {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params}
+    )

@@ -1,0 +1,117 @@
+"""What each tool asks of mnemond's own methods, and how its answer reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from mnemond.errors import MnemonError
+from mnemond.handlers import mcp_texts
+from mnemond.handlers.afterwards import afterwards
+from mnemond.protocol.mcp import arguments
+from mnemond.protocol.mcp.result import Json, failed, said
+from mnemond.protocol.types import Params
+from mnemond.server.call import Call
+
+Invoke: TypeAlias = Callable[[str, bytes, Call], object]
+"""Runs a method with its parameters as JSON: returns the result, a Deferred of it or a coroutine that returns it."""
+
+MAX_PROJECT: Final = 64
+"""Characters of a project's name."""
+
+CHANNEL: Final = "mcp"
+
+
+class _Use(NamedTuple):
+    """A tool: what it takes, the method it asks, what that takes, and the text made of its result."""
+
+    arguments: type[Params]
+    method: str
+    asked: Callable[[Any], dict[str, object]]
+    told: Callable[[Any, str], Json]
+
+
+def _text(render: Callable[..., str], *, fenced: bool = True) -> Callable[[Any, str], Json]:
+    """A result as text; `fenced` where memories stand in it."""
+    return lambda result, nonce: said(render(result, nonce) if fenced else render(result))
+
+
+def project_name(project: str) -> str:
+    """The name of a project that is given by name or by its directory."""
+    return project.rstrip("/").rpartition("/")[2].strip()[:MAX_PROJECT]
+
+
+def _recall(given: arguments.RecallArguments) -> dict[str, object]:
+    asked = _plain(given)
+    if (name := _project(asked)) and name.casefold() not in given.query.casefold():
+        asked["query"] = f"{given.query} {name}"
+    return asked
+
+
+def _remember(given: arguments.RememberArguments) -> dict[str, object]:
+    asked = {"source": "agent", "channel": CHANNEL, **_plain(given)}
+    if name := _project(asked):
+        tags = () if isinstance(given.tags, UnsetType) else given.tags
+        asked["tags"] = [*tags, name] if name not in tags else list(tags)
+    return asked
+
+
+def _link(given: arguments.LinkArguments) -> dict[str, object]:
+    return {"created_by": "host", **_plain(given)}
+
+
+def _plain(given: Params) -> dict[str, object]:
+    fields = msgspec.structs.asdict(given)
+    return {name: value for name, value in fields.items() if value is not UNSET}
+
+
+def _project(asked: dict[str, object]) -> str:
+    project = asked.pop("project", "")
+    return project_name(project) if isinstance(project, str) else ""
+
+
+def _status(result: Any, _: str) -> Json:  # noqa: ANN401
+    """Structured as well, and the same as text for hosts that do not look at that."""
+    view = mcp_texts.status_view(result)
+    return {**said(msgspec.json.encode(view).decode()), "structuredContent": view}
+
+
+USES: Final = {
+    "recall": _Use(arguments.RecallArguments, "recall", _recall, _text(mcp_texts.recalled)),
+    "remember": _Use(arguments.RememberArguments, "remember", _remember, _text(mcp_texts.remembered)),
+    "related": _Use(arguments.RelatedArguments, "related", _plain, _text(mcp_texts.related)),
+    "link": _Use(arguments.LinkArguments, "link", _link, _text(mcp_texts.linked, fenced=False)),
+    "forget": _Use(arguments.ForgetArguments, "forget", _plain, _text(mcp_texts.forgotten, fenced=False)),
+    "update": _Use(arguments.UpdateArguments, "update", _plain, _text(mcp_texts.updated, fenced=False)),
+    "status": _Use(arguments.StatusArguments, "status", _plain, _status),
+}
+
+
+class McpTools:
+    """tools/call."""
+
+    def __init__(self, invoke: Invoke, nonce: Callable[[], str]) -> None:
+        """`nonce` draws what no memory can know."""
+        self._invoke = invoke
+        self._nonce = nonce
+
+    def use(self, name: str, given: Params, call: Call, shaped: Callable[[Json], object]) -> object:
+        """What a tool returns, `shaped` for its era: now, as a Deferred or as a coroutine.
+
+        What mnemond refuses is a result too, for the model to read.
+        """
+        use = USES[name]
+        params = msgspec.json.encode(use.asked(given))
+        return afterwards(
+            partial(self._invoke, use.method, params, call),
+            lambda result: shaped(use.told(result, self._nonce())),
+            lambda error: shaped(_refusal(error)),
+        )
+
+
+def _refusal(error: MnemonError) -> Json:
+    return failed(mcp_texts.refused(error))

@@ -1,0 +1,88 @@
+"""A whole daemon without its socket, asked in either era of MCP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+from structlog.testing import CapturingLogger
+
+from mnemond.app import Daemon
+from mnemond.config import Config, Embedding
+from mnemond.embed.embedders import Embedders
+from mnemond.handlers.door import settle
+from mnemond.protocol.envelope import Request, parse
+from mnemond.protocol.mcp.request import CAPABILITIES, VERSION
+from mnemond.protocol.mcp.versions import MODERN
+from mnemond.server.call import Call
+
+META = {VERSION: MODERN, CAPABILITIES: {}}
+Json = dict[str, Any]
+
+
+class Desk:
+    """Asks as one connection."""
+
+    def __init__(self, daemon: Daemon, log: CapturingLogger, nursery: trio.Nursery) -> None:
+        self.daemon = daemon
+        self.log = log
+        self.call = Call(connection=1, peer_pid=2, peer_uid=3)
+        self._nursery = nursery
+
+    async def reply(self, method: str, params: object = None, *, modern: bool = False) -> Json:
+        """The whole reply to a request."""
+        message: Json = {"jsonrpc": "2.0", "id": 1, "method": method}
+        if modern:
+            message["params"] = {**(params if isinstance(params, dict) else {}), "_meta": META}
+        elif params is not None:
+            message["params"] = params
+        request = parse(json.dumps(message).encode())
+        assert isinstance(request, Request)
+        line = await settle(self.daemon._dispatcher.answer(request, self.call, self._nursery.start_soon))
+        assert isinstance(line, bytes)
+        found: Json = json.loads(line)
+        return found
+
+    async def ask(self, method: str, params: object = None, *, modern: bool = False) -> Json:
+        """The result of a request."""
+        reply = await self.reply(method, params, modern=modern)
+        assert "result" in reply, reply
+        result: Json = reply["result"]
+        return result
+
+    async def error(self, method: str, params: object = None, *, modern: bool = False) -> Json:
+        """The error of a request."""
+        error: Json = (await self.reply(method, params, modern=modern))["error"]
+        return error
+
+    async def use(self, name: str, **arguments: object) -> str:
+        """The text of a tool that did what it should."""
+        result = await self.ask("tools/call", {"name": name, "arguments": arguments})
+        assert result["isError"] is False, result
+        (content,) = result["content"]
+        assert content["type"] == "text"
+        return str(content["text"])
+
+    async def fail(self, name: str, **arguments: object) -> str:
+        """The text of a tool that did not."""
+        result = await self.ask("tools/call", {"name": name, "arguments": arguments})
+        assert result["isError"] is True, result
+        return str(result["content"][0]["text"])
+
+
+@asynccontextmanager
+async def desk(path: Path) -> AsyncIterator[Desk]:
+    """A daemon until the end of the block."""
+    log = CapturingLogger()
+    settings = Embedding(provider="none")
+    daemon = Daemon(path, Config(embedding=settings), log, Embedders(settings, {}, lambda: 0.0))
+    try:
+        async with trio.open_nursery() as nursery:
+            yield Desk(daemon, log, nursery)
+            nursery.cancel_scope.cancel()
+    finally:
+        await daemon.close()

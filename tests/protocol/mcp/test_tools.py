@@ -1,0 +1,120 @@
+"""What hosts and models are told of the tools."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemond.errors import MnemonError
+from mnemond.model.insight import CATEGORIES
+from mnemond.protocol.links import LinkParams
+from mnemond.protocol.mcp import arguments, resources
+from mnemond.protocol.mcp.prompts import PROMPTS
+from mnemond.protocol.mcp.resources import Address
+from mnemond.protocol.mcp.texts import GUIDE, INSTRUCTIONS
+from mnemond.protocol.mcp.tools import TOOLS
+
+PORTABLE = {
+    "type", "description", "properties", "required", "additionalProperties", "items", "enum", "default",
+    "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
+}  # fmt: skip
+"""Keywords of JSON Schema that every host understands: no references, no compositions."""
+
+DECLARED: dict[str, dict[str, Any]] = {name: json.loads(msgspec.json.encode(tool)) for name, tool in TOOLS.items()}
+
+
+def keywords(schema: dict[str, Any]) -> Iterator[str]:
+    """Every keyword of a schema and of those in it."""
+    yield from schema
+    for inner in [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]:
+        yield from keywords(inner)
+
+
+def test_there_are_seven_always_in_the_same_order() -> None:
+    assert list(TOOLS) == ["recall", "remember", "related", "link", "forget", "update", "status"]
+    assert [json.loads(msgspec.json.encode(tool)) for tool in TOOLS.values()] == list(DECLARED.values())
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,128}", name) and tool["name"] == name for name, tool in DECLARED.items())
+
+
+@pytest.mark.parametrize("name", list(TOOLS))
+def test_schemas_are_plain_objects(name: str) -> None:
+    tool = DECLARED[name]
+    for schema in filter(None, (tool["inputSchema"], tool.get("outputSchema"))):
+        assert schema["type"] == "object"
+        assert set(keywords({k: v for k, v in schema.items() if k != "properties"})) <= PORTABLE
+        for prop in schema["properties"].values():
+            assert set(keywords(prop)) <= PORTABLE
+            assert isinstance(prop["type"], str)
+        assert set(schema.get("required", [])) <= set(schema["properties"])
+    assert tool["inputSchema"]["additionalProperties"] is False
+    assert all(prop["description"] for prop in tool["inputSchema"]["properties"].values())
+
+
+def test_every_hint_is_given_and_true() -> None:
+    hints = {name: tool["annotations"] for name, tool in DECLARED.items()}
+    assert all(
+        set(each) == {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+        for each in hints.values()
+    )
+    assert {name for name, each in hints.items() if each["readOnlyHint"]} == {"recall", "related", "status"}
+    assert {name for name, each in hints.items() if each["destructiveHint"]} == {"forget", "update"}
+    assert {name for name, each in hints.items() if each["openWorldHint"]} == set()
+    assert all(tool["title"] == hints[name]["title"] for name, tool in DECLARED.items())
+
+
+def test_two_are_always_loaded_and_one_has_a_structure() -> None:
+    always = {name for name, tool in DECLARED.items() if tool.get("_meta") == {"anthropic/alwaysLoad": True}}
+    assert always == {"recall", "remember"}
+    assert {name for name, tool in DECLARED.items() if "outputSchema" in tool} == {"status"}
+
+
+def test_choices_are_those_of_the_methods_behind() -> None:
+    recall = DECLARED["recall"]["inputSchema"]["properties"]
+    assert set(recall["category"]["enum"]) == set(CATEGORIES)
+    link = DECLARED["link"]["inputSchema"]["properties"]["type"]["enum"]
+    for kind in link:
+        msgspec.convert({"source_id": "aaaaaa", "target_id": "bbbbbb", "type": kind}, LinkParams)
+    assert len(link) == 4
+    assert recall["limit"]["maximum"] == arguments.MOST_RECALLED
+
+
+def test_all_of_it_costs_a_model_little() -> None:
+    assert len(msgspec.json.encode(list(TOOLS.values()))) < 9_000
+    assert len(INSTRUCTIONS) < 2_000
+    assert INSTRUCTIONS in GUIDE
+
+
+@pytest.mark.parametrize(
+    ("uri", "address"),
+    [
+        ("mnemon://guide", Address(None, None)),
+        ("mnemon://memory/aaaaaaaa-0000", Address("aaaaaaaa-0000", None)),
+        ("mnemon://store/work/core", Address(None, "work")),
+    ],
+)
+def test_addresses_lead_somewhere(uri: str, address: Address) -> None:
+    assert resources.parse_uri(uri) == address
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["", "mnemon://", "mnemon://memory/abc", "mnemon://memory/a/b/c/d", "mnemon://store/work", "file:///etc/passwd",
+     "mnemon://store/../core/core", "mnemon://guide?x", "mnemon://memory/" + "a" * 65, "mnemon://memory/abc def"],
+)  # fmt: skip
+def test_or_are_refused(uri: str) -> None:
+    with pytest.raises(MnemonError) as caught:
+        resources.parse_uri(uri)
+    assert caught.value.kind.rpc == -32602
+    assert caught.value.details == {"uri": uri}
+
+
+def test_what_is_listed_is_in_order() -> None:
+    uris = [str(each["uri"]) for each in resources.listed(["work", "default"])]
+    assert uris == ["mnemon://guide", "mnemon://store/default/core", "mnemon://store/work/core"]
+    assert all(resources.parse_uri(uri) for uri in uris)
+    assert list(PROMPTS) == [prompt["name"] for prompt in PROMPTS.values()] == ["brief", "review"]
