@@ -48,6 +48,11 @@ class Latencies:
         self._counts = {method: [0] * BUCKETS for method in (*methods, UNKNOWN)}
         self._unknown = self._counts[UNKNOWN]
 
+    def follow(self, methods: Iterable[str]) -> None:
+        """Count these by their own names as well."""
+        for method in methods:
+            self._counts.setdefault(method, [0] * BUCKETS)
+
     def note(self, method: str, begun_s: float) -> None:
         """A request that began then (`monotonic_s`) has its reply."""
         us = int((monotonic_s() - begun_s) * 1e6)
@@ -76,6 +81,7 @@ class TimedDispatcher(Dispatcher):
     ) -> None:
         """As a Dispatcher; `latencies` is where it notes them."""
         super().__init__(methods, handlers, problems=problems, foreigners=foreigners, on_defect=on_defect)
+        latencies.follow(foreigners or ())
         self._note = latencies.note
 
     def answer(self, request: Request, call: Call, spawn: Spawn) -> Reply | Deferred[Reply]:

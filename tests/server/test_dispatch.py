@@ -7,8 +7,9 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.server.call import Call
-from mnemond.server.dispatch import Dispatcher
+from mnemond.protocol.envelope import Request, parse
+from mnemond.server.call import Call, Spoken
+from mnemond.server.dispatch import Dispatcher, Verbatim
 from tests.server.toys import METHODS, Answer, Nothing, Pair, Toys
 
 CALL = Call(1, 2, 3)
@@ -57,3 +58,41 @@ async def test_cancellation_and_exit_are_no_defects() -> None:
             await trio.lowlevel.checkpoint()
     assert scope.cancelled_caught
     assert toys.defects == []
+
+
+def foreign(*, line: bytes | None = None, mcp: bool = False) -> tuple[Dispatcher, Call]:
+    """A dispatcher with a method that is called like one of its own, and a caller who may have shaken hands."""
+    answers = {
+        "ping": lambda call, request: {},
+        "listen": lambda call, request: Verbatim(line or b""),
+        "boom": lambda call, request: 1 / 0,
+    }
+    toys = Toys()
+    dispatcher = Dispatcher(METHODS, toys.handlers(), foreigners=answers, on_defect=lambda *_: None)
+    return dispatcher, Call(1, 2, 3, Spoken(mcp=mcp))
+
+
+def answered(dispatcher: Dispatcher, call: Call, method: str, id_: str = ',"id":1') -> object:
+    request = parse(b'{"jsonrpc":"2.0","method":"%b"%b}' % (method.encode(), id_.encode()))
+    assert isinstance(request, Request)
+    return dispatcher.answer(request, call, lambda _: None)
+
+
+def test_a_shared_name_is_meant_as_the_caller_speaks() -> None:
+    dispatcher, call = foreign()
+    assert answered(dispatcher, call, "ping") == b'{"jsonrpc":"2.0","id":1,"result":{"value":true}}'
+    dispatcher, call = foreign(mcp=True)
+    assert answered(dispatcher, call, "ping") == b'{"jsonrpc":"2.0","id":1,"result":{}}'
+    assert answered(dispatcher, call, "subtract") != answered(dispatcher, call, "ping")
+
+
+def test_a_line_that_is_no_reply_is_sent_as_it_is() -> None:
+    dispatcher, call = foreign(line=b'{"method":"hello"}')
+    assert answered(dispatcher, call, "listen") == b'{"method":"hello"}'
+    assert answered(dispatcher, call, "listen", "") is None
+
+
+def test_a_defect_in_a_foreign_method_is_one_of_ours() -> None:
+    dispatcher, call = foreign(mcp=True)
+    assert b'"code":-32603' in answered(dispatcher, call, "boom")  # type: ignore[operator]
+    assert dispatcher.defects == 1

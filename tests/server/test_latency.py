@@ -105,3 +105,17 @@ def test_what_took_longer_than_any_bucket_is_in_the_last() -> None:
     latencies = Latencies(NAMES)
     latencies.note("slow", monotonic_s() - 1e9)
     assert latencies.counts() == {"slow": [0] * (BUCKETS - 1) + [1]}
+
+
+def test_methods_of_other_protocols_count_by_their_own_names() -> None:
+    latencies = Latencies(())
+    dispatcher = TimedDispatcher(
+        {},
+        {},
+        foreigners={"tools/list": lambda call, request: {"tools": []}},
+        on_defect=lambda *_: None,
+        latencies=latencies,
+    )
+    request = Request("2.0", "tools/list", msgspec.Raw(b"1"))
+    assert dispatcher.answer(request, CALL, lambda _: None) == b'{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}'
+    assert set(latencies.counts()) == {"tools/list"}

@@ -1,0 +1,126 @@
+"""Short texts for models."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import pytest
+
+from mnemond import errors
+from mnemond.errors import MnemonError
+from mnemond.handlers import mcp_texts
+from mnemond.handlers.mcp_tools import project_name
+from mnemond.protocol.remembering import (
+    CausalCandidate,
+    ConflictView,
+    EdgesCreated,
+    RememberResult,
+    ScopeView,
+    SemanticCandidate,
+)
+
+NONCE = "0123456789abcdef"
+ID, OTHER = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
+
+PERHAPS = "It may have been written all the same: call again with the same words, a repeat does no harm."
+
+PLAIN = RememberResult(
+    id=ID, action="added", diff_suggestion="ADD", replaced_id=None, duplicate_of=None, similarity=None,
+    matched_id=None, reason="no memory is like it", edges_created=EdgesCreated(), semantic_candidates=[],
+    causal_candidates=[], quality_warnings=[], quality_details=[], redacted=[], embedded=True, embed_error=None,
+    effective_importance=0.5, auto_pruned=0, redundancy=None, substance=None, trigger_type=None,
+    hypothetical_queries=[], conflicts=[], scope=ScopeView(None, None, None), store="default", op_id="o",
+    dry_run=False, replayed=False,
+)  # fmt: skip
+
+
+def told(**changes: object) -> str:
+    return mcp_texts.remembered(msgspec.structs.replace(PLAIN, **changes), NONCE)
+
+
+@pytest.mark.parametrize(
+    ("action", "changes", "text"),
+    [
+        ("added", {}, f"Remembered: {ID}."),
+        ("replaced", {"replaced_id": OTHER}, f"Remembered: {ID}. It takes the place of {OTHER}, which left recall."),
+        ("skipped", {"id": None, "duplicate_of": OTHER}, f"Known already: {OTHER} says it. Nothing was stored."),
+        ("merged", {}, f"Remembered as part of {ID}."),
+        ("discarded", {"id": None, "reason": "it says <nothing>"}, "Not stored: it says ‹nothing>."),
+    ],
+)
+def test_what_became_of_a_memory(action: str, changes: dict[str, object], text: str) -> None:
+    assert told(action=action, **changes) == text
+
+
+def test_what_there_is_to_know_besides() -> None:
+    text = told(
+        redacted=["aws key", "password"],
+        quality_warnings=["it has no subject"],
+        auto_pruned=3,
+        degraded=True,
+        degraded_reason="the disk is full",
+    )
+    assert text.splitlines() == [
+        "Note: the disk is full.",
+        f"Remembered: {ID}.",
+        "Cut out before it was stored: aws key, password.",
+        "Consider: it has no subject.",
+        "3 of the least important memories left recall to make room.",
+    ]
+
+
+def cause(direction: Literal["from_candidate", "to_candidate"]) -> CausalCandidate:
+    return CausalCandidate(OTHER, "It <broke>\nat night", 1, "temporal", None, "causes", direction, 0.5)
+
+
+def test_what_there_is_to_judge_is_fenced() -> None:
+    kin = SemanticCandidate(OTHER, "x" * 500, "fact", None, 0.7)
+    text = told(
+        causal_candidates=[cause("from_candidate"), cause("to_candidate")],
+        semantic_candidates=[msgspec.structs.replace(kin, auto_linked=True), *[kin] * 5],
+        conflicts=[ConflictView(OTHER, "CONFLICT", 0.6, "the numbers differ")],
+    )
+    lines = text.splitlines()
+    assert lines[1].startswith("Judge for yourself, then link or correct.")
+    assert lines[2] == f"<recalled-data {NONCE}>"
+    assert lines[3] == "<ref:bbbbbbbb does not agree with it> the numbers differ"
+    assert lines[4] == "<ref:bbbbbbbb may be the cause> It ‹broke> at night"
+    assert lines[5] == "<ref:bbbbbbbb may be the effect> It ‹broke> at night"
+    assert lines[6:9] == [f"<ref:bbbbbbbb may belong together> {'x' * 160}… (340 more)"] * 3
+    assert lines[9:] == [f"</recalled-data {NONCE}>"]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (MnemonError(errors.INVALID_PARAMS, "too long.", outcome="rejected"), "too long."),
+        (MnemonError(errors.BUSY, "busy", hint="wait"), "busy. Try again in a moment. Next: wait."),
+        (MnemonError(errors.STORAGE, "disk full", outcome="unknown"), f"disk full. {PERHAPS}"),
+        (
+            MnemonError(errors.AMBIGUOUS, "two <begin> so"),
+            "two ‹begin> so. Ids are those that recall and related show.",
+        ),
+    ],
+)
+def test_why_something_was_not_done(error: MnemonError, text: str) -> None:
+    assert mcp_texts.refused(error) == text
+
+
+def test_ids_that_begin_alike_are_shown_whole() -> None:
+    assert mcp_texts.references([ID, OTHER]) == ["aaaaaaaa", "bbbbbbbb"]
+    assert mcp_texts.references([ID, ID.replace("1", "2")]) == [ID, ID.replace("1", "2")]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("apollo", "apollo"),
+        ("/home/ada/apollo", "apollo"),
+        ("/home/ada/apollo//", "apollo"),
+        ("/", ""),
+        ("x" * 99, "x" * 64),
+    ],
+)
+def test_a_project_has_the_name_of_its_directory(given: str, name: str) -> None:
+    assert project_name(given) == name
