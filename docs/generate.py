@@ -1,4 +1,4 @@
-"""Writes the pages that are derived from the code: docs/protocol.md, docs/errors.md, docs/config.md.
+"""Writes the pages that are derived from the code: docs/protocol.md, dialects.md, errors.md and config.md.
 
 `python docs/generate.py` writes them; `--check` compares instead, prints what differs and leaves with status 1.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mnemond.config_page import config_markdown
 from mnemond.errors import KINDS
+from mnemond.protocol.dialects_page import dialects_markdown
 from mnemond.protocol.documentation import errors_markdown, protocol_markdown
 from mnemond.protocol.registry import METHODS
 
@@ -21,6 +22,7 @@ DOCS = Path(__file__).resolve().parent
 def pages() -> dict[str, str]:
     """What each generated page should hold, by file name."""
     return {
+        "dialects.md": dialects_markdown(),
         "protocol.md": protocol_markdown(METHODS.values()),
         "errors.md": errors_markdown(KINDS),
         "config.md": config_markdown(),

@@ -14,7 +14,7 @@ Failed: TypeAlias = Callable[[MnemonError], object]
 
 def afterwards(invoke: Callable[[], object], done: Done, failed: Failed) -> object:
     """What `done` makes of the result, or `failed` of a refusal: now, or as a Deferred or coroutine if the result
-    comes as one."""
+    comes as one. Of any but a Deferred `done` may make a coroutine."""
     try:
         result = invoke()
     except MnemonError as error:
@@ -31,7 +31,8 @@ async def _waited(result: Coroutine[Any, Any, object], done: Done, failed: Faile
         value = await result
     except MnemonError as error:
         return failed(error)
-    return done(value)
+    made = done(value)
+    return await made if isinstance(made, Coroutine) else made
 
 
 class _Then(Deferred[object]):

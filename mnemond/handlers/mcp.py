@@ -22,7 +22,7 @@ from mnemond.protocol.mcp.result import SERVER, Json, cacheable, complete
 from mnemond.protocol.mcp.texts import GUIDE, INSTRUCTIONS
 from mnemond.protocol.mcp.tools import TOOLS
 from mnemond.protocol.mcp.versions import SUPPORTED, agreed
-from mnemond.protocol.memories import InsightView, ListResult
+from mnemond.protocol.memories import GetResult, InsightView, ListResult
 from mnemond.protocol.stores import StoreListResult
 from mnemond.protocol.wording import nearest, short
 from mnemond.server.call import Call
@@ -130,8 +130,11 @@ class McpHandlers:
             return self._core_of(address.store, uri, call, shown)
         if address.memory is None:
             return shown(GUIDE)
-        get = partial(self._invoke, "get", _json(id=address.memory), call)
-        return afterwards(get, lambda one: shown(mcp_texts.whole(one, self._nonce())), partial(_nowhere, uri))
+
+        async def whole(one: GetResult) -> object:
+            return shown(await self._tools.aside(partial(mcp_texts.whole, one, self._nonce())))
+
+        return afterwards(partial(self._invoke, "get", _json(id=address.memory), call), whole, partial(_nowhere, uri))
 
     def prompts_list(self, call: Call, request: Request) -> object:
         """Every prompt, in the same order every time."""
@@ -167,7 +170,7 @@ class McpHandlers:
         """The most important memories; of a store that has none of weight, the most important of the newest."""
         found = await self._listed(store, WEIGHTY, call) or await self._listed(store, 1, call)
         ordered = sorted(found, key=lambda it: (-it.importance, -it.effective_importance, it.id))
-        return mcp_texts.core(ordered[:CORE], self._nonce())
+        return await self._tools.aside(partial(mcp_texts.core, ordered[:CORE], self._nonce()))
 
     async def _listed(self, store: str | None, least: int, call: Call) -> list[InsightView]:
         asked = _json(store=store, min_importance=least, limit=LOOKED_AT)
@@ -181,7 +184,7 @@ class McpHandlers:
     async def _review(self, store: str | None, call: Call) -> str:
         found = await settle(self._invoke("gc", _json(store=store, limit=REVIEWED), call))
         assert isinstance(found, GcResult)  # noqa: S101
-        return prompts.REVIEW + mcp_texts.least(found.candidates, self._nonce())
+        return prompts.REVIEW + await self._tools.aside(partial(mcp_texts.least, found.candidates, self._nonce()))
 
 
 def _json(**fields: object) -> bytes:

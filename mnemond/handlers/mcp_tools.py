@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
+import trio
 from msgspec import UNSET, UnsetType
 
 from mnemond.errors import MnemonError
@@ -14,6 +15,7 @@ from mnemond.handlers import mcp_texts
 from mnemond.handlers.afterwards import afterwards
 from mnemond.protocol.mcp import arguments
 from mnemond.protocol.mcp.result import Json, failed, said
+from mnemond.protocol.memories import RecallResult
 from mnemond.protocol.types import Params
 from mnemond.server.call import Call
 
@@ -24,6 +26,12 @@ MAX_PROJECT: Final = 64
 """Characters of a project's name."""
 
 CHANNEL: Final = "mcp"
+
+LONG_TEXT: Final = 4_000
+"""Characters of memories of which a text is made on the event loop: making them inert takes up to .9 µs each."""
+
+THREADS: Final = 2
+"""Long texts in the making at once. More of them only fight the event loop for the interpreter."""
 
 
 class _Use(NamedTuple):
@@ -98,6 +106,11 @@ class McpTools:
         """`nonce` draws what no memory can know."""
         self._invoke = invoke
         self._nonce = nonce
+        self._threads = trio.CapacityLimiter(THREADS)
+
+    async def aside(self, render: Callable[[], str]) -> str:
+        """A long text, made where it holds nobody up."""
+        return await trio.to_thread.run_sync(render, limiter=self._threads)
 
     def use(self, name: str, given: Params, call: Call, shaped: Callable[[Json], object]) -> object:
         """What a tool returns, `shaped` for its era: now, as a Deferred or as a coroutine.
@@ -106,11 +119,27 @@ class McpTools:
         """
         use = USES[name]
         params = msgspec.json.encode(use.asked(given))
-        return afterwards(
-            partial(self._invoke, use.method, params, call),
-            lambda result: shaped(use.told(result, self._nonce())),
-            lambda error: shaped(_refusal(error)),
-        )
+
+        def done(result: object) -> object:
+            if is_long(result):
+                return self._told_aside(use, result, shaped)
+            return shaped(use.told(result, self._nonce()))
+
+        return afterwards(partial(self._invoke, use.method, params, call), done, lambda error: shaped(_refusal(error)))
+
+    async def _told_aside(self, use: _Use, result: object, shaped: Callable[[Json], object]) -> object:
+        return shaped(await trio.to_thread.run_sync(use.told, result, self._nonce(), limiter=self._threads))
+
+
+def is_long(result: object) -> bool:
+    """Whether making a text of it takes milliseconds."""
+    match result:
+        case RecallResult(results=hits):
+            return sum(len(hit.insight.content) for hit in hits) > LONG_TEXT
+        case list():
+            return sum(len(getattr(each, "content", "")) for each in result) > LONG_TEXT
+        case _:
+            return False
 
 
 def _refusal(error: MnemonError) -> Json:

@@ -214,10 +214,10 @@ async def test_resources_are_the_guide_the_cores_and_each_memory(tmp_path: Path)
         assert [each["name"] for each in (await over.ask("resources/list"))["resources"]] == ["guide"]
         guide = await over.ask("resources/read", {"uri": "mnemon://guide"})
         assert guide["contents"][0]["text"] == GUIDE
-        await over.ask("store.create", {"name": "work"})
+        await over.ask("store.create", {"name": "office"})
         listed = (await over.ask("resources/list"))["resources"]
-        assert [each["name"] for each in listed] == ["guide", "core-work"]
-        empty = await over.ask("resources/read", {"uri": "mnemon://store/work/core"})
+        assert [each["name"] for each in listed] == ["guide", "core-office"]
+        empty = await over.ask("resources/read", {"uri": "mnemon://store/office/core"})
         assert empty["contents"][0]["text"] == "Nothing is in memory yet.\n"
         for uri in ("mnemon://store/none/core", "mnemon://memory/ffffffff", "mnemon://x", "http://x"):
             error = await over.error("resources/read", {"uri": uri}, modern=True)
@@ -266,3 +266,15 @@ async def test_what_is_not_offered_is_not_there(method: str, tmp_path: Path) -> 
     async with desk(tmp_path) as over:
         assert (await over.error(method, {}))["code"] == -32601
         assert (await over.error(method, {"_meta": META}))["code"] == -32601
+
+
+async def test_long_answers_are_made_where_nobody_waits_for_them(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        ids = []
+        for number in range(6):
+            content = f"Chapter {number} of the handbook: " + f"rule {number} says this, " * 60
+            ids.append((await over.ask("remember", {"content": content, "no_diff": True}))["id"])
+        for other in ids[1:]:
+            await over.use("link", source_id=ids[0], target_id=other, type="semantic")
+        assert (await over.use("recall", query="handbook rules")).count("<ref:") == 6
+        assert (await over.use("related", id=ids[0], limit=5)).count("<ref:") == 5

@@ -94,7 +94,7 @@ def test_all_of_it_costs_a_model_little() -> None:
     [
         ("mnemon://guide", Address(None, None)),
         ("mnemon://memory/aaaaaaaa-0000", Address("aaaaaaaa-0000", None)),
-        ("mnemon://store/work/core", Address(None, "work")),
+        ("mnemon://store/office/core", Address(None, "office")),
     ],
 )
 def test_addresses_lead_somewhere(uri: str, address: Address) -> None:
@@ -103,7 +103,7 @@ def test_addresses_lead_somewhere(uri: str, address: Address) -> None:
 
 @pytest.mark.parametrize(
     "uri",
-    ["", "mnemon://", "mnemon://memory/abc", "mnemon://memory/a/b/c/d", "mnemon://store/work", "file:///etc/passwd",
+    ["", "mnemon://", "mnemon://memory/abc", "mnemon://memory/a/b/c/d", "mnemon://store/office", "file:///etc/passwd",
      "mnemon://store/../core/core", "mnemon://guide?x", "mnemon://memory/" + "a" * 65, "mnemon://memory/abc def"],
 )  # fmt: skip
 def test_or_are_refused(uri: str) -> None:
@@ -114,7 +114,7 @@ def test_or_are_refused(uri: str) -> None:
 
 
 def test_what_is_listed_is_in_order() -> None:
-    uris = [str(each["uri"]) for each in resources.listed(["work", "default"])]
-    assert uris == ["mnemon://guide", "mnemon://store/default/core", "mnemon://store/work/core"]
+    uris = [str(each["uri"]) for each in resources.listed(["office", "default"])]
+    assert uris == ["mnemon://guide", "mnemon://store/default/core", "mnemon://store/office/core"]
     assert all(resources.parse_uri(uri) for uri in uris)
     assert list(PROMPTS) == [prompt["name"] for prompt in PROMPTS.values()] == ["brief", "review"]
