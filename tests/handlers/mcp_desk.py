@@ -22,6 +22,7 @@ from mnemond.server.call import Call
 
 META = {VERSION: MODERN, CAPABILITIES: {}}
 Json = dict[str, Any]
+CLOSE_S = 30.0
 
 
 class Desk:
@@ -85,4 +86,5 @@ async def desk(path: Path) -> AsyncIterator[Desk]:
             yield Desk(daemon, log, nursery)
             nursery.cancel_scope.cancel()
     finally:
-        await daemon.close()
+        with trio.move_on_after(CLOSE_S, shield=True):
+            await daemon.close()
