@@ -115,7 +115,7 @@ class Daemon:
         )
         self._about = DaemonHandlers(data_dir, config, self.stores, self.door, life)
         self._dispatcher = self._dispatching(self._about, supply, clock, identities)
-        self.server = Server(self._dispatcher, _limits(config))
+        self.server = Server(self._dispatcher, Limits.of(config.server))
         self.feed.tell = self.server.tell
         self.server.on_drained, self.server.on_gone = self.feed.pump, self.feed.gone
 
@@ -182,7 +182,7 @@ class Daemon:
 
     def go_by(self, config: Config, loaded: Loaded | None = None) -> None:
         """Take up the settings that `live_settings.LIVE` lists; what is under way is not disturbed."""
-        self.server.go_by(_limits(config))
+        self.server.go_by(Limits.of(config.server))
         self.settings.take_up(loaded or configuration.as_given(config, self.settings.sources.path))
         self.door.go_by()
         self._about.go_by(config)
@@ -232,17 +232,3 @@ class Daemon:
 def _handlers(*groups: Group) -> Mapping[str, Handler]:
     """Every method with what answers it. The dispatcher compares the names with the registry's."""
     return {name: handler for group in groups for name, handler in group.methods().items()}
-
-
-def _limits(config: Config) -> Limits:
-    server = config.server
-    return Limits(
-        connections=server.max_connections,
-        message_bytes=server.max_message_bytes,
-        in_flight=server.max_in_flight,
-        first_byte_s=server.first_byte_timeout_s,
-        whole_message_s=server.message_timeout_s,
-        write_stall_s=server.write_timeout_s,
-        drain_s=server.drain_s,
-        hook_s=server.hook_deadline_ms / 1000,
-    )

@@ -34,11 +34,14 @@ CAPABILITIES: Final[Json] = {"tools": {}, "resources": {}, "prompts": {}}
 CORE: Final = 20
 """Memories of a core."""
 
+HIGHEST: Final = 5
+"""The importance of what must never be lost: however old it is, it is looked at before anything newer."""
+
 WEIGHTY: Final = 4
 """Importance from which on a memory belongs to the core, if there are any."""
 
 LOOKED_AT: Final = 200
-"""The newest memories that a core is chosen from."""
+"""The newest memories of an importance, of which a core is chosen."""
 
 REVIEWED: Final = 15
 """Memories of one review."""
@@ -168,7 +171,9 @@ class McpHandlers:
 
     async def _core(self, store: str | None, call: Call) -> str:
         """The most important memories; of a store that has none of weight, the most important of the newest."""
-        found = await self._listed(store, WEIGHTY, call) or await self._listed(store, 1, call)
+        found = await self._listed(store, HIGHEST, call)
+        if len(found) < CORE:
+            found = await self._listed(store, WEIGHTY, call) or await self._listed(store, 1, call)
         ordered = sorted(found, key=lambda it: (-it.importance, -it.effective_importance, it.id))
         return await self._tools.aside(partial(mcp_texts.core, ordered[:CORE], self._nonce()))
 

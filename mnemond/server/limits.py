@@ -51,6 +51,20 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     optimistic_reads: Annotated[int, msgspec.Meta(ge=1, le=64)] = 8
     """Reads tried in a row before waiting for the socket."""
 
+    @classmethod
+    def of(cls, server: config.Server) -> Limits:
+        """Those that a configuration asks for."""
+        return cls(
+            connections=server.max_connections,
+            message_bytes=server.max_message_bytes,
+            in_flight=server.max_in_flight,
+            first_byte_s=server.first_byte_timeout_s,
+            whole_message_s=server.message_timeout_s,
+            write_stall_s=server.write_timeout_s,
+            drain_s=server.drain_s,
+            hook_s=server.hook_deadline_ms / 1000,
+        )
+
     def allowed_connections(self) -> int:
         """`connections`, or fewer when the process may not open so many files."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

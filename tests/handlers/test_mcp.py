@@ -238,6 +238,15 @@ async def test_the_core_is_what_matters_most(tmp_path: Path) -> None:
         assert "Detail" not in core
 
 
+async def test_what_must_never_be_lost_is_in_the_core_however_old_it_is(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        for number in range(21):
+            await over.ask("remember", {"content": f"Rule {number} holds", "importance": 5, "no_diff": True})
+        await over.ask("remember", {"content": "A decision of today", "importance": 4, "no_diff": True})
+        core = await _core(over)
+        assert core.count("<ref:") == core.count("Rule") == 20
+
+
 async def test_prompts_carry_what_they_are_about(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         assert "Nothing is in memory yet." in await prompt_text(over, "brief")

@@ -17,7 +17,9 @@ BEGINNING = 16_384
 
 _NAMED = ("hook_event_name", "hookEventName")
 _CLINE_MARKS = ("clineVersion", "hookName")
-_MARK = re.compile(rb'"(?:hook_event_name|hookEventName|agent_action_name|clineVersion|hookName|toolArgs)"[ \t\r\n]*:')
+_MARK = re.compile(
+    rb'"(?:hook_event_name|hookEventName|agent_action_name|clineVersion|hookName|toolArgs|generation_id)"[ \t\r\n]*:'
+)
 _CLINE_MARK = re.compile(rb'"(?:clineVersion|hookName)"[ \t\r\n]*:')
 
 _BY_FIELD: Final = (

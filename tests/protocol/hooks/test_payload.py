@@ -147,6 +147,7 @@ def test_of_a_message_too_long_or_too_deep_the_beginning_says_whose_it_is() -> N
         (b'{"session_id":"s","hook_event_name" : "PostToolUse","tool_response":"' + b"x" * 99, "claude-code"),
         (b'{"clineVersion":"3","postToolUse":{"a":[[[', "cline"),
         (b'{"sessionId":"s","toolArgs":{"a":[[[', "claude-code"),
+        (b'{"conversation_id":"c","generation_id":"g","tool_output":"' + b"x" * 99, "claude-code"),
     ):
         found = read(message, whole=False)
         assert found is not None
