@@ -141,6 +141,9 @@ class Dispatcher:
         hint = f'did you mean "{guess}"?' if guess else f"methods are: {', '.join(self._methods)}"
         return MnemonError(errors.METHOD_NOT_FOUND, f"there is no method {short(name)}", hint=hint)
 
+    def note(self, name: str, begun_s: float) -> None:
+        """Something that is no method of its own has its reply, and began then (`monotonic_s`). Nobody counts here."""
+
     def boundary(self) -> Boundary:
         """A place where defects outside any request end: its `reply` is set when one did."""
         return Boundary(self, None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from functools import partial
+from typing import Final, TypeAlias
 
 import trio
 
+from mnemond.clock import monotonic_s
 from mnemond.errors import MnemonError
 from mnemond.protocol.envelope import Foreign, encode_error
 from mnemond.protocol.hooks.heard import Payload
@@ -14,25 +16,38 @@ from mnemond.protocol.hooks.payload import read
 from mnemond.protocol.hooks.replies import reply
 from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
-from mnemond.server.dispatch import Boundary, Reply, Spawn
+from mnemond.server.dispatch import Dispatcher, Reply, Spawn
 
 Hearer: TypeAlias = Callable[[Payload, Call], "str | Deferred[str]"]
 """Told what was heard; returns what is to be said, now or later, empty for nothing. May raise anything."""
 
+NAME: Final = "(hook)"
+"""By which they are counted among the methods."""
+
 
 class Hooks:
-    """Answers what is no JSON-RPC. Defects end at a `boundary`, and the host never hears of them."""
+    """Answers what is no JSON-RPC. Defects end at the dispatcher's boundary, and the host never hears of them."""
 
-    def __init__(self, hearer: Hearer | None, boundary: Callable[[], Boundary]) -> None:
+    def __init__(self, hearer: Hearer | None, dispatcher: Dispatcher) -> None:
         """Without a hearer every payload is answered, and nothing is ever said."""
         self._hearer = hearer
-        self._boundary = boundary
+        self._boundary = dispatcher.boundary
+        self._note = dispatcher.note
 
     def answer(self, foreign: Foreign, call: Call, spawn: Spawn, within_s: float) -> Reply | Deferred[Reply]:
         """The host's answer, at the latest after `within_s`; the error if the message is nobody's payload."""
+        begun_s = monotonic_s()
         payload = read(foreign.message, whole=foreign.whole)
         if payload is None:
             return encode_error(foreign.id, foreign.error)
+        answer = self._answer(payload, call, spawn, within_s)
+        if isinstance(answer, Deferred):
+            answer.subscribe(partial(self._note, NAME, begun_s))
+        else:
+            self._note(NAME, begun_s)
+        return answer
+
+    def _answer(self, payload: Payload, call: Call, spawn: Spawn, within_s: float) -> Reply | Deferred[Reply]:
         if payload.heard is None or self._hearer is None:
             return reply(payload)
         said: str | Deferred[str] = ""

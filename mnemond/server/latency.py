@@ -81,8 +81,14 @@ class TimedDispatcher(Dispatcher):
     ) -> None:
         """As a Dispatcher; `latencies` is where it notes them."""
         super().__init__(methods, handlers, problems=problems, foreigners=foreigners, on_defect=on_defect)
+        self._latencies = latencies
         latencies.follow(foreigners or ())
         self._note = latencies.note
+
+    def note(self, name: str, begun_s: float) -> None:
+        """Counted among the methods."""
+        self._latencies.follow((name,))
+        self._note(name, begun_s)
 
     def answer(self, request: Request, call: Call, spawn: Spawn) -> Reply | Deferred[Reply]:
         """The same reply."""

@@ -35,7 +35,7 @@ class Server:
     def __init__(self, dispatcher: Dispatcher, limits: Limits, hearer: Hearer | None = None) -> None:
         """`hearer` is told what the hooks of coding agents say."""
         self.dispatcher = dispatcher
-        self.hooks = Hooks(hearer, dispatcher.boundary)
+        self.hooks = Hooks(hearer, dispatcher)
         self.limits = limits
         self.counters = Counters()
         self._allowed = limits.allowed_connections()

@@ -119,3 +119,11 @@ def test_methods_of_other_protocols_count_by_their_own_names() -> None:
     request = Request("2.0", "tools/list", msgspec.Raw(b"1"))
     assert dispatcher.answer(request, CALL, lambda _: None) == b'{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}'
     assert set(latencies.counts()) == {"tools/list"}
+
+
+def test_so_does_what_is_no_method() -> None:
+    latencies = Latencies(())
+    dispatcher = TimedDispatcher({}, {}, on_defect=lambda *_: None, latencies=latencies)
+    for _ in range(3):
+        dispatcher.note("(hook)", monotonic_s())
+    assert {name: sum(counts) for name, counts in latencies.counts().items()} == {"(hook)": 3}
