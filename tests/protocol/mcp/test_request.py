@@ -10,8 +10,9 @@ import pytest
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.protocol.envelope import NO_ID, encode_error
 from mnemond.protocol.mcp.arguments import RecallArguments
+from mnemond.protocol.mcp.prompts import prompt
 from mnemond.protocol.mcp.request import CAPABILITIES, VERSION, McpRequest
-from mnemond.protocol.mcp.result import cacheable, complete
+from mnemond.protocol.mcp.result import cacheable, complete, failed, said
 from mnemond.protocol.mcp.versions import LEGACY, MODERN, Era, agreed
 
 META = {VERSION: MODERN, CAPABILITIES: {}}
@@ -94,3 +95,10 @@ def test_results_say_to_modern_clients_alone_how_they_may_be_kept() -> None:
     assert (modern["resultType"], modern["ttlMs"], modern["cacheScope"], modern["a"]) == ("complete", 5, "private", 1)
     assert "io.modelcontextprotocol/serverInfo" in str(modern["_meta"])
     assert set(complete(Era.MODERN, {})) == {"resultType", "_meta"}
+
+
+def test_what_tools_and_prompts_say_is_text() -> None:
+    assert said("a") == {"content": [{"type": "text", "text": "a"}], "isError": False}
+    assert failed("a") == {"content": [{"type": "text", "text": "a"}], "isError": True}
+    told = prompt("d", "t")
+    assert told["messages"] == [{"role": "user", "content": {"type": "text", "text": "t"}}]
