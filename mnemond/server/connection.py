@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from collections.abc import Callable
 
 import trio
 
@@ -20,11 +19,9 @@ from mnemond.protocol.envelope import Foreign, Refused, Request, encode_error, p
 from mnemond.protocol.framing import Framer
 from mnemond.server.batch import Batch, Gathering
 from mnemond.server.call import Call
-from mnemond.server.counters import Counters
 from mnemond.server.deferred import Deferred
-from mnemond.server.dispatch import Dispatcher, Reply
-from mnemond.server.hooks import Hooks
-from mnemond.server.limits import Limits
+from mnemond.server.dispatch import Reply
+from mnemond.server.host import Host
 
 RECEIVE_BYTES = 65536
 """One read. Much larger buffers cost more than they save: 1 MiB takes ten times as long as 64 KiB."""
@@ -41,27 +38,6 @@ OPTIMISTIC_CONNECTIONS = 4
 64 lose as much (each try that finds nothing costs a system call and an exception)."""
 
 
-class Host(Protocol):
-    """What a connection needs of its server."""
-
-    dispatcher: Dispatcher
-    hooks: Hooks
-    limits: Limits
-    counters: Counters
-
-    def spawn(self, run: Callable[[], Coroutine[Any, Any, None]], /) -> None:
-        """Run something in a task that ends with the server at the latest."""
-
-    def flush_soon(self, connection: Connection) -> None:
-        """Send the connection's replies in the next pass of the event loop."""
-
-    def drained(self, connection: Connection) -> None:
-        """Everything is sent of a connection that could not be told something before."""
-
-    def forget(self, connection: Connection) -> None:
-        """The connection is closed."""
-
-
 class Connection:
     """Reads until it `ended`, answers everything it has read, then closes itself."""
 
@@ -71,7 +47,7 @@ class Connection:
         "_stalled", "_turn_ends", "_unsent", "closed", "ended", "number",
     )  # fmt: skip
 
-    def __init__(self, sock: socket.socket, call: Call, host: Host) -> None:
+    def __init__(self, sock: socket.socket, call: Call, host: Host[Connection]) -> None:
         self._socket = sock
         self._call = call
         self.number = call.connection
