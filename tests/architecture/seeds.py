@@ -40,7 +40,7 @@ MEMORY = (
     "text",
     "model",
 )
-PURE = ("model", "text", "index", "graph", "rank", "protocol")
+PURE = ("model", "text", "index", "graph", "rank", "extract", "protocol")
 EDGE_BUILDERS = ("temporal", "entity", "causal", "semantic")
 IMPURE = {
     "trio": set(),

@@ -1,0 +1,267 @@
+"""The rule engine: what of an exchange is worth remembering, told without a model (spec 9, engine `rules`).
+
+Precision goes before recall: a store that is filled with what was said in passing recalls what was said in passing. A
+sentence is kept when it belongs to a family of patterns, and says something (docs/decisions/0023).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+import msgspec
+
+from mnemond.extract import chinese, chinese_sentences, english_sentences
+from mnemond.extract.chinese import is_chinese
+from mnemond.extract.fact import MOST_SHOWN, Context, Dropped, Extraction, Fact, Message, Relation, shown
+from mnemond.extract.families import LONGEST
+from mnemond.extract.finding import Finding, Judged, Scene
+from mnemond.extract.first_person import about
+from mnemond.extract.importance import importance
+from mnemond.extract.named import entities_of, named_last
+from mnemond.extract.prose import Prose, Sentence, prose
+from mnemond.extract.relations import FUNCTIONAL, relations_of
+from mnemond.extract.speaker import UNKNOWN, stated_name
+from mnemond.extract.unfit import is_question, is_request
+from mnemond.text.contrast import numbers
+from mnemond.text.cue_words import CORRECTION, found, reading
+from mnemond.text.similarity import token_set
+
+NAME = "rules"
+
+SPEAKERS = ("user", "assistant")
+"""Roles that say something; every other is context."""
+
+LONG_MESSAGE, OWN = 40, 8
+"""Sentences of a person's message above which most of it was not written for it, and how many at either end were."""
+
+MOST_SENTENCES = 4_000
+"""Sentences of an exchange that are looked at."""
+
+REPEATED = 0.9
+"""Share of a sentence's words that somebody said before, from which on it is their sentence again."""
+
+LEAST_REPEATED = 3
+"""Words of a sentence that can be told to be a repetition."""
+
+LONGEST_CORRECTION = 40
+"""Characters of "no, that's wrong" and the like."""
+
+MOST_BEFORE = 3
+"""Sentences that are looked back for what "it" is."""
+
+AGENT_DOUBT = 0.1
+"""How much less sure it is that an agent's word is worth keeping."""
+
+OF_SUBJECT = frozenset({"identity", "preference", "relation", "event"})
+"""Families whose sentences say of their subject how it stands to something else."""
+
+_SECRET = re.compile(r"\[REDACTED")
+"""What the redaction of secrets leaves: without its secret the sentence says nothing."""
+
+
+class RuleEngine:
+    """Finds facts by rules alone."""
+
+    def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
+        """The facts of `messages`, at most `context.most`; never raises for what they say. Time is linear in their
+        length."""
+        return _Reading(messages, context).extraction()
+
+
+_MOST_HEARD = 300
+"""Sentences said before that a new one is compared with."""
+
+_DEPENDENT = re.compile(
+    r"(?:because|since|so that|therefore|that's why|that is why|due to)\b|因为|所以|因此", re.IGNORECASE
+)
+_SO = re.compile(r"so\b,? (?!far\b|i can\b)", re.IGNORECASE)
+_FIXED_BY = re.compile(
+    r"(?:i|we)(?:'ve| have)? (fixed|solved|resolved) (?:it|this|that|the \w+) (?=by\b|with\b)", re.IGNORECASE
+)
+
+
+class _Reading:
+    """One exchange, read once from beginning to end."""
+
+    def __init__(self, messages: Sequence[Message], context: Context) -> None:
+        self._messages = [each for each in messages if each.role in SPEAKERS]
+        self._context = context
+        self._heard: list[frozenset[str]] = _words_of(context.earlier)
+        self._facts: list[Fact] = []
+        self._dropped: list[Dropped] = []
+        self._names = {"user": self._user_name(), "assistant": "The assistant"}
+        self._before: list[Sentence] = []
+        self._seen: set[str] = set()
+
+    def extraction(self) -> Extraction:
+        """Everything that was found, and what was not kept."""
+        left = MOST_SENTENCES
+        for message in self._messages:
+            read = prose(message.content)
+            self._note(read)
+            sentences = self._own(message, read.sentences[:left])
+            left -= len(sentences)
+            self._read(message, sentences)
+        return Extraction(tuple(self._facts), tuple(self._dropped), NAME)
+
+    def _user_name(self) -> str:
+        """What they say goes before what a host calls them."""
+        users = [each for each in (*self._context.earlier, *self._messages) if each.role == "user"]
+        stated = (stated_name(each.content.replace("’", "'")) for each in reversed(users))
+        named = (each.name for each in reversed(users) if each.name)
+        return next(filter(None, stated), None) or self._context.speaker or next(named, None) or UNKNOWN
+
+    def _note(self, read: Prose) -> None:
+        for text, reason in read.others:
+            self._drop(text, reason)
+
+    def _own(self, message: Message, found: Sequence[Sentence]) -> Sequence[Sentence]:
+        """What a person wrote themselves: in a long message the beginning and the end; the rest was pasted."""
+        if message.role != "user" or len(found) <= LONG_MESSAGE:
+            return found
+        self._drop(found[OWN].text, "pasted")
+        return [*found[:OWN], *found[-OWN:]]
+
+    def _drop(self, text: str, reason: str) -> None:
+        if len(self._dropped) < MOST_SHOWN:
+            self._dropped.append(Dropped(shown(text), reason))
+
+    def _read(self, message: Message, sentences: Sequence[Sentence]) -> None:
+        said: list[frozenset[str]] = []
+        last: Fact | None = None
+        for sentence in sentences:
+            if len(self._facts) >= self._context.most:
+                self._drop(sentence.text, "too many")
+                break
+            joined = None if last is None else self._joined(last, sentence)
+            if joined is not None:
+                last = self._facts[-1] = joined
+            else:
+                last = self._judge(message, sentence)
+            self._before.append(sentence)
+            said.append(token_set(sentence.text))
+        self._heard += said[-_MOST_HEARD:]
+        self._before.clear()
+
+    def _judge(self, message: Message, sentence: Sentence) -> Fact | None:
+        """The last fact that a sentence gives, where it gives any."""
+        text = sentence.text
+        judged = self._findings(message, sentence)
+        if isinstance(judged, str):
+            self._drop(text, judged)
+            return None
+        if self._is_repeated(text):
+            self._drop(text, "said before")
+            return None
+        kept = [fact for each in judged if (fact := self._fact(each, message)) is not None]
+        self._facts += kept
+        return kept[-1] if kept else None
+
+    def _findings(self, message: Message, sentence: Sentence) -> Judged:
+        text = sentence.text
+        if len(text) > LONGEST:
+            return "length"
+        if _SECRET.search(text):
+            return "secret"
+        scene = Scene(
+            name=self._names[message.role],
+            by_agent=message.role == "assistant",
+            said_us=self._said_us(message),
+            named_last=lambda: self._named_last(sentence.group),
+            corrected=self._is_corrected(sentence.group),
+            itemised=sentence.itemised,
+        )
+        if is_chinese(text):
+            return chinese_sentences.findings(text, scene)
+        return english_sentences.findings(text, scene)
+
+    def _fact(self, new: Finding, message: Message) -> Fact | None:
+        """A finding weighed; None where it is said already, or matters too little."""
+        key = " ".join(sorted(token_set(new.content)))
+        if key in self._seen:
+            self._drop(new.content, "said before")
+            return None
+        fact = weighed(new, message.role, self._said_us(message), self._context)
+        if fact.importance < self._context.threshold:
+            self._drop(new.content, f"importance {fact.importance}")
+            return None
+        self._seen.add(key)
+        return fact if message.id is None else msgspec.structs.replace(fact, message_ids=(message.id,))
+
+    def _said_us(self, message: Message) -> int:
+        return self._context.observed_us if message.said_us is None else message.said_us
+
+    def _is_repeated(self, text: str) -> bool:
+        words = token_set(text)
+        if len(words) < LEAST_REPEATED:
+            return False
+        return any(len(words & heard) >= REPEATED * len(words) for heard in islice(reversed(self._heard), _MOST_HEARD))
+
+    def _is_corrected(self, group: int) -> bool:
+        """Whether the sentence before, of this group, says that something is wrong, and no more."""
+        if not self._before or self._before[-1].group != group or len(self._before[-1].text) > LONGEST_CORRECTION:
+            return False
+        return found(CORRECTION, reading(self._before[-1].text))
+
+    def _named_last(self, group: int) -> str | None:
+        """What the sentences before this one, of its group, named last."""
+        for sentence in islice(reversed(self._before), MOST_BEFORE):
+            if sentence.group != group or len(sentence.text) > LONGEST:
+                return None
+            if named := named_last(sentence.text):
+                return named
+        return None
+
+    def _joined(self, fact: Fact, sentence: Sentence) -> Fact | None:
+        """`fact` with a sentence that only goes on with it: its reason, or how it was mended."""
+        text = sentence.text.replace("’", "'")
+        if sentence.group != self._before[-1].group or len(fact.content) + len(text) > LONGEST:
+            return None
+        mended = _FIXED_BY.match(text)
+        if mended is not None and fact.family == "problem-fix":
+            return _longer(fact, f"; {mended[1].lower()} {text[mended.end() :]}".rstrip(" .!"))
+        follows = _DEPENDENT.match(text) or _SO.match(text)
+        if follows is None or is_question(text) or is_request(text[follows.end() :].strip()):
+            return None
+        name = self._names["user" if fact.attributed_to == "user" else "assistant"]
+        told = chinese.about(name, text) if is_chinese(text) else about(name, text)
+        mark = "，" if is_chinese(text) else ", "
+        return _longer(fact, f"{mark}{told[0].lower()}{told[1:]}".rstrip(" .。!！"))
+
+
+def weighed(new: Finding, role: str, said_us: int, context: Context) -> Fact:
+    """A finding with what it names, how much it matters, and who has to do with whom."""
+    relations = relations_of(new.content, about_subject=new.family in OF_SUBJECT, kind=new.relation)
+    named = entities_of(new.content, relations, context.known)
+    specific = len(named) >= 2 or bool(numbers(new.content))
+    matters = importance(new.content, new.intent, decided=new.decided, corrects=new.corrects, specific=specific)
+    by_agent = role == "assistant"
+    return Fact(
+        content=new.content,
+        intent="relationship" if _is_relationship(new, relations) else new.intent,
+        category=new.category,
+        importance=matters,
+        confidence=round(new.confidence - AGENT_DOUBT * by_agent, 2),
+        attributed_to="assistant" if by_agent else "user",
+        said_us=said_us,
+        entities=named,
+        relations=relations,
+        family=new.family,
+    )
+
+
+def _is_relationship(new: Finding, relations: Sequence[Relation]) -> bool:
+    """Who works where is a relationship, what uses what a fact."""
+    return new.family == "relation" and any(each.type in FUNCTIONAL | {"owns", "knows"} for each in relations)
+
+
+def _longer(fact: Fact, more: str) -> Fact:
+    return msgspec.structs.replace(fact, content=fact.content.rstrip(" .。!！") + more)
+
+
+def _words_of(messages: Sequence[Message]) -> list[frozenset[str]]:
+    """The words of each sentence of some messages, the last ones."""
+    found = [token_set(each.text) for message in messages for each in prose(message.content).sentences]
+    return found[-_MOST_HEARD:]

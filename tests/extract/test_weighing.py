@@ -1,0 +1,119 @@
+"""Importance, dates, relations, and which messages are an exchange."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemond.extract.absolute_dates import with_dates
+from mnemond.extract.exchange import latest_exchange
+from mnemond.extract.fact import Intent, Message, Relation
+from mnemond.extract.importance import band, importance, of_five
+from mnemond.extract.relations import relations_of
+from tests.extract.exchanges import DAY_US
+
+
+@pytest.mark.parametrize(
+    ("text", "intent", "flags", "points"),
+    [
+        ("plain", "preference", "", 6),
+        ("plain", "event", "", 5),
+        ("plain", "relationship", "", 6),
+        ("plain", "fact", "", 5),
+        ("plain", "fact", "d", 8),
+        ("plain", "event", "d", 8),
+        ("it must be so", "fact", "", 6),
+        ("必须这样", "fact", "", 6),
+        ("plain", "fact", "cs", 7),
+        ("maybe so", "fact", "", 3),
+        ("可能这样", "fact", "", 3),
+        ("nice weather", "fact", "", 3),
+        ("maybe nice weather", "fact", "", 1),
+        ("always and critical", "fact", "dcs", 10),
+    ],
+)
+def test_the_rubric(text: str, intent: Intent, flags: str, points: int) -> None:
+    weighed = importance(text, intent, decided="d" in flags, corrects="c" in flags, specific="s" in flags)
+    assert weighed == points
+
+
+def test_ten_become_five_and_bands() -> None:
+    assert [of_five(each) for each in range(1, 11)] == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    bands = [band(each) for each in range(1, 11)]
+    assert bands == ["trivial"] * 3 + ["useful"] * 3 + ["important"] * 2 + ["critical"] * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("We met yesterday", "We met yesterday (2026-02-17)"),
+        ("Yesterday and tomorrow", "Yesterday (2026-02-17) and tomorrow (2026-02-19)"),
+        ("last week it broke", "last week (2026-02-09 to 2026-02-15) it broke"),
+        ("We will ship in March", "We will ship in March (2026-03-01 to 2026-03-31)"),
+        ("It broke on 2026-02-17", "It broke on 2026-02-17"),
+        ("It broke on May 8, 2023", "It broke on May 8, 2023"),
+        ("We met yesterday (2026-02-17)", "We met yesterday (2026-02-17)"),
+        ("recently it broke", "recently it broke"),
+        ("昨天上线了", "昨天（2026-02-17）上线了"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_relative_dates_get_the_absolute_one(said: str, told: str) -> None:
+    assert with_dates(said, DAY_US)[0] == told
+
+
+@pytest.mark.parametrize("said_us", [-(10**18), -(10**17), 0, 10**17, 10**18])
+def test_dates_at_the_ends_of_time(said_us: int) -> None:
+    assert with_dates("We met yesterday", said_us)[0].startswith("We met yesterday")
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("Ana works at Acme", [("Ana", "works_at", "Acme")]),
+        ("Ana is a data engineer at Acme", [("Ana", "works_at", "Acme")]),
+        ("User started at Initech last week", [("User", "works_at", "Initech")]),
+        ("Ana lives in Berlin, and so on", [("Ana", "lives_in", "Berlin")]),
+        ("Tom reports to Maria", [("Tom", "reports_to", "Maria")]),
+        ("Maria owns the billing service", [("Maria", "owns", "billing service")]),
+        ("The API depends on Redis", [("API", "depends_on", "Redis")]),
+        ("Ana hates ORMs", [("Ana", "dislikes", "ORMs")]),
+        ("We moved from npm to pnpm", [("pnpm", "replaces", "npm")]),
+        ("We replaced Celery with a cron job", [("cron job", "replaces", "Celery")]),
+        ("用户的名字是王芳", [("用户", "named", "王芳")]),
+        ("王芳在字节跳动工作", [("王芳", "works_at", "字节跳动")]),
+        ("王芳住在上海", [("王芳", "lives_in", "上海")]),
+        ("我们决定用 PostgreSQL 替换 MySQL", [("PostgreSQL", "replaces", "MySQL")]),
+        ("Nothing of the sort", []),
+    ],
+)
+def test_relations(content: str, found: list[tuple[str, str, str]]) -> None:
+    assert list(relations_of(content)) == [Relation(*each) for each in found]
+
+
+def test_relations_of_what_is_no_statement_about_a_subject() -> None:
+    assert relations_of("Always uses Go", about_subject=False) == ()
+    assert relations_of("Ana works at Acme", kind="named") == ()
+
+
+def talk(roles: str) -> list[Message]:
+    names = {"u": "user", "a": "assistant", "s": "system"}
+    return [Message(names[role], str(at)) for at, role in enumerate(roles)]
+
+
+@pytest.mark.parametrize(
+    ("roles", "window", "earlier", "latest"),
+    [
+        ("", 10, "", ""),
+        ("ua", 10, "", "01"),
+        ("uaua", 10, "01", "23"),
+        ("uauaa", 1, "1", "234"),
+        ("uauu", 10, "01", "23"),
+        ("suaua", 2, "12", "34"),
+        ("uaua", 0, "", "23"),
+        ("aa", 10, "", "01"),
+        ("uas", 10, "", "012"),
+    ],
+)
+def test_the_latest_exchange(roles: str, window: int, earlier: str, latest: str) -> None:
+    found = latest_exchange(talk(roles), window)
+    assert ["".join(each.content for each in part) for part in found] == [earlier, latest]
