@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.log_settings import Log
-from mnemond.write_settings import Commitment, Diff, Graph, Lifecycle, Pruning
+from mnemond.write_settings import Commitment, Diff, Extraction, Graph, Lifecycle, Pruning
 
 ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
 VariableName = Annotated[str, Meta(max_length=200, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -156,6 +156,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     diff: Diff = Diff()
     commitment: Commitment = Commitment()
     graph: Graph = Graph()
+    extraction: Extraction = Extraction()
     backup: Backup = Backup()
     server: Server = Server()
     log: Log = Log()

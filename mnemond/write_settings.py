@@ -106,6 +106,23 @@ class Commitment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     edge_similarity: EdgeSimilarity = EdgeSimilarity()
 
 
+class Extraction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What of a conversation becomes memories."""
+
+    enabled: Annotated[bool, Meta(description="Whether conversations are read for facts at all.")] = True
+    importance_threshold: Annotated[
+        int, Meta(ge=1, le=10, description="Importance, from 1 to 10, below which a fact is not kept.")
+    ] = 3
+    message_window: Annotated[
+        int, Meta(ge=0, le=100, description="Messages before the latest exchange that are looked at for what it means.")
+    ] = 10
+    max_facts: Annotated[int, Meta(ge=1, le=100, description="Facts of one exchange that are kept at most.")] = 20
+    auto_resolve_conflicts: Annotated[
+        bool,
+        Meta(description="Whether a fact takes the place of a memory that it contradicts. false = both are kept."),
+    ] = True
+
+
 class Temporal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Links to memories of about the same time."""
 

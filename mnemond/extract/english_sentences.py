@@ -100,12 +100,14 @@ def _corrected(kept: Finding, corrects: bool) -> Finding:
 
 
 def _family(part: str, scene: Scene) -> Family | None:
-    for family in BY_AGENT if scene.by_agent else BY_USER:
-        if family.pattern.match(part):
-            return family
+    """The first that fits; one that wants something named gives way where nothing is."""
+    fitting = [each for each in (BY_AGENT if scene.by_agent else BY_USER) if each.pattern.match(part)]
+    found = next((each for each in fitting if not each.referring or refers(part)), None)
+    if found is not None:
+        return found
     if not scene.by_agent and EVENT.pattern.match(part) and _dated(part, scene):
         return EVENT
-    return None
+    return next(iter(fitting), None)
 
 
 def _dated(part: str, scene: Scene) -> bool:

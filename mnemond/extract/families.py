@@ -88,9 +88,10 @@ IDENTITY: Final = Family(
     "identity", "relationship", "fact",
     _whole(
         rf"\A{_WHEN}(?:(?:i|we) {_ADVERBS}(?:work(?:ed|s|ing)? (?:at|for|as|in|remotely|from)|live in|lives in|was"
-        rf" born|speak|moved to|come from"
+        rf" born|speak|come from"
         rf"|started (?:at|as)|joined|study|studied|teach|graduated|drive|own|manage|maintain|lead|report to)\b(?!"
         rf" {_VAGUE}\b)"
+        rf"|i {_ADVERBS}moved to (?-i:[A-Z])"
         rf"|(?:i'm|i am) (?:{_ROLE}|from (?!the\b)[\w ]+|based in|located in|responsible for|in charge of|married"
         rf"|vegetarian|vegan"
         r"|colou?r[- ]?blind|left-handed|\d\d years old|living in|working (?:at|for|as))\b"
@@ -133,7 +134,8 @@ DECISION: Final = Family(
     _whole(
         rf"\A{_WHEN}(?:(?:{_PERSON}|(?:the|our|my) [\w-]+(?: team)?)(?:'ve| have| has)? ?{_ADVERBS}{_CHOSE}\b(?!"
         rf" (?:{_VAGUE}|option|a ticket)\b)"
-        r"|(?:(?:i|we)(?: will|'ll| are going to|'re going to| are|'re)|the team will) (?:not )?(?:use|go with|going"
+        r"|(?:(?:i|we)(?: will|'ll| won't|(?: are|'re)(?: not)? going to| are|'re)|the team will) (?:not )?(?:use|go"
+        r" with|going"
         r" with|switch to|switching to"
         r"|migrate to|migrating to|adopt|adopting|drop|dropping|stick with|sticking with|stay on|staying on"
         r"|standardi[sz]e on"
@@ -164,6 +166,7 @@ RULE: Final = Family(
         rf"|(?:you|i want you to|the assistant)(?: must| should| may| can)? (?:always|never)\b(?! {_VAGUE}\b)"
         rf"|(?:we|i) (?:never|always|only)\b(?! \w+ {_VAGUE}\b)(?! (?:had|saw|did|got|said|thought|want(?:ed)?"
         rf"|need(?:ed)?|struggled?|wonder(?:ed)?|been)\b)"
+        r"|we use [\w.-]+,? (?:not|instead of|rather than|over) [\w.-]+"
         rf"|we (?:don't|do not) (?:use|mock|commit|deploy|allow|support|merge|log|write|ship|run)\b(?! {_VAGUE}\b)"
         r"|(?:our|the|my) (?:[\w-]+ )?(?:convention|policy|rule|guideline|standard|style guide|coding style)s? (?:is"
         r"|are|says?|requires?|for)\b"
@@ -210,7 +213,7 @@ _WRONG = (
     r"|stopp|deadlock|unable|could(?:n't| not)|did(?:n't| not))"
 )
 _CAUSE = (
-    r"(?:.*\broot cause (?:was|is|of .{2,60}? (?:was|is))\b"
+    r"(?:.*\broot cause(?::| was\b| is\b| of .{2,60}? (?:was|is)\b)"
     rf"|(?:it |that )?turn(?:s|ed) out\b.*(?:\b(?:not|never|only|because|caused|needs?|must|due)\b|n't\b|{_WRONG})"
     r"|.*\b(?:workaround|trick|real fix) (?:is|was)\b(?! (?:in|on|documented)\b)"
     r"|.*\bonly works? (?:with|if|when|on)\b"

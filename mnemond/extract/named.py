@@ -9,7 +9,7 @@ import msgspec
 
 from mnemond.extract.fact import Known, Relation
 from mnemond.model.entity import Entity, EntityType
-from mnemond.text.entities import extract, nothing_known
+from mnemond.text.entities import canonical_name, extract, nothing_known
 
 _SOURCES: Final[dict[str, EntityType]] = {
     "named": "person", "works_at": "person", "lives_in": "person", "reports_to": "person", "owns": "person",
@@ -34,6 +34,14 @@ def entities_of(content: str, relations: Sequence[Relation], known: Known | None
         else each
         for each in found
     )
+
+
+def with_person(found: tuple[Entity, ...], name: str, content: str) -> tuple[Entity, ...]:
+    """`found` and the person called `name`, if `content` is about them and they have a name."""
+    canonical = canonical_name(name)
+    if not _is_name(name) or name not in content or any(each.canonical == canonical for each in found):
+        return found
+    return (*found, Entity(name, canonical, "person"))
 
 
 def named_last(text: str) -> str | None:

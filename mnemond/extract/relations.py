@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from mnemond.extract.fact import Relation
+from mnemond.text.entity_kinds import kind_of
 
 FUNCTIONAL: Final = frozenset({"works_at", "lives_in", "reports_to", "named"})
 """Relations of which a source has one at a time: another target takes the place of the earlier one."""
@@ -13,13 +14,14 @@ FUNCTIONAL: Final = frozenset({"works_at", "lives_in", "reports_to", "named"})
 _THING: Final = r"(?:`[^`]{1,60}`|[A-Z][\w.+#&-]*(?: (?:[A-Z][\w.+#&-]*|of|\d[\w.]*)){0,3}|[\w.+#/-]+(?: [\w.+#/-]+)?)"
 _NAME: Final = r"(?:[A-Z][\w.&-]*(?: [A-Z][\w.&-]*){0,3})"
 _SOURCE: Final = rf"(?P<source>(?:[Tt]he |[Oo]ur )?(?:{_NAME}|[\w-]+(?: [\w-]+){{0,3}}?))"
+_PLACE: Final = rf"(?:the )?{_NAME}(?: of {_NAME})?"
 _STOP: Final = (
     r"(?=[,.;!)]|\s(?:and|but|because|as|since|for|with|to|in|on|at|by|over|instead|rather|which|who|where|when|so|\()"
     r"|\Z)"
 )
 _VERBS: Final = (
-    ("works_at", r"(?:works?|worked|started|is working|joined)(?: (?:at|for))?", _NAME),
-    ("lives_in", r"(?:lives in|moved to|is based in|is living in|is from)", _NAME),
+    ("works_at", r"(?:works?|started|is working|joined)(?: (?:at|for))?", _PLACE),
+    ("lives_in", r"(?:lives in|moved to|is based in|is living in|is from)", _PLACE),
     ("reports_to", r"reports? to", _THING),
     ("owns", r"owns?", r"(?:the )?[\w -]{2,40}?"),
     ("depends_on", r"depends? on", _THING),
@@ -34,9 +36,9 @@ _PATTERNS: Final = tuple(
 )
 _NAMED: Final = re.compile(r"\A(?P<source>[\w .'-]{1,60}?)(?:'s|') name is (?P<target>[^,.;]{1,60})")
 _ROLE_AT: Final = re.compile(
-    rf"\A{_SOURCE} (?:is|was|started as|works as) (?:an?|the) [\w -]{{2,60}}? (?:at|for) (?P<target>{_NAME}){_STOP}"
+    rf"\A{_SOURCE} (?:is|was|started as|works as) (?:an?|the) [\w -]{{2,60}}? (?:at|for) (?P<target>{_PLACE}){_STOP}"
 )
-_STARTED_AT: Final = re.compile(rf"\A{_SOURCE} (?:started|works|worked|is working) (?:at|for) (?P<target>{_NAME})")
+_STARTED_AT: Final = re.compile(rf"\A{_SOURCE} (?:started|works|is working) (?:at|for) (?P<target>{_PLACE})")
 _REPLACED: Final = re.compile(
     rf"\b(?:(?:switched|migrated|moved) (?:[\w-]+ ){{0,4}}?(?:away )?from (?P<old>{_THING}) to (?P<new>{_THING})"
     rf"|replaced (?P<old2>{_THING}) (?:with|by) (?:an? |the )?(?P<new2>{_THING}))"
@@ -76,9 +78,14 @@ def relations_of(content: str, *, about_subject: bool = True, kind: str | None =
 def _about_subject(content: str) -> Relation | None:
     for kind, pattern in (("named", _NAMED), ("works_at", _ROLE_AT), ("works_at", _STARTED_AT), *_PATTERNS, *_CHINESE):
         found = pattern.search(content)
-        if found:
+        if found and not (kind == "lives_in" and _is_tool(found["target"])):
             return Relation(_bare(found["source"]), kind, _bare(found["target"]))
     return None
+
+
+def _is_tool(name: str) -> bool:
+    """ "We moved to Kubernetes" is about no home."""
+    return kind_of(_bare(name)) == "tool"
 
 
 def _bare(name: str) -> str:

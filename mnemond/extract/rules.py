@@ -19,10 +19,10 @@ from mnemond.extract.families import LONGEST
 from mnemond.extract.finding import Finding, Judged, Scene
 from mnemond.extract.first_person import about
 from mnemond.extract.importance import importance
-from mnemond.extract.named import entities_of, named_last
+from mnemond.extract.named import entities_of, named_last, with_person
 from mnemond.extract.prose import Prose, Sentence, prose
 from mnemond.extract.relations import FUNCTIONAL, relations_of
-from mnemond.extract.speaker import UNKNOWN, stated_name
+from mnemond.extract.speaker import UNKNOWN, called, stated_name
 from mnemond.extract.unfit import is_question, is_request
 from mnemond.text.contrast import numbers
 from mnemond.text.cue_words import CORRECTION, found, reading
@@ -110,8 +110,8 @@ class _Reading:
         """What they say goes before what a host calls them."""
         users = [each for each in (*self._context.earlier, *self._messages) if each.role == "user"]
         stated = (stated_name(each.content.replace("’", "'")) for each in reversed(users))
-        named = (each.name for each in reversed(users) if each.name)
-        return next(filter(None, stated), None) or self._context.speaker or next(named, None) or UNKNOWN
+        named = (called(each.name) for each in reversed(users) if each.name)
+        return next(filter(None, stated), None) or self._context.speaker or next(filter(None, named), None) or UNKNOWN
 
     def _note(self, read: Prose) -> None:
         for text, reason in read.others:
@@ -183,7 +183,7 @@ class _Reading:
         if key in self._seen:
             self._drop(new.content, "said before")
             return None
-        fact = weighed(new, message.role, self._said_us(message), self._context)
+        fact = weighed(new, message.role, self._said_us(message), self._context, self._names[message.role])
         if fact.importance < self._context.threshold:
             self._drop(new.content, f"importance {fact.importance}")
             return None
@@ -231,8 +231,9 @@ class _Reading:
         return _longer(fact, f"{mark}{told[0].lower()}{told[1:]}".rstrip(" .。!！"))
 
 
-def weighed(new: Finding, role: str, said_us: int, context: Context) -> Fact:
-    """A finding with what it names, how much it matters, and who has to do with whom."""
+def weighed(new: Finding, role: str, said_us: int, context: Context, speaker: str) -> Fact:
+    """A finding with what it names, how much it matters, and who has to do with whom. That it names its `speaker` says
+    nothing of how much it matters."""
     relations = relations_of(new.content, about_subject=new.family in OF_SUBJECT, kind=new.relation)
     named = entities_of(new.content, relations, context.known)
     specific = len(named) >= 2 or bool(numbers(new.content))
@@ -246,7 +247,7 @@ def weighed(new: Finding, role: str, said_us: int, context: Context) -> Fact:
         confidence=round(new.confidence - AGENT_DOUBT * by_agent, 2),
         attributed_to="assistant" if by_agent else "user",
         said_us=said_us,
-        entities=named,
+        entities=with_person(named, speaker, new.content),
         relations=relations,
         family=new.family,
     )

@@ -13,6 +13,9 @@ from mnemond.text.people import is_name
 UNKNOWN: Final = "User"
 """Whoever has not said their name (spec 9)."""
 
+LONGEST_NAME: Final = 60
+"""Characters of a name; a longer one is an address."""
+
 READ: Final = 20_000
 """Characters of a message in which somebody introduces themselves."""
 
@@ -39,6 +42,12 @@ def stated_name(text: str) -> str | None:
         if all(map(is_name, words)) and found[1] not in TERMS and not _is_elsewhere(found[1]):
             return found[1]
     return None
+
+
+def called(name: str) -> str:
+    """What a host calls somebody, as it may stand in a sentence; "" where it may not."""
+    plain = " ".join(name.split())
+    return plain if len(plain) <= LONGEST_NAME and plain.isprintable() else ""
 
 
 def says_name(sentence: str) -> bool:

@@ -115,6 +115,18 @@ class LifecyclePolicy(msgspec.Struct, frozen=True):
     pruning: PruningPolicy = PruningPolicy()
 
 
+class ExtractionPolicy(msgspec.Struct, frozen=True):
+    """What of a conversation is kept (spec 5 and 9). `importance_threshold`: the least importance, of ten;
+    `message_window`: messages before the latest exchange that are looked at; `max_facts`: facts of one exchange;
+    `auto_resolve_conflicts`: whether a fact takes the place of what it contradicts."""
+
+    enabled: bool = True
+    importance_threshold: int = 3
+    message_window: int = 10
+    max_facts: int = 20
+    auto_resolve_conflicts: bool = True
+
+
 class WritePolicy(msgspec.Struct, frozen=True):
     """Everything a write goes by. `min_confidence` is confidence in discarding (spec 6.8)."""
 
@@ -124,3 +136,4 @@ class WritePolicy(msgspec.Struct, frozen=True):
     lifecycle: LifecyclePolicy = LifecyclePolicy()
     min_confidence: float = 0.7
     max_hypothetical: int = 2
+    extraction: ExtractionPolicy = ExtractionPolicy()

@@ -9,6 +9,7 @@ from mnemond.model.policy import (
     CausalPolicy,
     DiffPolicy,
     EntityPolicy,
+    ExtractionPolicy,
     GraphPolicy,
     LifecyclePolicy,
     PruningPolicy,
@@ -17,7 +18,7 @@ from mnemond.model.policy import (
     TemporalPolicy,
     WritePolicy,
 )
-from mnemond.write_settings import DAY_S, Commitment, Graph, seconds
+from mnemond.write_settings import DAY_S, Commitment, Extraction, Graph, seconds
 
 
 def write_policy(config: Config) -> WritePolicy:
@@ -43,6 +44,7 @@ def write_policy(config: Config) -> WritePolicy:
         ),
         min_confidence=config.commitment.substance_filter.min_confidence,
         max_hypothetical=queries.max_queries if queries.enabled else 0,
+        extraction=_extraction(config.extraction),
     )
 
 
@@ -77,6 +79,16 @@ def _graph(graph: Graph) -> GraphPolicy:
             max_auto=semantic.max_auto,
             max_candidates=semantic.max_candidates,
         ),
+    )
+
+
+def _extraction(extraction: Extraction) -> ExtractionPolicy:
+    return ExtractionPolicy(
+        enabled=extraction.enabled,
+        importance_threshold=extraction.importance_threshold,
+        message_window=extraction.message_window,
+        max_facts=extraction.max_facts,
+        auto_resolve_conflicts=extraction.auto_resolve_conflicts,
     )
 
 

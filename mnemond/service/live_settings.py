@@ -7,6 +7,7 @@ from typing import Final
 LIVE: Final = (
     "commitment",
     "diff",
+    "extraction",
     "graph",
     "lifecycle.immune_access",
     "lifecycle.immune_importance",

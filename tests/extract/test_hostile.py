@@ -55,7 +55,9 @@ def test_nothing_within_a_fence_is_kept(inside: str) -> None:
 def test_any_name_can_be_somebodys(where: str, name: str) -> None:
     text = "I prefer tabs over spaces"
     said = Message("user", text, name=name) if where == "name" else Message("user", f"my name is {name}. {text}")
-    assert any("tabs over spaces" in each.content for each in extracted(said).facts) or where == "content"
+    facts = extracted(said).facts
+    assert any("tabs over spaces" in each.content for each in facts) or where == "content"
+    assert all(len(each.content.splitlines()) == 1 for each in facts)
 
 
 SIZE = 100_000

@@ -16,7 +16,7 @@ from mnemond.index.dense import VectorPolicy
 from mnemond.model.outcomes import Remembered
 from mnemond.model.policy import WritePolicy
 from mnemond.pipelines.configured import vector_policy, write_policy
-from mnemond.write_settings import Commitment, Diff, Graph, Lifecycle, seconds
+from mnemond.write_settings import Commitment, Diff, Extraction, Graph, Lifecycle, seconds
 from tests.pipelines.audit_world import AuditWorld
 
 TEXTS = (
@@ -28,7 +28,7 @@ TEXTS = (
     "Ana fixed the error in the gateway: Redis was full, and it took 20 minutes",
 )
 
-SECTIONS = {"diff": Diff, "commitment": Commitment, "graph": Graph, "lifecycle": Lifecycle}
+SECTIONS = {"diff": Diff, "commitment": Commitment, "graph": Graph, "lifecycle": Lifecycle, "extraction": Extraction}
 
 
 def policy_of(tmp_path: Path, text: str) -> WritePolicy:
@@ -97,6 +97,12 @@ max_insights = 50
 prune_batch = 3
 immune_importance = 5
 immune_access = 9
+[extraction]
+enabled = false
+importance_threshold = 5
+message_window = 3
+max_facts = 7
+auto_resolve_conflicts = false
 """
 
 
