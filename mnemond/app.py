@@ -24,6 +24,7 @@ from mnemond.handlers.doctor import VerifyHandlers
 from mnemond.handlers.door import StoreDoor
 from mnemond.handlers.embed_keeper import EmbedKeeper
 from mnemond.handlers.embed_methods import EmbedHandlers
+from mnemond.handlers.extraction import ExtractHandlers
 from mnemond.handlers.forgetting import ForgetHandlers
 from mnemond.handlers.gc import GcHandlers
 from mnemond.handlers.jobs import Attending, JobHandlers, tells
@@ -137,6 +138,7 @@ class Daemon:
             _handlers(
                 about,
                 remembering,
+                ExtractHandlers(self.door, identities, clock),
                 ForgetHandlers(self.door, identities),
                 ReviseHandlers(self.door, identities),
                 SuccessionHandlers(self.door, identities),

@@ -9,6 +9,7 @@ from mnemond.commands import (
     diff,
     doctor,
     embed,
+    extract,
     forget,
     gc,
     get,
@@ -41,6 +42,7 @@ from mnemond.commands.command import Command
 COMMANDS: tuple[Command, ...] = (
     remember.COMMAND,
     diff.COMMAND,
+    extract.COMMAND,
     recall.COMMAND,
     search.COMMAND,
     get.COMMAND,

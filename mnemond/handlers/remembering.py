@@ -94,7 +94,7 @@ class RememberHandlers:
         if not prepared.draft.dry_run:
             return submitted(warm, propose(prepared, identity, warm.limits), remember_result)
         snapshot = warm.store.snapshot
-        similarity = _similarity(warm, snapshot, cast("Vector | None", prepared.vector))
+        similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
         outcome = cast("Remembered", decide(prepared, identity, warm.limits, snapshot, similarity).outcome)
         if outcome.action != "skipped":
             outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
@@ -150,8 +150,9 @@ def embedded(embedder: Embedder | None, text: str, lacking: str | None) -> tuple
     return vectors[0], error or (UNKNOWN_WORDS if vectors[0] is None else None)
 
 
-def _similarity(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> Cosines | None:
-    """None as well for a vector that was made before the store was given another embedder."""
+def similarity_with(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> Cosines | None:
+    """Cosine of every row with a text; None as well for a vector made before the store was given another
+    embedder."""
     if vector is None or warm.embedder_of(snapshot) is not warm.embedder or vector.shape != (snapshot.dimension,):
         return None
     return snapshot.cosines(vector)
@@ -160,7 +161,7 @@ def _similarity(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> C
 def _compared(warm: OpenStore, params: DiffParams) -> DiffResult:
     prepared = _prepared(warm, _draft(params), 0)
     snapshot, limits = warm.store.snapshot, warm.limits
-    similarity = _similarity(warm, snapshot, cast("Vector | None", prepared.vector))
+    similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
     policy = limits.policy.diff
     terms = set(index_terms(prepared.clean.content))
     likeness = snapshot.likeness(terms) if terms else None

@@ -15,6 +15,7 @@ from mnemond.protocol import (
     daemon,
     doctor,
     embedding,
+    extraction,
     gc,
     jobs,
     links,
@@ -59,6 +60,10 @@ _ALL = (
     Method(
         "diff", remembering.DiffParams, remembering.DiffResult, Access.READ,
         "Say what remember would do with a text, and beside which memories.", ("content",),
+    ),
+    Method(
+        "extract", extraction.ExtractParams, extraction.ExtractResult, Access.WRITE,
+        "Remember what of a conversation is worth it, fact by fact.", ("messages",),
     ),
     Method(
         "recall", memories.RecallParams,

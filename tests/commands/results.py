@@ -38,6 +38,7 @@ from mnemond.protocol.search import SearchHit
 from mnemond.protocol.stores import StoreCreateResult, StoreEntry, StoreListResult
 from tests.commands.audit_results import AUDIT_RESULTS
 from tests.commands.embed_results import STATUS as EMBED_STATUS
+from tests.commands.extraction_results import EXTRACTED
 from tests.commands.job_results import JOB_RESULTS
 from tests.commands.revision_results import REVISION_RESULTS
 from tests.commands.stats_results import STATS
@@ -227,6 +228,7 @@ SEARCHED = [
 BY_METHOD: dict[str, object] = {
     "remember": REMEMBERED,
     "diff": DIFFERENCES,
+    "extract": EXTRACTED,
     "recall": RECALLED,
     "get": GOT,
     "list": LISTED,

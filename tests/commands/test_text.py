@@ -13,6 +13,7 @@ from mnemond.protocol.registry import METHODS
 from mnemond.protocol.stores import StoreListResult
 from tests.commands.audit_results import AUDIT_TRANSCRIPTS
 from tests.commands.embed_results import EMBED_TRANSCRIPT
+from tests.commands.extraction_results import EXTRACT_TRANSCRIPT
 from tests.commands.job_results import JOB_TRANSCRIPTS
 from tests.commands.results import BY_METHOD, CREATED, DETAIL, ID, RECALLED, RETIRED, STATUS
 from tests.commands.revision_results import REVISION_TRANSCRIPTS
@@ -31,6 +32,7 @@ TRANSCRIPTS = {
     **STORE_TRANSCRIPTS,
     **JOB_TRANSCRIPTS,
     **STATS_TRANSCRIPTS,
+    "extract": EXTRACT_TRANSCRIPT,
     "remember": """\
 Remembered 1a2b3c4d in store "default", 3 links (1 temporal, 2 entity)
   undo: mnemonctl undo op-1
