@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from mnemond.text.dates import DateMention, dates
@@ -37,8 +36,3 @@ def with_dates(sentence: str, said_us: int) -> tuple[str, tuple[DateMention, ...
 def _note(mention: DateMention) -> str:
     days = mention.start if mention.start == mention.end else f"{mention.start} to {mention.end}"
     return f" ({days})" if mention.text.isascii() else f"（{days}）"
-
-
-def day_of(said_us: int) -> str:
-    """The day of a moment as YYYY-MM-DD."""
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=said_us)).date().isoformat()

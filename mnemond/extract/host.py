@@ -62,9 +62,12 @@ def completed(given: Sequence[HostFact], context: Context) -> Extraction:
     return Extraction(tuple(facts), tuple(dropped), NAME)
 
 
-def parts(content: str, longest: int = LONGEST) -> Iterator[str]:
+def parts(content: str, longest: int = LONGEST) -> list[str]:
     """`content` in pieces of at most `longest` characters, cut between sentences where there are any."""
-    rest = content.strip()
+    return list(_parts(content.strip(), longest))
+
+
+def _parts(rest: str, longest: int) -> Iterator[str]:
     while len(rest) > longest:
         head = rest[:longest].rstrip()
         last = sentences(head)[-1]

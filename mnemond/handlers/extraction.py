@@ -9,11 +9,9 @@ import msgspec
 import trio
 
 from mnemond.clock import Clock
-from mnemond.embed.embedder import Embedder
-from mnemond.embed.outcome import UNKNOWN_WORDS, try_embed
 from mnemond.errors import UNAVAILABLE, FieldProblem, MnemonError, invalid
 from mnemond.extract.fact import Context, Extraction, Message
-from mnemond.extract.host import HostFact
+from mnemond.extract.host import HostFact, parts
 from mnemond.extract.importance import band, of_five
 from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.handlers.remembering import similarity_with
@@ -26,6 +24,7 @@ from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.pipelines import extraction
 from mnemond.pipelines.draft import problems_of
 from mnemond.pipelines.extraction import FactWrite, Fate, Provenance
+from mnemond.pipelines.fact_vectors import embedded
 from mnemond.pipelines.fields import choice_problems, op_id_problems, time_problems
 from mnemond.pipelines.identity import Identity
 from mnemond.protocol.extraction import (
@@ -154,6 +153,8 @@ def problems_with(params: ExtractParams) -> list[FieldProblem]:
     times += [(f"facts[{at}].event_time", each.event_time) for at, each in enumerate(params.facts or ())]
     for name, value in times:
         found += [] if value is None else time_problems(name, value)
+    for at, message in enumerate(_messages(params)):
+        found += [] if message.id is None else _id_problems(f"messages[{at}].id", message.id)
     if params.facts is None:
         if not any(each.content.strip() for each in _messages(params)):
             found.append(FieldProblem("messages", "messages are empty: there is nothing to read"))
@@ -169,9 +170,16 @@ def _fact_problems(name: str, fact: FactParam) -> list[FieldProblem]:
     found = [] if fact.category is None else choice_problems(f"{name}.category", fact.category, CATEGORIES)
     entities = problems_of({"entities": tuple(map(_entity_name, fact.entities))})
     found += [FieldProblem(f"{name}.{each.field}", f"{name}.{each.message}") for each in entities]
-    if not fact.content.strip():
-        found.append(FieldProblem(f"{name}.content", f"{name}.content is empty"))
-    return found
+    for at, message_id in enumerate(fact.message_ids):
+        found += _id_problems(f"{name}.message_ids[{at}]", message_id)
+    contents = [each for part in parts(fact.content) or [""] for each in problems_of({"content": part})]
+    return found + [FieldProblem(f"{name}.content", f"{name}.{each.message}") for each in contents[:1]]
+
+
+def _id_problems(name: str, message_id: str) -> list[FieldProblem]:
+    """An id of a message is kept beside its facts, as that of a conversation is."""
+    found = problems_of({"conversation_id": message_id})
+    return [FieldProblem(name, each.message.replace("conversation_id", name, 1)) for each in found]
 
 
 def _entity_name(entity: str | FactEntity) -> str:
@@ -243,28 +251,6 @@ def _host_fact(given: FactParam) -> HostFact:
         said_us=None if given.event_time is None else parse_rfc3339(given.event_time),
         message_ids=given.message_ids,
     )
-
-
-def embedded(embedder: Embedder | None, writes: Sequence[FactWrite], lacking: str | None) -> list[FactWrite]:
-    """Facts with their vectors: all at once, and one by one where that fails and the first alone does not (spec 9).
-    Blocks as the embedder does."""
-    if embedder is None:
-        return [each.embedded(None, lacking) for each in writes]
-    wanted = [each for each in writes if not each.prepared.discarded]
-    vectors, error = try_embed(embedder, [each.content for each in wanted]) if wanted else ([], None)
-    if error is not None and len(wanted) > 1 and try_embed(embedder, [wanted[0].content])[1] is None:
-        singly = [try_embed(embedder, [each.content]) for each in wanted]
-        made = [
-            each.embedded(found[0], why or _lack(found[0])) for each, (found, why) in zip(wanted, singly, strict=True)
-        ]
-    else:
-        made = [each.embedded(vector, error or _lack(vector)) for each, vector in zip(wanted, vectors, strict=True)]
-    ready = iter(made)
-    return [each if each.prepared.discarded else next(ready) for each in writes]
-
-
-def _lack(vector: Vector | None) -> str | None:
-    return UNKNOWN_WORDS if vector is None else None
 
 
 def _rehearse(warm: OpenStore, write: FactWrite, identity: Identity) -> _Ended:

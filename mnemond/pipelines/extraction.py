@@ -36,6 +36,7 @@ from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.pairing import parted
 from mnemond.store.proposal import Proposal, View
 from mnemond.text.entities import canonical_name
+from mnemond.text.marks import capped
 from mnemond.text.secrets import redact
 
 CHANNEL: Final = "extract"
@@ -112,14 +113,18 @@ def extract_exchange(
 
     `window`: how many messages before that are looked at. Blocks for up to a second a megabyte.
     """
-    clean = [
-        msgspec.structs.replace(each, content=redact(each.content).text, name=each.name and redact(each.name).text)
-        for each in messages
-    ]
+    clean = [_clean(each) for each in messages]
     if whole:
         return (engine or RuleEngine()).extract(clean, context)
     exchange = latest_exchange(clean, window)
     return (engine or RuleEngine()).extract(exchange.latest, msgspec.structs.replace(context, earlier=exchange.earlier))
+
+
+def _clean(message: Message) -> Message:
+    """A message without secrets, and as it can be stored: what somebody pasted may hold anything."""
+    content = capped(message.content.replace("\0", " "))
+    name = None if message.name is None else redact(message.name).text
+    return msgspec.structs.replace(message, content=redact(content).text, name=name)
 
 
 def host_facts(given: Sequence[HostFact], context: Context) -> Extraction:
@@ -131,7 +136,7 @@ def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
     """Every message that is no system message, as it is (spec 9, `infer=false`)."""
     given = [
         HostFact(
-            content=each.content,
+            content=capped(each.content.replace("\0", " ")),
             intent="fact",
             category="general",
             attributed_to="assistant" if each.role == "assistant" else "user",
@@ -180,12 +185,30 @@ def prepare(
     )
     substance = SubstanceNote(prepared.reading.substance.score, "keep") if as_it_is else prepared.reading.substance
     reading = msgspec.structs.replace(prepared.reading, mentions=mentions, substance=substance)
+    if prepared.clean.redacted:  # what it was taken to relate may be the very secret
+        fact = msgspec.structs.replace(fact, content=prepared.clean.content, relations=(), entities=mentions)
     return FactWrite(
         fact=fact,
         prepared=msgspec.structs.replace(prepared, reading=reading),
         resolves=provenance.resolves,
         verbatim=as_it_is,
     )
+
+
+def ready(
+    messages: Sequence[Message], provenance: Provenance, snapshot: Snapshot, policy: WritePolicy, now_us: int
+) -> list[FactWrite]:
+    """The facts of the latest exchange, made ready for whoever writes them without being asked for an answer: what is
+    left is to embed them (`fact_vectors.embedded`) and to propose each. Blocks as `extract_exchange` does; empty where
+    extraction is switched off."""
+    settings = policy.extraction
+    if not settings.enabled:
+        return []
+    context = context_of(snapshot, provenance.scope, settings, now_us)
+    found = extract_exchange(messages, context, window=settings.message_window)
+    resolves = provenance.resolves and settings.auto_resolve_conflicts
+    whence = msgspec.structs.replace(provenance, resolves=resolves)
+    return [prepare(each, whence, now_us, snapshot.entity_spelling, policy) for each in found.facts]
 
 
 def propose(write: FactWrite, identity: Identity, limits: Limits) -> Proposal:

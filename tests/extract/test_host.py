@@ -56,10 +56,10 @@ def test_repetitions_and_trifles_are_dropped() -> None:
 
 def test_what_is_too_long_becomes_several_without_losing_a_word() -> None:
     text = "The quick brown fox jumps over the lazy dog. " * 400
-    pieces = list(parts(text))
+    pieces = parts(text)
     assert len(pieces) == 3
     assert all(len(each) <= LONGEST for each in pieces)
     assert " ".join(pieces).split() == text.split()
     assert all(each.endswith(".") for each in pieces)
     assert [len(each) for each in parts("x" * 20_000)] == [8_000, 8_000, 4_000]
-    assert list(parts("  ")) == []
+    assert parts("  ") == []

@@ -53,6 +53,9 @@ def test_the_exchange_of_the_specification() -> None:
         ("I don't use Windows, I prefer Linux", "User prefers Linux"),
         ("The release is on March 3, 2026.", "The release is on March 3, 2026"),
         ("it turns out that Redis never evicts keys without a TTL", "Redis never evicts keys without a TTL"),
+        ("Remember: grandma's cake takes three eggs", "Grandma's cake takes three eggs"),
+        ("keep in mind that mornings are best for calls", "Mornings are best for calls"),
+        ("use Postgres instead of MySQL", "Use Postgres instead of MySQL"),
         ("my favourite editor is Helix", "User's favourite editor is Helix"),
     ],
 )
@@ -78,6 +81,13 @@ def test_kept(said: str, kept: str) -> None:
         ("The backend is probably written in Go", "uncertain"),
         ("All of it was done by somebody else and then forgotten " * 9, "length"),
         ("I use an editor", "names nothing"),
+        ("we teach math", "substance"),
+        ("remember to run the tests", "nothing lasting"),
+        ("remember that the build is broken right now", "request"),
+        ("use a loop instead of a map", "request"),
+        ("- the backend runs on Kubernetes", "itemised"),
+        ("我们今天吃了很多东西", "nothing lasting"),
+        ("我们决定采用新的方案来做", "names nothing"),
         ("my password is [REDACTED:password]", "secret"),
     ],
 )
@@ -100,6 +110,8 @@ def test_left_out(said: str, reason: str) -> None:
         "- The API allows at most 3 requests per second",
         "You prefer tabs, so I formatted `main.go` with tabs.",
         "I recommend Postgres because it is mature.",
+        "You failed because of the flag, which I fixed.",
+        "We chose Postgres for the ledger.",
     ],
 )
 def test_progress_and_advice_of_an_agent_are_left_out(said: str) -> None:

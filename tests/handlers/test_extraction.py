@@ -131,10 +131,31 @@ async def test_secrets_do_not_reach_the_store_or_the_answer(tmp_path: Path) -> N
         result = await extract(over, facts=[{"content": f"The deploy key of the box is {SECRET}"}])
         assert SECRET not in str(msgspec.to_builtins(result))
         assert result.facts[0].redacted
+        uses = await extract(over, facts=[{"content": f"Ana uses {SECRET} for S3", "entities": [SECRET]}])
+        assert uses.facts[0].relations == []
+        assert SECRET not in str(msgspec.to_builtins(uses))
         spoken = await extract(over, f"We deploy with {SECRET} on AWS. We never deploy on Fridays.")
         assert [each.content for each in spoken.facts] == ["We never deploy on Fridays"]
         assert SECRET not in str(msgspec.to_builtins(spoken))
     assert not files_with(tmp_path, SECRET)
+
+
+async def test_what_cannot_be_stored_is_left_out_of_what_was_said_and_refused_of_what_is_given(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        result = await extract(over, "I prefer\0tabs over e" + "\u0301" * 99 + " spaces")
+        assert result.counts == ExtractCounts(create=1)
+        plain = await extract(over, "one\0two three", infer=False)
+        assert [each.content for each in plain.facts] == ["one two three"]
+        for content in ("Ana\0 works at Acme", "x" * 9_000 + "\0", "e" + "\u0301" * 99):
+            error = await refused(over, facts=[{"content": content}])
+            assert [each.field for each in error.problems] == ["facts[0].content"]
+        for asked in (
+            {"messages": [{"content": "x", "id": SECRET}]},
+            {"facts": [{"content": "x", "message_ids": [SECRET]}]},
+        ):
+            (problem,) = (await refused(over, **asked)).problems
+            assert "looks like a secret" in problem.message
+            assert SECRET not in problem.message
 
 
 async def test_a_request_that_is_repeated_is_carried_out_once(tmp_path: Path) -> None:
