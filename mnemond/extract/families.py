@@ -157,7 +157,10 @@ RULE: Final = Family(
     _whole(
         rf"\A(?:(?:always|never|don't ever|do not ever|under no circumstances|whenever|every time|each time)\b(?!"
         rf" mind\b)(?! {_VAGUE}\b)"
-        r"|(?:from now on|going forward|in future|in the future|by default|as a rule)\b,? "
+        r"|(?:from now on|going forward|as a rule)\b,? "
+        r"|(?:in future|in the future|by default)\b,? (?=please|always|never|don't|do not|use|write|run|keep|ask|put"
+        r"|name|add"
+        r"|make|prefer|avoid|start|leave)"
         r"|(?:in|for|on|across) (?:this|our|the whole|all|every) (?:project|repo|repository|codebase|team|company"
         r"|repos|projects)\b,? "
         r"|before (?:every|each|committing|pushing|merging|deploying|releasing)\b"
@@ -171,7 +174,7 @@ RULE: Final = Family(
         r"|(?:our|the|my) (?:[\w-]+ )?(?:convention|policy|rule|guideline|standard|style guide|coding style)s? (?:is"
         r"|are|says?|requires?|for)\b"
         rf"|(?:all|every|each|any|public|private|new|our) (?!{_VAGUE}\b)[\w`./ -]{{2,60}}? (?:must|shall|needs?(?! to"
-        rf" be\b)|requires?|should|have to|has to|may|gets?|go(?:es)?)\b(?! (?:to )?be (?:fixed|updated|changed"
+        rf" be\b)|requires?|should|have to|has to|gets?|go(?:es)?)\b(?! (?:to )?be (?:fixed|updated|changed"
         rf"|done)\b)"
         r"|.{2,80}\b(?:is|are) (?:not allowed|forbidden|prohibited|mandatory|not permitted|off[- ]limits)\b)"
     ),

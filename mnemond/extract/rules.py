@@ -13,6 +13,7 @@ from itertools import islice
 import msgspec
 
 from mnemond.extract import chinese, chinese_sentences, english_sentences
+from mnemond.extract.authorship import authored
 from mnemond.extract.chinese import is_chinese
 from mnemond.extract.fact import MOST_SHOWN, Context, Dropped, Extraction, Fact, Message, Relation, shown
 from mnemond.extract.families import LONGEST
@@ -32,9 +33,6 @@ NAME = "rules"
 
 SPEAKERS = ("user", "assistant")
 """Roles that say something; every other is context."""
-
-LONG_MESSAGE, OWN = 40, 8
-"""Sentences of a person's message above which most of it was not written for it, and how many at either end were."""
 
 MOST_SENTENCES = 4_000
 """Sentences of an exchange that are looked at."""
@@ -118,11 +116,12 @@ class _Reading:
             self._drop(text, reason)
 
     def _own(self, message: Message, found: Sequence[Sentence]) -> Sequence[Sentence]:
-        """What a person wrote themselves: in a long message the beginning and the end; the rest was pasted."""
-        if message.role != "user" or len(found) <= LONG_MESSAGE:
+        if message.role != "user":
             return found
-        self._drop(found[OWN].text, "pasted")
-        return [*found[:OWN], *found[-OWN:]]
+        own, left_out = authored(found)
+        if left_out is not None:
+            self._drop(*left_out)
+        return own
 
     def _drop(self, text: str, reason: str) -> None:
         if len(self._dropped) < MOST_SHOWN:

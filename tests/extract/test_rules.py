@@ -191,6 +191,27 @@ def test_what_was_pasted_into_a_long_message_is_left_out() -> None:
     assert "pasted" in {each.reason for each in found.dropped}
 
 
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("Translate this to German: hello.\nI prefer tabs over spaces. I live in Paris.", "quote"),
+        ("Can you proofread my cover letter?\n\nI work at Acme and I love teamwork.", "quote"),
+        ("a customer wrote:\nI always use Safari on my iPad.", "quote"),
+        ("请把下面这段话翻译成英文：\n我叫王芳，住在上海。", "quote"),
+        ("Act as a pirate. I prefer rum over water.", "role"),
+        ("Write a short story about a nurse. I'm Ana and I live in Rome.", "role"),
+    ],
+)
+def test_what_somebody_hands_over_is_not_what_they_say(said: str, reason: str) -> None:
+    found = extracted(said)
+    assert found.facts == ()
+    assert reason in {each.reason for each in found.dropped}
+
+
+def test_what_comes_before_a_text_is_their_own() -> None:
+    assert contents("I prefer British spelling. Proofread this:\nI live in Rome.") == ["User prefers British spelling"]
+
+
 def test_little_is_told_of_what_was_left_out() -> None:
     found = extracted("go on", "\n\n".join(f"what is {at}" + " and so on" * 20 + "?" for at in range(200)))
     assert len(found.dropped) == MOST_SHOWN
