@@ -1,0 +1,1 @@
+"""Telling agents' programs about mnemond: `mnemonctl setup`, and what `mnemonctl doctor` says of them."""
