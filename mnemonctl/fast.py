@@ -29,7 +29,7 @@ LONGEST_REPLY = 1 << 28
 MAX_MESSAGE = 1 << 20
 """Bytes of a message the daemon reads, and of standard input that is sent."""
 
-SLOW_WORDS = frozenset({"backup", "config", "daemon", "doctor", "help", "logs", "top", "version"})
+SLOW_WORDS = frozenset({"backup", "config", "daemon", "doctor", "help", "logs", "setup", "top", "version"})
 PATIENT_WORDS = frozenset({"embed", "backup"})
 SLOW_OPTIONS = frozenset({"-h", "--help", "--version"})
 

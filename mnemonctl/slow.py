@@ -59,6 +59,10 @@ def _by_itself(argv: list[str], invocation: Invocation) -> int:
         from mnemonctl import doctor
 
         return show(doctor.carry_out(directory, msgspec.convert(options, doctor.Options), output, os.environ))
+    if name == "setup":
+        from mnemonctl import agents
+
+        return show(agents.carry_out(directory, options, output, os.environ))
     wait = float(str(options.get("wait", daemon.start_wait(os.environ))))
     if name in ("daemon install", "daemon uninstall"):
         from mnemonctl.service import installation

@@ -1,0 +1,1 @@
+"""Each host in a file of its own."""

@@ -1,0 +1,280 @@
+"""Asking, looking without doing, refusing, and what is left behind when something goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemonctl import files
+from mnemonctl.setup import command, host_file, prompt_files
+from mnemonctl.setup.host import Place
+from mnemonctl.setup.own_file import digest
+from mnemond.commands.output import Output
+from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError
+from tests.setup.homes import JSON, everything, home_at, run, with_program
+
+SETTINGS = '{\n  "theme": "dark"\n}\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A home with Gemini CLI's settings in it."""
+    found = home_at(tmp_path)
+    (found.home / ".gemini").mkdir()
+    (found.home / ".gemini" / "settings.json").write_text(SETTINGS, "utf-8")
+    return found
+
+
+def settings(place: Place) -> Path:
+    return place.home / ".gemini" / "settings.json"
+
+
+def refused(place: Place, target: str = "gemini") -> dict[str, Any]:
+    """The error of a run that changed nothing."""
+    before = everything(place)
+    code, said = run(place)
+    assert code != 0
+    assert said["status"] == "failed"
+    assert everything(place) == before
+    error: dict[str, Any] = said["targets"][target]["error"]
+    return error
+
+
+# ------------------------------------------------------------------ asking
+
+
+def test_a_dry_run_shows_the_difference_and_does_nothing(place: Place) -> None:
+    before = everything(place)
+    done = command.carry_out(place, command.Options(dry_run=True), Output(), None)
+    assert done.exit_code == 0
+    assert f"--- {settings(place)}\n+++ {settings(place)}\n@@ -1,3 +1," in done.stdout
+    assert '-  "theme": "dark"\n+  "theme": "dark",\n' in done.stdout
+    assert everything(place) == before
+    assert not place.directory.exists()
+    _, said = run(place, dry_run=True)
+    assert said["status"] == "dry run"
+    assert said["targets"]["gemini"]["files"][0]["diff"].startswith("--- ")
+
+
+def test_what_is_asked_shows_the_same_and_no_is_no(place: Place) -> None:
+    before, shown = everything(place), []
+
+    def no(text: str) -> bool:
+        shown.append(text)
+        return False
+
+    done = command.carry_out(place, command.Options(), JSON, no)
+    assert (done.exit_code, json.loads(done.stdout)["status"]) == (command.CANCELLED, "cancelled")
+    assert "@@" in shown[0]
+    assert everything(place) == before
+    assert command.carry_out(place, command.Options(), JSON, lambda _: True).exit_code == 0
+    assert "mnemond" in settings(place).read_text("utf-8")
+    assert command.carry_out(place, command.Options(), JSON, no).exit_code == 0, "nothing to ask about"
+    assert command.carry_out(place, command.Options(eject=True), JSON, no).exit_code == command.CANCELLED
+    assert "mnemond" in settings(place).read_text("utf-8")
+
+
+def test_where_nobody_can_be_asked_somebody_has_to_say_yes(place: Place) -> None:
+    before = everything(place)
+    with pytest.raises(MnemonError, match="nobody can be asked") as raised:
+        command.carry_out(place, command.Options(), JSON, None)
+    assert (raised.value.kind, everything(place)) == (INVALID_PARAMS, before)
+
+
+def test_two_at_once_do_not_get_in_each_others_way(place: Place) -> None:
+    files.make_private(place.directory)
+    with files.private_file(place.directory / command.LOCK) as descriptor:
+        assert files.try_lock(descriptor)
+        with pytest.raises(MnemonError) as raised:
+            run(place)
+    assert raised.value.kind is BUSY
+
+
+# ------------------------------------------------------------------ what is left alone
+
+
+def test_a_file_that_its_owner_protected_is_left_alone(place: Place) -> None:
+    settings(place).chmod(0o444)
+    assert "it is read-only" in refused(place)["message"]
+    settings(place).chmod(0o644)
+    settings(place).parent.chmod(0o555)
+    try:
+        assert "is read-only" in refused(place)["message"]
+    finally:
+        settings(place).parent.chmod(0o755)
+
+
+def test_a_file_with_a_second_name_is_left_alone(place: Place) -> None:
+    os.link(settings(place), place.home / "dotfile")
+    assert "2 names (hard links)" in refused(place)["message"]
+
+
+def test_what_is_no_file_is_left_alone(place: Place) -> None:
+    settings(place).unlink()
+    settings(place).mkdir()
+    assert "it is not a file" in refused(place)["message"]
+    settings(place).rmdir()
+    os.mkfifo(settings(place))
+    assert "it is not a file" in refused(place)["message"]
+    settings(place).unlink()
+    settings(place).parent.rmdir()
+    settings(place).parent.write_text("", "utf-8")
+    code, said = run(place, target=["gemini"])
+    assert code == CONFIG.exit
+    assert "a directory on its path is a file" in said["targets"]["gemini"]["error"]["message"]
+
+
+def test_one_that_fails_does_not_keep_others_from_being_done(place: Place) -> None:
+    (place.home / ".cursor").mkdir()
+    settings(place).write_text("{", "utf-8")
+    code, said = run(place)
+    assert (code, said["status"]) == (CONFIG.exit, "failed")
+    assert said["targets"]["gemini"]["state"] == "failed"
+    assert said["targets"]["cursor"]["state"] == "installed"
+    text = command.carry_out(place, command.Options(yes=True), Output(), None).stdout
+    assert f"FAILED    {settings(place)}: line 1" in text
+
+
+def test_a_file_that_changes_at_the_same_moment_is_not_overwritten(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = host_file.backup
+
+    def backup(file: host_file.HostFile) -> Path | None:
+        saved = real(file)
+        settings(place).write_text('{"theme": "light"}', "utf-8")
+        return saved
+
+    monkeypatch.setattr(host_file, "backup", backup)
+    code, said = run(place)
+    assert code == BUSY.exit
+    assert "changed by somebody else" in said["targets"]["gemini"]["error"]["message"]
+    assert settings(place).read_text("utf-8") == '{"theme": "light"}'
+    assert [path.name for path in settings(place).parent.iterdir()] == ["settings.json"]
+
+
+def test_what_was_not_done_in_fact_is_not_said_to_be_done(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_file, "replace", lambda *_: None)
+    code, said = run(place)
+    assert code == STORAGE.exit
+    assert "not as it should be" in said["targets"]["gemini"]["error"]["message"]
+
+
+def test_a_program_that_fails_is_quoted_and_its_settings_are_still_known(place: Place) -> None:
+    with_program(place, "claude")
+    broken = (
+        (place.home / "bin" / "claude").read_text("utf-8").replace('case ["plugin", "install"', 'case ["x", "install"')
+    )
+    (place.home / "bin" / "claude").write_text(broken, "utf-8")
+    (place.home / ".claude").mkdir()
+    (place.home / ".claude" / "settings.json").write_text('{"model":"opus"}', "utf-8")
+    code, said = run(place)
+    error = said["targets"]["claude-code"]["error"]["message"]
+    assert code == UNAVAILABLE.exit
+    assert "plugin install mnemond@mnemond-local --scope user failed (1): unknown command" in error
+    assert said["targets"]["gemini"]["state"] == "installed"
+    assert run(place, eject=True)[0] == 0
+    assert (place.home / ".claude" / "settings.json").read_text("utf-8") == '{"model":"opus"}'
+
+
+# ------------------------------------------------------------------ how it is left
+
+
+def test_link_mode_and_backup_are_as_they_should_be(place: Place) -> None:
+    real = place.home / "dotfiles" / "gemini.json"
+    real.parent.mkdir()
+    settings(place).rename(real)
+    settings(place).symlink_to(Path("..") / "dotfiles" / "gemini.json")
+    real.chmod(0o640)
+    _, said = run(place)
+    assert settings(place).is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    backup = Path(said["targets"]["gemini"]["files"][0]["backup"])
+    assert backup.parent == real.parent
+    assert (backup.read_text("utf-8"), backup.stat().st_mode & 0o777) == (SETTINGS, 0o600)
+    run(place, eject=True)
+    assert not backup.exists()
+    assert (real.read_text("utf-8"), settings(place).is_symlink()) == (SETTINGS, True)
+
+
+def test_without_its_record_and_backup_our_entries_are_taken_out_all_the_same(place: Place) -> None:
+    run(place)
+    for path in (place.directory / "setup.json", *settings(place).parent.glob("*.mnemond-bak-*")):
+        path.unlink()
+    assert run(place, eject=True)[0] == 0
+    assert settings(place).read_text("utf-8") == SETTINGS
+
+
+def test_a_damaged_record_is_said_and_not_guessed(place: Place) -> None:
+    run(place)
+    (place.directory / "setup.json").write_text("{", "utf-8")
+    with pytest.raises(MnemonError, match="cannot be read"):
+        run(place, eject=True)
+
+
+def test_an_upgrade_brings_entries_up_to_date_and_still_gives_the_first_file_back(place: Place) -> None:
+    run(place)
+    older = settings(place).read_text("utf-8").replace("3000", "9000")
+    record = json.loads((place.directory / "setup.json").read_text("utf-8"))
+    record["hosts"]["gemini"]["files"][0]["after"] = digest(older.encode())
+    (place.directory / "setup.json").write_text(json.dumps(record), "utf-8")
+    settings(place).write_text(older, "utf-8")
+    assert run(place)[1]["targets"]["gemini"]["state"] == "installed"
+    assert "9000" not in settings(place).read_text("utf-8")
+    run(place, eject=True)
+    assert settings(place).read_text("utf-8") == SETTINGS
+
+
+def test_another_data_directory_keeps_its_entries(place: Place) -> None:
+    other = Place(place.home, place.environ, place.home / "other")
+    run(other, target=["cursor"])
+    hooks = place.home / ".cursor" / "hooks.json"
+    before = hooks.read_text("utf-8")
+    run(place, target=["cursor"])  # its server's name is taken
+    run(place, target=["cursor"], eject=True)
+    assert hooks.read_text("utf-8") == before
+
+
+# ------------------------------------------------------------------ guide and skill
+
+
+def test_guide_and_skill_belong_to_the_user_once_they_are_there(place: Place) -> None:
+    _, said = run(place)
+    guide = place.directory / "prompt" / "guide.md"
+    assert guide.read_text("utf-8") == prompt_files.shipped("guide.md")
+    guide.write_text("My own.\n", "utf-8")
+    _, said = run(place)
+    assert {each["path"]: each["state"] for each in said["own"]}[str(guide)] == "kept"
+    assert guide.read_text("utf-8") == "My own.\n"
+    assert guide.with_name("guide.md.new").read_text("utf-8") == prompt_files.shipped("guide.md")
+    run(place, eject=True)
+    assert [path.name for path in guide.parent.iterdir()] == ["guide.md"]
+
+
+def test_one_that_nobody_changed_follows_the_release(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(place)
+    real = prompt_files.shipped
+    monkeypatch.setattr(prompt_files, "shipped", lambda name: real(name) + "\nOf a later release.\n")
+    run(place)
+    guide = place.directory / "prompt" / "guide.md"
+    assert guide.read_text("utf-8").endswith("Of a later release.\n")
+    assert not guide.with_name("guide.md.new").exists()
+
+
+def test_they_speak_of_tools_and_commands_that_there_are() -> None:
+    from mnemond.commands.registry import BY_NAME
+
+    skill = prompt_files.shipped("skill.md")
+    lines = [line.split() for line in skill.splitlines() if line.startswith("mnemonctl ")]
+    assert lines
+    for _, name, *rest in lines:
+        if name != "COMMAND":
+            options = {word for word in rest if word.startswith("--")}
+            assert options <= set(BY_NAME[name].parser.option_names()), name
+    for text in (skill, prompt_files.shipped("guide.md")):
+        assert "never" in text
+        assert len(text) < 4500

@@ -1,0 +1,268 @@
+"""Each host: what stands in its files, and what its own program is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemonctl.setup import chosen, manifest
+from mnemonctl.setup.host import HOOK_TIMEOUT_S, Place
+from mnemonctl.setup.hosts.claude_code import PLUGIN
+from mnemonctl.setup.hosts.codex import Codex
+from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, MnemonError
+from tests.setup.homes import everything, home_at, run, with_program
+
+CLAUDE_SETTINGS = '{\n    "model": "opus",\n    "hooks": {},\n    "permissions": {"allow": ["Bash(ls)"]}\n}'
+CODEX_CONFIG = '# mine\nmodel = "x"   # keep\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return home_at(tmp_path)
+
+
+def put(place: Place, name: str, text: str) -> Path:
+    path = place.home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def read(place: Place, name: str) -> Any:
+    return json.loads((place.home / name).read_text("utf-8"))
+
+
+def hook(place: Place) -> str:
+    return str(place.directory / "bin" / "mnemond-hook")
+
+
+def mcp(place: Place) -> str:
+    return str(place.directory / "bin" / "mnemond-mcp")
+
+
+# ------------------------------------------------------------------ Claude Code
+
+
+def test_claude_code_installs_our_plugin_and_gives_its_settings_back(place: Place) -> None:
+    with_program(place, "claude")
+    settings = put(place, ".claude/settings.json", CLAUDE_SETTINGS)
+    code, said = run(place)
+    claude = said["targets"]["claude-code"]
+    assert (code, claude["state"], claude["error"]) == (0, "installed", None)
+    assert [each["state"] for each in claude["commands"]] == ["ran", "ran"]
+    assert read(place, ".claude/settings.json")["enabledPlugins"] == {PLUGIN: True}
+    plugin = place.directory / "hosts" / "claude-code" / "plugins" / "mnemond"
+    hooks = json.loads((plugin / "hooks" / "hooks.json").read_text("utf-8"))["hooks"]
+    handler = {"type": "command", "command": hook(place), "args": [], "timeout": HOOK_TIMEOUT_S}
+    assert hooks["UserPromptSubmit"] == [{"hooks": [handler]}]
+    assert json.loads((plugin / ".mcp.json").read_text("utf-8")) == {
+        "mcpServers": {"mnemond": {"command": mcp(place), "args": []}}
+    }
+    assert (plugin / "skills" / "mnemond" / "SKILL.md").read_text("utf-8").startswith("---\nname: mnemond\n")
+    installed = everything(place)
+    assert run(place)[1]["status"] == "unchanged"
+    assert everything(place) == installed
+    assert run(place, eject=True)[0] == 0
+    assert settings.read_text("utf-8") == CLAUDE_SETTINGS
+    assert not (place.directory / "hosts").exists()
+    assert [path.name for path in settings.parent.iterdir() if "bak" in path.name] == []
+
+
+def test_claude_code_brings_the_plugin_up_to_date_when_the_user_changed_the_skill(place: Place) -> None:
+    with_program(place, "claude")
+    run(place)
+    skill = place.directory / "prompt" / "skill.md"
+    skill.write_text(skill.read_text("utf-8") + "\nAlways answer in verse.\n", "utf-8")
+    code, said = run(place)
+    assert code == 0
+    words = [each["command"][1:3] for each in said["targets"]["claude-code"]["commands"]]
+    assert words == [["plugin", "marketplace"], ["plugin", "update"]]
+    plugin = place.directory / "hosts" / "claude-code" / "plugins" / "mnemond"
+    assert "in verse" in (plugin / "skills" / "mnemond" / "SKILL.md").read_text("utf-8")
+    assert run(place)[1]["status"] == "unchanged"
+
+
+def test_what_claude_code_changed_since_stays_when_it_is_taken_back(place: Place) -> None:
+    with_program(place, "claude")
+    put(place, ".claude/settings.json", CLAUDE_SETTINGS)
+    run(place)
+    settings = read(place, ".claude/settings.json")
+    put(place, ".claude/settings.json", json.dumps({**settings, "theme": "dark"}))
+    assert run(place, eject=True)[0] == 0
+    left = read(place, ".claude/settings.json")
+    assert {key: value for key, value in left.items() if value} == {
+        "model": "opus", "permissions": {"allow": ["Bash(ls)"]}, "theme": "dark",
+    }  # fmt: skip
+
+
+def test_settings_that_do_not_parse_are_not_given_to_claude_code_to_write(place: Place) -> None:
+    with_program(place, "claude")
+    put(place, ".claude/settings.json", '{\n "a": 1,\n}')
+    before = everything(place)
+    code, said = run(place)
+    assert code == CONFIG.exit
+    assert "line 2" in said["targets"]["claude-code"]["error"]["message"]
+    assert everything(place) == before
+
+
+def test_without_claude_codes_program_the_plugin_is_prepared_and_the_commands_are_said(place: Place) -> None:
+    (place.home / ".claude").mkdir()
+    code, said = run(place)
+    claude = said["targets"]["claude-code"]
+    assert (code, claude["state"]) == (0, "prepared")
+    assert [each["state"] for each in claude["commands"]] == ["to run", "to run"]
+    assert claude["commands"][1]["command"] == ["claude", "plugin", "install", PLUGIN, "--scope", "user"]
+    assert (place.directory / "hosts" / "claude-code" / ".claude-plugin" / "marketplace.json").exists()
+    assert run(place)[1]["status"] == "unchanged"
+
+
+def test_a_directory_of_its_own_is_honoured(place: Place, tmp_path: Path) -> None:
+    with_program(place, "claude")
+    with_program(place, "codex")
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        place.environ[name] = str(tmp_path / name)  # type: ignore[index]  # a dict, in these tests
+        (tmp_path / name).mkdir()
+    assert run(place)[0] == 0
+    assert (tmp_path / "CLAUDE_CONFIG_DIR" / "settings.json").exists()
+    assert (tmp_path / "CODEX_HOME" / "hooks.json").exists()
+    assert "mnemond" in (tmp_path / "CODEX_HOME" / "config.toml").read_text("utf-8")
+    assert (tmp_path / "COPILOT_HOME" / "hooks" / "mnemond.json").exists()
+    assert everything(place) == {}
+    assert run(place, eject=True)[0] == 0
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.glob("C*/**/*") if path.is_file()}
+    assert left == {"CLAUDE_CONFIG_DIR/plugins/installed_plugins.json"}, "the host's own"
+
+
+# ------------------------------------------------------------------ Codex
+
+
+def test_codex_adds_the_server_by_itself_and_hooks_wait_for_the_user(place: Place) -> None:
+    with_program(place, "codex")
+    config = put(place, ".codex/config.toml", CODEX_CONFIG)
+    code, said = run(place)
+    codex = said["targets"]["codex"]
+    assert (code, codex["state"]) == (0, "installed")
+    assert tomllib.loads(config.read_text("utf-8"))["mcp_servers"]["mnemond"]["command"] == mcp(place)
+    hooks = read(place, ".codex/hooks.json")
+    assert list(hooks) == ["hooks"], "its root takes nothing else"
+    assert hooks["hooks"]["Stop"] == [
+        {"hooks": [{"type": "command", "command": hook(place), "timeout": HOOK_TIMEOUT_S}]}
+    ]
+    assert "/hooks" in codex["next"][0]
+    assert Codex(place).trust() == dict.fromkeys(
+        ["sessionStart", "userPromptSubmit", "postCompact", "subagentStart", "stop", "sessionEnd"], "untrusted"
+    )
+    put(place, ".codex/trusted-by-test", "")
+    assert Codex(place).remarks() == []
+    (place.home / ".codex" / "trusted-by-test").unlink()
+    assert run(place)[1]["status"] == "unchanged"
+    assert run(place, eject=True)[0] == 0
+    assert config.read_text("utf-8") == CODEX_CONFIG
+    assert not (place.home / ".codex" / "hooks.json").exists()
+
+
+def test_a_config_of_codex_that_was_not_there_is_gone_again(place: Place) -> None:
+    with_program(place, "codex")
+    run(place)
+    assert (place.home / ".codex" / "config.toml").exists()
+    run(place, eject=True)
+    assert not (place.home / ".codex" / "config.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [("model = \n", "line 1"), ('[mcp_servers.mnemond]\ncommand = "/other"\n', "another MCP server")],
+)
+def test_a_config_of_codex_that_does_not_fit_is_left_alone(place: Place, config: str, words: str) -> None:
+    with_program(place, "codex")
+    put(place, ".codex/config.toml", config)
+    before = everything(place)
+    code, said = run(place)
+    assert (code, everything(place)) == (CONFIG.exit, before)
+    assert words in said["targets"]["codex"]["error"]["message"]
+
+
+def test_codex_runs_a_path_with_blanks_as_one_word(tmp_path: Path) -> None:
+    place = home_at(tmp_path / "a home's")
+    (place.home / ".codex").mkdir()
+    run(place)
+    command = read(place, ".codex/hooks.json")["hooks"]["Stop"][0]["hooks"][0]["command"]
+    assert command.startswith("'")
+    assert run(place)[1]["status"] == "unchanged"
+    assert run(place, eject=True)[1]["status"] == "removed"
+    assert not (place.home / ".codex" / "hooks.json").exists()
+
+
+# ------------------------------------------------------------------ the others
+
+
+def test_gemini_counts_milliseconds(place: Place) -> None:
+    (place.home / ".gemini").mkdir()
+    run(place)
+    settings = read(place, ".gemini/settings.json")
+    handler = {"name": "mnemond", "type": "command", "command": hook(place), "timeout": HOOK_TIMEOUT_S * 1000}
+    assert settings["hooks"]["BeforeAgent"] == [{"hooks": [handler]}]
+    assert settings["mcpServers"] == {"mnemond": {"command": mcp(place), "args": []}}
+
+
+def test_cursor_has_version_1_and_a_file_for_servers(place: Place) -> None:
+    (place.home / ".cursor").mkdir()
+    run(place)
+    hooks = read(place, ".cursor/hooks.json")
+    assert hooks["version"] == 1
+    assert hooks["hooks"]["beforeSubmitPrompt"] == [{"command": hook(place), "timeout": HOOK_TIMEOUT_S}]
+    assert read(place, ".cursor/mcp.json") == {"mcpServers": {"mnemond": {"command": mcp(place), "args": []}}}
+
+
+def test_copilot_has_a_file_of_our_own_whose_events_name_themselves(place: Place) -> None:
+    (place.home / ".copilot").mkdir()
+    run(place)
+    hooks = read(place, ".copilot/hooks/mnemond.json")
+    assert hooks["hooks"]["SessionStart"] == [{"type": "command", "bash": hook(place), "timeoutSec": HOOK_TIMEOUT_S}]
+    assert all(event[0].isupper() for event in hooks["hooks"])
+    assert read(place, ".copilot/mcp-config.json")["mcpServers"]["mnemond"]["tools"] == ["*"]
+
+
+def test_for_any_other_program_there_is_text_to_paste(place: Place) -> None:
+    code, said = run(place, target=["generic"])
+    assert (code, said["targets"]) == (0, {})
+    assert mcp(place) in said["text"]
+    assert "recall" in said["text"]
+    assert (place.directory / "bin" / "mnemond-hook").exists()
+
+
+# ------------------------------------------------------------------ who is meant
+
+
+def test_without_a_target_those_that_are_here_are_meant(place: Place) -> None:
+    with_program(place, "codex")
+    (place.home / ".cursor").mkdir()
+    _, said = run(place)
+    assert list(said["targets"]) == ["codex", "cursor"]
+    assert said["targets"]["codex"]["found"] == f"{place.home / 'bin' / 'codex'} is installed"
+    assert said["targets"]["cursor"]["found"] == f"{place.home / '.cursor'} is there"
+
+
+def test_where_none_is_here_one_has_to_be_named(place: Place) -> None:
+    with pytest.raises(MnemonError) as raised:
+        run(place)
+    assert raised.value.kind is NOT_FOUND
+    assert run(place, target=["cursor"])[0] == 0
+    with pytest.raises(MnemonError, match="no target") as raised:
+        run(place, target=["emacs"])
+    assert raised.value.kind is INVALID_PARAMS
+
+
+def test_what_was_set_up_can_be_taken_back_when_the_program_has_gone(place: Place) -> None:
+    run(place, target=["cursor"])
+    assert list(manifest.read(place.directory).hosts) == ["cursor"]
+    assert [host.name for host in chosen.Chosen.by(place, [], eject=True).hosts] == ["cursor"]
+    run(place, eject=True)
+    assert everything(place) == {}
+    assert manifest.read(place.directory).hosts == {}
+    assert os.listdir(place.directory) == ["setup.lock"]
