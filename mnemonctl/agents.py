@@ -17,7 +17,7 @@ from mnemond.protocol.daemon import CliRunResult
 
 def place_of(directory: Path, environ: Mapping[str, str]) -> Place:
     """This user's home and environment."""
-    return Place(Path(os.path.expanduser("~")), environ, directory)
+    return Place(Path(environ.get("HOME") or os.path.expanduser("~")), environ, directory)
 
 
 def carry_out(

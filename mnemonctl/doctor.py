@@ -9,6 +9,9 @@ from pathlib import Path
 import msgspec
 
 from mnemonctl import fast, rpc, surroundings
+from mnemonctl.agents import place_of
+from mnemonctl.setup import examination
+from mnemonctl.setup.examination import Agents
 from mnemonctl.surroundings import Facts, fine, note, problem
 from mnemond.commands.doctor import render
 from mnemond.commands.output import Output
@@ -46,11 +49,14 @@ def carry_out(directory: Path, options: Options, output: Output, environ: Mappin
     wanted = options.store or environ.get("MNEMON_STORE") or None
     chosen = None if wanted is None else names.check(wanted)
     checks = examined(directory, chosen, options, environ)
+    agents = examination.of(place_of(directory, environ)) if environ.get("HOME") else Agents()
+    checks += agents.checks
     result = DoctorResult(
         ok=all(each.ok for each in checks),
         problems=sum(max(1, len(each.problems)) for each in checks if not each.ok),
         notes=sum(each.state == "note" for each in checks),
         checks=checks,
+        hosts=agents.hosts,
     )
     text = output.json(result) if output.form == "json" else render(result, output.style)
     return CliRunResult(0 if result.ok else UNSOUND, False, text, "")

@@ -80,6 +80,12 @@ def unreachable(directory: Path, error: OSError) -> MnemonError:
     """Why nothing can be connected to, in words, and what to do instead."""
     path = socket_path(directory)
     reason = error.strerror or str(error)
+    if error.errno == errno.EPERM:
+        return MnemonError(
+            UNREACHABLE,
+            f"cannot reach mnemond at {path} ({reason}): blocked by the agent sandbox",
+            hint="Use the mnemond MCP tools instead: they run outside of it.",
+        )
     if error.errno in SANDBOXED:
         return MnemonError(
             UNREACHABLE,

@@ -56,6 +56,10 @@ class Registration(Protocol):
         """What of ours the program points to."""
         ...
 
+    def is_known(self) -> bool:
+        """Whether the host's settings name ours; the program is not asked. Raises MnemonError."""
+        ...
+
     def rewritten(self) -> list[Path]:
         """Settings that the program writes when it does this."""
         ...
@@ -90,6 +94,14 @@ class Host(Protocol):
 
     def remarks(self) -> list[str]:
         """What the user has to do or know after it was set up. May ask the host's program."""
+        ...
+
+    def untrusted(self) -> list[str]:
+        """Hooks of ours that the host does not run before its user approves them. Asks the host's program."""
+        ...
+
+    def duplicates(self) -> list[str]:
+        """What would run our hooks a second time, in words."""
         ...
 
     def switched_off(self) -> list[str]:

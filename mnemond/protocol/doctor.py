@@ -49,10 +49,27 @@ class VerifyResult(Result, frozen=True, kw_only=True):
     checks: list[CheckView]
 
 
+class HostView(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's program that is here or was set up. `installed`: something of ours stands in it; `unmodified`: all of
+    it, as `mnemonctl setup` leaves it, null when nothing does. `untrusted` are hooks that the program does not run
+    until its user approves them, `switched_off` settings of the program that keep ours from running, `duplicates`
+    what would run them twice. `last_seen` is when it last called, RFC 3339; null when that is not known."""
+
+    host: str
+    title: str
+    installed: bool
+    unmodified: bool | None = None
+    untrusted: list[str] = []
+    switched_off: list[str] = []
+    duplicates: list[str] = []
+    last_seen: str | None = None
+
+
 class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What `mnemonctl doctor` found: how many problems and notes, and every check."""
+    """What `mnemonctl doctor` found: how many problems and notes, every check, and every agent's program."""
 
     ok: bool
     problems: int
     notes: int
     checks: list[CheckView]
+    hosts: list[HostView] = []

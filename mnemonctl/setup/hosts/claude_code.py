@@ -51,6 +51,10 @@ class ClaudeCode:
         """The plugin."""
         return ClaudePlugin(self._place, self._home / "settings.json", self._program)
 
+    def untrusted(self) -> list[str]:
+        """Installing the plugin was the approval."""
+        return []
+
     def remarks(self) -> list[str]:
         """Sessions that are open do not know it."""
         return ["Claude Code loads the plugin in new sessions; in an open one type /reload-plugins"]
@@ -93,6 +97,10 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
         below = {".claude-plugin/plugin.json": _json(plugin), **content}
         market = OwnFile(self.root / ".claude-plugin" / "marketplace.json", _json(_MARKETPLACE))
         return [market, *(OwnFile(self.root / "plugins" / ALIAS / name, text) for name, text in below.items())]
+
+    def is_known(self) -> bool:
+        """Whether the plugin is switched on, or off."""
+        return settings_file.value(self.settings, STRICT, "enabledPlugins", PLUGIN) is not None
 
     def rewritten(self) -> list[Path]:
         """Where plugins are switched on."""

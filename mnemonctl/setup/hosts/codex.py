@@ -67,10 +67,12 @@ class Codex:
 
     def remarks(self) -> list[str]:
         """Hooks have to be trusted by hand."""
-        waiting = [event for event, state in self.trust().items() if state != "trusted"]
-        if not waiting:
-            return []
-        return [f"Codex runs no hook that you have not approved: type /hooks in it ({len(waiting)} wait for you)"]
+        waiting = len(self.untrusted())
+        return [f"Codex runs no hook that you have not approved: type /hooks in it ({waiting} wait)"] if waiting else []
+
+    def untrusted(self) -> list[str]:
+        """Events whose hook waits for approval."""
+        return [event for event, state in self.trust().items() if state not in ("trusted", "managed")]
 
     def trust(self) -> dict[str, str]:
         """What Codex says of each of our hooks, by event: trusted, untrusted, modified. Empty when it cannot be asked;
@@ -97,6 +99,15 @@ class Codex:
         off = lookup(document, "features", "hooks") is False
         return [f"hooks are switched off in {self._home / 'config.toml'} ([features] hooks = false)"] if off else []
 
+    def duplicates(self) -> list[str]:
+        """Our hooks in `config.toml` as well: Codex runs those of both files."""
+        path = self._home / "config.toml"
+        try:
+            there = path.read_text("utf-8", "replace") if path.exists() else ""
+        except OSError:
+            return []
+        return [f"{path} names our hook as well"] if str(self._place.ours.hook) in there else []
+
 
 class CodexServer(msgspec.Struct, frozen=True):
     """`codex mcp add`; `config.toml` is read here and never written."""
@@ -108,6 +119,10 @@ class CodexServer(msgspec.Struct, frozen=True):
     def files(self) -> list[OwnFile]:
         """None: it runs our launcher."""
         return []
+
+    def is_known(self) -> bool:
+        """Whether its server is ours."""
+        return self.place.ours.server(self._server())
 
     def rewritten(self) -> list[Path]:
         """Where it keeps servers."""

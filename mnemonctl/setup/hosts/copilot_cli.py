@@ -46,6 +46,10 @@ class CopilotCli:
         """None."""
         return
 
+    def untrusted(self) -> list[str]:
+        """It asks nobody."""
+        return []
+
     def remarks(self) -> list[str]:
         """Nothing."""
         return []
@@ -54,3 +58,7 @@ class CopilotCli:
         """`disableAllHooks`."""
         settings = self._home / "settings.json"
         return settings_file.switches(settings, Dialect(comments=True), {("disableAllHooks",): True})
+
+    def duplicates(self) -> list[str]:
+        """Nothing known."""
+        return []

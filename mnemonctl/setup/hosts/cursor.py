@@ -42,10 +42,18 @@ class Cursor:
         """None."""
         return
 
+    def untrusted(self) -> list[str]:
+        """It asks nobody."""
+        return []
+
     def remarks(self) -> list[str]:
         """Nothing."""
         return []
 
     def switched_off(self) -> list[str]:
+        """Nothing known."""
+        return []
+
+    def duplicates(self) -> list[str]:
         """Nothing known."""
         return []

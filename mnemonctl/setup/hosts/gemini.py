@@ -46,6 +46,10 @@ class Gemini:
         """None, see above."""
         return
 
+    def untrusted(self) -> list[str]:
+        """It asks nobody."""
+        return []
+
     def remarks(self) -> list[str]:
         """Nothing."""
         return []
@@ -61,3 +65,7 @@ class Gemini:
             if isinstance(disabled, list) and "mnemond" in disabled
             else []
         )
+
+    def duplicates(self) -> list[str]:
+        """Nothing known."""
+        return []
