@@ -12,6 +12,7 @@ from mnemonctl import fast
 from mnemonctl.setup import command
 from mnemonctl.setup.host import Place
 from mnemond.commands.output import Output
+from mnemond.errors import STORAGE, MnemonError
 from mnemond.protocol.daemon import CliRunResult
 
 
@@ -25,6 +26,9 @@ def carry_out(
 ) -> CliRunResult:
     """`mnemonctl setup`. Raises MnemonError."""
     chosen = msgspec.convert(options, command.Options)
+    if options.get("readonly") and not chosen.dry_run:
+        message = "setup writes, and --readonly was given; nothing was written"
+        raise MnemonError(STORAGE, message, hint="--dry-run shows what it would do", outcome="rejected")
     on_terminal = os.isatty(0) and os.isatty(2)
     return command.carry_out(place_of(directory, environ), chosen, output, ask if on_terminal else None)
 

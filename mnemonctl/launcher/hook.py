@@ -63,7 +63,7 @@ def read() -> bytes:
     Empty for one that is longer than the daemon reads.
     """
     message = b""
-    while part := posix.read(0, LARGEST):
+    while part := posix.read(0, LONGEST):
         message += part
         if len(message) > LARGEST:
             return b""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -47,14 +47,8 @@ def carry_out(place: Place, options: Options, output: Output, ask: Ask | None) -
     """Set up, or take back; `ask` is None where nobody can be asked. Raises MnemonError for what concerns all hosts;
     what concerns one is in the report, and the exit status is then that of the first such error."""
     chosen = Chosen.by(place, options.target, eject=options.eject)
-    if options.dry_run:
-        run = _Run(place, options, chosen)
-        report = run.eject(ask) if options.eject else run.install(ask)
-    else:
-        files.make_private(place.directory)
-        with _locked(place):
-            run = _Run(place, options, chosen)
-            report = run.eject(ask) if options.eject else run.install(ask)
+    run = _Run(place, options, chosen)
+    report = run.eject(ask) if options.eject else run.install(ask)
     said = output.json(report) if output.form == "json" else render(report, output.style)
     return CliRunResult(run.exit, False, said, "")
 
@@ -62,6 +56,7 @@ def carry_out(place: Place, options: Options, output: Output, ask: Ask | None) -
 @contextmanager
 def _locked(place: Place) -> Iterator[None]:
     """One at a time. Raises MnemonError(BUSY)."""
+    files.make_private(place.directory)
     with files.private_file(place.directory / LOCK) as descriptor:
         if not files.try_lock(descriptor):
             raise MnemonError(BUSY, "another mnemonctl setup is at work", hint="run it again when that has ended")
@@ -98,6 +93,13 @@ class _Run:
         self.exit = CANCELLED
         return False
 
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """While nobody else is, with the record as it is then. Raises MnemonError."""
+        with _locked(self._place):
+            self._record = manifest.read(self._place.directory)
+            yield
+
     # ------------------------------------------------------------------ install
 
     def install(self, ask: Ask | None) -> Report:
@@ -115,17 +117,21 @@ class _Run:
         report = Report(status="dry run", targets=preview, own=own, text=text)
         if self._options.dry_run:
             return report
-        waiting = any(each.state != "unchanged" for each in own if each.state != "kept")
-        waiting = waiting or not all(each.is_empty for each in plans.values())
-        if waiting and not self._agreed(ask, report):
+        waiting = self._own_is_waiting() or not all(each.is_empty for each in plans.values())
+        if not waiting:
+            done = self._install_all(plans, failed)
+        elif self._agreed(ask, report):
+            with self._at_work():
+                self._write_own()
+                done = self._install_all(plans, failed)
+        else:
             return msgspec.structs.replace(report, status="cancelled")
-        self._write_own()
-        report.targets[:] = [
-            failed.get(host.name) or self._install(host, plans[host.name]) for host in self._chosen.hosts
-        ]
         programs = [str(file.path) for file in launchers.files(self._place.directory)]
         status: Status = "failed" if self.exit else "installed" if waiting else "unchanged"
-        return msgspec.structs.replace(report, status=status, launchers=programs)
+        return msgspec.structs.replace(report, status=status, targets=done, launchers=programs)
+
+    def _install_all(self, plans: Mapping[str, Plan], failed: Mapping[str, HostReport]) -> list[HostReport]:
+        return [failed.get(host.name) or self._install(host, plans[host.name]) for host in self._chosen.hosts]
 
     def _install(self, host: Host, plan: Plan) -> HostReport:
         try:
@@ -143,6 +149,12 @@ class _Run:
             programs.append(FileReport(str(file.path), state))
         prompts = prompt_files.planned(self._place.directory, self._record.prompts)
         return programs + [FileReport(str(each.path), _STATES[each.state]) for each in prompts]
+
+    def _own_is_waiting(self) -> bool:
+        """Whether any of them is to be written."""
+        directory = self._place.directory
+        programs = all(file.is_there() for file in launchers.files(directory))
+        return not programs or prompt_files.is_waiting(directory, self._record.prompts)
 
     def _write_own(self) -> None:
         for file in launchers.files(self._place.directory):
@@ -162,8 +174,9 @@ class _Run:
         if any(each.state != "absent" for each in preview) and not self._agreed(ask, report):
             return msgspec.structs.replace(report, status="cancelled")
         self.exit = 0
-        done = [self._eject(host, dry_run=False) for host in self._chosen.hosts]
-        gone = [] if self._options.target or self.exit else self._remove_own()
+        with self._at_work():
+            done = [self._eject(host, dry_run=False) for host in self._chosen.hosts]
+            gone = [] if self._options.target or self.exit else self._remove_own()
         nothing = not gone and all(each.state == "absent" for each in done)
         status: Status = "failed" if self.exit else "unchanged" if nothing else "removed"
         return Report(status=status, targets=done, own=gone)

@@ -75,4 +75,6 @@ def write(directory: Path, manifest: Manifest) -> None:
         file.remove()
         return
     said = msgspec.json.format(msgspec.json.encode(Manifest(hosts=kept, prompts=manifest.prompts)), indent=2).decode()
-    OwnFile(directory / NAME, f"{said}\n").write()
+    file = OwnFile(directory / NAME, f"{said}\n")
+    if not file.is_there():
+        file.write()

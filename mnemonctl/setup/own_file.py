@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -46,9 +47,9 @@ class OwnFile(msgspec.Struct, frozen=True):
 
 def replace(path: Path, content: bytes, mode: int) -> None:
     """Put `content` in the place of a file, as a whole and on the disk, or not at all. Raises MnemonError."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.mnemond")
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".mnemond", dir=path.parent)
+        draft = Path(name)
         try:
             with open(descriptor, "wb") as file:
                 file.write(content)

@@ -53,12 +53,20 @@ def planned(directory: Path, written: Mapping[str, str]) -> list[PromptFile]:
     return [PromptFile(directory / FOLDER / name, _state(directory, name, written)) for name in NAMES]
 
 
+def is_waiting(directory: Path, written: Mapping[str, str]) -> bool:
+    """Whether `install` would write anything. Raises MnemonError."""
+    return any(
+        each.state in ("created", "updated") or (each.state == "kept" and not _beside(each).is_there())
+        for each in planned(directory, written)
+    )
+
+
 def install(directory: Path, written: dict[str, str]) -> list[PromptFile]:
     """Put both there, without touching what the user wrote, and note it in `written`. Raises MnemonError."""
     done = planned(directory, written)
     for each in done:
         own = OwnFile(each.path, shipped(each.path.name))
-        beside = OwnFile(each.path.with_name(f"{each.path.name}.new"), own.text)
+        beside = _beside(each)
         if each.state in ("created", "updated"):
             own.write()
         if each.state != "kept":
@@ -73,13 +81,18 @@ def remove(directory: Path, written: Mapping[str, str]) -> list[Path]:
     """Take away those that nobody changed, and every `.new`; the others stay. Raises MnemonError."""
     gone = []
     for each in planned(directory, written):
-        OwnFile(each.path.with_name(f"{each.path.name}.new"), "").remove()
+        _beside(each).remove()
         if each.state in ("unchanged", "updated"):
             OwnFile(each.path, "").remove()
             gone.append(each.path)
     with contextlib.suppress(OSError):
         (directory / FOLDER).rmdir()  # when nothing is left in it
     return gone
+
+
+def _beside(file: PromptFile) -> OwnFile:
+    """Ours, where the user has their own."""
+    return OwnFile(file.path.with_name(f"{file.path.name}.new"), shipped(file.path.name))
 
 
 def _state(directory: Path, name: str, written: Mapping[str, str]) -> State:

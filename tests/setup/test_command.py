@@ -94,6 +94,11 @@ def test_two_at_once_do_not_get_in_each_others_way(place: Place) -> None:
     assert raised.value.kind is BUSY
 
 
+def test_nothing_is_made_before_somebody_agreed(place: Place) -> None:
+    command.carry_out(place, command.Options(), JSON, lambda _: False)
+    assert not place.directory.exists()
+
+
 # ------------------------------------------------------------------ what is left alone
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.errors import INVALID_PARAMS
+from mnemond.errors import INVALID_PARAMS, STORAGE
 
 MNEMONCTL = [sys.executable, "-c", "from mnemonctl.fast import main; main()", "setup"]
 
@@ -31,6 +31,9 @@ def test_a_program_gets_json_and_has_to_say_yes(home: Path) -> None:
     asked = subprocess.run(MNEMONCTL, env=environ(home), capture_output=True, check=False, timeout=60)
     assert asked.returncode == INVALID_PARAMS.exit
     assert json.loads(asked.stderr)["error"]["details"]["hint"] == "--dry-run shows it, --yes agrees"
+    refused = subprocess.run([*MNEMONCTL, "--yes", "--readonly"], env=environ(home), capture_output=True, check=False)
+    assert refused.returncode == STORAGE.exit
+    assert not (home / ".mnemon").exists()
     done = subprocess.run(
         [*MNEMONCTL, "--yes", "--global", "--target", "cursor"],
         env=environ(home), capture_output=True, check=True, timeout=60,
