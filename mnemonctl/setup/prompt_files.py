@@ -33,8 +33,8 @@ class PromptFile(msgspec.Struct, frozen=True):
 
 
 def shipped(name: str) -> str:
-    """The text of this release."""
-    return (resources.files("mnemonctl.setup") / "prompts" / name).read_text("utf-8")
+    """The text of this release. It travels with the daemon, which shows it where the user has none."""
+    return (resources.files("mnemond") / "prompts" / name).read_text("utf-8")
 
 
 def current(directory: Path, name: str) -> str:
