@@ -14,6 +14,7 @@ from mnemond.lifecycle.graph_metrics import GraphMetrics
 from mnemond.lifecycle.job import Job
 from mnemond.lifecycle.prune import Prune
 from mnemond.lifecycle.trim import OperationsExpiry, OplogTrim
+from mnemond.lifecycle.vacuum import Vacuum
 from mnemond.model.policy import LifecyclePolicy
 from mnemond.write_settings import seconds
 
@@ -33,6 +34,7 @@ def jobs_of(config: Config, policy: Callable[[str], LifecyclePolicy], copy: Copy
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),
         Checkpoint(),
+        Vacuum(),
     ]
     if seconds(lifecycle.backup_interval) > 0:
         jobs.append(Backup(_interval(lifecycle.backup_interval), copy))

@@ -1,4 +1,4 @@
-"""One SQLite connection, opened the one way mnemond opens databases. The only module that imports apsw.
+"""One SQLite connection, opened the one way mnemond opens databases. With `checksums` the only one that imports apsw.
 
 Pragmas and flags follow the reliability rules: WAL, `synchronous=FULL` (an acknowledged memory survives power loss),
 explicit checkpoints only, `secure_delete`, no symbolic links, no URI file names but those made here.
@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 
 from mnemond.errors import UNSUPPORTED, MnemonError
+from mnemond.store import checksums
 
 SqliteError = apsw.Error
 BusyError = apsw.BusyError
@@ -49,6 +50,8 @@ def _keep_savepoints_in_memory() -> None:
 
 
 _keep_savepoints_in_memory()
+HAS_CHECKSUMS = checksums.install()
+"""Whether this apsw can write checksums of pages; its wheels can."""
 
 
 def check_sqlite_version(version: str | None = None) -> None:
@@ -97,6 +100,8 @@ class Connection:
 
     def _configure(self) -> None:
         db = self._db
+        if HAS_CHECKSUMS:
+            db.reserve_bytes(reserve=checksums.RESERVED)  # of a file that has pages already: from its next VACUUM on
         db.pragma("journal_mode", "wal")
         db.pragma("synchronous", "full")
         db.pragma("foreign_keys", True)
@@ -153,6 +158,18 @@ class Connection:
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
         return self._db.in_transaction
+
+    @property
+    def is_checksummed(self) -> bool:
+        """Whether every page that is read is compared with its checksum. Raises SqliteError."""
+        self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # it is known once a page was read
+        return bool(self._db.pragma("checksum_verification") == "1")
+
+    @property
+    def reserved(self) -> int:
+        """Bytes at the end of each page that SQLite leaves to others. Raises SqliteError."""
+        self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        return self._db.reserve_bytes()
 
     def wal_frames(self) -> int:
         """Frames now in the write-ahead log (0 when it is empty); reads, moves nothing."""

@@ -7,7 +7,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError
-from mnemond.store.connection import Connection
+from mnemond.store.checksums import RESERVED
+from mnemond.store.connection import HAS_CHECKSUMS, Connection
 
 APPLICATION_ID = 0x6D6E656D
 """`mnem` in ASCII; PRAGMA application_id of every store."""
@@ -33,6 +34,7 @@ def refuse_newer(path: Path) -> None:
         version = int(connection.pragma("user_version") or 0)
         application = int(connection.pragma("application_id") or 0)
         holds_tables = connection.row("SELECT 1 FROM sqlite_schema LIMIT 1") is not None
+        reserved = connection.reserved
     finally:
         connection.close()
     if version > current_version():
@@ -40,6 +42,12 @@ def refuse_newer(path: Path) -> None:
             UNSUPPORTED,
             f"{path} has schema version {version}; this mnemond knows versions up to {current_version()}",
             hint="a newer mnemond wrote it: upgrade this one; the file was not touched",
+        )
+    if reserved == RESERVED and not HAS_CHECKSUMS:
+        raise MnemonError(
+            UNSUPPORTED,
+            f"the pages of {path} have checksums, which the installed apsw cannot write",
+            hint="install apsw from a wheel: pip install --force-reinstall --only-binary apsw apsw",
         )
     if application != APPLICATION_ID and holds_tables:
         raise MnemonError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +19,20 @@ class Missed(NamedTuple):
 
 
 def missed(path: Path, verify: Verify, flips: int, seed: int, refusals: tuple[type[Exception], ...]) -> list[Missed]:
-    """Flip bits of the file at `path`, each in a copy of its own, and return those that `verify` finds nothing wrong
-    with. `refusals` are exceptions that count as noticed; any other one passes through."""
-    whole, chance = path.read_bytes(), random.Random(seed)
+    """Flip so many bits of the file at `path`, anywhere, as `missed_of` does."""
+    size, chance = path.stat().st_size, random.Random(seed)
+    return missed_of(path, verify, [(chance.randrange(size), chance.randrange(8)) for _ in range(flips)], refusals)
+
+
+def missed_of(
+    path: Path, verify: Verify, flips: Iterable[tuple[int, int]], refusals: tuple[type[Exception], ...]
+) -> list[Missed]:
+    """Flip bits, (offset, number) each, of the file at `path`, each in a copy of its own, and return those that
+    `verify` finds nothing wrong with. `refusals` are exceptions that count as noticed; any other one passes through."""
+    whole = path.read_bytes()
     copy = path.with_name("flipped.db")
     found = []
-    for _ in range(flips):
-        flip = Missed(chance.randrange(len(whole)), chance.randrange(8))
+    for flip in (Missed(*each) for each in flips):
         damaged = bytearray(whole)
         damaged[flip.offset] ^= 1 << flip.bit
         for suffix in ("-wal", "-shm"):

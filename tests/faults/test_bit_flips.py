@@ -12,18 +12,18 @@ import pytest
 from mnemond.errors import MnemonError
 from mnemond.store.invariants import examination
 from mnemond.store.invariants.check import Problem
-from tests.faults.bit_flips import missed
+from tests.faults.bit_flips import missed, missed_of
 from tests.faults.every_change import all_batches
 from tests.store.factory import START_US, engine_at
+from tests.store.plain import make_plain
 
-DEEP = 2_000
+DEEP, QUICK = 2_000, 50
 NOTICED = (MnemonError, apsw.Error)
 
 NOW_US = START_US + 100 * 86_400_000_000
 """After everything that was written."""
-RESERVED_AT = 20
-"""Place in a database's header that says how many bytes at the end of each page are reserved (fileformat2, 1.3.4): 8
-with checksums."""
+HEADER_BYTES = 100
+"""Of them the extension decides whether it compares checksums at all (fileformat2, 1.3)."""
 
 
 def verify(path: Path) -> list[Problem]:
@@ -68,8 +68,29 @@ def test_nothing_is_wrong_with_the_whole_file(whole: Path) -> None:
     assert verify(whole) == []
 
 
+def test_flips_are_noticed(whole: Path) -> None:
+    assert missed(whole, verify, QUICK, 3, NOTICED) == []
+
+
 @pytest.mark.deep
 def test_every_flip_is_noticed(whole: Path) -> None:
-    if not whole.read_bytes()[RESERVED_AT]:
-        pytest.skip(f"pages have no checksums: {DEEP:,} bit flips are not tried")
     assert missed(whole, verify, DEEP, 2, NOTICED) == []
+
+
+@pytest.mark.deep
+def test_every_flip_of_the_header_is_noticed(whole: Path) -> None:
+    every = [(offset, bit) for offset in range(HEADER_BYTES) for bit in range(8)]
+    assert missed_of(whole, verify, every, NOTICED) == []
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_a_header_that_says_there_are_no_checksums_is_noticed(whole: Path, bit: int) -> None:
+    assert missed_of(whole, verify, [(20, bit)], NOTICED) == []
+
+
+def test_without_checksums_flips_are_missed(whole: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain.db"
+    plain.write_bytes(whole.read_bytes())
+    make_plain(plain)
+    assert verify(plain) == []
+    assert len(missed(plain, verify, QUICK, 3, NOTICED)) > QUICK // 5

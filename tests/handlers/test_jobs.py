@@ -32,7 +32,8 @@ from mnemond.write_settings import Lifecycle
 from tests.handlers.toys import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim", "operations_expiry", "checkpoint", "backup",
+    "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim", "operations_expiry", "checkpoint", "vacuum",
+    "backup",
 ]  # fmt: skip
 
 
@@ -136,7 +137,7 @@ async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock:
 async def test_a_job_that_there_is_not_is_named_with_its_neighbour(tmp_path: Path, mock_clock: MockClock) -> None:
     async with office(tmp_path) as at:
         assert (await at.run("decay-refresh")).name == "decay_refresh"
-        for name, hint in (("prun", 'did you mean "prune"?'), ("vacuumize", "jobs are: decay_refresh, expire")):
+        for name, hint in (("prun", 'did you mean "prune"?'), ("juggle", "jobs are: decay_refresh, expire")):
             with pytest.raises(MnemonError) as caught:
                 await at.run(name)
             assert caught.value.kind is INVALID_PARAMS

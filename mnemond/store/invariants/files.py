@@ -1,4 +1,4 @@
-"""F1, M8, D2: the files of a store, who writes them, and their pages."""
+"""F1, M8, D1, D2: the files of a store, who writes them, and their pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from mnemond.store.invariants.check import DAMAGED, Evidence, Problem, Steps
+from mnemond.store.checksums import faulty_pages
+from mnemond.store.invariants.check import DAMAGED, Evidence, Problem, Steps, Tally
 
 MOST_LOG_BYTES: Final = 64 << 20
 """Of the write-ahead log at any time (reliability, section 7)."""
@@ -53,6 +54,17 @@ def sole_writer(evidence: Evidence) -> Steps:
     if evidence.session is not None and evidence.session.others_wrote:
         what = "another program has written to the database while this daemon had it open; memory may be behind"
         yield Problem(what, str(evidence.path), "end that program, then: mnemonctl daemon restart")
+
+
+def checksums(evidence: Evidence) -> Steps:
+    """Every page of the file, in use or not, is as it was written."""
+    wrong = Tally()
+    for number in faulty_pages(evidence.path):
+        if number is None:
+            yield None
+        else:
+            wrong.add(f"page {number:,}")
+    yield from wrong.problems("pages of the file are not as they were written", DAMAGED)
 
 
 def pages(evidence: Evidence) -> Steps:

@@ -32,6 +32,7 @@ CHECKS: Final = (
     Check("I7", "content_hash", "full", "texts are the ones that were stored", rows.hashes),
     Check("M4", "mirror_links", "full", "links in memory are the stored ones", links.mirrored, "mirror"),
     Check("M5", "mirror_vectors", "full", "vectors in memory are the stored ones", mirror.vectors, "mirror"),
+    Check("D1", "checksums", "full", "every page is as it was written", files.checksums),
     Check("D2", "pages", "full", "SQLite finds every page sound", files.pages),
 )  # fmt: skip
 

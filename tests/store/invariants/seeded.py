@@ -64,9 +64,24 @@ def _miscount(path: Path, table: str) -> None:
     size = db.pragma("page_size")
     root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).get
     db.close()
-    with path.open("r+b") as file:
-        file.seek((root - 1) * size + 7)
-        file.write(b"\x05")
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0])
+    file.xRead(100, 0)
+    page = bytearray(file.xRead(size, (root - 1) * size))
+    page[7] = 5
+    file.xWrite(bytes(page), (root - 1) * size)  # with the checksum of what it says now
+    file.xClose()
+
+
+def flip_free_page(path: Path) -> int:
+    """Flip a bit of a page that nothing is stored in and that nobody reads; its number."""
+    change(path, "CREATE TABLE gone(x)", "INSERT INTO gone VALUES(zeroblob(40000))", "DROP TABLE gone")
+    whole = bytearray(path.read_bytes())
+    size, trunk = int.from_bytes(whole[16:18], "big"), int.from_bytes(whole[32:36], "big")
+    at = (trunk - 1) * size + 8  # after the next trunk and the number of leaves: the first leaf (fileformat2, 1.5)
+    leaf = int.from_bytes(whole[at : at + 4], "big")
+    whole[(leaf - 1) * size + 1_000] ^= 4
+    path.write_bytes(whole)
+    return leaf
 
 
 @contextmanager
@@ -78,13 +93,17 @@ def evidence(
     bend: Bend = lambda snapshot: snapshot,
     session: Session = SOUND,
     flawed: str | None = None,
+    flipped: bool = False,
     now_us: int = START_US + 1_000,
 ) -> Iterator[Evidence]:
-    """The store of `make`, broken so. `flawed`: a table on whose first page a byte is wrong."""
+    """The store of `make`, broken so. `flawed`: a table on whose first page a byte is wrong; `flipped`: a bit of an
+    unused page."""
     make(path)
     change(path, *before)
     if flawed is not None:
         _miscount(path, flawed)
+    if flipped:
+        flip_free_page(path)
     opened = open_at(path)
     change(path, *after)
     for file in path.parent.iterdir():

@@ -131,6 +131,7 @@ BROKEN: list[tuple[str, Tier, dict[str, Any]]] = [
     ("content_hash", "full", {"before": [f"UPDATE insights SET content = 'memory numbed 3' WHERE {THREE}"]}),
     ("mirror_links", "full", {"after": ["UPDATE edge_rows SET weight = 0.8 WHERE source = 1 AND kind = 1"]}),
     ("mirror_vectors", "full", {"bend": _turn}),
+    ("checksums", "full", {"flipped": True}),
     ("pages", "full", {"flawed": "metrics"}),
 ]  # fmt: skip
 

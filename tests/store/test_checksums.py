@@ -1,0 +1,179 @@
+"""What the checksums of pages notice, which files have them, and what becomes of files that have none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mnemond.errors import UNSUPPORTED, MnemonError
+from mnemond.store import checksums, connection, migrate
+from mnemond.store.connection import Connection
+from tests.store.factory import contents, engine_at, open_at, remember
+from tests.store.plain import make_plain, plain_pages
+
+SIZE = 4096
+
+
+def made(path: Path, many: int = 30) -> Path:
+    engine = engine_at(path)
+    engine.commit([remember(number) for number in range(1, many)])
+    engine.close()
+    return path
+
+
+def faulty(path: Path) -> list[int]:
+    return [number for number in checksums.faulty_pages(path) if number is not None]
+
+
+def flip(path: Path, offset: int) -> None:
+    whole = bytearray(path.read_bytes())
+    whole[offset] ^= 16
+    path.write_bytes(whole)
+
+
+def test_a_new_store_has_checksums(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.db")
+    opened = open_at(path)
+    assert opened.connection.is_checksummed
+    assert opened.connection.reserved == checksums.RESERVED
+    opened.connection.close()
+    assert checksums.has(path)
+    assert faulty(path) == []
+
+
+def test_a_page_that_changed_is_named_and_not_read(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.db")
+    for page in (2, 5):
+        flip(path, (page - 1) * SIZE + 700)
+    assert faulty(path) == [2, 5]
+    db = Connection(path, read_only=True)
+    with pytest.raises(connection.SqliteError) as caught:
+        db.rows("PRAGMA integrity_check")
+    assert checksums.is_damage(caught.value)
+    db.close()
+
+
+def test_others_have_their_turn_while_pages_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "PAGES_A_STEP", 4)
+    path = made(tmp_path / "a.db")
+    assert list(checksums.faulty_pages(path)).count(None) == path.stat().st_size // SIZE // 4
+
+
+def test_a_page_that_is_just_being_written_counts_once_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(tmp_path / "a.db")
+    flip(path, SIZE + 700)
+
+    class Meanwhile:
+        """Somebody writes the page between two looks."""
+
+        def __init__(self, file: apsw.VFSFile) -> None:
+            self.file = file
+
+        def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802 - the name is SQLite's
+            try:
+                return self.file.xRead(amount, offset)
+            except apsw.IOError:
+                flip(path, SIZE + 700)
+                raise
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.file, name)
+
+    opened = checksums._open
+    monkeypatch.setattr(checksums, "_open", lambda path: Meanwhile(opened(path)))
+    assert faulty(path) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", bytes(8192)])
+def test_files_that_have_none(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "odd.db"
+    path.write_bytes(content)
+    assert not checksums.has(path)
+    assert faulty(path) == []
+
+
+def test_pages_of_the_largest_size(tmp_path: Path) -> None:
+    path = tmp_path / "large.db"
+    db = apsw.Connection(str(path))
+    db.reserve_bytes(reserve=8)
+    db.pragma("page_size", 65_536)
+    db.execute("CREATE TABLE t(x); INSERT INTO t VALUES(zeroblob(300000))")
+    db.close()
+    assert faulty(path) == []
+    flip(path, 2 * 65_536 + 5)
+    assert faulty(path) == [3]
+
+
+def test_a_backup_has_them_too(tmp_path: Path) -> None:
+    opened = open_at(made(tmp_path / "a.db"))
+    opened.connection.backup_to(tmp_path / "copy.db")
+    opened.connection.close()
+    assert checksums.has(tmp_path / "copy.db")
+    assert faulty(tmp_path / "copy.db") == []
+
+
+def test_a_file_without_them_serves_as_it_is_and_gets_them_when_it_is_written_anew(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.db")
+    make_plain(path)
+    assert not checksums.has(path)
+    engine = engine_at(path)
+    engine.commit([remember(99)])
+    assert not engine._healthy().is_checksummed
+    engine._healthy().run("VACUUM")
+    engine._healthy().checkpoint(truncate=True)
+    assert engine._healthy().is_checksummed
+    engine.commit([remember(100)])
+    engine.close()
+    assert checksums.has(path)
+    assert faulty(path) == []
+    engine = engine_at(path)
+    assert len(contents(engine)) == 31
+    engine.close()
+
+
+def test_the_log_of_a_rewriting_that_was_cut_short_is_taken_in(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.db")
+    make_plain(path)
+    db = Connection(path)
+    db.run("VACUUM")  # page 1, with the eight bytes in it, stands in the log only
+    for part in ("", "-wal"):
+        path.with_name(f"left.db{part}").write_bytes(path.with_name(path.name + part).read_bytes())
+    db.close()
+    left = path.with_name("left.db")
+    engine = engine_at(left)
+    assert len(contents(engine)) == 29
+    engine.close()
+    assert checksums.has(left)
+    assert faulty(left) == []
+
+
+def test_an_apsw_without_the_extension(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not checksums.install(tmp_path / "nothing")
+    monkeypatch.setattr(connection, "HAS_CHECKSUMS", False)
+    monkeypatch.setattr(migrate, "HAS_CHECKSUMS", False)
+    path = made(tmp_path / "plain.db")
+    assert plain_pages(path)
+    engine_at(path).close()
+
+
+def test_a_file_with_them_is_refused_where_nobody_can_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(tmp_path / "a.db")
+    before = path.read_bytes()
+    monkeypatch.setattr(migrate, "HAS_CHECKSUMS", False)
+    with pytest.raises(MnemonError, match="checksums") as caught:
+        open_at(path)
+    assert caught.value.kind is UNSUPPORTED
+    assert path.read_bytes() == before
+
+
+def test_errors_that_are_no_damage() -> None:
+    assert not checksums.is_damage(OSError())
+    assert not checksums.is_damage(apsw.exception_for(apsw.SQLITE_FULL))
+    assert checksums.is_damage(apsw.exception_for(apsw.SQLITE_CORRUPT))
+    assert checksums.is_damage(apsw.exception_for(apsw.SQLITE_IOERR_DATA))
