@@ -1,4 +1,4 @@
-"""verify: whether what must always be true of a store is true. Nothing is changed."""
+"""verify: whether what must always be true of a store is true. Nothing stored is changed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
 from mnemond.store.files import log_bytes
 from mnemond.store.invariants.check import Tier
+from mnemond.store.invariants.consequences import heed
 from mnemond.store.invariants.examination import Examiner, Finding, closed
 from mnemond.store.registry import StoreRegistry
 
@@ -50,6 +51,7 @@ class VerifyHandlers:
 
     async def _open(self, warm: OpenStore, tier: Tier) -> VerifyResult:
         found = await self._examiner.examine(warm.store, tier, self._clock.now_us(), self._threads)
+        await heed(warm.store, found, tier)
         views = [*map(partial(view, warm.store.name), found), _standing(warm), await _embedder(warm), _capacity(warm)]
         return warm.marked(_result(warm.store.name, views, is_open=True))
 

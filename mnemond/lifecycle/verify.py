@@ -6,6 +6,7 @@ from typing import Final
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.lifecycle.job import HOUR_S, Done, Work
+from mnemond.store.invariants.consequences import heed
 from mnemond.store.invariants.examination import Examiner
 
 SAID: Final = 3
@@ -13,10 +14,11 @@ SAID: Final = 3
 
 
 class Verify:
-    """Every hour; how it ran is not kept over a restart, so that it runs after one. Changes nothing."""
+    """Every hour; how it ran is not kept over a restart, so that it runs after one. Nothing stored is changed; memory
+    that is not what the file says is read anew."""
 
     name = "verify"
-    summary = "rows, files and memory are compared; nothing is changed"
+    summary = "rows, files and memory are compared; nothing stored is changed"
     first_s = 0.0
     interval_s = HOUR_S
 
@@ -26,6 +28,7 @@ class Verify:
     async def run(self, work: Work) -> Done:
         """Raises MnemonError(STORAGE) that says what is not as it should be."""
         found = await self._examiner.examine(work.store, "fast", work.identity.now_us, work.threads)
+        await heed(work.store, found, "fast")
         problems = [f"{each.check.name}: {problem.what}" for each in found for problem in each.problems]
         if problems:
             more = f" and {len(problems) - SAID} more" if len(problems) > SAID else ""

@@ -18,6 +18,7 @@ from mnemond.store import checksums
 
 SqliteError = apsw.Error
 BusyError = apsw.BusyError
+FullError = apsw.FullError
 ConstraintError = apsw.ConstraintError
 Value = None | int | float | str | bytes
 

@@ -1,4 +1,4 @@
-"""The error for something in a database that no mnemond wrote."""
+"""What is said of something in a database that no mnemond wrote."""
 
 from __future__ import annotations
 
@@ -13,3 +13,8 @@ def damaged(what: str, error: Exception) -> MnemonError:
         hint="keep a copy of the file as it is; then restore a backup",
         outcome="rejected",
     )
+
+
+def damaged_file(error: Exception) -> str:
+    """Why a store is not written any more, after a failure that `checksums.is_damage`."""
+    return f"the store's file is damaged: {error}"

@@ -11,7 +11,9 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.dense import VectorPolicy
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.store import edges, insights, legacy, operations, read_only
-from mnemond.store.connection import FULL, Connection
+from mnemond.store.checksums import is_damage
+from mnemond.store.connection import FULL, Connection, SqliteError
+from mnemond.store.damage import damaged_file
 from mnemond.store.files import StoreFiles
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
 from mnemond.store.migrate import migrate, refuse_newer
@@ -22,13 +24,14 @@ Wanted = Callable[[], EmbedderRecord | None]
 
 class Opened(msgspec.Struct):
     """An open store: its connection, its index, the embedder its vectors belong to, and its files; `read_only` says why
-    it cannot be written, if so."""
+    it cannot be written, if so, and `wrong` what was found to be damaged in it."""
 
     connection: Connection
     index: MemoryIndex
     embedder: EmbedderRecord | None
     files: StoreFiles
     read_only: str | None = None
+    wrong: str | None = None
 
 
 def open_database(
@@ -54,10 +57,8 @@ def open_database(
         _verify_durability(connection, path)
         migrate(connection, path)
         embedder = _embedder_of(connection, wanted)
-        connection.run("BEGIN IMMEDIATE")
-        operations.expire(connection, now_us)
-        connection.run("COMMIT")
-        return Opened(connection, load_index(connection, embedder, search), embedder, StoreFiles(path))
+        wrong = _expired(connection, now_us)
+        return Opened(connection, load_index(connection, embedder, search), embedder, StoreFiles(path), wrong=wrong)
     except BaseException:
         connection.close()
         raise
@@ -80,6 +81,22 @@ def load_index(
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
     rows = insights.load_active(connection, dimension, model)
     return MemoryIndex.build(rows, edges.load_arrays(connection), dimension, made_by=made_by(embedder), search=search)
+
+
+def _expired(connection: Connection, now_us: int) -> str | None:
+    """Let go of outcomes that nobody repeats any more. What is wrong where that meets a damaged page: memories can be
+    recalled without them. Raises SqliteError for other failures."""
+    try:
+        connection.run("BEGIN IMMEDIATE")
+        operations.expire(connection, now_us)
+        connection.run("COMMIT")
+    except SqliteError as error:
+        if connection.in_transaction:
+            connection.run("ROLLBACK")
+        if not is_damage(error):
+            raise
+        return damaged_file(error)
+    return None
 
 
 def _embedder_of(connection: Connection, wanted: Wanted) -> EmbedderRecord | None:

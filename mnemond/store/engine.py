@@ -17,7 +17,8 @@ from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.table import forget_cached as forget_names
 from mnemond.model.changes import ChangeSet, Vector
 from mnemond.model.outcomes import Outcome
-from mnemond.store import oplog, purge, read_only
+from mnemond.store import oplog, purge
+from mnemond.store.ballast import Ballast
 from mnemond.store.comparison import Comparison
 from mnemond.store.connection import BusyError, Connection, ConstraintError, SqliteError
 from mnemond.store.database import Opened, load_index
@@ -25,6 +26,7 @@ from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
 from mnemond.store.operation import carry_out
 from mnemond.store.outdated import is_outdated, with_fitting_vectors
 from mnemond.store.proposal import Write
+from mnemond.store.standing import Standing
 from mnemond.text.remembered import forget_texts
 
 CHECKPOINT_FRAMES = 1000
@@ -39,24 +41,30 @@ Defect = Callable[[str, BaseException], None]
 
 
 class Engine:
-    """One open store. `reopen` gives a fresh Opened after a storage failure."""
+    """One open store. `reopen` gives a fresh Opened after a storage failure; `ballast` goes when the disk is full."""
 
-    def __init__(self, opened: Opened, reopen: Callable[[], Opened], on_defect: Defect) -> None:
+    def __init__(
+        self, opened: Opened, reopen: Callable[[], Opened], on_defect: Defect, ballast: Ballast | None = None
+    ) -> None:
         self._connection: Connection | None = opened.connection
         self._on_defect = on_defect
         self._index = opened.index
         self._reopen = reopen
         self._files = opened.files
         self.embedder = opened.embedder
-        self.read_only = opened.read_only
-        self._fault: str | None = None
-        self._checkpoint_failure: str | None = None
+        self.standing = Standing(ballast)
+        self.standing.opened(opened.read_only, opened.wrong)
         self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
 
     @property
     def degraded_reason(self) -> str | None:
         """Why the store is not fully well, or None."""
-        return self._fault or self._checkpoint_failure or self.read_only
+        return self.standing.degraded_reason
+
+    @property
+    def read_only(self) -> str | None:
+        """Why it was opened for reading only, if so."""
+        return self.standing.read_only
 
     @property
     def index(self) -> MemoryIndex:
@@ -70,8 +78,9 @@ class Engine:
         except (SqliteError, MnemonError) as error:
             refusal = _storage(f"the store is closed after an error and cannot be reopened: {error}", "rejected")
             return [refusal] * len(batch)
-        if self.read_only is not None:
-            return [read_only.refusal(self.read_only)] * len(batch)
+        refusals = [self.standing.refusal(write.method) for write in batch]
+        if any(refusals):
+            return self._without_refused(batch, refusals)
         if (lost := self._lost_files("rejected")) is not None:
             return [lost] * len(batch)
         try:
@@ -81,6 +90,7 @@ class Engine:
         try:
             connection.run("COMMIT")
         except SqliteError as error:
+            self.standing.heed(error)
             self._resync(f"COMMIT failed: {error}")
             return [_storage(f"the disk or database failed while committing: {error}", "unknown")] * len(batch)
         if self._index.begun:
@@ -90,15 +100,21 @@ class Engine:
         lost = self._lost_files("unknown")
         return results if lost is None else [lost] * len(batch)
 
+    def _without_refused(self, batch: Sequence[Write], refusals: Sequence[MnemonError | None]) -> list[Result]:
+        """Write what may be written: one result per write, in order."""
+        allowed = [write for write, refusal in zip(batch, refusals, strict=True) if refusal is None]
+        results = iter(self.commit(allowed) if allowed else ())
+        return [next(results) if refusal is None else refusal for refusal in refusals]
+
     def _lost_files(self, outcome: Certainty) -> MnemonError | None:
         """Why nothing may be acknowledged any more when somebody took the files away."""
         file = self._files.replaced()
         if file is None:
             return None
-        self._fault = f"{file} was removed or replaced while the store was open"
+        self.standing.fault = f"{file} was removed or replaced while the store was open"
         return MnemonError(
             STORAGE,
-            f"{self._fault}; a write would be lost",
+            f"{self.standing.fault}; a write would be lost",
             hint="put the file back if you can, then: mnemonctl daemon restart",
             outcome=outcome,
         )
@@ -141,6 +157,7 @@ class Engine:
 
     def _rejected(self, connection: Connection, error: SqliteError | MnemonError) -> MnemonError:
         """A failure before COMMIT: after the rollback certainly nothing of the batch is stored."""
+        self.standing.heed(error)
         self._roll_back(connection)
         if isinstance(error, MnemonError | ConstraintError):
             return self._refusal_of_defect(error)
@@ -172,33 +189,33 @@ class Engine:
             self._index = load_index(connection, self.embedder, self._index.search)
             self._wipe(connection)
         except (SqliteError, MnemonError) as error:
-            self._checkpoint_failure = f"purged memories may still stand in the store's files: {error}"
+            self.standing.checkpoint_failure = f"purged memories may still stand in the store's files: {error}"
 
     def _wipe(self, connection: Connection) -> None:
         if not self._rewritten:
             purge.rewrite(connection)
             self._rewritten = True
         purge.finish(connection)
-        self._unwiped, self._checkpoint_failure = False, None
+        self._unwiped, self.standing.checkpoint_failure = False, None
 
     def _resync(self, reason: str) -> None:
         """Throw the connection away and read everything again: what is on disk is the truth."""
-        self._fault = reason
+        self.standing.fault = reason
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
                 connection.close()
             self._healthy()
         except (SqliteError, MnemonError) as error:
-            self._fault = f"{reason}; reopening failed: {error}"
+            self.standing.fault = f"{reason}; reopening failed: {error}"
 
     def _healthy(self) -> Connection:
         """The connection, reopened when a failure closed it. Raises SqliteError while that fails."""
         if self._connection is None:
             opened = self._reopen()
             self._connection, self._index, self.embedder = opened.connection, opened.index, opened.embedder
-            self._files, self.read_only = opened.files, opened.read_only
-            self._fault = self._checkpoint_failure = None
+            self._files = opened.files
+            self.standing.opened(opened.read_only, opened.wrong)
         return self._connection
 
     def rewrite(self, work: Callable[[Connection], T]) -> T:
@@ -208,14 +225,15 @@ class Engine:
         store cannot be reopened after an earlier failure.
         """
         connection = self._healthy()
-        if self.read_only is not None:
-            raise read_only.refusal(self.read_only)
+        if (refusal := self.standing.refusal(None)) is not None:
+            raise refusal
         if (lost := self._lost_files("rejected")) is not None:
             raise lost
         value, embedder = self._worked(connection, work)
         try:
             connection.run("COMMIT")
         except SqliteError as error:
+            self.standing.heed(error)
             self._resync(f"COMMIT failed: {error}")
             raise _storage(f"the disk or database failed while committing: {error}", "unknown") from error
         self._follow(connection, embedder)
@@ -249,7 +267,11 @@ class Engine:
 
     def read(self, query: Callable[[Connection], object]) -> object:
         """Run a query between two batches. Raises SqliteError."""
-        return query(self._healthy())
+        try:
+            return query(self._healthy())
+        except SqliteError as error:
+            self.standing.heed(error)
+            raise
 
     def checkpoint_if_due(self) -> None:
         """Copy the write-ahead log into the database when it has grown. A failure shows as degraded, loses nothing."""
@@ -258,14 +280,23 @@ class Engine:
         try:
             if self._unwiped:
                 self._wipe(self._connection)
-            frames = self._connection.wal_frames()
-            if frames >= CHECKPOINT_FRAMES:
-                self._connection.checkpoint(truncate=frames >= TRUNCATE_FRAMES)
-                self._checkpoint_failure = None
+            frames, full = self._connection.wal_frames(), not self.standing.has_room()
+            if frames >= CHECKPOINT_FRAMES or (full and frames):
+                self._connection.checkpoint(truncate=full or frames >= TRUNCATE_FRAMES)
+                self.standing.checkpoint_failure = None
         except BusyError:
             return  # a reader of another process holds the log; the next batch tries again
         except SqliteError as error:
-            self._checkpoint_failure = f"the write-ahead log cannot be copied into the database: {error}"
+            self.standing.heed(error)
+            self.standing.checkpoint_failure = f"the write-ahead log cannot be copied into the database: {error}"
+
+    def distrust(self, reason: str) -> None:
+        """What the file holds is not what was written, as a look at it found: nothing is written any more."""
+        self.standing.wrong = reason
+
+    def trust(self) -> None:
+        """A look at all of the file found nothing wrong."""
+        self.standing.wrong = None
 
     def poison(self, reason: str) -> None:
         """After a defect nobody foresaw: trust neither the connection nor the index. Another defect may follow."""

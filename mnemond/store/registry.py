@@ -13,15 +13,22 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.index.dense import VectorPolicy
 from mnemond.store import names
 from mnemond.store.active import ActiveName
+from mnemond.store.attempt import Attempt
+from mnemond.store.ballast import Ballast
+from mnemond.store.checksums import is_damage
 from mnemond.store.connection import BusyError, SqliteError
 from mnemond.store.database import Wanted
 from mnemond.store.durable import make_directory
 from mnemond.store.engine import Defect
 from mnemond.store.files import log_bytes
+from mnemond.store.standing import LOOK
 from mnemond.store.store import Store, open_store
 from mnemond.store.writer import EventLoop
 
 FILE = "mnemon.db"
+
+DISCARD_S = 1.0
+"""Seconds that somebody who was cancelled waits until a store that was opened for nothing is closed again."""
 
 
 class _Opening:
@@ -50,7 +57,11 @@ class StoreRegistry:
         """`wanted` is asked in the thread that makes a store; `search` says how vectors are searched."""
         self._root = data_dir / "data"
         self._active = ActiveName(data_dir, warn)
-        self._open = partial(open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect, search=search)
+        self._ballast = Ballast(data_dir)
+        self._open = partial(
+            open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect, search=search,
+            ballast=self._ballast,
+        )  # fmt: skip
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, _Opening] = {}
         self.on_closed: list[Callable[[str], None]] = []
@@ -175,24 +186,34 @@ class StoreRegistry:
         """Open or create, with the name's lock held."""
         if (store := self._stores.get(name)) is not None:
             return store
-        path = self.path(name)
+        path, attempt = self.path(name), Attempt()
         try:
             # A stop does not wait for a database that others hold: nothing has been written that could be half-done.
-            store = await trio.to_thread.run_sync(self._open_blocking, name, path, abandon_on_cancel=True)
+            store = await trio.to_thread.run_sync(
+                attempt.run, partial(self._open_blocking, name, path), abandon_on_cancel=True
+            )
+        except trio.Cancelled:
+            if (unwanted := attempt.give_up()) is not None:
+                with trio.move_on_after(DISCARD_S, shield=True):
+                    await trio.to_thread.run_sync(unwanted.discard, abandon_on_cancel=True)
+            raise
         except (SqliteError, OSError) as error:
-            raise MnemonError(
-                BUSY if isinstance(error, BusyError) else STORAGE,
-                f'the store "{name}" cannot be opened: {error}',
-                hint=f"look at {path} and its directory: space, owner, permissions",
-                outcome="rejected",
-            ) from error
+            raise _unopened(name, path, error) from error
+        store.start()
         self._stores[name] = store
         return store
 
     def _open_blocking(self, name: str, path: Path) -> Store:
         make_directory(path.parent.parent)
         make_directory(path.parent)
-        return self._open(name, path)
+        self._ballast.make()
+        try:
+            return self._open(name, path)
+        except (SqliteError, OSError):
+            if not self._ballast.is_needed():
+                raise
+            self._ballast.release()  # opening needs room, for what SQLite keeps beside the file
+            return self._open(name, path)
 
     async def close(self) -> list[MnemonError]:
         """Close every store; what went wrong, store by store."""
@@ -204,3 +225,12 @@ class StoreRegistry:
             except MnemonError as error:
                 failures.append(error)
         return failures
+
+
+def _unopened(name: str, path: Path, error: SqliteError | OSError) -> MnemonError:
+    return MnemonError(
+        BUSY if isinstance(error, BusyError) else STORAGE,
+        f'the store "{name}" cannot be opened: {"a page of its file is damaged: " if is_damage(error) else ""}{error}',
+        hint=LOOK if is_damage(error) else f"look at {path} and its directory: space, owner, permissions",
+        outcome="rejected",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar, cast
@@ -13,7 +14,8 @@ from mnemond.index.dense import VectorPolicy
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, oplog
-from mnemond.store.connection import Connection
+from mnemond.store.ballast import Ballast
+from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.database import Opened, Wanted, open_database
 from mnemond.store.engine import Defect, Engine
 from mnemond.store.meta import EmbedderRecord
@@ -100,6 +102,27 @@ class Store:
         """Insights in each state, and lines in the oplog. Raises MnemonError when the database cannot be read."""
         return await self.read(lambda connection: (insights.count_by_status(connection), oplog.count(connection)))
 
+    def start(self) -> None:
+        """Start the writer; until then `discard` closes the store."""
+        self._writer.start(self.name)
+
+    def discard(self) -> None:
+        """Close a store whose writer was not started (blocking). What is still in the log is read from there."""
+        with contextlib.suppress(SqliteError):
+            self._engine.close()
+
+    async def condemn(self, reason: str) -> None:
+        """What the file holds is not what was written: nothing is written from now on. Raises MnemonError."""
+        await self.read(lambda _: self._engine.distrust(reason))
+
+    async def clear(self) -> None:
+        """All of the file was looked at, and is sound. Raises MnemonError."""
+        await self.read(lambda _: self._engine.trust())
+
+    async def reload(self, reason: str) -> None:
+        """Read everything anew, because memory is not what the file says. Raises MnemonError."""
+        await self.read(lambda _: self._engine.poison(reason))
+
     async def close(self) -> None:
         """Finish what is queued, checkpoint, close the file. Raises MnemonError when the checkpoint fails."""
         failure: MnemonError | None = None
@@ -138,13 +161,15 @@ def open_store(
     on_defect: Defect,
     vfs: str | None = None,
     search: VectorPolicy | None = None,
+    ballast: Ballast | None = None,
 ) -> Store:
-    """Open `path` (blocking: call it from a worker thread) and start its writer. Raises MnemonError, SqliteError."""
+    """Open `path` (blocking: call it from a worker thread); `start` starts its writer.
+
+    Raises MnemonError, SqliteError.
+    """
 
     def open_it() -> Opened:
         return open_database(path, wanted, now_us(), vfs, search)
 
-    engine = Engine(open_it(), reopen=open_it, on_defect=on_defect)
-    writer = Writer(engine, loop, on_defect)
-    writer.start(name)
-    return Store(name, path, engine, writer)
+    engine = Engine(open_it(), reopen=open_it, on_defect=on_defect, ballast=ballast)
+    return Store(name, path, engine, Writer(engine, loop, on_defect))

@@ -89,7 +89,7 @@ async def test_rows_and_memory_are_of_one_moment_while_others_write(tmp_path: Pa
     assert [problems(result) for result in found] == [{}, {}, {}, {}]
 
 
-async def test_what_another_program_wrote_is_noticed_and_not_forgotten(tmp_path: Path) -> None:
+async def test_what_another_program_wrote_is_noticed_and_memory_read_anew(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as on:
         await remember(on, *TEXTS)
         private(tmp_path)
@@ -98,8 +98,30 @@ async def test_what_another_program_wrote_is_noticed_and_not_forgotten(tmp_path:
         await remember(on, "what the daemon writes itself is nobody else's")
         assert problems(await verifying.verify(CALL, VerifyParams())) == {}
         write_behind(tmp_path, "UPDATE insights SET effective_importance = 0.123 WHERE number = 1")
-        for _ in range(2):
-            assert set(problems(await verifying.verify(CALL, VerifyParams()))) == {"sole_writer", "mirror_importance"}
+        assert set(problems(await verifying.verify(CALL, VerifyParams()))) == {"sole_writer", "mirror_importance"}
+        store = (await on.warm()).store
+        assert store.snapshot.insight(0).effective_importance == 0.123
+        assert problems(await verifying.verify(CALL, VerifyParams(full=True))) == {}
+        assert store.degraded_reason is None
+
+
+async def test_a_store_whose_file_is_damaged_is_not_written_until_it_was_found_sound(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        private(tmp_path)
+        write_behind(tmp_path, "UPDATE insights SET content = content || '!' WHERE number = 1")
+        verifying, store = handlers(on), (await on.warm()).store
+        result = await verifying.verify(CALL, VerifyParams(full=True))
+        assert {"content_hash", "storage"} <= set(problems(result))
+        assert "texts are not the ones" in str(result.degraded_reason)
+        with pytest.raises(MnemonError, match="texts are not the ones") as refused:
+            await remember(on, "what comes after")
+        assert (refused.value.kind, refused.value.outcome) == (STORAGE, "rejected")
+        assert store.snapshot.live == 3, "what is known can be recalled"
+        assert problems(await verifying.verify(CALL, VerifyParams())).keys() == {"storage"}, "it clears nothing"
+        write_behind(tmp_path, "UPDATE insights SET content = rtrim(content, '!') WHERE number = 1")
+        assert problems(await verifying.verify(CALL, VerifyParams(full=True))).keys() == {"sole_writer"}
+        await remember(on, "what comes after")
 
 
 async def test_a_store_that_nobody_has_open_stays_closed(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ class Keeping:
             "default", self.path, wanted=lambda: EMBEDDER, now_us=self.clock.now_us,
             loop=trio.lowlevel.current_trio_token(), on_defect=lambda _, error: self.defects.append(error),
         )  # fmt: skip
+        self.store.start()
         self._identities = Identities(self.clock, CountingIds())
         means = Means(self.clock, self._identities.own, self._guard, self._tell, trio.CapacityLimiter(1))
         self.scheduler = Scheduler(jobs, means)

@@ -107,7 +107,7 @@ async def test_nothing_is_begun_where_no_copy_can_be_made(tmp_path: Path, mock_c
 
 async def test_a_store_that_is_not_well_is_left_alone(tmp_path: Path, mock_clock: MockClock) -> None:
     async with kept(tmp_path, mock_clock, Vacuum()) as over:
-        over.store._engine._fault = "something"
+        over.store._engine.standing.fault = "something"
         assert (await over.attendant.run("vacuum")).detail.startswith("the store is not well")
 
 

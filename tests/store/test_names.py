@@ -97,7 +97,7 @@ async def test_the_active_store_is_changed_as_a_whole_and_privately(tmp_path: Pa
     assert missing.value.kind is NOT_FOUND
     stores.activate("default")  # made on first use
     assert stores.active() == ("default", "active-file")
-    assert sorted(os.listdir(tmp_path)) == ["active", "data"]
+    assert sorted(os.listdir(tmp_path)) == ["active", "ballast", "data"]
     await stores.close()
 
 

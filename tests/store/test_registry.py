@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import apsw
 import pytest
 import trio
 
 from mnemond.errors import BUSY, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
+from mnemond.model.outcomes import Remembered
+from mnemond.store.attempt import Attempt
+from mnemond.store.ballast import Ballast
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
+from mnemond.store.store import Store
 from tests.store.factory import EMBEDDER, START_US, remember, stored
+from tests.store.test_checksums import flip
 
 
 def registry_at(path: Path, wanted: EmbedderRecord | None = EMBEDDER) -> StoreRegistry:
@@ -194,3 +202,93 @@ async def test_a_pipe_in_the_place_of_a_store_is_refused(tmp_path: Path) -> None
     os.mkfifo(path)
     with trio.fail_after(30), pytest.raises(MnemonError, match="not a regular file"):
         await registry.open("default")
+
+
+def open_descriptors(path: Path) -> list[str]:
+    """Files of a directory that this process has open."""
+    found = []
+    for number in os.listdir("/dev/fd"):
+        try:
+            target = os.readlink(f"/dev/fd/{number}")
+        except OSError:
+            continue
+        if target.startswith(str(path)):
+            found.append(target)
+    return found
+
+
+@pytest.mark.parametrize("moment", ["while it is opened", "when it is open"])
+@pytest.mark.skipif(not os.path.islink("/dev/fd/0"), reason="the open files of a process cannot be listed here")
+async def test_a_store_that_nobody_waits_for_any_more_is_closed_again(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = registry_at(tmp_path)
+    begun, go_on, ended = trio.Event(), threading.Event(), threading.Event()
+    token, opening = trio.lowlevel.current_trio_token(), registry._open_blocking
+    scope = trio.CancelScope()
+
+    def slow(name: str, path: Path) -> Store:
+        token.run_sync_soon(begun.set)
+        assert go_on.wait(30)
+        return opening(name, path)
+
+    def watched(self: Attempt, open_it: Callable[[], Store]) -> Store:
+        try:
+            return run(self, open_it)
+        finally:
+            ended.set()
+            if moment == "when it is open":
+                token.run_sync_soon(scope.cancel)  # before the thread's answer is taken
+
+    run = Attempt.run
+    monkeypatch.setattr(registry, "_open_blocking", slow)
+    monkeypatch.setattr(Attempt, "run", watched)
+    with scope:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(registry.open, "default")
+            await begun.wait()
+            if moment == "while it is opened":
+                nursery.cancel_scope.cancel()
+            else:
+                go_on.set()
+    go_on.set()
+    assert await trio.to_thread.run_sync(ended.wait, 30)
+    monkeypatch.undo()
+    assert registry.warm("default") is None
+    assert open_descriptors(tmp_path) == []
+    assert [each.name for each in threading.enumerate() if each.name == "writer-default"] == []
+    store = await registry.open("default")
+    assert isinstance(await store.written(remember(1)), Remembered)
+    await registry.close()
+
+
+async def test_a_store_is_opened_with_the_room_that_the_ballast_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry, ballast = registry_at(tmp_path), Ballast(tmp_path)
+    await registry.create("one")
+    await registry.close()
+    assert ballast.is_there
+    opening = registry._open
+
+    def cramped(name: str, path: Path, **options: object) -> Store:
+        if ballast.is_there:
+            raise apsw.FullError
+        return opening(name, path)
+
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=0, f_frsize=4096))
+    monkeypatch.setattr(registry, "_open", cramped)
+    store = await registry.open("one")
+    assert store.degraded_reason == "the disk is full"
+    assert not ballast.is_there
+    await registry.close()
+
+
+async def test_a_store_that_is_damaged_says_what_to_do(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    await registry.create("one")
+    await registry.close()
+    flip(registry.path("one"), 4096 + 700)
+    with pytest.raises(MnemonError, match="a page of its file is damaged") as caught:
+        await registry.open("one")
+    assert "doctor --salvage" in str(caught.value.hint)

@@ -21,7 +21,9 @@ PAGE: Final = 500
 SHOWN: Final = 3
 """Places that a problem names; how many there are it says as a number."""
 
-DAMAGED: Final = "keep a copy of the store's directory; then restore a backup (mnemonctl backup list)"
+DAMAGED: Final = (
+    "mnemonctl doctor --salvage reads what can be read into a copy; or restore a backup (mnemonctl backup list)"
+)
 """What to do where rows are not what they were."""
 
 RELOAD: Final = "mnemonctl daemon restart reads everything anew; please report it, with the daemon's log"
@@ -63,7 +65,8 @@ Steps: TypeAlias = Iterator[Problem | None]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One invariant. `id` is its name in the reliability notes; `needs` what it cannot do without."""
+    """One invariant. `id` is its name in the reliability notes; `needs` what it cannot do without; `grave`: where it
+    does not hold the file is not what was written to it."""
 
     id: str
     name: str
@@ -71,6 +74,7 @@ class Check(msgspec.Struct, frozen=True):
     says: str
     look: Callable[[Evidence], Steps]
     needs: Literal["rows", "mirror", "session"] = "rows"
+    grave: bool = False
 
     def possible(self, evidence: Evidence) -> bool:
         """Whether there is what it looks at."""

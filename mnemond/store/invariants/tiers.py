@@ -29,11 +29,11 @@ CHECKS: Final = (
     Check("I4", "link_ends", "full", "links have two live ends, and lead back where they should", links.ends),
     Check("I4", "references", "full", "whatever refers to a row finds it", schema.references),
     Check("I6", "words", "full", "memories are found by their words", words.postings, "mirror"),
-    Check("I7", "content_hash", "full", "texts are the ones that were stored", rows.hashes),
+    Check("I7", "content_hash", "full", "texts are the ones that were stored", rows.hashes, grave=True),
     Check("M4", "mirror_links", "full", "links in memory are the stored ones", links.mirrored, "mirror"),
     Check("M5", "mirror_vectors", "full", "vectors in memory are the stored ones", mirror.vectors, "mirror"),
-    Check("D1", "checksums", "full", "every page is as it was written", files.checksums),
-    Check("D2", "pages", "full", "SQLite finds every page sound", files.pages),
+    Check("D1", "checksums", "full", "every page is as it was written", files.checksums, grave=True),
+    Check("D2", "pages", "full", "SQLite finds every page sound", files.pages, grave=True),
 )  # fmt: skip
 
 _REACH: Final[dict[Tier, int]] = {"tick": 0, "fast": 1, "full": 2}
