@@ -33,6 +33,15 @@ def flip(path: Path, offset: int) -> None:
     path.write_bytes(whole)
 
 
+def root_of(path: Path, table: str) -> int:
+    """The first page of a table of a closed store."""
+    db = Connection(path, read_only=True)
+    try:
+        return int((db.row("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)) or (0,))[0])
+    finally:
+        db.close()
+
+
 def test_a_new_store_has_checksums(tmp_path: Path) -> None:
     path = made(tmp_path / "a.db")
     opened = open_at(path)
