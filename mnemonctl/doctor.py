@@ -1,4 +1,4 @@
-"""`mnemonctl doctor`: asks the daemon about its stores if one runs, and looks at files itself. Changes nothing."""
+"""`mnemonctl doctor`: asks the daemon about its stores if one runs, and looks at files itself."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Options(msgspec.Struct, frozen=True):
     store: str | None = None
     all: bool = False
     full: bool = False
+    salvage: bool = False
 
 
 class _Job(msgspec.Struct):
@@ -48,6 +49,10 @@ def carry_out(directory: Path, options: Options, output: Output, environ: Mappin
     """Look at everything; exit status 1 when there is a problem. Raises MnemonError for a name that is none."""
     wanted = options.store or environ.get("MNEMON_STORE") or None
     chosen = None if wanted is None else names.check(wanted)
+    if options.salvage:
+        from mnemonctl import salvage
+
+        return salvage.carry_out(directory, chosen or ActiveName(directory, lambda _: None).resolve()[0], output)
     checks = examined(directory, chosen, options, environ)
     agents = examination.of(place_of(directory, environ)) if environ.get("HOME") else Agents()
     checks += agents.checks

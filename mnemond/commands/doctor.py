@@ -9,7 +9,7 @@ from mnemond.commands.layout import Style, lines, plural, wrap
 from mnemond.commands.options import add_globals
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
-from mnemond.protocol.doctor import CheckView, DoctorResult
+from mnemond.protocol.doctor import CheckView, DoctorResult, SalvageResult
 
 WORDS: Final = {"ok": "ok", "problem": "PROBLEM", "note": "note", "skipped": "skipped"}
 WIDTH: Final = max(map(len, WORDS.values())) + 2
@@ -20,7 +20,12 @@ def _parser() -> Parser:
     parser = Parser("doctor")
     parser.add_argument("--all", action="store_true", help="every store, not only the one that is used")
     parser.add_argument(
-        "--full", action="store_true", help="every row, link, vector and page: about a second for 10,000"
+        "--full", "--verify", action="store_true", help="every row, link, vector and page: about a second for 10,000"
+    )
+    parser.add_argument(
+        "--salvage",
+        action="store_true",
+        help="read what can be read of a damaged store into a new one; no daemon may run",
     )
     add_globals(parser)
     return parser
@@ -34,6 +39,20 @@ def render(result: DoctorResult, style: Style) -> str:
         return lines(*said)
     total = [plural(result.problems, "problem"), plural(result.notes, "note"), plural(len(result.checks), "check")]
     return lines(*said, style.strong(", ".join(total)))
+
+
+def render_salvage(result: SalvageResult, style: Style) -> str:
+    """Where what was read lies, what was lost, and what to do next."""
+    held = f"{plural(result.memories, 'memory')}, {result.retired:,} out of recall"
+    said = [f"{style.strong(result.store)}: {held}, read from {result.of}, which is as it was", f"  {result.path}"]
+    for each in result.tables:
+        parts = [f"{each.kept:,} rows kept"]
+        parts += [f"{each.doubtful:,} of them from damaged pages"] if each.doubtful else []
+        parts += [f"{each.left_out:,} left out"] if each.left_out else []
+        parts += [f"{plural(each.gaps, 'place')} that nobody can read"] if each.gaps else []
+        said.append(f"  {each.table}: {', '.join(parts)}")
+    said.append("  nothing was lost" if result.whole else "  what is not named was read whole")
+    return lines(*said, f"mnemonctl store set {result.store} makes it the one that is used")
 
 
 def _check(view: CheckView, style: Style) -> list[str]:
@@ -56,11 +75,12 @@ def _check(view: CheckView, style: Style) -> list[str]:
 
 COMMAND = Command(
     name="doctor",
-    summary="Whether stores, files, daemon and service are sound (exit 1 if not). Changes nothing.",
+    summary="Whether stores, files, daemon and service are sound (exit 1 if not). Changes nothing stored.",
     words="",
     examples=("mnemonctl doctor", "mnemonctl doctor --all --full", "mnemonctl doctor --store work --json"),
     details=(
         "Without a daemon it looks at files and rows; what a daemon has in memory is compared only where one runs.",
+        "--salvage makes a store NAME-salvaged; the damaged one is only read. Exit 1 when something was lost.",
         "A daemon looks at the same, --full excepted, every hour by itself: mnemonctl jobs list.",
     ),
     parser=_parser(),

@@ -73,3 +73,27 @@ class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
     notes: int
     checks: list[CheckView]
     hosts: list[HostView] = []
+
+
+class SalvagedTable(msgspec.Struct, frozen=True):
+    """What became of a table: rows kept, of those the ones from damaged pages (their text is the one that was stored,
+    other fields may not be), rows that were left out, and places where nothing could be read."""
+
+    table: str
+    kept: int
+    doubtful: int
+    left_out: int
+    gaps: int
+
+
+class SalvageResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What `mnemonctl doctor --salvage` made: the new store, of which one, and what became of each table that is not as
+    it was. `whole`: nothing was lost."""
+
+    store: str
+    of: str
+    path: str
+    memories: int
+    retired: int
+    whole: bool
+    tables: list[SalvagedTable]

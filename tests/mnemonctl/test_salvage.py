@@ -1,0 +1,123 @@
+"""`mnemonctl doctor --salvage` from outside: a new store beside the damaged one, and what was lost is said."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemonctl import doctor, salvage
+from mnemonctl.doctor import Options
+from mnemond.commands.output import Output
+from mnemond.errors import INVALID_PARAMS, LOCKED, NOT_FOUND, STORAGE, MnemonError
+from mnemond.server.data_dir import lock, open_data_dir
+from tests.store.factory import contents, engine_at, remember
+from tests.store.test_checksums import flip
+
+LOST = b"memory number 27"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    root = tmp_path / "m"
+    for part in (root, root / "data", root / "data" / "default"):
+        part.mkdir(mode=0o700)
+    path = root / "data" / "default" / "mnemon.db"
+    engine = engine_at(path)
+    engine.commit([remember(number) for number in range(1, 40)])
+    engine.close()
+    path.chmod(0o600)
+    return root
+
+
+def damage(root: Path) -> Path:
+    path = root / "data" / "default" / "mnemon.db"
+    flip(path, path.read_bytes().index(LOST))
+    return path
+
+
+def run(root: Path, **typed: Any) -> tuple[int, dict[str, Any]]:
+    found = doctor.carry_out(root, Options(salvage=True, **typed), Output(form="json"), {})
+    return found.exit_code, json.loads(found.stdout)
+
+
+def test_a_damaged_store_is_salvaged_beside_itself(directory: Path) -> None:
+    path = damage(directory)
+    before = path.read_bytes()
+    code, said = run(directory)
+    assert (code, said["store"], said["of"], said["memories"], said["whole"]) == (
+        1, "default-salvaged", "default", 38, False,
+    )  # fmt: skip
+    (memories,) = (each for each in said["tables"] if each["table"] == "insights")
+    assert (memories["kept"], memories["left_out"]) == (38, 1)
+    assert path.read_bytes() == before
+    new = Path(said["path"])
+    assert (new.stat().st_mode & 0o777, new.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    engine = engine_at(new)
+    assert len(contents(engine)) == 38
+    engine.close()
+    assert (
+        doctor.carry_out(directory, Options(store="default-salvaged", full=True), Output(form="json"), {}).exit_code
+        == 0
+    )
+
+
+def test_what_people_are_told(directory: Path) -> None:
+    damage(directory)
+    said = doctor.carry_out(directory, Options(salvage=True), Output(), {}).stdout
+    assert "default-salvaged: 38 memories, 0 out of recall, read from default, which is as it was" in said
+    assert "insights: 38 rows kept" in said
+    assert "1 left out" in said
+    assert said.endswith("mnemonctl store set default-salvaged makes it the one that is used\n")
+
+
+def test_of_a_sound_store_nothing_is_lost_and_copies_come_to_an_end(directory: Path) -> None:
+    names = [run(directory)[1]["store"] for _ in range(salvage.MOST_COPIES)]
+    assert names == ["default-salvaged", "default-salvaged-2", "default-salvaged-3"]
+    with pytest.raises(MnemonError, match="3 stores were salvaged") as refused:
+        run(directory)
+    assert refused.value.kind is INVALID_PARAMS
+    again = doctor.carry_out(directory, Options(salvage=True, store="default-salvaged"), Output(), {})
+    assert (again.exit_code, "nothing was lost" in again.stdout) == (0, True)
+
+
+def test_not_beside_a_daemon(directory: Path) -> None:
+    held = open_data_dir(directory)
+    instance = lock(held)
+    try:
+        with pytest.raises(MnemonError, match="daemon") as refused:
+            run(directory)
+    finally:
+        instance.close()
+        held.close()
+    assert refused.value.kind is LOCKED
+    assert os.listdir(directory / "data") == ["default"]
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing of SQLite's" * 400])
+def test_of_nothing_nothing_is_left(directory: Path, content: bytes) -> None:
+    (directory / "data" / "default" / "mnemon.db").write_bytes(content)
+    with pytest.raises(MnemonError) as refused:
+        run(directory)
+    assert refused.value.kind is STORAGE
+    assert os.listdir(directory / "data") == ["default"]
+
+
+def test_a_disk_without_room(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mnemond.store.salvage.shutil.copyfile", full)
+    with pytest.raises(MnemonError, match="No space left") as refused:
+        run(directory)
+    assert refused.value.kind is STORAGE
+    assert os.listdir(directory / "data") == ["default"]
+
+
+def test_a_store_that_is_not_there(directory: Path) -> None:
+    with pytest.raises(MnemonError) as refused:
+        run(directory, store="other")
+    assert refused.value.kind is NOT_FOUND
