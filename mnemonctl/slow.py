@@ -137,17 +137,18 @@ def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.Odd) 
 def reconnect(argv: list[str], directory: bytes, request: bytes, error: OSError, deadline: float) -> int:
     """The first connection failed, so nothing was sent: start the daemon if none runs, then carry on."""
     try:
-        connection = _connect(directory, error, deadline)
+        connection, left = _connect(directory, error, deadline)
     except MnemonError as refusal:
         return report(argv, refusal)
-    return fast.converse(argv, directory, connection, request, deadline)
+    return fast.converse(argv, directory, connection, request, left)
 
 
-def _connect(directory: bytes, error: OSError, deadline: float) -> _socket.socket:
+def _connect(directory: bytes, error: OSError, deadline: float) -> tuple[_socket.socket, float]:
+    """A connection, and the seconds left for the answer: starting a daemon has a limit of its own."""
     path = files.usable(path_of(directory))
     if error.errno in rpc.NOT_RUNNING:
         daemon.start(path, daemon.start_wait(os.environ))
-        return _again(path, directory, deadline)
+        return _again(path, directory, deadline), deadline
     if error.errno == errno.EAGAIN:
         return _until(path, directory, deadline)
     raise rpc.unreachable(path, error)
@@ -160,16 +161,17 @@ def _again(path: Path, directory: bytes, deadline: float) -> _socket.socket:
         raise rpc.unreachable(path, error) from None
 
 
-def _until(path: Path, directory: bytes, deadline: float) -> _socket.socket:
-    """Connect as soon as the backlog has room."""
-    ends = time.monotonic() + deadline
+def _until(path: Path, directory: bytes, deadline: float) -> tuple[_socket.socket, float]:
+    """Connect as soon as the backlog has room; the seconds that are left then."""
+    ends, left = time.monotonic() + deadline, deadline
     while True:
         try:
-            return fast.connect(directory + b"/sock", deadline)
+            return fast.connect(directory + b"/sock", left), left
         except OSError as error:
-            if error.errno != errno.EAGAIN or time.monotonic() >= ends:
+            if error.errno != errno.EAGAIN or left <= RETRY_S:
                 raise rpc.unreachable(path, error) from None
         time.sleep(RETRY_S)
+        left = max(ends - time.monotonic(), RETRY_S)
 
 
 def replace_outdated(directory: bytes) -> None:

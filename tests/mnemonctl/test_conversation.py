@@ -9,6 +9,7 @@ import posix
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
@@ -161,6 +162,34 @@ def test_a_backlog_that_empties_is_waited_for(tmp_path: Path, capfd: Capture, mo
     with fake_daemon(tmp_path, lambda _: line(0, "late\n")):
         assert run(tmp_path, "list") == 0
     assert capfd.readouterr().out == "late\n"
+
+
+@pytest.mark.usefixtures("never_starts")
+def test_waiting_for_a_full_backlog_counts_towards_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, left = [100.0], list[float]()
+    refusals = [BlockingIOError(errno.EAGAIN, "again") for _ in range(3)]
+
+    def busy(path: bytes, deadline: float) -> object:
+        left.append(deadline)
+        if refusals:
+            raise refusals.pop()
+        return "a connection"
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    def converse(argv: list[str], directory: bytes, connection: object, request: bytes, deadline: float) -> int:
+        left.append(deadline)
+        return 0
+
+    monkeypatch.setattr(slow, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    monkeypatch.setattr(slow, "RETRY_S", 0.25)
+    monkeypatch.setattr(fast, "connect", busy)
+    monkeypatch.setattr(fast, "converse", converse)
+    assert run(tmp_path, "list", deadline=1.0) == 0
+    assert left == [1.0, 1.0, 0.75, 0.5, 0.5]
 
 
 @pytest.mark.usefixtures("never_starts")
