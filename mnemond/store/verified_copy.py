@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError
+from mnemond.store import constraints
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.durable import flush_directory
 from mnemond.store.migrate import APPLICATION_ID, current_version
@@ -72,6 +73,9 @@ def verify(path: Path, pause: Pause = go_on, expected: str | None = None) -> Fac
             pause()
             if (found := connection.rows("PRAGMA integrity_check(3)")) != [("ok",)]:
                 raise _bad(path, "; ".join(str(row[0]) for row in found))
+            pause()
+            if wrong := constraints.broken(connection):
+                raise _bad(path, "; ".join(wrong))
             pause()
             if loose := connection.rows("PRAGMA foreign_key_check"):
                 raise _bad(path, f"{len(loose)} rows refer to rows that are not there")
