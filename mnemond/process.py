@@ -30,7 +30,7 @@ from mnemond.service.log_file import LogFile
 from mnemond.service.notify import Notifier
 from mnemond.service.reload import Reload
 from mnemond.service.supervision import Supervision
-from mnemond.store import legacy
+from mnemond.store import legacy, raw_open
 from mnemond.store.connection import check_sqlite_version
 from mnemond.store.safekeeping import sweep
 
@@ -89,6 +89,7 @@ def run(data_dir: Path, logs: Logs, said: Said = SAID_NOTHING) -> None:
         instance = lock(directory)
         held.callback(instance.close)
         loaded, embedders = configured(_sources(directory.path, said))
+        raw_open.forbid(directory.path)
         _tidy(directory.path, logs.logger)
         listener = adopt(os.environ) or _of_launchd() or bind(directory, instance)
         held.callback(listener.close)
