@@ -12,8 +12,8 @@ from mnemond.store.connection import HAS_CHECKSUMS, BusyError, Connection, Sqlit
 from mnemond.store.purge import rewrite
 
 UNUSED_SHARE: Final = 0.25
-"""Of the file that may be unused pages, which later writes fill; writing it anew keeps writes waiting, 1.5 s for
-120 MB."""
+"""Of the file that may be unused pages, which later writes fill; writing it anew keeps writes waiting, two seconds for
+120 MB on a busy machine."""
 
 UNUSED_BYTES: Final = 4 << 20
 """Unused bytes that are not worth the writing, whatever their share."""

@@ -1,0 +1,84 @@
+"""While a store is not well, every reply of every method that is about it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from mnemond.protocol.registry import METHODS
+from mnemond.protocol.types import Result
+from tests.faults.test_cancellation import REQUESTS, Params, World
+
+REASON = "the write-ahead log cannot be copied"
+
+ABOUT_NO_STORE = {
+    "hello", "ping",  # the daemon
+    "store.create", "store.list", "store.set", "store.path", "store.remove",  # which stores there are
+    "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
+    "config.show", "top", "daemon.stop",  # `top` says it of each store by itself
+    "cli.run",  # the line on standard error: tests/commands/test_text.py
+}  # fmt: skip
+
+ALONE = {"embed.run", "embed.switch", "embed.calibrate"}
+"""Those that this daemon, which has no embedder, refuses."""
+
+MORE: dict[str, Callable[[World], Params]] = {
+    "diff": lambda _: {"content": "The backup runs at noon"},
+    "context": lambda _: {"query": "text"},
+    "search": lambda _: {"query": "text"},
+    "unlink": lambda world: {"source_id": world.one, "target_id": world.other},
+    "related": lambda world: {"id": world.one},
+    "pin": lambda world: {"id": world.one},
+    "merge": lambda world: {"id": world.one, "other_id": world.other},
+    "restore": lambda world: {"id": world.one},
+    "log": lambda _: {},
+    "receipt": lambda _: {},
+    "jobs.list": lambda _: {},
+    "jobs.run": lambda _: {"name": "expire", "dry_run": True},
+    "verify": lambda _: {},
+    "stats": lambda _: {},
+}
+
+ARRAYS = {"log", "related", "search"}
+"""Their result is a list, which has no place for it."""
+
+SCHEDULED = {"jobs.list", "jobs.run"}
+"""Answered by a daemon that runs jobs: tests/handlers/test_jobs.py."""
+
+BEFORE: dict[str, Callable[[World], tuple[str, Params]]] = {
+    "unlink": lambda world: ("link", {"source_id": world.one, "target_id": world.other, "type": "causal"}),
+    "restore": lambda world: ("forget", {"id": world.one}),
+}
+"""What has to have been done."""
+
+
+ASKED = (set(REQUESTS) | set(MORE)) - ABOUT_NO_STORE - ARRAYS - SCHEDULED
+
+
+def test_every_method_is_thought_of() -> None:
+    assert set(METHODS) == set(REQUESTS) | set(MORE) | ABOUT_NO_STORE | ALONE
+    assert {name for name in METHODS if not is_object(name)} == {*ARRAYS, "cli.run"}
+
+
+def is_object(name: str) -> bool:
+    """Whether its result, or one of its results, has fields."""
+    result = METHODS[name].result
+    return any(isinstance(each, type) and issubclass(each, Result) for each in get_args(result) or (result,))
+
+
+@pytest.mark.parametrize("method", sorted(ASKED))
+async def test_a_reply_says_that_the_store_is_not_well(method: str, tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await world.prepare()
+    if method in BEFORE:
+        await world.call(*BEFORE[method](world))
+    (store,) = world.daemon.stores.open_stores()
+    params = {**REQUESTS, **MORE}[method](world)
+    store._engine.standing.behind = REASON
+    result = await world.call(method, params)
+    store._engine.standing.behind = None
+    assert (result.degraded, result.degraded_reason) == (True, REASON)
+    await world.daemon.close()
