@@ -209,11 +209,10 @@ class _Table:
 
     def _by_key(self, key: tuple[str, ...]) -> None:
         """From both ends towards the damage, and through it with checksums left aside."""
-        forward = self._walk(self._sound, key, "ASC", doubtful=False)
-        if forward is True:
+        if self._walk(self._sound, key, "ASC", doubtful=False):
             return
         self._walk(self._sound, key, "DESC", doubtful=False)
-        if self._walk(self._any, key, "ASC", doubtful=True) is not True:
+        if not self._walk(self._any, key, "ASC", doubtful=True):
             self._walk(self._any, key, "DESC", doubtful=True)
             self._gaps += 1
 
@@ -247,9 +246,6 @@ class _Table:
                 self._new.run(self._insert, row)
             except ConstraintError:
                 self._left_out += not self._is_there(row)
-                continue
-            except SqliteError:
-                self._left_out += 1  # a value of another type than its column has
                 continue
             self._kept += 1
             self._doubtful += doubtful

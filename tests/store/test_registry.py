@@ -204,6 +204,9 @@ async def test_a_pipe_in_the_place_of_a_store_is_refused(tmp_path: Path) -> None
         await registry.open("default")
 
 
+LISTS_DESCRIPTORS = os.path.islink("/dev/fd/0")
+
+
 def open_descriptors(path: Path) -> list[str]:
     """Files of a directory that this process has open."""
     found = []
@@ -228,7 +231,7 @@ async def nothing_is_left_open(registry: StoreRegistry, path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["while it is opened", "when it is open"])
-@pytest.mark.skipif(not os.path.islink("/dev/fd/0"), reason="the open files of a process cannot be listed here")
+@pytest.mark.skipif(not LISTS_DESCRIPTORS, reason="the open files of a process cannot be listed here")
 async def test_a_store_that_nobody_waits_for_any_more_is_closed_again(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.store.invariants import examination
-from mnemond.store.salvage import Salvaged, salvage
+from mnemond.store.salvage import PAGE, Fate, Salvaged, salvage
 from tests.faults.every_change import all_batches
 from tests.store.factory import START_US, contents, engine_at, open_at, remember
+from tests.store.invariants.seeded import change, make
 from tests.store.test_checksums import flip, root_of
 
 SIZE = 4096
@@ -145,3 +146,52 @@ def test_an_older_schema_is_said(path: Path) -> None:
     db.close()
     with pytest.raises(MnemonError, match="schema version 1"):
         salvage(path, path.with_name("new.db"))
+
+
+def fate(done: Salvaged, table: str) -> Fate:
+    (found,) = (each for each in done.tables if each.table == table)
+    return found
+
+
+def test_what_refers_to_a_memory_that_is_lost_is_left_out(path: Path) -> None:
+    make(path)
+    flip(path, path.read_bytes().rindex(b"memory number 2"))
+    done = salvaged(path)
+    assert done.facts.memories == 5
+    assert (fate(done, "edge_rows").kept, fate(done, "edge_rows").left_out) == (0, 3)
+
+
+def test_more_links_of_one_memory_than_are_read_at_once(path: Path) -> None:
+    made(path, 2 * PAGE)
+    now = "2026-02-02T02:40:00.000000Z"
+    change(
+        path,
+        "INSERT INTO edge_rows(source, target, kind, weight, created_at)"
+        f" SELECT 1, number, 2, 0.5, '{now}' FROM insights WHERE number > 1",
+    )
+    done = salvaged(path)
+    assert fate(done, "edge_rows") == Fate("edge_rows", 2 * PAGE - 1, 0, 0, 0)
+
+
+def test_a_table_by_keys_is_read_from_both_ends_and_through_the_damage(path: Path) -> None:
+    made(path, 10)
+    change(path, *(f"INSERT INTO meta VALUES('key-{number:04d}', '{'v' * 90}')" for number in range(400)))
+    flip(path, path.read_bytes().rindex(b"key-0200") + 30)
+    done = salvaged(path)
+    meta = fate(done, "meta")
+    assert meta.kept >= 400
+    assert 0 < meta.doubtful < 60
+    assert (meta.left_out, meta.gaps) == (0, 0)
+
+
+def test_a_row_that_cannot_be_is_left_out(path: Path) -> None:
+    make(path)
+    change(path, "UPDATE edge_rows SET weight = 1.5 WHERE kind = 2")
+    assert fate(salvaged(path), "edge_rows").left_out == 1
+
+
+def test_of_a_log_with_a_gap_the_newer_part_is_kept(path: Path) -> None:
+    make(path)
+    change(path, "DELETE FROM oplog WHERE id = 3")
+    done = salvaged(path)
+    assert rows_of(done.path)["oplog"][0][0] == 4

@@ -13,7 +13,7 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.outcomes import Forgotten, Remembered
 from mnemond.store.ballast import BYTES, MARGIN_BYTES, NAME, Ballast
 from mnemond.store.checksums import is_damage
-from mnemond.store.connection import Connection, SqliteError
+from mnemond.store.connection import Connection, FullError, SqliteError
 from mnemond.store.engine import Engine
 from tests.faults.failing_vfs import NAME as FAILING
 from tests.faults.failing_vfs import PLAN, FailingVfs
@@ -216,3 +216,16 @@ def test_a_store_whose_memories_cannot_be_read_is_refused(tmp_path: Path) -> Non
     with pytest.raises(SqliteError) as caught:
         damaged(tmp_path / "a.db", "insights")
     assert is_damage(caught.value)
+
+
+def test_a_store_that_cannot_be_opened_for_another_reason(
+    tmp_path: Path, failing: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine_at(tmp_path / "a.db").close()
+
+    def full(connection: Connection, now_us: int) -> int:
+        raise FullError
+
+    monkeypatch.setattr("mnemond.store.operations.expire", full)
+    with pytest.raises(FullError):
+        open_at(tmp_path / "a.db")
