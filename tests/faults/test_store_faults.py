@@ -14,6 +14,7 @@ from mnemond.errors import BUSY, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.model.outcomes import Remembered
 from mnemond.store import connection as connections
 from mnemond.store import migrate as migrating
+from mnemond.store.checksums import is_damage
 from mnemond.store.connection import Connection, Value
 from mnemond.store.database import Opened, open_database
 from mnemond.store.engine import Engine, Result
@@ -211,7 +212,7 @@ def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_failing_checkpoint_shows_and_is_made_up_for(tmp_path: Path, small_checkpoints: None) -> None:
     engine = engine_at(tmp_path / "a.db", NAME)
     engine.commit([remember(number, "word " * 500) for number in range(20)])
-    PLAN.arm(1, "full", persistent=True)
+    PLAN.arm(1, "io", persistent=True)
     engine.checkpoint_if_due()
     assert "cannot be copied" in str(engine.degraded_reason)
     PLAN.disarm()
@@ -299,8 +300,9 @@ def test_a_page_of_rubbish_is_an_error_of_the_database(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xa5" * (size - 4096))
-    with pytest.raises(apsw.CorruptError):
+    with pytest.raises(apsw.Error) as caught:
         open_at(path)
+    assert is_damage(caught.value)
     assert open_files_of(tmp_path) == []
 
 
