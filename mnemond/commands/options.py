@@ -58,8 +58,8 @@ class Split(argparse.Action):
         setattr(namespace, self.dest, [*before, *(part for part in parts if part)])
 
 
-class Json(argparse.Action):
-    """A JSON object on the command line."""
+class Metadata(argparse.Action):
+    """A JSON object on the command line, or one of its names and values as NAME=VALUE. May be repeated."""
 
     def __call__(
         self,
@@ -68,13 +68,30 @@ class Json(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        """Raises UsageError for what is none."""
+        """Raises UsageError for what is neither."""
         del parser
-        try:
-            value = msgspec.json.decode(str(values).encode(), type=dict[str, object])
-        except (msgspec.MsgspecError, UnicodeEncodeError) as error:
-            raise UsageError(f"{option_string} must be a JSON object, such as {METADATA}") from error
-        setattr(namespace, self.dest, value)
+        before: dict[str, object] = getattr(namespace, self.dest, {})
+        setattr(namespace, self.dest, before | _metadata(str(values), str(option_string)))
+
+
+def _metadata(text: str, option: str) -> dict[str, object]:
+    name, equals, value = text.partition("=")
+    if equals and name.strip() and not name.lstrip().startswith("{"):
+        return {name.strip(): _plain(value.strip())}
+    try:
+        return msgspec.json.decode(text.encode(), type=dict[str, object])
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        sentence = f"{option} must be a JSON object, such as {METADATA}, or NAME=VALUE"
+        raise UsageError(sentence, "as in --metadata project=apollo") from error
+
+
+def _plain(text: str) -> object:
+    """What JSON would write just like that (7, true, null, "7"), else the text itself: 007 and 1.10 are no numbers."""
+    try:
+        value: object = msgspec.json.decode(text.encode())
+        return value if msgspec.json.encode(value) == text.encode() else text
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return text
 
 
 def whole_number(text: str) -> int:
@@ -119,7 +136,9 @@ def add_filters(parser: Parser) -> None:
     group.add_argument("--until", metavar="TIME", help="made before then, or on that day")
     group.add_argument("--event-since", metavar="TIME", help="speaking of then or later")
     group.add_argument("--event-until", metavar="TIME", help="speaking of before then, or of that day")
-    group.add_argument("--metadata", "--meta", action=Json, metavar="JSON", help=f"whose metadata fit: {METADATA}")
+    group.add_argument(
+        "--metadata", "--meta", action=Metadata, metavar="JSON", help=f"whose metadata fit: {METADATA} or NAME=VALUE"
+    )
     group.add_argument("--status", metavar="NAME", help=f"in this state: {STATUSES}")
     group.add_argument("--as-of", metavar="TIME", help="what was valid then (a day: as it began), left recall or not")
     group.add_argument("--include-invalid", action="store_true", help="also what is not valid (any more)")

@@ -6,7 +6,7 @@ from mnemond.commands.candidates import candidates, conflicts, note
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, plural, short_id
 from mnemond.commands.operation_name import undo_hint
-from mnemond.commands.options import CATEGORIES, Split, add_globals, add_op_id, whole_number
+from mnemond.commands.options import CATEGORIES, Metadata, Split, add_globals, add_op_id, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
 from mnemond.protocol.remembering import EdgesCreated, RememberResult
@@ -32,6 +32,10 @@ def _parser() -> Parser:
     parser.add_argument("--source", metavar="NAME", help="who said it; default user")
     parser.add_argument("--conversation-id", "--conversation", metavar="ID", help="the conversation it comes from")
     parser.add_argument("--created-at", metavar="TIME", help="when it happened, RFC 3339; default now")
+    parser.add_argument(
+        "--metadata", "--meta", action=Metadata, metavar="JSON",
+        help="what else to note: a JSON object, or NAME=VALUE; may be repeated",
+    )  # fmt: skip
     parser.add_argument(
         "--channel", metavar="NAME", help="how it came in; default manual. hook, batch, extract: trifles are not kept"
     )
@@ -143,6 +147,7 @@ COMMAND = Command(
         'mnemonctl remember "We chose SQLite" --cat decision --importance 4',
         'mnemonctl remember "Ana prefers tabs" --cat preference --entity Ana',
         "git log -1 --format=%B | mnemonctl remember - --source git",
+        'mnemonctl remember "Build 7 is out" --metadata project=apollo',
         'mnemonctl remember --dry-run "Deploys on Friday are not allowed"',
     ),
     details=(

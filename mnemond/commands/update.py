@@ -5,7 +5,7 @@ from __future__ import annotations
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, short_id
 from mnemond.commands.operation_name import undo_hint
-from mnemond.commands.options import CATEGORIES, Split, add_globals, add_op_id, whole_number
+from mnemond.commands.options import CATEGORIES, Metadata, Split, add_globals, add_op_id, whole_number
 from mnemond.commands.parser import Parser
 from mnemond.commands.revision import DONE_BEFORE, new_links, remarks
 from mnemond.commands.terminal import one_line
@@ -31,6 +31,10 @@ def _parser() -> Parser:
     parser.add_argument("--source", metavar="NAME", help="who said it")
     parser.add_argument("--conversation-id", "--conversation", metavar="ID", help="the conversation it comes from")
     parser.add_argument("--created-at", metavar="TIME", help="when it happened, RFC 3339")
+    parser.add_argument(
+        "--metadata", "--meta", action=Metadata, metavar="JSON",
+        help="what else is noted, all of it: a JSON object, or NAME=VALUE; {} for nothing",
+    )  # fmt: skip
     parser.add_argument("--allow-secret", action="store_true", help="keep what looks like a key or a password as it is")
     add_op_id(parser)
     add_globals(parser)

@@ -80,7 +80,7 @@ class RememberHandlers:
     def _remember(self, warm: OpenStore, params: RememberParams) -> object:
         identity = self._identities.of(warm, params)
         draft = _draft(params)
-        if _is_quick(warm, params.content):
+        if _is_quick(warm, params.content, params.metadata):
             return self._submit(warm, _prepared(warm, draft, identity.now_us), identity)
         return self._prepare_then_submit(warm, draft, identity)
 
@@ -108,8 +108,9 @@ class RememberHandlers:
         return trio.to_thread.run_sync(_compared, warm, params, abandon_on_cancel=True, limiter=warm.threads)
 
 
-def _is_quick(warm: OpenStore, content: str) -> bool:
-    return len(content) <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline)
+def _is_quick(warm: OpenStore, content: str, metadata: Mapping[str, object] | None = None) -> bool:
+    read = len(content) + (len(msgspec.json.encode(metadata)) if metadata else 0)
+    return read <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline)
 
 
 def _draft(params: RememberParams | DiffParams) -> Draft:
@@ -127,6 +128,7 @@ def _draft(params: RememberParams | DiffParams) -> Draft:
         conversation_id=params.conversation_id,
         scope=scope_of(params),
         created_at=params.created_at,
+        metadata=params.metadata or {},
         no_diff=params.no_diff,
         dry_run=params.dry_run,
         allow_secret=params.allow_secret,

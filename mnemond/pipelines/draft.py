@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from mnemond.errors import FieldProblem
 from mnemond.model.insight import CATEGORIES, ENTITY_MODES, Scope
 from mnemond.pipelines.fields import choice_problems, time_problems
+from mnemond.pipelines.plain_metadata import memory_problems
 from mnemond.text.marks import LONGEST_RUN, long_run_at
 from mnemond.text.secrets import find_secrets
 
@@ -29,7 +30,8 @@ STORED_NAMES = NAMES[:-1]
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller wants remembered, as it came. `created_at` is RFC 3339 or None for now."""
+    """What a caller wants remembered, as it came. `created_at` is RFC 3339 or None for now; `metadata` holds plain
+    values (spec 4)."""
 
     content: str
     category: str = "general"
@@ -42,6 +44,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
     scope: Scope = Scope()
     created_at: str | None = None
+    metadata: Mapping[str, object] = {}
     no_diff: bool = False
     dry_run: bool = False
     allow_secret: bool = False
@@ -66,6 +69,8 @@ def problems_of(fields: dict[str, object], stored: Sequence[str] = STORED_NAMES)
         found.append(FieldProblem("importance", f"importance is {str(importance)[:20]}; it must be {allowed}"))
     found += _list_problems("tags", fields.get("tags"), MAX_TAGS, MAX_TAG)
     found += _list_problems("entities", fields.get("entities"), MAX_ENTITIES, MAX_ENTITY)
+    if isinstance(metadata := fields.get("metadata"), Mapping):
+        found += memory_problems(metadata)
     for name in NAMES:
         if "\0" in str(fields.get(name) or ""):
             found.append(FieldProblem(name, f"{name} contains a NUL character, which cannot be stored"))

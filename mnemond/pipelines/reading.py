@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
+from mnemond.errors import invalid
 from mnemond.model.entity import Entity
+from mnemond.model.insight import NO_METADATA
 from mnemond.model.outcomes import Note, SubstanceNote
+from mnemond.pipelines.plain_metadata import as_text, size_problems, without_secrets
 from mnemond.rank.diff import Side, side
 from mnemond.text.causal_cues import CausalCue, causal_cue
 from mnemond.text.contrast import numbers
@@ -29,12 +33,13 @@ ENFORCED = frozenset({"hook", "batch", "extract"})
 
 
 class Clean(msgspec.Struct, frozen=True):
-    """Texts without their secrets, and the kinds of what was taken out."""
+    """Texts without their secrets, and the kinds of what was taken out. `metadata` is the text of a JSON object."""
 
     content: str
     tags: tuple[str, ...]
     entities: tuple[str, ...]
     redacted: tuple[str, ...]
+    metadata: str = NO_METADATA
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -52,8 +57,18 @@ class Reading(msgspec.Struct, frozen=True):
     queries: tuple[str, ...]
 
 
-def clean(content: str, tags: Sequence[str], entities: Sequence[str], *, allow_secret: bool) -> Clean:
-    """Everything in NFC and, unless `allow_secret`, without secrets: before anything else may see it."""
+def clean(
+    content: str,
+    tags: Sequence[str],
+    entities: Sequence[str],
+    metadata: Mapping[str, object] = MappingProxyType({}),
+    *,
+    allow_secret: bool,
+) -> Clean:
+    """Everything in NFC and, unless `allow_secret`, without secrets: before anything else may see it.
+
+    Raises MnemonError(INVALID_PARAMS) for metadata that the marks of secrets make too large.
+    """
     texts = [unicodedata.normalize("NFC", text) for text in (content, *tags, *entities)]
     kinds: dict[str, None] = {}
     if not allow_secret:
@@ -61,9 +76,16 @@ def clean(content: str, tags: Sequence[str], entities: Sequence[str], *, allow_s
             found = redact(text)
             texts[place] = found.text
             kinds.update(dict.fromkeys(found.kinds))
+    noted, more = without_secrets(metadata, allow_secret=allow_secret)
+    if too_large := size_problems(noted):
+        raise invalid(too_large, hint="nothing was written")
     many = 1 + len(tags)
     return Clean(
-        texts[0], tuple(dict.fromkeys(texts[1:many])), tuple(dict.fromkeys(texts[many:])), tuple(sorted(kinds))
+        texts[0],
+        tuple(dict.fromkeys(texts[1:many])),
+        tuple(dict.fromkeys(texts[many:])),
+        tuple(sorted({*kinds, *more})),
+        as_text(noted) if noted else NO_METADATA,
     )
 
 

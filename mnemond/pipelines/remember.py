@@ -57,8 +57,11 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepare(draft: Draft, now_us: int, known: Known, policy: WritePolicy) -> Prepared:
-    """Read a draft that has no problems; everything but its vector. Secrets are gone from what comes back."""
-    tidy = clean(draft.content, draft.tags, draft.entities, allow_secret=draft.allow_secret)
+    """Read a draft that has no problems; everything but its vector. Secrets are gone from what comes back.
+
+    Raises MnemonError(INVALID_PARAMS) as `clean` does.
+    """
+    tidy = clean(draft.content, draft.tags, draft.entities, draft.metadata, allow_secret=draft.allow_secret)
     said_us = now_us if draft.created_at is None else parse_rfc3339(draft.created_at)
     reading = read(
         tidy.content,
@@ -250,6 +253,7 @@ class _Decision:
             conversation_id=draft.conversation_id,
             scope=draft.scope,
             valid_from=created,
+            metadata=self._prepared.clean.metadata,
         )
         return with_reading(bare, self._prepared.reading, self._snapshot)
 

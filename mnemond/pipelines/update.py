@@ -11,7 +11,7 @@ from mnemond.errors import FieldProblem
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
 from mnemond.model.edge import EdgeType
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.insight import NO_METADATA, Insight, Scope
 from mnemond.model.outcomes import EdgesMade, Revised
 from mnemond.model.policy import WritePolicy
 from mnemond.model.timestamp import format_us, parse_rfc3339
@@ -21,6 +21,7 @@ from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.newcomer import as_newcomer, keywords_of, with_reading
 from mnemond.pipelines.pairing import parted
+from mnemond.pipelines.plain_metadata import RESERVED, as_text
 from mnemond.pipelines.reading import Reading, clean, notes_of
 from mnemond.pipelines.relink import Relinked, Relinking, relinked
 from mnemond.pipelines.rereading import read_again
@@ -28,7 +29,9 @@ from mnemond.store import edges
 from mnemond.store.proposal import Proposal, View
 from mnemond.text.entities import canonical_name, extract
 
-FIELDS = ("content", "category", "importance", "tags", "entities", "source", "conversation_id", "created_at")
+FIELDS = (
+    "content", "category", "importance", "tags", "entities", "source", "conversation_id", "created_at", "metadata",
+)  # fmt: skip
 """What can be given another value."""
 
 STORED_NAMES = ("source", "conversation_id")
@@ -60,6 +63,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     source: str | UnsetType = UNSET
     conversation_id: str | UnsetType | None = UNSET
     created_at: str | UnsetType = UNSET
+    metadata: dict[str, object] | UnsetType | None = UNSET
     redacted: tuple[str, ...] = ()
 
 
@@ -83,7 +87,7 @@ def problems(fields: dict[str, object]) -> list[FieldProblem]:
 
 
 def wanted_of(fields: dict[str, object], *, allow_secret: bool) -> Wanted:
-    """Valid fields, in NFC and without secrets."""
+    """Valid fields, in NFC and without secrets. Raises MnemonError(INVALID_PARAMS) as `clean` does."""
     given: dict[str, object] = {
         name: value for name, value in fields.items() if name in (*FIELDS, "entity_mode") and value is not UNSET
     }
@@ -92,9 +96,11 @@ def wanted_of(fields: dict[str, object], *, allow_secret: bool) -> Wanted:
         "" if bare.content is UNSET else bare.content,
         () if bare.tags is UNSET else bare.tags,
         () if bare.entities is UNSET else bare.entities,
+        {} if bare.metadata is UNSET or bare.metadata is None else bare.metadata,
         allow_secret=allow_secret,
     )
-    cleaned = {"content": tidy.content, "tags": tidy.tags, "entities": tidy.entities}
+    noted = msgspec.json.decode(tidy.metadata, type=dict[str, object])
+    cleaned = {"content": tidy.content, "tags": tidy.tags, "entities": tidy.entities, "metadata": noted}
     moment = {} if bare.created_at is UNSET else {"created_at": format_us(parse_rfc3339(bare.created_at))}
     return msgspec.structs.replace(
         bare, **{name: value for name, value in cleaned.items() if name in given}, **moment, redacted=tidy.redacted
@@ -114,12 +120,18 @@ def propose(update: Update, identity: Identity, find: Find, limits: Limits) -> P
 def _decide(update: Update, identity: Identity, find: Find, limits: Limits, view: View) -> ChangeSet:
     present = active_row(view, find, update.id, update.scope)
     revised, reading = _revised(present.insight, update.wanted, view.snapshot, limits.policy)
-    changed = tuple(name for name in FIELDS if getattr(revised, name) != getattr(present.insight, name))
+    changed = _changed(present.insight, revised, update.wanted)
     if not changed:
         outcome = _outcome(update, identity, view, present, changed)
         return _change_set(identity, (), outcome)
     revised = msgspec.structs.replace(revised, updated_at=identity.now)
     return _rewritten(update, identity, view, limits, present, revised, reading, changed)
+
+
+def _changed(old: Insight, new: Insight, wanted: Wanted) -> tuple[str, ...]:
+    """Fields with another value. The dates among the metadata follow from the text, and are no change of their own."""
+    told = FIELDS if wanted.metadata is not UNSET else FIELDS[: FIELDS.index("metadata")]
+    return tuple(name for name in told if getattr(new, name) != getattr(old, name))
 
 
 def _rewritten(
@@ -173,9 +185,11 @@ def _outcome(
 
 def _revised(old: Insight, wanted: Wanted, snapshot: Snapshot, policy: WritePolicy) -> tuple[Insight, Reading | None]:
     """The memory with its new values and what follows from them, and the reading they follow from, if any."""
+    plain = (name for name in FIELDS if name not in ("entities", "metadata"))
     new = msgspec.structs.replace(
         old,
-        **{name: value for name in FIELDS if name != "entities" and (value := getattr(wanted, name)) is not UNSET},
+        **{name: value for name in plain if (value := getattr(wanted, name)) is not UNSET},
+        metadata=_metadata(old, wanted),
     )
     if new.created_at != old.created_at and old.valid_from == old.created_at:
         new = msgspec.structs.replace(new, valid_from=new.created_at)
@@ -188,6 +202,15 @@ def _revised(old: Insight, wanted: Wanted, snapshot: Snapshot, policy: WritePoli
     names, mode = _names(old, new, wanted, snapshot)
     reading = read_again(new, snapshot, policy, names, mode)
     return with_reading(new, reading, snapshot), reading
+
+
+def _metadata(old: Insight, wanted: Wanted) -> str:
+    """What is noted with it now: in the place of what was, but for the dates of its text."""
+    if wanted.metadata is UNSET:
+        return old.metadata
+    had = msgspec.json.decode(old.metadata, type=dict[str, object])
+    noted = (wanted.metadata or {}) | {name: value for name, value in had.items() if name == RESERVED}
+    return as_text(noted) if noted else NO_METADATA
 
 
 def _names(old: Insight, new: Insight, wanted: Wanted, snapshot: Snapshot) -> tuple[tuple[str, ...], str]:

@@ -19,8 +19,11 @@ class RememberParams(Params, frozen=True, kw_only=True):
     """Limits of the content itself (characters, tags, entities) are checked with the other rules of a write.
 
     `no_diff` stores without comparing; `dry_run` compares without storing; `allow_secret` keeps what looks like a key
-    or a password as it is. Without it such a thing is cut out of content, tags and entities, and refused in source,
-    channel, conversation_id and the scope ids.
+    or a password as it is. Without it such a thing is cut out of content, tags, entities and metadata, and refused in
+    source, channel, conversation_id and the scope ids.
+
+    `metadata` is an object of texts, numbers, true, false, null and lists of these, at most 4,096 bytes of JSON, by
+    which recall, search and list can be narrowed. `dates` in it is taken: the dates a text speaks of.
     """
 
     content: str
@@ -35,6 +38,7 @@ class RememberParams(Params, frozen=True, kw_only=True):
     user_id: Name | None = None
     agent_id: Name | None = None
     created_at: str | None = None
+    metadata: dict[str, object] | None = None
     no_diff: bool = False
     dry_run: bool = False
     allow_secret: bool = False

@@ -137,6 +137,23 @@ def test_metadata_that_are_no_object_are_refused_where_they_are_typed(text: str)
     assert "--metadata must be a JSON object, such as" in parsed.stderr
 
 
+@pytest.mark.parametrize(
+    ("typed", "metadata"),
+    [
+        (["project=apollo"], {"project": "apollo"}),
+        (["a=1", "b=true", "c=null", "d=-0.5"], {"a": 1, "b": True, "c": None, "d": -0.5}),
+        (['a=[1,"x"]'], {"a": [1, "x"]}),
+        (["a=007", "b=1.10", "c=1e3", "d=", "e=x=y"], {"a": "007", "b": "1.10", "c": "1e3", "d": "", "e": "x=y"}),
+        (['a="7"', " b = two words "], {"a": "7", "b": "two words"}),
+        (['{"a": 1, "b": "x=y"}', "a=2"], {"a": 2, "b": "x=y"}),
+    ],
+)
+def test_metadata_as_json_or_as_names_and_values(typed: list[str], metadata: dict[str, object]) -> None:
+    options = [word for each in typed for word in ("--metadata", each)]
+    assert request("remember", "tea", *options) == ("remember", {"content": "tea", "metadata": metadata})
+    assert request("list", *options) == ("list", {"metadata": metadata})
+
+
 def test_the_intent_of_a_question() -> None:
     assert request("recall", "tea", "--intent", "why") == ("recall", {"query": "tea", "intent": "why"})
 

@@ -69,6 +69,28 @@ Remembered 00000002 in place of 00000001 in store "$STORE"
   because they are 67% alike in words, but the new text says that something changed
   undo: mnemonctl undo 0000000b
 """,
+    "what is noted with a memory finds it again": """\
+$ mnemonctl remember "Build 7 is out" --metadata project=apollo --metadata build=7 -q
+00000001-0000-0000-0000-000000000001
+$ mnemonctl remember "Lunch is at noon" --metadata '{"project": "zeus"}' -q
+00000002-0000-0000-0000-000000000002
+$ mnemonctl list --metadata project=apollo -q
+00000001-0000-0000-0000-000000000001
+$ mnemonctl recall "out at noon" --metadata '{"build": {"gte": 7}}' -q
+Build 7 is out
+$ mnemonctl get 00000001 --text | grep metadata
+  metadata              {"project":"apollo","build":7}
+$ mnemonctl update 00000001 --metadata build=8
+Updated 00000001: metadata
+  undo: mnemonctl undo 0000000a
+$ mnemonctl list --metadata project=apollo -q
+$ mnemonctl undo 0000000a > /dev/null
+$ mnemonctl list --metadata project=apollo -q
+00000001-0000-0000-0000-000000000001
+$ mnemonctl remember "Noted" --metadata project
+mnemonctl: --metadata must be a JSON object, such as {"project": "apollo", "build": {"gte": 3}}, or NAME=VALUE
+  as in --metadata project=apollo
+""",
     "chinese": """\
 $ mnemonctl remember "部署脚本默认保留三个版本"
 Remembered 00000001 in store "$STORE"

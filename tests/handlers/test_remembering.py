@@ -222,3 +222,38 @@ async def test_everything_wrong_is_told_at_once_and_nothing_is_written(tmp_path:
         with pytest.raises(MnemonError):
             over.remembering.diff(CALL, DiffParams(content=""))
         assert [problem.field for problem in RememberHandlers.problems({"importance": 9})] == ["importance"]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"a": {"b": 1}}, {"a": [[1]]}, {"a": 2**63}, {"a": "x" * 4096}, {"dates": ["2025-03-05"]},
+        {"password": ["Tr0ub4dor&3"] * 250},
+    ],
+)  # fmt: skip
+async def test_metadata_that_cannot_be_kept_are_refused_whole(tmp_path: Path, metadata: dict[str, object]) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError) as refused:
+            await remember(over, "tea", metadata=metadata)
+        assert refused.value.kind is INVALID_PARAMS
+        assert [problem.field for problem in refused.value.problems] == ["metadata"]
+        assert (await over.warm()).store.snapshot.live == 0
+
+
+async def test_no_secret_of_the_metadata_is_stored_unless_wanted(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        result = await remember(over, "tea", metadata={"password": "Tr0ub4dor&3", "ticket": 7, SECRET: [SECRET]})
+        assert result.redacted == ["aws_access_key", "password"]
+        assert files_with(tmp_path, "Tr0ub4dor&3") == files_with(tmp_path, SECRET) == []
+        kept = await remember(over, "coffee", metadata={"password": "Tr0ub4dor&3"}, allow_secret=True)
+        assert kept.redacted == []
+        assert files_with(tmp_path, "Tr0ub4dor&3")
+
+
+async def test_many_metadata_are_read_in_a_thread(tmp_path: Path) -> None:
+    async with bench(tmp_path, embedder := Listening()) as over:
+        await remember(over, "tea", metadata={"note": "x " * 10})
+        assert embedder.threads == {"MainThread"}
+        embedder.threads.clear()
+        await remember(over, "coffee", metadata={"note": "x " * (LONG_TEXT // 2)})
+        assert "MainThread" not in embedder.threads
