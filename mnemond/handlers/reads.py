@@ -16,13 +16,15 @@ from mnemond.handlers.door import OpenStore, StoreDoor
 from mnemond.handlers.filters import filter_of, is_slow
 from mnemond.handlers.lookup import one_active
 from mnemond.handlers.recall_forms import Answer, Form, answer, form_of, form_problems, used_of
+from mnemond.handlers.scope import scope_of
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import ANCHORS, INTENTS, Filter, Intent, Query, Recalled
 from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.pipelines.active_row import admits, hidden
 from mnemond.pipelines.basic import basic_steps, is_quick, recall_basic
 from mnemond.pipelines.fields import choice_problems
 from mnemond.pipelines.recall import needs_vector, recall
-from mnemond.pipelines.related import links_of
+from mnemond.pipelines.related import around, links_of
 from mnemond.pipelines.retired import retired
 from mnemond.protocol.context import ContextParams
 from mnemond.protocol.memories import (
@@ -270,10 +272,12 @@ FIRST_US, LAST_US = parse_rfc3339("0001-01-01T00:00:00Z"), parse_rfc3339("9999-1
 
 def _get(warm: OpenStore, params: GetParams) -> GetResult:
     snapshot = warm.store.snapshot
-    insight = one_active(snapshot, params.id)
+    insight, scope = one_active(snapshot, params.id), scope_of(params)
+    if not admits(scope, insight):
+        raise hidden(params.id)
     row = snapshot.row_of(insight.id)
     assert row is not None, "it is active in this snapshot"  # noqa: S101
-    counts, links = links_of(snapshot, row)
+    counts, links = links_of(snapshot, row, around(scope, insight))
     return warm.marked(
         GetResult(
             insight=views.insight_detail(insight), edges_by_type=counts, links=[LinkView(*link) for link in links]

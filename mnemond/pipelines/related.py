@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from mnemond.index.adjacency import CAUSAL, Links, logical
 from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.edge import EDGE_TYPES
-from mnemond.model.insight import Insight
+from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Filter
+
+EVERYTHING: Final = Filter(all_sessions=True)
 
 
 class Related(NamedTuple):
@@ -61,10 +63,20 @@ class Link(NamedTuple):
     direction: Direction
 
 
-def links_of(snapshot: Snapshot, row: int) -> tuple[dict[str, int], list[Link]]:
-    """How many links of each type a row has, and the heaviest of them: then of the smaller type, then to the smaller
-    id."""
+def around(scope: Scope, it: Insight) -> Filter:
+    """What a reader of this scope, who may see a memory, may see of those around it: nothing of another session than
+    the reader's or, if none is given, than the memory's own. Nothing else is minded: the memory was asked for by id."""
+    own = scope.session_id or it.scope.session_id
+    return Filter(scope=Scope(scope.user_id, own, scope.agent_id))
+
+
+def links_of(snapshot: Snapshot, row: int, wanted: Filter = EVERYTHING) -> tuple[dict[str, int], list[Link]]:
+    """How many links of each type a row has with visible ones, and the heaviest of them: then of the smaller type, then
+    to the smaller id."""
     ends = snapshot.neighbours(row)
+    visible = snapshot.visible(wanted)
+    if visible is not None:
+        ends = ends[visible[ends["row"]]]
     counts = dict(zip(EDGE_TYPES, logical(ends), strict=True))
     heavy = ends[np.argsort(-ends["weight"], kind="stable")]
     if len(heavy) > 2 * MOST_LINKS:  # a link that leads both ways has two ends

@@ -166,9 +166,13 @@ class RecallResult(Result, frozen=True, kw_only=True):
 
 
 class GetParams(Params, frozen=True, kw_only=True):
-    """`id` may be shortened to any unique prefix of at least six characters."""
+    """`id` may be shortened to any unique prefix of at least six characters. A memory that is not meant for the scope
+    ids given is not found; without any, whoever names one may see it."""
 
     id: IdOrPrefix
+    user_id: Name | None = None
+    session_id: Name | None = None
+    agent_id: Name | None = None
     store: StoreName | None = None
 
 
@@ -197,7 +201,8 @@ class LinkView(msgspec.Struct, frozen=True, gc=False):
 
 
 class GetResult(Result, frozen=True, kw_only=True):
-    """One memory. `edges_by_type` counts its links, types without any left out; `links` are the 20 heaviest.
+    """One memory. `edges_by_type` counts its links, types without any left out; `links` are the 20 heaviest. Those with
+    memories of another session than the one given, else than its own, are not told.
     `insight.paired_with` is the memory that says much the same."""
 
     insight: InsightDetail

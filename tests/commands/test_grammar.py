@@ -98,7 +98,8 @@ def test_every_option_of_recall() -> None:
             ["remember", "--flags are text in one argument"],
             ("remember", {"content": "--flags are text in one argument"}),
         ),
-        (["get", "1a2b3c4d", "--user", "someone"], ("get", {"id": "1a2b3c4d"})),
+        (["get", "1a2b3c4d", "--user", "ana"], ("get", {"id": "1a2b3c4d", "user_id": "ana"})),
+        (["config", "show", "--user", "someone"], ("config.show", {})),
     ],
 )
 def test_requests(argv: list[str], expected: tuple[str, dict[str, object]]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.handlers import reads
 from mnemond.handlers.door import settle
+from mnemond.protocol.links import LinkParams
 from mnemond.protocol.memories import (
     ForgetParams,
     GetParams,
@@ -173,3 +174,46 @@ async def test_reads_go_on_and_say_so_while_the_store_is_not_well(tmp_path: Path
         for answer in (recall, get, listed):
             assert answer.degraded is True
             assert "no such disk" in str(answer.degraded_reason)
+
+
+async def stored(over: Bench, content: str, **scope: str) -> str:
+    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **scope)))  # type: ignore[arg-type]
+    assert isinstance(result, RememberResult)
+    assert result.id is not None
+    return result.id
+
+
+async def got(over: Bench, name: str, **scope: str) -> GetResult:
+    result = await settle(over.reads.get(CALL, GetParams(id=name, **scope)))
+    assert isinstance(result, GetResult)
+    return result
+
+
+async def test_get_minds_the_scope_that_is_given(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        name = await stored(over, "tea at four", session_id="one", user_id="ana")
+        for scope in ({}, {"session_id": "one"}, {"user_id": "ana"}, {"agent_id": "any"}):
+            assert (await got(over, name, **scope)).insight.content == "tea at four"
+        for scope in ({"session_id": "two"}, {"user_id": "bob"}, {"session_id": "one", "user_id": "bob"}):
+            with pytest.raises(MnemonError, match="is meant for this user, session or agent") as refused:
+                await got(over, name, **scope)
+            assert refused.value.kind is NOT_FOUND
+
+
+async def test_get_tells_no_links_with_other_sessions(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        common = await stored(over, "The kettle is for everybody", source="a")
+        mine = await stored(over, "My tea is green", session_id="one", source="b")
+        theirs = await stored(over, "Their tea is black", session_id="two", source="c")
+        for one, other in ((common, mine), (common, theirs), (mine, theirs)):
+            await settle(over.links.link(CALL, LinkParams(source_id=one, target_id=other, type="causal")))
+
+        async def linked(name: str, **scope: str) -> set[str]:
+            found = await got(over, name, **scope)
+            assert found.edges_by_type["causal"] == len({link.id for link in found.links if link.edge_type == "causal"})
+            return {link.id for link in found.links}
+
+        assert await linked(common, session_id="one") == {mine}
+        assert await linked(common, session_id="two") == {theirs}
+        assert await linked(mine) == await linked(mine, session_id="one") == {common}
+        assert "causal" not in (await got(over, common)).edges_by_type
