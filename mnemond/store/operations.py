@@ -74,7 +74,8 @@ def record(connection: Connection, change_set: ChangeSet, outcome: Outcome) -> N
 
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:
-    """Take all text out of the outcomes that are about memories, so that a repeat of their operations is still known.
+    """Take all text, and whom they were for, out of the outcomes that are about memories, so that a repeat of their
+    operations is still known.
 
     Raises MnemonError(STORAGE) for a damaged outcome.
     """
@@ -86,14 +87,17 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     }
     for op_id, outcome in connection.rows("SELECT op_id, outcome FROM operations"):
         if op_id in about or not gone.isdisjoint(_WORD.findall(outcome)):
-            bare = _json.encode(_without_text(_decoded(op_id, outcome))).decode()
+            bare = _json.encode(_without_text(_decoded(op_id, outcome), gone)).decode()
             connection.run("UPDATE operations SET outcome = ? WHERE op_id = ?", (bare, op_id))
 
 
-def _without_text(outcome: Outcome) -> Outcome:
+def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
     match outcome:
         case Remembered():
-            return msgspec.structs.replace(outcome, reason="", notes=(), queries=(), conflicts=(), candidates=())
+            bare = msgspec.structs.replace(outcome, reason="", notes=(), queries=(), conflicts=(), candidates=())
+            if bare.id not in gone:
+                return bare  # whom another memory is for is told of that one
+            return msgspec.structs.replace(bare, user_id=None, session_id=None, agent_id=None)
         case Revised():
             return msgspec.structs.replace(outcome, notes=())
         case Merged():

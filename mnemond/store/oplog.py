@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from mnemond.store.connection import Connection
@@ -44,6 +45,13 @@ def at(connection: Connection, moment: str) -> list[Line]:
         "SELECT id, operation, insight_id, detail, created_at FROM oplog WHERE created_at = ? ORDER BY id", (moment,)
     )
     return [Line(*row) for row in rows]
+
+
+def purge(connection: Connection, insight_ids: Collection[str]) -> None:
+    """Empty the details of the lines about memories, which name how they came in; the lines stay."""
+    lines = connection.rows("SELECT id, insight_id FROM oplog WHERE insight_id IS NOT NULL AND detail <> ''")
+    gone = frozenset(insight_ids)
+    connection.run_many("UPDATE oplog SET detail = '' WHERE id = ?", [(line,) for line, name in lines if name in gone])
 
 
 def trim(connection: Connection) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from mnemond.model.edge import Edge
-from mnemond.store import edges, entities, history, insights, operations
+from mnemond.store import edges, entities, history, insights, operations, oplog
 from mnemond.store.connection import Connection
 
 MANY = 6
@@ -56,6 +56,7 @@ def remove_traces(connection: Connection, insight_ids: Collection[str]) -> None:
     """
     operations.purge(connection, insight_ids)
     history.purge(connection, insight_ids)
+    oplog.purge(connection, insight_ids)
     entities.purge(connection)
     connection.run("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (_NOTE,))
 

@@ -13,7 +13,10 @@ import pytest
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.model.changes import AddEdge
 from mnemond.model.edge import Edge
+from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Collected, Linked, Merged, Remembered, Retained, Revised
+from mnemond.pipelines.draft import Draft
+from mnemond.pipelines.remember import prepare, propose
 from mnemond.store import backups, operations, purge
 from mnemond.store.connection import Connection
 from mnemond.text.similarity import _remembered
@@ -118,6 +121,31 @@ def test_nothing_stays_whatever_became_of_it(world: RevisionWorld, story: str) -
     assert caught.value.kind is NOT_FOUND
     world.engine.close()
     assert set(traces(directory, vector)) <= set(kept)
+
+
+NAMES = {"user_id": "Plughuser", "session_id": "Plughsession", "agent_id": "Plughagent"}
+FIELDS = {"source": "Plughsource", "channel": "Plughchannel", "conversation_id": "Plughtalk"}
+NOTED = {"Plughkey": "Plughvalue"}
+
+
+@pytest.mark.parametrize("story", ["as it was written", "forgotten", "updated", "superseded", "restored"])
+def test_no_name_of_it_stays_either(world: RevisionWorld, story: str) -> None:
+    draft = Draft(content=TEXT, scope=Scope(**NAMES), metadata=NOTED, no_diff=True, **FIELDS)
+    identity = msgspec.structs.replace(
+        world.identity(), op_id="theirs", client_op_id=True, triggered_by=FIELDS["conversation_id"]
+    )
+    one = identity.id
+    prepared = prepare(draft, identity.now_us, world.snapshot.entity_spelling, world.policy)
+    world.commit(propose(prepared, identity, world.limits))
+    world.update(one, tags=("Quuxfoobar",), op="the-change")
+    HISTORIES[story](world, one)
+    names = [name.encode() for name in (*NAMES.values(), *FIELDS.values(), *NOTED, *NOTED.values())]
+    assert all(name in bytes_of(world.path.parent) for name in names)
+    world.drop(one, purge=True)
+    assert traces(world.path.parent, *names) == []
+    assert world.read(lambda it: it.row("SELECT count(*) FROM oplog WHERE insight_id = ?", (one,))) >= (2,)
+    world.engine.close()
+    assert traces(world.path.parent, *names) == []
 
 
 def test_the_store_goes_on_as_before(world: RevisionWorld) -> None:
