@@ -6,8 +6,6 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from mnemond.index.adjacency import CAUSAL, INWARDS, OUTWARDS
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall_policy import CausalOrderPolicy
@@ -23,27 +21,34 @@ class Causes(NamedTuple):
     causes: tuple[tuple[int, ...], ...]
 
 
+def causal_pairs(snapshot: Snapshot, rows: Sequence[int]) -> dict[tuple[int, int], float]:
+    """The causal links between different ones of `rows`, whatever their sub_type ("prevents" is a cause like any
+    other): positions of a cause and its effect → the weight."""
+    if not rows:
+        return {}
+    place, links = snapshot.fan(rows)
+    position = {row: number for number, row in enumerate(rows)}
+    causal = (links["type"] == CAUSAL).nonzero()[0]
+    found: dict[tuple[int, int], float] = {}
+    for here, (row, weight, _, ways) in zip(place[causal].tolist(), links[causal].tolist(), strict=True):
+        there = position.get(row)
+        if there is None:
+            continue
+        if ways & OUTWARDS:
+            found[here, there] = weight
+        if ways & INWARDS:
+            found[there, here] = weight
+    return found
+
+
 def causal_links(snapshot: Snapshot, rows: Sequence[int]) -> Causes:
-    """Those between different ones of `rows`, whatever their sub_type: "prevents" is a cause like any other."""
-    place, links = snapshot.fan(rows) if rows else (np.zeros(0, dtype=np.int64), None)
-    effects: list[set[int]] = [set() for _ in rows]
-    causes: list[set[int]] = [set() for _ in rows]
-    if links is not None:
-        position = {row: number for number, row in enumerate(rows)}
-        causal = (links["type"] == CAUSAL).nonzero()[0]
-        for here, row, ways in zip(
-            place[causal].tolist(), links["row"][causal].tolist(), links["ways"][causal].tolist(), strict=True
-        ):
-            there = position.get(row)
-            if there is None:
-                continue
-            if ways & OUTWARDS:
-                effects[here].add(there)
-                causes[there].add(here)
-            if ways & INWARDS:
-                causes[here].add(there)
-                effects[there].add(here)
-    return Causes(tuple(tuple(sorted(found)) for found in effects), tuple(tuple(sorted(found)) for found in causes))
+    """The same by position."""
+    effects: list[list[int]] = [[] for _ in rows]
+    causes: list[list[int]] = [[] for _ in rows]
+    for cause, effect in sorted(causal_pairs(snapshot, rows)):
+        effects[cause].append(effect)
+        causes[effect].append(cause)
+    return Causes(tuple(map(tuple, effects)), tuple(map(tuple, causes)))
 
 
 def causal_order(scores: Sequence[float], times_us: Sequence[int | None], effects: Links) -> list[int]:

@@ -74,7 +74,7 @@ def asked(
     microseconds, that it names without leaving out everything else. `visible`: rows whose sources may be named."""
     content = question_terms(text)
     found = _terms(snapshot, Counter([*content, *inner_terms(text)])) if words else []
-    weights = np.array([_rarity(snapshot, each.frequency) * each.repeats for each in found], dtype=np.float32)
+    weights = np.array([rarity(snapshot, each.frequency) * each.repeats for each in found], dtype=np.float32)
     speaking = [_speaking(snapshot, each.text, visible) for each in found]
     plain = text[:READ]
     return Question(
@@ -134,12 +134,12 @@ def _word_rarity(snapshot: Snapshot, word: str) -> float:
     if word in FUNCTION_WORDS:
         return 0.0
     if not word.isalnum():
-        return _rarity(snapshot, EVERYWHERE * snapshot.live)
+        return rarity(snapshot, EVERYWHERE * snapshot.live)
     term = index_term(word)
-    return _rarity(snapshot, snapshot.live_among(snapshot.postings(term)[0]) if term else 0)
+    return rarity(snapshot, snapshot.live_among(snapshot.postings(term)[0]) if term else 0)
 
 
-def _rarity(snapshot: Snapshot, frequency: float) -> float:
+def rarity(snapshot: Snapshot, frequency: float) -> float:
     """Inverse document frequency as BM25 has it; of a word that nobody wrote, that of one that one row has."""
     found = min(max(1.0, frequency), float(max(1, snapshot.live)))
     return math.log1p((snapshot.live - found + 0.5) / (found + 0.5))
@@ -188,12 +188,12 @@ def _relatives(
 
 
 def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[Term]) -> tuple[tuple[int, int, float], ...]:
-    rarity = {each.text: _rarity(snapshot, each.frequency) for each in found}
+    weight = {each.text: rarity(snapshot, each.frequency) for each in found}
     most = math.log(max(2, snapshot.live) / SHARED_BY_ALL)
     return tuple(
-        (numbered(one), numbered(other), min(rarity[one] + rarity[other], most))
+        (numbered(one), numbered(other), min(weight[one] + weight[other], most))
         for one, other in dict.fromkeys(pairwise(content))
-        if one in rarity and other in rarity
+        if one in weight and other in weight
     )
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mnemond.index.adjacency import CAUSAL, OUT
+from mnemond.graph.causal_order import causal_pairs
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.validity import time_us
 from mnemond.model.insight import Insight
@@ -108,14 +108,11 @@ def linearise(results: Sequence[Hit], frame: Frame, relations: Sequence[Relation
 
 def relations_among(snapshot: Snapshot, insights: Sequence[Insight]) -> list[Relation]:
     """The causal links between these memories, heaviest first, then by ids."""
-    rows = {row: insight.id for insight in insights if (row := snapshot.row_of(insight.id)) is not None}
-    found = [
-        (-weight, cause, rows[other])
-        for row, cause in rows.items()
-        for other, weight, kind, outgoing in snapshot.neighbours(row).tolist()
-        if kind == CAUSAL and outgoing == OUT and other in rows
-    ]
-    return [Relation(cause, effect) for _, cause, effect in sorted(found)]
+    known = {insight.id: row for insight in insights if (row := snapshot.row_of(insight.id)) is not None}
+    names = list(known)
+    found = causal_pairs(snapshot, list(known.values()))
+    ranked = sorted((-weight, names[cause], names[effect]) for (cause, effect), weight in found.items())
+    return [Relation(cause, effect) for _, cause, effect in ranked]
 
 
 def _ordered(results: Sequence[Hit], intent: str) -> list[Hit]:

@@ -5,7 +5,6 @@ Off by default. It never loses a result and adds none: scores change, and with t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import Scope
 from mnemond.model.recall import Hit
 from mnemond.model.timestamp import DAY_US, parse_rfc3339
+from mnemond.pipelines.asking import rarity
 from mnemond.rank.business_rules import OFF, BusinessRules, Standing, lifted
 from mnemond.rank.lexical_rerank import lexical_scores
 from mnemond.text.tokens import index_term, tokens
@@ -87,12 +87,11 @@ def rerank(
     return Reranked(tuple(changed), reason is None, reason)
 
 
-def rarity(snapshot: Snapshot) -> Callable[[str], float]:
-    """The weight of a word: ln(1 + (N − df + ½)/(df + ½)) over live rows, as BM25 has it (Lucene's form), above 0."""
+def _weight_in(snapshot: Snapshot) -> Callable[[str], float]:
+    """How rare a word is among the live rows, as for the first look."""
 
     def weight(token: str) -> float:
-        frequency = snapshot.live_among(snapshot.postings(index_term(token))[0])
-        return math.log1p((snapshot.live - frequency + 0.5) / (frequency + 0.5))
+        return rarity(snapshot, snapshot.live_among(snapshot.postings(index_term(token))[0]))
 
     return weight
 
@@ -109,7 +108,7 @@ def _blended(
         return before, SHORT_QUERY
     try:
         texts = [tokens(hit.insight.content[:MOST_READ]) for hit in hits[:MOST_LOOKED_AT]]
-        found = scorer(words, texts, rarity(snapshot))
+        found = scorer(words, texts, _weight_in(snapshot))
     except MnemonError as error:
         return before, error.message
     blended = zip(before, [*found, *[0.0] * (len(before) - len(found))], strict=True)

@@ -16,7 +16,7 @@ from mnemond.index.document import numbered
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import AddInsight, RetireInsight, Vector
-from mnemond.pipelines.asking import EVERYWHERE, MOST_RELATED, MOST_TERMS, SHARED_BY_ALL, asked, question_vector
+from mnemond.pipelines.asking import EVERYWHERE, MOST_RELATED, MOST_TERMS, SHARED_BY_ALL, asked, question_vector, rarity
 from mnemond.rank.question import Question
 from mnemond.text.tokens import index_term
 from tests.examples import examples
@@ -278,3 +278,9 @@ def test_any_question_can_be_asked_of_any_store(text: str, contents: list[str], 
 def test_a_stem_finds_every_form() -> None:
     assert index_term("caches") == index_term("cache")
     assert exact(SNAPSHOT, asked(SNAPSHOT, "caching", None)) == exact(SNAPSHOT, asked(SNAPSHOT, "cached", None))
+
+
+def test_a_word_is_as_rare_as_the_rows_that_have_it_are_few() -> None:
+    assert rarity(SNAPSHOT, 2) == pytest.approx(idf(4, 2))
+    assert rarity(SNAPSHOT, 0) == rarity(SNAPSHOT, 1) == pytest.approx(idf(4, 1))
+    assert rarity(SNAPSHOT, 9) == rarity(SNAPSHOT, 4) == pytest.approx(idf(4, 4))

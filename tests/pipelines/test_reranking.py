@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import pytest
 
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.memory_index import MemoryIndex
-from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Hit, Signals
-from mnemond.pipelines.reranking import MOST_LOOKED_AT, MOST_READ, Asked, Reranked, RerankPolicy, Scorer, rarity, rerank
+from mnemond.pipelines.asking import rarity
+from mnemond.pipelines.reranking import MOST_LOOKED_AT, MOST_READ, Asked, Reranked, RerankPolicy, Scorer, rerank
 from mnemond.rank.business_rules import SPECIFIED, BusinessRules
 from mnemond.rank.lexical_rerank import lexical_scores
 from tests.index.worlds import built, insight
@@ -45,27 +44,11 @@ def scores(found: Reranked) -> dict[str, float]:
 
 def test_half_of_a_score_is_what_the_words_say() -> None:
     found = reranked()
-    cache = rarity(INDEX.snapshot)("cache")  # in two of three memories, the others in one
-    rare = rarity(INDEX.snapshot)("redis")
+    cache = rarity(INDEX.snapshot, 2)  # in two of three memories, the others in one
+    rare = rarity(INDEX.snapshot, 1)
     assert list(scores(found)) == ["b", "a", "c"]
     assert scores(found) == pytest.approx({"b": 0.4 + 0.5, "a": 0.45 + 0.5 * cache / (cache + 2 * rare), "c": 0.35})
     assert (found.applied, found.reason) == (True, None)
-
-
-def test_how_rare_a_word_is() -> None:
-    weight = rarity(INDEX.snapshot)
-    assert weight("cache") == pytest.approx(math.log(1 + 1.5 / 2.5))
-    assert weight("redis") == pytest.approx(math.log(1 + 2.5 / 1.5))
-    assert weight("unheard") == pytest.approx(math.log(1 + 3.5 / 0.5))
-
-
-def test_a_word_is_as_rare_as_in_the_live_rows_of_its_generation() -> None:
-    index = built(*ROWS)
-    before = index.snapshot
-    index.apply([AddInsight(insight("d", "redis once more", at=3), None)])
-    assert rarity(before)("redis") == pytest.approx(math.log(1 + 2.5 / 1.5))
-    index.apply([RetireInsight("d", "forgotten")])
-    assert rarity(index.snapshot)("redis") == pytest.approx(math.log(1 + 2.5 / 1.5))
 
 
 def test_beta_is_the_share_of_the_second_look() -> None:

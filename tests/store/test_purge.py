@@ -130,7 +130,7 @@ NOTED = {"Plughkey": "Plughvalue"}
 
 @pytest.mark.parametrize("story", ["as it was written", "forgotten", "updated", "superseded", "restored"])
 def test_no_name_of_it_stays_either(world: RevisionWorld, story: str) -> None:
-    draft = Draft(content=TEXT, scope=Scope(**NAMES), metadata=NOTED, no_diff=True, **FIELDS)
+    draft = Draft(content=TEXT, scope=Scope(**NAMES), metadata=NOTED, no_diff=True, **FIELDS)  # type: ignore[arg-type]
     identity = msgspec.structs.replace(
         world.identity(), op_id="theirs", client_op_id=True, triggered_by=FIELDS["conversation_id"]
     )

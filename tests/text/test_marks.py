@@ -23,6 +23,13 @@ def test_a_long_run_is_found_and_cut() -> None:
     assert capped(text) == "ab" + "\u0316\u0301" * (LONGEST_RUN // 2) + "c"
 
 
+@given(st.integers(0, 100), st.integers(0, 3 * LONGEST_RUN), st.sampled_from(["记", "a", "é"]))
+def test_a_long_run_is_found_wherever_it_begins(before: int, marks: int, letter: str) -> None:
+    text = letter * before + "\u0316" * marks + letter * 100
+    assert long_run_at(text) == (before if marks > LONGEST_RUN else None)
+    assert capped(text) == letter * before + "\u0316" * min(marks, LONGEST_RUN) + letter * 100
+
+
 def test_a_megabyte_of_marks_does_not_take_its_square() -> None:
     hostile = "a" + "\u0316\u0301" * 250_000  # normalising it as it stands would take minutes
     assert len(capped(hostile)) == 1 + LONGEST_RUN
