@@ -55,7 +55,7 @@ MNEMON = Profile(
     name="mnemon",
     bm25=Bm25(k1=1.2, b=0.75),
     similarity_floor=0.10,
-    confidence=ConfidenceBounds(medium=0.25, high=0.50),
+    confidence=ConfidenceBounds(medium=0.25, high=0.60),
     literal=True,
     mode="beam",
     path=PathPolicy(form="sum"),

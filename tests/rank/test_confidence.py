@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mnemond.rank.confidence import label
-from mnemond.rank.profiles import PROFILES_BY_NAME, ConfidenceBounds, Profile
+from mnemond.rank.profiles import MNEMON, PROFILES_BY_NAME, ConfidenceBounds, Profile
 
 BOUNDS = ConfidenceBounds(medium=0.25, high=0.5)
 
@@ -22,3 +22,8 @@ def test_each_bound_belongs_to_the_better_word(evidence: float, word: str) -> No
 def test_every_profile_has_a_use_for_every_word(profile: Profile) -> None:
     bounds = profile.confidence
     assert [label(evidence, bounds) for evidence in (0.0, bounds.medium, bounds.high)] == ["low", "medium", "high"]
+
+
+@pytest.mark.parametrize(("evidence", "word"), [(0.249, "low"), (0.25, "medium"), (0.599, "medium"), (0.6, "high")])
+def test_the_published_ranking_has_the_bounds_of_the_vectors(evidence: float, word: str) -> None:
+    assert label(evidence, MNEMON.confidence) == word
