@@ -12,7 +12,8 @@ import msgspec
 
 from benchmarks.wire import Json
 from mnemond.model.recall_policy import PathPolicy
-from mnemond.rank.profiles import MNEMON, MNEMOND, PROFILES_BY_NAME, Profile
+from mnemond.rank.prior import PriorPolicy
+from mnemond.rank.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, Profile
 from mnemond.rank.ranking import Ranking
 
 NEVER = 2.0
@@ -98,9 +99,17 @@ STAGES: tuple[Variant, ...] = (
 )
 """The default less one part, which is what the part is worth."""
 
+WITH_NAMES = MNEMOND.anchors | {"entity"}
+WITH_NEW = MNEMOND.anchors | {"recency"}
+
 MORE: tuple[Variant, ...] = (
     Variant("+ hard windows", _profile(hard_windows=True)),
     Variant("+ a second look at the words", asks={"rerank": True}),
+    *(Variant(f"+ names, worth {worth:g}", _profile(named=worth), {"anchors": WITH_NAMES}) for worth in (0.25, 1.0)),
+    *(Variant(f"+ the newest, worth {worth:g}", _profile(new=worth), {"anchors": WITH_NEW}) for worth in (0.25, 1.0)),
+    Variant("names alone", asks={"anchors": frozenset({"entity"})}),
+    Variant("+ questions noted with it", _profile(hypothetical=True)),
+    *(Variant(f"+ prior, {weight:g}", _profile(prior=PriorPolicy(weight=weight))) for weight in (0.1, 0.5)),
 )
 """What is there and off by default."""
 
@@ -116,7 +125,9 @@ PUBLISHED: tuple[Variant, ...] = (
     Variant("mnemon, windows soft", _profile(MNEMON, hard_windows=False), {"profile": "mnemon"}),
     Variant("mnemon, mean of a path", _profile(MNEMON, path=PathPolicy()), {"profile": "mnemon"}),
     Variant("mnemon, no links", MNEMON, {"profile": "mnemon", "mode": "none"}),
+    Variant("mnemosyne", MNEMOSYNE, {"profile": "mnemosyne"}),
+    Variant("mem0", MEMORY_LAYER, {"profile": "mem0"}),
 )
-"""The published ranking, and without what hurts it most."""
+"""The published rankings, and the first without what hurts it most."""
 
 VARIANTS: tuple[Variant, ...] = STAGES + MORE + LINKS + PUBLISHED

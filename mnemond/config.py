@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.log_settings import Log
+from mnemond.retrieval_settings import Retrieval
 from mnemond.write_settings import Commitment, Diff, Extraction, Graph, Lifecycle, Pruning
 
 ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
@@ -157,6 +158,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     commitment: Commitment = Commitment()
     graph: Graph = Graph()
     extraction: Extraction = Extraction()
+    retrieval: Retrieval = Retrieval()
     backup: Backup = Backup()
     server: Server = Server()
     log: Log = Log()

@@ -9,11 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+_PUBLISHED: Final[Mapping[str, object]] = {
+    "retrieval.fusion.profile": "intent",
+    "retrieval.traversal.mode": "beam",
+    "retrieval.traversal.path_score": "sum",
+}
+
 PROFILES: Final[Mapping[str, Mapping[str, object]]] = {
     "balanced": {},
-    "mnemon": {"commitment.redundancy.enabled": False},
-    "classic": {"diff.update": 0.50, "commitment.redundancy.enabled": False},
-    "mnemosyne": {"pruning.enabled": True},
-    "mem0": {"diff.update": 0.85, "commitment.redundancy.enabled": False},
+    "mnemon": {"commitment.redundancy.enabled": False, **_PUBLISHED},
+    "classic": {"diff.update": 0.50, "commitment.redundancy.enabled": False, **_PUBLISHED},
+    "mnemosyne": {
+        "pruning.enabled": True,
+        "retrieval.fusion.profile": "start_node",
+        "retrieval.traversal.mode": "probabilistic",
+        "retrieval.prior.weight": 1.0,
+        "retrieval.anchors.hypothetical": True,
+    },
+    "mem0": {
+        "diff.update": 0.85,
+        "commitment.redundancy.enabled": False,
+        "retrieval.fusion.profile": "mem0",
+        "retrieval.traversal.mode": "beam",
+    },
 }
 """By name, each setting with its value. What of spec 5's table is missing has no setting yet."""

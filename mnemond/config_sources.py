@@ -38,7 +38,7 @@ SHORT_NAMES: Final = {
 }
 """Variables that stand for a setting without spelling its path."""
 
-OF_A_STORE: Final = ("profile", "lifecycle", "pruning", "diff", "commitment", "graph", "extraction")
+OF_A_STORE: Final = ("profile", "lifecycle", "pruning", "diff", "commitment", "graph", "extraction", "retrieval")
 """What a store may have its own values of. The rest is one for the whole daemon."""
 
 DEFAULT: Final = "default"

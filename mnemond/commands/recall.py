@@ -36,7 +36,7 @@ _LABEL = 6
 
 def _parser() -> Parser:
     parser = Parser("recall", takes_text=True)
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="at most so many results; default 10")
+    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="at most so many results; usually 10")
     parser.add_argument("--intent", metavar="NAME", help="what is asked: why, when, entity or general (default: read)")
     parser.add_argument("--context", action="store_true", help="as text for a prompt, fenced: data, not instructions")
     parser.add_argument("--budget", type=whole_number, metavar="N", help="tokens of --context at most; default 1200")
@@ -45,14 +45,19 @@ def _parser() -> Parser:
     parser.add_argument("--order", metavar="NAME", help="score: the best first (default); time: the oldest first")
     parser.add_argument("--explain", action="store_true", help="what each score is made of, and why it stands there")
     parser.add_argument("--rerank", action="store_true", help="a second look at the best, word by word")
+    parser.add_argument("--no-rerank", action="store_false", dest="rerank", help="none, even if configured")
     parser.add_argument("--mode", metavar="NAME", help="follow links: none, beam, ppr or probabilistic")
-    parser.add_argument("--seed", type=whole_number, metavar="N", help="of the draws of --mode probabilistic")
-    parser.add_argument("--profile", metavar="NAME", help="ranking: mnemond (default), mnemon (as published)")
+    parser.add_argument("--seed", type=_seed, metavar="N", help="of the draws of --mode probabilistic; or random")
+    parser.add_argument("--profile", metavar="NAME", help="ranking: mnemond; as published: mnemon, mnemosyne, mem0")
     add_filters(parser)
-    parser.add_argument("--anchors", action=Split, metavar="A,B", help="only keyword, vector; mnemon: recency, entity")
+    parser.add_argument("--anchors", action=Split, metavar="A,B", help="only by keyword, vector, entity, recency")
     parser.add_argument("--no-touch", action="store_false", dest="touch", help="do not count this as use")
     add_globals(parser)
     return parser
+
+
+def _seed(text: str) -> int | str:
+    return text if text == "random" else whole_number(text)
 
 
 def _request(arguments: Arguments) -> Request:
@@ -130,7 +135,8 @@ def _tags(insight: InsightView, style: Style) -> str | None:
 def _signals(signals: SignalsView) -> str:
     """Keyword and similarity always; the other signals where they had a say."""
     parts = [("keyword", signals.keyword), ("similarity", signals.similarity)]
-    parts += [(name, value) for name, value in (("entity", signals.entity), ("graph", signals.graph)) if value]
+    more = {"entity": signals.entity, "graph": signals.graph, "prior": signals.prior, "rerank": signals.rerank}
+    parts += [(name, value) for name, value in more.items() if value]
     return " · ".join(f"{name} {fraction(value)}" for name, value in parts)
 
 

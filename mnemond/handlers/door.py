@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import trio
@@ -20,6 +20,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.policy import WritePolicy
 from mnemond.pipelines.archive import Archives
 from mnemond.pipelines.limits import Limits, limits_of
+from mnemond.pipelines.read_policy import DEFAULT, ReadPolicy
 from mnemond.protocol.types import Result
 from mnemond.rank import newer_fact
 from mnemond.server.deferred import Deferred
@@ -59,6 +60,7 @@ class OpenStore(msgspec.Struct, frozen=True):
     limiters: Threads
     lacks_embedder: bool = False
     policy: WritePolicy = WritePolicy()
+    reading: ReadPolicy = DEFAULT
     coming: Embedder | None = None
     on_missing: Callable[[str], None] | None = None
     on_purged: Callable[[], None] | None = None
@@ -117,7 +119,7 @@ class Keeper(Protocol):
 
 
 class Policies(Protocol):
-    """What the writes of each store go by."""
+    """What the writes of each store, and the questions to it, go by."""
 
     def opening(self, name: str) -> None:
         """Settle it (blocking). Raises MnemonError(CONFIG)."""
@@ -125,6 +127,10 @@ class Policies(Protocol):
 
     def policy(self, name: str) -> WritePolicy:
         """As it was settled."""
+        ...
+
+    def reading(self, name: str) -> ReadPolicy:
+        """The same for questions."""
         ...
 
 
@@ -199,7 +205,7 @@ class StoreDoor:
         lacks = embedder is None and (store.embedder is not None or self._supply.wants)
         on_missing = None if self._keeper is None else self._keeper.missing
         return OpenStore(
-            store, embedder, error, self._threads, lacks, self._policy_of(store.name), archives=self._archives,
+            store, embedder, error, self._threads, lacks, **self._policies_of(store.name), archives=self._archives,
             on_missing=on_missing, on_purged=self.forget_texts,
         )  # fmt: skip
 
@@ -213,12 +219,15 @@ class StoreDoor:
         table.forget_cached()
 
     def go_by(self) -> None:
-        """The policies changed: what is asked from now on is written by them."""
+        """The policies changed: what is asked from now on is written and answered by them."""
         for name in self._warm:
-            self._change(name, policy=self._policy_of(name))
+            self._change(name, **self._policies_of(name))
 
-    def _policy_of(self, name: str) -> WritePolicy:
-        return WritePolicy() if self._policies is None else self._policies.policy(name)
+    def _policies_of(self, name: str) -> dict[str, Any]:
+        """What its writes and its questions go by."""
+        if self._policies is None:
+            return {}
+        return {"policy": self._policies.policy(name), "reading": self._policies.reading(name)}
 
     def _change(self, name: str, **fields: object) -> None:
         """What is asked of the store from now on finds it changed; whoever has it already goes on with it."""

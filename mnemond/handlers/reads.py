@@ -18,16 +18,18 @@ from mnemond.handlers.lookup import one_active
 from mnemond.handlers.recall_forms import Answer, Form, answer, form_of, form_problems, used_of
 from mnemond.handlers.scope import scope_of
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.recall import ANCHORS, INTENTS, Filter, Intent, Query, Recalled
+from mnemond.model.recall import ANCHORS, INTENTS, Filter, Intent, ProfileName, Query, Recalled
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.pipelines.active_row import admits, hidden
 from mnemond.pipelines.basic import basic_steps, is_quick, recall_basic
 from mnemond.pipelines.fields import choice_problems
+from mnemond.pipelines.read_policy import ReadPolicy
 from mnemond.pipelines.recall import needs_vector, recall
 from mnemond.pipelines.related import around, links_of
 from mnemond.pipelines.retired import retired
 from mnemond.protocol.context import ContextParams
 from mnemond.protocol.memories import (
+    MAX_SEED,
     GetParams,
     GetResult,
     LinkView,
@@ -89,17 +91,20 @@ class ReadHandlers:
 
     def recall(self, call: Call, params: RecallParams) -> object:
         """Find the memories that answer a question. Raises MnemonError(INVALID_PARAMS)."""
-        return self._asked(params, form_problems(params))
+        return self._asked(call, params, form_problems(params))
 
     def context(self, call: Call, params: ContextParams) -> object:
         """What answers a question, as text for a prompt. Raises MnemonError(INVALID_PARAMS)."""
-        return self._asked(params, [])
+        return self._asked(call, params, [])
 
-    def _asked(self, params: RecallParams | ContextParams, problems: list[FieldProblem]) -> object:
+    def _asked(self, call: Call, params: RecallParams | ContextParams, problems: list[FieldProblem]) -> object:
         wanted = filter_of(params, self._clock.now_us(), [*_question_problems(params), *problems])
-        query, form = _query(params, wanted), form_of(params, self._nonce)
+        form = form_of(params, self._nonce)
         counts = params.touch and not wanted.historic and not form.basic
-        return self._door.through(params.store, lambda warm: self._recall(warm, query, form, counts))
+        return self._door.through(
+            params.store,
+            lambda warm: self._recall(call, warm, self._query(params, wanted, warm.reading), form, counts),
+        )
 
     def get(self, call: Call, params: GetParams) -> object:
         """One memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
@@ -108,22 +113,23 @@ class ReadHandlers:
     def list(self, call: Call, params: ListParams) -> object:
         """One page of memories, newest first, or of those that left recall. Raises MnemonError(INVALID_PARAMS)."""
         wanted = filter_of(params, self._clock.now_us())
-        use = _retired if params.retired else self._list
-        return self._door.through(params.store, lambda warm: use(warm, params, wanted))
+        if params.retired:
+            return self._door.through(params.store, lambda warm: _retired(warm, params, wanted))
+        return self._door.through(params.store, lambda warm: self._list(call, warm, params, wanted))
 
-    def _list(self, warm: OpenStore, params: ListParams, wanted: Filter) -> object:
+    def _list(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter) -> object:
         if wanted.historic or is_slow(wanted, warm.store.snapshot):
-            return self._listed_aside(warm, params, wanted)
+            return self._listed_aside(call, warm, params, wanted)
         return _page(warm, warm.store.snapshot, params, wanted)
 
-    async def _listed_aside(self, warm: OpenStore, params: ListParams, wanted: Filter) -> ListResult:
+    async def _listed_aside(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter) -> ListResult:
         snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
         return await trio.to_thread.run_sync(_page, warm, snapshot, params, wanted, limiter=self._threads)
 
-    def _recall(self, warm: OpenStore, query: Query, form: Form, counts: bool) -> object:
+    def _recall(self, call: Call, warm: OpenStore, query: Query, form: Form, counts: bool) -> object:
         if query.filter.historic:
-            return self._recall_past(warm, query, form)
-        told = self._recalled(warm, query, form, warm.store.snapshot)
+            return self._recall_past(call, warm, query, form)
+        told = self._recalled(call, warm, query, form, warm.store.snapshot)
         if isinstance(told, _Told):
             return self._counted(warm, told, counts)
         return self._counted_later(warm, told, counts)
@@ -137,20 +143,25 @@ class ReadHandlers:
             self._on_used(warm, told.used)
         return told.answer
 
-    async def _recall_past(self, warm: OpenStore, query: Query, form: Form) -> object:
-        told = self._recalled(warm, query, form, await warm.archives.of(warm.store))
+    async def _recall_past(self, call: Call, warm: OpenStore, query: Query, form: Form) -> object:
+        told = self._recalled(call, warm, query, form, await warm.archives.of(warm.store))
         return (told if isinstance(told, _Told) else await told).answer
 
-    def _recalled(self, warm: OpenStore, query: Query, form: Form, snapshot: Snapshot) -> _Told | Awaitable[_Told]:
+    def _recalled(
+        self, call: Call, warm: OpenStore, query: Query, form: Form, snapshot: Snapshot
+    ) -> _Told | Awaitable[_Told]:
         embedder = None if form.basic else warm.embedder_of(snapshot)
-        looked = _Looked(warm, snapshot, embedder, query, form, self._stopwatch())
+        looked = _Looked(call, warm, snapshot, embedder, query, form, self._stopwatch())
         if embedder is not None and not embedder.inline and needs_vector(snapshot, looked.query):
             return self._asked_first(looked, embedder)
         if _is_small(looked):
             return self._answer(looked)
         if form.basic and not _is_aside(looked):
             return self._in_steps(looked)
-        return trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
+        return self._answered_aside(looked)
+
+    async def _answered_aside(self, looked: _Looked) -> _Told:
+        return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
 
     async def _in_steps(self, looked: _Looked) -> _Told:
         """Reading text after text, between which everybody else has their turn."""
@@ -170,16 +181,38 @@ class ReadHandlers:
         looked = looked._replace(embedder=asked, asked_ms=asked_ms)
         if _is_small(looked):
             return self._answer(looked)
-        return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
+        return await self._answered_aside(looked)
 
     def _answer(self, looked: _Looked) -> _Told:
         if looked.form.basic:
             return self._told(looked, recall_basic(looked.snapshot, looked.query, self._stopwatch))
-        return self._told(looked, recall(looked.snapshot, looked.query, looked.embedder, self._stopwatch))
+        reading = looked.warm.reading
+        return self._told(looked, recall(looked.snapshot, looked.query, looked.embedder, self._stopwatch, reading))
+
+    def _query(self, params: QuestionParams, wanted: Filter, reading: ReadPolicy) -> Query:
+        """What is asked, with what the store says where the request says nothing."""
+        return Query(
+            text=params.query,
+            limit=params.limit or reading.limit,
+            filter=wanted,
+            anchors=None if params.anchors is None else frozenset(params.anchors),
+            intent=None if params.intent is None else cast("Intent", params.intent.upper()),
+            now_us=wanted.now_us,
+            profile=cast("ProfileName", params.profile or reading.usual),
+            mode=params.mode,
+            seed=self._drawn() if (params.seed or reading.seed) == "random" else cast("int | None", params.seed),
+            order=params.order,
+            explain=params.explain,
+            rerank=reading.rerank if params.rerank is None else params.rerank,
+        )
+
+    def _drawn(self) -> int:
+        """A seed that nobody can guess, which every JSON reader holds exactly."""
+        return int(self._nonce(), 16) & MAX_SEED
 
     def _told(self, looked: _Looked, found: Recalled) -> _Told:
         made = answer(looked.warm, looked.snapshot, found, looked.form, lambda: self._meta(looked, found))
-        return _Told(looked.warm.marked(made, found.embed_error), used_of(found, made))
+        return _Told(looked.warm.marked(made, found.embed_error), used_of(found, made, looked.warm.reading.touch))
 
     def _meta(self, looked: _Looked, found: Recalled) -> RecallMeta:
         took_ms = round((self._stopwatch() - looked.started) * 1e6) / 1e3
@@ -197,8 +230,9 @@ class _Told(NamedTuple):
 
 
 class _Looked(NamedTuple):
-    """A recall at work: what it looks at, and since when. `asked_ms`: what its embedder took, if asked before."""
+    """A recall at work: for whom, what it looks at, since when. `asked_ms`: what its embedder took, if asked before."""
 
+    call: Call
     warm: OpenStore
     snapshot: Snapshot
     embedder: Embedder | None
@@ -210,7 +244,9 @@ class _Looked(NamedTuple):
 
 def _is_aside(looked: _Looked) -> bool:
     """Whether it takes long for what is asked, in a store of any size."""
-    slow = looked.query.rerank or is_slow(looked.query.filter, looked.snapshot)
+    query = looked.query
+    ranked = not looked.form.basic and looked.warm.reading.ranking(query.profile).is_slow
+    slow = ranked or query.rerank or is_slow(query.filter, looked.snapshot)
     return slow or looked.form.is_long(looked.query.limit)
 
 
@@ -220,23 +256,6 @@ def _is_small(looked: _Looked) -> bool:
         return False
     snapshot = looked.snapshot
     return is_quick(snapshot) if looked.form.basic else snapshot.rows * snapshot.dimension <= INLINE_CELLS
-
-
-def _query(params: QuestionParams, wanted: Filter) -> Query:
-    return Query(
-        text=params.query,
-        limit=params.limit,
-        filter=wanted,
-        anchors=ANCHORS if params.anchors is None else frozenset(params.anchors),
-        intent=None if params.intent is None else cast("Intent", params.intent.upper()),
-        now_us=wanted.now_us,
-        profile=params.profile,
-        mode=params.mode,
-        seed=params.seed,
-        order=params.order,
-        explain=params.explain,
-        rerank=params.rerank,
-    )
 
 
 def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
@@ -307,15 +326,10 @@ def _whole(snapshot: Snapshot, before: str | None) -> str | None:
 
 
 def _question_problems(params: QuestionParams) -> list[FieldProblem]:
-    return _intent_problems(params.intent) + _anchor_problems(params.anchors, literal=params.profile == "mnemon")
-
-
-def _anchor_problems(anchors: Sequence[str] | None, *, literal: bool) -> list[FieldProblem]:
-    """Anchors by which nothing can be found."""
-    if anchors is None or (literal and anchors) or not {"keyword", "vector"}.isdisjoint(anchors):
-        return []
-    told = "anchors need keyword or vector; recency and entity are of use in the profile mnemon alone"
-    return [FieldProblem("anchors", told)]
+    found = _intent_problems(params.intent)
+    if params.anchors is not None and not params.anchors:
+        found.append(FieldProblem("anchors", f"anchors are none: name some of {', '.join(sorted(ANCHORS))}"))
+    return found
 
 
 def _intent_problems(intent: str | None) -> list[FieldProblem]:

@@ -10,6 +10,7 @@ from mnemond.handlers import views
 from mnemond.handlers.door import OpenStore
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import Recalled
+from mnemond.model.recall_policy import TouchPolicy
 from mnemond.pipelines.context import BUDGET, Frame, linearise, relations_among
 from mnemond.pipelines.use import is_used
 from mnemond.protocol.context import CompactHit, CompactResult, ContextParams, ContextResult
@@ -73,9 +74,9 @@ def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, met
     return RecallResult(results=hits, meta=meta())
 
 
-def used_of(found: Recalled, answered: Answer) -> list[str]:
+def used_of(found: Recalled, answered: Answer, touch: TouchPolicy) -> list[str]:
     """Ids of the memories of an answer whose use counts: what speaks for them, not what fills it up (spec 11.8)."""
-    used = [hit.insight.id for hit in found.hits if is_used(hit.score, hit.via, hit.confidence)]
+    used = [hit.insight.id for hit in found.hits if is_used(hit.score, hit.via, hit.confidence, touch)]
     if not isinstance(answered, ContextResult):
         return used
     shown = set(answered.ids)

@@ -34,21 +34,24 @@ class SearchHandlers:
     def search(self, call: Call, params: SearchParams) -> object:
         """Find memories by their words. Raises MnemonError(INVALID_PARAMS)."""
         wanted = filter_of(params, self._clock.now_us())
-        return self._door.through(params.store, lambda warm: self._search(warm, params, wanted))
+        return self._door.through(params.store, lambda warm: self._search(call, warm, params, wanted))
 
-    def _search(self, warm: OpenStore, params: SearchParams, wanted: Filter) -> object:
+    def _search(self, call: Call, warm: OpenStore, params: SearchParams, wanted: Filter) -> object:
         snapshot = warm.store.snapshot
         if wanted.historic or is_slow(wanted, snapshot):
-            return self._searched_aside(warm, params, wanted)
-        return _found(snapshot, params, wanted)
+            return self._searched_aside(call, warm, params, wanted)
+        return _found(snapshot, params, wanted, params.limit or warm.reading.limit)
 
-    async def _searched_aside(self, warm: OpenStore, params: SearchParams, wanted: Filter) -> list[SearchHit]:
+    async def _searched_aside(
+        self, call: Call, warm: OpenStore, params: SearchParams, wanted: Filter
+    ) -> list[SearchHit]:
         snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
-        return await trio.to_thread.run_sync(_found, snapshot, params, wanted, limiter=self._threads)
+        limit = params.limit or warm.reading.limit
+        return await trio.to_thread.run_sync(_found, snapshot, params, wanted, limit, limiter=self._threads)
 
 
-def _found(snapshot: Snapshot, params: SearchParams, wanted: Filter) -> list[SearchHit]:
-    return [_hit(match) for match in search(snapshot, params.query, wanted, params.limit)]
+def _found(snapshot: Snapshot, params: SearchParams, wanted: Filter, limit: int) -> list[SearchHit]:
+    return [_hit(match) for match in search(snapshot, params.query, wanted, limit)]
 
 
 def _hit(match: Match) -> SearchHit:

@@ -15,7 +15,8 @@ from mnemond.config import Config
 from mnemond.config_sources import FILE, SETTINGS, Configuration, Layers, Loaded, Sources
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.policy import WritePolicy
-from mnemond.pipelines.configured import write_policy
+from mnemond.pipelines.configured import read_policy, write_policy
+from mnemond.pipelines.read_policy import ReadPolicy
 from mnemond.protocol.configuration import ConfigShowParams, ConfigShowResult, SettingView
 from mnemond.protocol.wording import nearest
 from mnemond.server.call import Call
@@ -67,6 +68,10 @@ class StoreSettings:
     def policy(self, name: str) -> WritePolicy:
         """What the writes of a store go by. Raises MnemonError(CONFIG)."""
         return write_policy(self.in_force(name).config)
+
+    def reading(self, name: str) -> ReadPolicy:
+        """What the questions to a store go by. Raises MnemonError(CONFIG)."""
+        return read_policy(self.in_force(name).config)
 
 
 class ConfigHandlers:

@@ -85,6 +85,8 @@ def recall_hit(hit: Hit, intent: str) -> RecallHit:
             round(signals.entity * SCALE) / SCALE,
             round(signals.similarity * SCALE) / SCALE,
             round(signals.graph * SCALE) / SCALE,
+            msgspec.UNSET if signals.prior is None else round(signals.prior * SCALE) / SCALE,
+            msgspec.UNSET if signals.rerank is None else round(signals.rerank * SCALE) / SCALE,
         ),
         tuple(PathStep(step.source_id, step.edge_type, step.weight) for step in hit.path),
         hit.also,

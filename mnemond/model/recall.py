@@ -24,9 +24,9 @@ MODES: tuple[str, ...] = get_args(Mode)
 
 Order = Literal["score", "time"]
 
-ProfileName = Literal["mnemond", "mnemon"]
+ProfileName = Literal["mnemond", "mnemon", "mnemosyne", "mem0"]
 PROFILES: tuple[str, ...] = get_args(ProfileName)
-"""Rankings: the one the measurements speak for, and the published one to the letter."""
+"""Rankings: the one the measurements speak for, and those of three designs to the letter (spec 5)."""
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 class Query(msgspec.Struct, frozen=True):
-    """One question. `anchors` says which signals take part (all of them unless an ablation is wanted).
+    """One question. `anchors` says which signals take part; None: those of the profile.
 
     `intent` is what the asker says it is; None: what its words say. Its dates are told from `now_us` (microseconds);
     None: it has none. `mode` None: what the profile does. `seed` is that of a probabilistic walk; None: what the
@@ -95,7 +95,7 @@ class Query(msgspec.Struct, frozen=True):
     text: str
     limit: int = 10
     filter: Filter = Filter()
-    anchors: frozenset[str] = ANCHORS
+    anchors: frozenset[str] | None = None
     intent: Intent | None = None
     now_us: int | None = None
     profile: ProfileName = "mnemond"
@@ -107,12 +107,16 @@ class Query(msgspec.Struct, frozen=True):
 
 
 class Signals(msgspec.Struct, frozen=True, gc=False):
-    """Every component of a score, each in [0, 1]; `graph` and `entity` are 0 until those anchors take part."""
+    """Every component of a score, each in [0, 1]; `graph` and `entity` are 0 until those anchors take part. `prior`:
+    what speaks for a memory before anything is asked; `rerank`: what a second look says; None where they were not
+    asked."""
 
     keyword: float
     entity: float
     similarity: float
     graph: float
+    prior: float | None = None
+    rerank: float | None = None
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):

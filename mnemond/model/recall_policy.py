@@ -108,6 +108,14 @@ class WalkPolicy(msgspec.Struct, frozen=True):
     max_draws: int = 1000
 
 
+class TouchPolicy(msgspec.Struct, frozen=True):
+    """Which results count as used: those of at least `min_score`; with `confident` only where something speaks for them
+    but their age, and confidence is above low (spec 11.8)."""
+
+    policy: Literal["confident", "any", "never"] = "confident"
+    min_score: float = 0.25
+
+
 class CausalOrderPolicy(msgspec.Struct, frozen=True):
     """`max_chain`: causes named behind one result (spec 11.7)."""
 

@@ -1,6 +1,10 @@
-"""The policy of all writes, as the configuration has it."""
+"""The policies of all writes and reads, as the configuration has them."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
 
 from mnemond.config import Config
 from mnemond.index.approximate import Hnsw
@@ -18,6 +22,16 @@ from mnemond.model.policy import (
     TemporalPolicy,
     WritePolicy,
 )
+from mnemond.model.recall_policy import PageRankPolicy, PathPolicy, TouchPolicy, WalkPolicy
+from mnemond.pipelines.read_policy import ReadPolicy
+from mnemond.pipelines.reranking import RerankPolicy
+from mnemond.rank.business_rules import SPECIFIED, BusinessRules
+from mnemond.rank.decay import DecayPolicy
+from mnemond.rank.prior import PriorPolicy
+from mnemond.rank.profiles import PROFILES_BY_NAME, Profile
+from mnemond.rank.rerank import RerankWeights
+from mnemond.rank.start_nodes import StartPolicy
+from mnemond.retrieval_settings import RerankRules, Retrieval, TemporalDecay
 from mnemond.write_settings import DAY_S, Commitment, Extraction, Graph, seconds
 
 
@@ -45,6 +59,65 @@ def write_policy(config: Config) -> WritePolicy:
         min_confidence=config.commitment.substance_filter.min_confidence,
         max_hypothetical=queries.max_queries if queries.enabled else 0,
         extraction=_extraction(config.extraction),
+    )
+
+
+def read_policy(config: Config) -> ReadPolicy:
+    """What the configuration says, and for the rest the numbers of the code."""
+    retrieval = config.retrieval
+    look, touch = retrieval.rerank, retrieval.touch
+    return ReadPolicy(
+        own=_ranking(retrieval),
+        limit=retrieval.limit,
+        rerank=retrieval.rerank_enabled,
+        second_look=RerankPolicy(look.late_weight, look.min_query_tokens, look.shortlist, _rules(look.rules)),
+        seed=retrieval.traversal.seed,
+        touch=TouchPolicy(touch.policy, touch.min_score),
+    )
+
+
+RANKINGS: Mapping[str, str] = {"measured": "mnemond", "intent": "mnemon", "start_node": "mnemosyne", "mem0": "mem0"}
+"""The ranking that each way of fusion begins with."""
+
+
+def _ranking(retrieval: Retrieval) -> Profile:
+    anchors, walk = retrieval.anchors, retrieval.traversal
+    start = retrieval.start_node
+    return msgspec.structs.replace(
+        PROFILES_BY_NAME[RANKINGS[retrieval.fusion.profile]],
+        similarity_floor=anchors.min_cosine,
+        top_k=anchors.top_k,
+        rrf_k=anchors.rrf_k,
+        hypothetical=anchors.hypothetical,
+        mode=walk.mode,
+        path=PathPolicy(walk.path_score, walk.lambda1, walk.lambda2, walk.gamma),
+        walk=WalkPolicy(walk.max_nodes, walk.exploration_factor, walk.signal_decay),
+        weights=RerankWeights(retrieval.keyword_weight, 0.0, retrieval.vector_weight, retrieval.graph_weight),
+        start=StartPolicy(start.top_k, start.alpha_meta, start.alpha_mode, min_score=start.min_score),
+        decay=_decay(retrieval.temporal_decay),
+        centrality=PageRankPolicy(damping=retrieval.pagerank.damping),
+        prior=_prior(retrieval),
+    )
+
+
+def _decay(decay: TemporalDecay) -> DecayPolicy:
+    return DecayPolicy(
+        decay.midpoint_days, decay.steepness_days, decay.linear_cutoff_days, decay.floor if decay.enabled else 1.0
+    )
+
+
+def _prior(retrieval: Retrieval) -> PriorPolicy:
+    central = retrieval.pagerank
+    if not central.enabled:
+        return PriorPolicy(0.0, retrieval.prior.weight)
+    return PriorPolicy(central.weight, retrieval.prior.weight, central.combine)
+
+
+def _rules(rules: RerankRules) -> BusinessRules:
+    """Those that are on, with the factors they are specified with."""
+    return msgspec.structs.replace(
+        SPECIFIED,
+        **{name: 1.0 for name in RerankRules.__struct_fields__ if not getattr(rules, name)},
     )
 
 

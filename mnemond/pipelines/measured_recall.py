@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,6 +15,8 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import Confidence, Hit, Mode, Signals, Step
 from mnemond.pipelines.asking import asked
 from mnemond.pipelines.explanation import explained
+from mnemond.pipelines.hypothetical_search import nearer
+from mnemond.pipelines.naming import names_in, naming
 from mnemond.pipelines.result_order import distinct
 from mnemond.pipelines.sought import Found, Lap, Sought
 from mnemond.pipelines.traversal import Scores, Traversed, traverse
@@ -36,36 +39,63 @@ MANY_COPIES = 2_000
 BEHIND = 1e-3
 """By so much a row that only links lead to is behind the last that was found by itself."""
 
-MOST_ANCHORS = 20
-"""Results that links are followed from."""
+NAMED = 0.25
+"""Evidence of a row that names all that the question names, and for which nothing else speaks: medium at most."""
 
-EVERY_PART: tuple[str, ...] = (*PARTS, "links")
-"""Of a score where links were followed; without them there is no last part."""
+
+class Extra(NamedTuple):
+    """What speaks for rows besides words and meaning: `rows`, each once, and how much in [0, 1]; shapes (n,). It counts
+    for `worth` units of the ranking."""
+
+    name: str
+    worth: float
+    rows: Rows
+    values: Floats
 
 
 def measured_hits(snapshot: Snapshot, sought: Sought, profile: Profile, lap: Lap) -> Found:
     """Results, best first."""
-    query = sought.query
+    query, wanted = sought.query, sought.signals(profile)
     window = None if sought.window is None else (sought.window.start_us, sought.window.end_us)
-    words = "keyword" in query.anchors
+    words = "keyword" in wanted
     question = asked(snapshot, query.text, sought.embedder, words=words, window=window, visible=sought.visible)
     lap("terms")
     near = None if sought.vector is None else closeness(snapshot.parts.dense, sought.vector, sought.visible)
+    if near is not None and profile.hypothetical and sought.vector is not None:
+        near = nearer(snapshot, near, sought.vector, sought.embedder)
     lap("vector")
     mode = query.mode or profile.mode
-    ranked = _ranked(snapshot, sought, question, near, profile, EVERY if mode != "none" else query.limit + SPARE)
+    extras = _extras(snapshot, sought, wanted, profile)
+    alone = mode == "none" and not extras
+    ranked = _ranked(snapshot, sought, question, near, profile, query.limit + SPARE if alone else EVERY)
     lap("rank")
+    found_alone = len(ranked.rows)
+    ranked = _joined(snapshot, ranked, extras, near)
+    considered = ranked.considered + len(ranked.rows) - found_alone
     if mode == "none" or not len(ranked.rows):
-        hits = _hits(snapshot, sought, profile, ranked, None)
-        return Found(hits, _weights(ranked), ranked.considered, trust=ranked.trust)
+        hits = _hits(snapshot, sought, profile, ranked, extras, None)
+        return Found(hits, _weights(ranked, extras), considered, trust=ranked.trust)
     reached = _reached(snapshot, sought, profile, mode, ranked, near)
-    joined = _joined(snapshot, ranked, reached, near, profile)
+    links = Extra("links", profile.graph, reached.rows, reached.scores.astype(np.float32))
+    ranked, extras = _joined(snapshot, ranked, [links], near), [*extras, links]
     lap("graph")
-    hits = _hits(snapshot, sought, profile, joined, reached)
+    hits = _hits(snapshot, sought, profile, ranked, extras, reached)
     return Found(
-        hits, _weights(joined, profile.graph), ranked.considered, len(reached.rows), mode, reached.seed, reached.draws,
-        joined.trust,
-    )  # fmt: skip
+        hits, _weights(ranked, extras), considered, len(reached.rows), mode, reached.seed, reached.draws, ranked.trust
+    )
+
+
+def _extras(snapshot: Snapshot, sought: Sought, wanted: frozenset[str], profile: Profile) -> list[Extra]:
+    """What names, and being new, say where they are asked for."""
+    found: list[Extra] = []
+    if "entity" in wanted:
+        rows, shares = naming(snapshot, names_in(snapshot, sought.query.text), sought.visible, profile.top_k)
+        found.append(Extra("entity", profile.named, rows, shares))
+    if "recency" in wanted:
+        newest = snapshot.newest_rows(sought.visible, profile.top_k)
+        steps = np.arange(len(newest), dtype=np.float32) / np.float32(max(1, len(newest)))
+        found.append(Extra("recency", profile.new, newest, np.float32(1.0) - steps))
+    return found
 
 
 def _ranked(
@@ -89,23 +119,25 @@ def _wider(ranking: Ranking, rows: int) -> Ranking:
     return msgspec.structs.replace(ranking, shortlisting=msgspec.structs.replace(ranking.shortlisting, rows=rows))
 
 
-def _weights(ranked: Ranked, graph: float = 0.0) -> dict[str, float]:
+def _weights(ranked: Ranked, extras: Sequence[Extra]) -> dict[str, float]:
     """What each signal was worth, as parts of a sum."""
-    total = sum(ranked.weights) + graph or 1.0
+    worth = {each.name: each.worth for each in extras if each.name != "recency"}  # nobody asks what being new is worth
+    total = sum(ranked.weights) + sum(worth.values()) or 1.0
     keyword, similarity = (weight / total for weight in ranked.weights)
-    return {"keyword": keyword, "entity": 0.0, "similarity": similarity, "graph": graph / total}
+    entity, graph = (worth.get(name, 0.0) / total for name in ("entity", "links"))
+    return {"keyword": keyword, "entity": entity, "similarity": similarity, "graph": graph}
 
 
-# ------------------------------------------------------------ links
+# ------------------------------------------------------------ names, newness, links
 
 
 def _reached(
     snapshot: Snapshot, sought: Sought, profile: Profile, mode: Mode, ranked: Ranked, near: Closeness | None
 ) -> Traversed:
     cosines = _every_cosine(snapshot, sought, near)
-    anchors = ranked.rows[:MOST_ANCHORS]
-    scores = _shown(ranked)[:MOST_ANCHORS]
-    return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile.path)
+    anchors = ranked.rows[: profile.top_k]
+    scores = _shown(ranked, [])[: profile.top_k]
+    return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile)
 
 
 def _every_cosine(snapshot: Snapshot, sought: Sought, near: Closeness | None) -> Floats | None:
@@ -115,46 +147,65 @@ def _every_cosine(snapshot: Snapshot, sought: Sought, near: Closeness | None) ->
     return snapshot.similarity_approximate(sought.vector, sought.visible) if near.sparse else near.first
 
 
-def _joined(snapshot: Snapshot, ranked: Ranked, reached: Traversed, near: Closeness | None, profile: Profile) -> Ranked:
-    """The ranking with what links say added. Rows that only they led to stand for nothing else: the best of them comes
-    level with the last that was found by itself."""
+def _joined(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], near: Closeness | None) -> Ranked:
+    """The ranking with what `extras` say added. Rows that only they led to stand for nothing else: the best of them
+    comes level with the last that was found by itself. Without anything that was, they are all there is, and as much to
+    be trusted as what asked for them."""
+    if not extras:
+        return ranked
     known = set(ranked.rows.tolist())
-    new = np.array([row for row in reached.rows.tolist() if row not in known], dtype=np.int64)
+    led = dict.fromkeys(row for each in extras for row in each.rows.tolist())
+    new = np.array([row for row in led if row not in known], dtype=np.int64)
     rows, none = np.concatenate([ranked.rows, new]), np.zeros(len(new), dtype=np.float32)
-    links = np.float32(profile.graph) * _linked(reached, rows)
-    lowest = np.full(len(new), float(ranked.scores.min()) - profile.graph - BEHIND, dtype=np.float32)
-    scores = np.concatenate([ranked.scores, lowest]) + links
+    if not len(rows):
+        return ranked
+    said = [np.float32(each.worth) * _said(each, rows) for each in extras]
+    least = float(ranked.scores.min()) - sum(each.worth for each in extras) - BEHIND if len(ranked.rows) else 0.0
+    lowest = np.full(len(new), least, dtype=np.float32)
+    scores: Floats = np.stack([np.concatenate([ranked.scores, lowest]), *said]).sum(axis=0)
     similar = none if near is None else np.maximum(near.of(new), 0.0)
-    bare = np.zeros((len(PARTS), len(new)), dtype=np.float32)
+    bare = np.zeros((len(ranked.parts), len(new)), dtype=np.float32)
     bare[STANDING] = lowest
-    parts = np.concatenate([ranked.parts, bare], axis=1)
+    parts = np.vstack((np.concatenate([ranked.parts, bare], axis=1), *said))
     best = snapshot.best(scores - np.float32(min(float(scores.min()), 0.0)), len(rows), rows)
     return ranked._replace(
         rows=rows[best], scores=scores[best], keyword=np.concatenate([ranked.keyword, none])[best],
-        similarity=np.concatenate([ranked.similarity, similar])[best], parts=np.vstack((parts, links))[:, best],
+        similarity=np.concatenate([ranked.similarity, similar])[best], parts=parts[:, best],
+        trust=ranked.trust if len(ranked.rows) else 1.0,
     )  # fmt: skip
 
 
-def _linked(reached: Traversed, rows: Rows) -> Floats:
-    """How well links lead to each of `rows`, in [0, 1]; 0 where none do."""
-    places = np.searchsorted(reached.rows, rows)
-    places[places == len(reached.rows)] = 0
-    linked: Floats = np.where(reached.rows[places] == rows, reached.scores[places], 0.0).astype(np.float32)
-    return linked
+def _said(extra: Extra, rows: Rows) -> Floats:
+    """How much an extra says for each of `rows`, in [0, 1]; 0 where it says nothing."""
+    order = extra.rows.argsort()
+    places = np.searchsorted(extra.rows, rows, sorter=order)
+    places[places == len(extra.rows)] = 0
+    if not len(extra.rows):
+        return np.zeros(len(rows), dtype=np.float32)
+    found = order[places]
+    said: Floats = np.where(extra.rows[found] == rows, extra.values[found], np.float32(0.0))
+    return said
 
 
 # ------------------------------------------------------------ what is told
 
 
-def _shown(ranked: Ranked) -> Scores:
+def _shown(ranked: Ranked, extras: Sequence[Extra]) -> Scores:
     """Scores in (0, 1], in the same order: what speaks for the best by itself, and how far the others are behind it,
     as far as the answer is to be trusted at all."""
     if not len(ranked.scores):
         return np.zeros(0)
     behind = (ranked.scores[0] - ranked.scores).astype(np.float64)
-    best = BASE + (1.0 - BASE) * min(1.0, _evidence(float(ranked.keyword[0]), float(ranked.similarity[0])))
+    named = float(_named(extras, ranked.rows[:1])[0])
+    evidence = _evidence(float(ranked.keyword[0]), float(ranked.similarity[0]), named)
+    best = BASE + (1.0 - BASE) * min(1.0, evidence)
     shown: Scores = ranked.trust * best * np.exp(-np.maximum(behind, 0.0) / FALL)
     return shown
+
+
+def _named(extras: Sequence[Extra], rows: Rows) -> Floats:
+    """How much of what the question names each row names, where that is minded."""
+    return next((_said(each, rows) for each in extras if each.name == "entity"), np.zeros(len(rows), dtype=np.float32))
 
 
 BASE = 0.5
@@ -164,27 +215,37 @@ FALL = 4.0
 """Units of the ranking in which a score falls to a third: about what lies between the first result and the tenth."""
 
 
-def _evidence(keyword: float, similarity: float) -> float:
+def _evidence(keyword: float, similarity: float, named: float) -> float:
     """How much speaks for one result by itself, in [0, 1], whatever the others look like."""
-    return 0.5 * (keyword + similarity)
+    return max(0.5 * (keyword + similarity), NAMED * named)
 
 
-def _hits(snapshot: Snapshot, sought: Sought, profile: Profile, ranked: Ranked, reached: Traversed | None) -> list[Hit]:
-    shown = _shown(ranked).tolist()
+def _hits(
+    snapshot: Snapshot,
+    sought: Sought,
+    profile: Profile,
+    ranked: Ranked,
+    extras: Sequence[Extra],
+    reached: Traversed | None,
+) -> list[Hit]:
+    shown = _shown(ranked, extras).tolist()
     rows, keywords, similarities = ranked.rows.tolist(), ranked.keyword.tolist(), ranked.similarity.tolist()
     kept = distinct(snapshot, rows, sought.query.limit)
-    names = EVERY_PART[: len(ranked.parts)]
+    named = _named(extras, ranked.rows).tolist()
+    names = (*PARTS, *(each.name for each in extras))
+    speaking = {each.name: frozenset(each.rows.tolist()) for each in extras if each.name != "links"}
     hits: list[Hit] = []
     for place in kept.places:
         keyword, similarity = keywords[place], similarities[place]
         path, graph = _by_links(reached, rows[place])
+        via = [name for name, others in speaking.items() if rows[place] in others] if speaking else []
         hits.append(
             Hit(
                 snapshot.insight(rows[place]),
                 shown[place],
-                _confidence(ranked.trust, keyword, similarity, profile),
-                _via(keyword, similarity, path, profile),
-                Signals(min(1.0, keyword), 0.0, min(1.0, similarity), graph),
+                _confidence(ranked.trust, _evidence(keyword, similarity, named[place]), profile),
+                _via(keyword, similarity, via, path, profile),
+                Signals(min(1.0, keyword), named[place], min(1.0, similarity), graph),
                 path,
                 kept.also.get(place, ()),
                 explained(names, ranked.parts[:, place]) if sought.query.explain else None,
@@ -213,13 +274,16 @@ def _by_links(reached: Traversed | None, row: int) -> tuple[tuple[Step, ...], fl
     return reached.path(position), float(reached.scores[position])
 
 
-def _via(keyword: float, similarity: float, path: Sequence[Step], profile: Profile) -> tuple[str, ...]:
-    if keyword > 0.0:
-        return ("keyword", "vector") if similarity > profile.similarity_floor else ("keyword",)
-    if similarity > profile.similarity_floor:
-        return ("vector",)
-    return (path[-1].edge_type,) if path else ("graph",)
+def _via(
+    keyword: float, similarity: float, others: Sequence[str], path: Sequence[Step], profile: Profile
+) -> tuple[str, ...]:
+    found = [
+        *(["keyword"] if keyword > 0.0 else []),
+        *(["vector"] if similarity > profile.similarity_floor else []),
+        *others,
+    ]
+    return tuple(found) or ((path[-1].edge_type,) if path else ("graph",))
 
 
-def _confidence(trust: float, keyword: float, similarity: float, profile: Profile) -> Confidence:
-    return label(math.sqrt(trust * _evidence(keyword, similarity)), profile.confidence)
+def _confidence(trust: float, evidence: float, profile: Profile) -> Confidence:
+    return label(math.sqrt(trust * evidence), profile.confidence)

@@ -7,6 +7,7 @@ how long memories are on average, and how many of them are too many for a relati
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -19,11 +20,16 @@ from mnemond.model.recall import Filter, Hit, Query, Recalled, Signals, Span, Wi
 from mnemond.pipelines.asking import question_terms, question_vector
 from mnemond.pipelines.explanation import compared
 from mnemond.pipelines.literal_recall import literal_hits
-from mnemond.pipelines.measured_recall import measured_hits
-from mnemond.pipelines.reranking import SHORT_QUERY, SHORTLIST, Asked, Reranked, rerank
+from mnemond.pipelines.measured_recall import NAMED, measured_hits
+from mnemond.pipelines.naming import names_in, naming
+from mnemond.pipelines.read_policy import DEFAULT, ReadPolicy
+from mnemond.pipelines.reranking import SHORT_QUERY, Asked, Reranked, rerank
 from mnemond.pipelines.result_order import arranged
 from mnemond.pipelines.sought import NO_WEIGHTS, SPARSE_RESULTS, Sought
-from mnemond.rank.profiles import PROFILES_BY_NAME, Profile
+from mnemond.pipelines.standing import CONSIDERED, weighed
+from mnemond.rank.confidence import label
+from mnemond.rank.profiles import Profile
+from mnemond.rank.rrf import Ranking, reciprocal_rank_fusion
 from mnemond.text.intent import intent_of
 from mnemond.text.query_window import query_window
 
@@ -45,23 +51,29 @@ class Stages:
         self._last = now
 
 
-def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatch: Callable[[], float]) -> Recalled:
+def recall(
+    snapshot: Snapshot,
+    query: Query,
+    embedder: Embedder | None,
+    stopwatch: Callable[[], float],
+    policy: ReadPolicy = DEFAULT,
+) -> Recalled:
     """The best `query.limit` visible memories, with the signals that put them there.
 
     `stopwatch` returns seconds from a clock that never goes back. Without an embedder, or for a query it has no
-    vector for, words answer alone. A query without a single term finds the newest memories.
+    vector for, words answer alone. A query without a single term finds what it names, and the newest memories.
     """
     stages = Stages(stopwatch)
+    profile = policy.ranking(query.profile)
     if not question_terms(query.text):
-        return _newest(snapshot, query, stages)
-    profile = PROFILES_BY_NAME[query.profile]
+        return _newest(snapshot, query, profile, stages)
     vector, embed_error = _vector(snapshot, query, embedder)
     stages.lap("embed")
     sought = _sought(snapshot, query, profile, vector, embedder)
     stages.lap("question")
-    find = literal_hits if profile.literal else measured_hits
-    found = find(snapshot, _shortlisted(sought), profile, stages.lap)
-    looked = _second_look(snapshot, sought, found.hits, stages)
+    find = measured_hits if profile.fusion == "measured" else literal_hits
+    found = find(snapshot, _shortlisted(sought, profile, policy), profile, stages.lap)
+    looked = _second_look(snapshot, sought, _weighed(snapshot, sought, profile, found.hits, stages), policy, stages)
     hits = arranged(snapshot, _explained(query, looked), sought)
     stages.lap("order")
     return Recalled(
@@ -86,32 +98,51 @@ def recall(snapshot: Snapshot, query: Query, embedder: Embedder | None, stopwatc
     )
 
 
-def _shortlisted(sought: Sought) -> Sought:
-    """The same question for as many results as a second look wants."""
+def _shortlisted(sought: Sought, profile: Profile, policy: ReadPolicy) -> Sought:
+    """The same question for as many results as what comes after the ranking wants."""
     query = sought.query
-    if not query.rerank or query.limit >= SHORTLIST:
-        return sought
-    return sought._replace(query=msgspec.structs.replace(query, limit=SHORTLIST))
+    most = max(
+        query.limit,
+        policy.second_look.shortlist if query.rerank else 0,
+        CONSIDERED if profile.prior.weight > 0.0 else 0,
+    )
+    return sought if most == query.limit else sought._replace(query=msgspec.structs.replace(query, limit=most))
 
 
-def _second_look(snapshot: Snapshot, sought: Sought, hits: Sequence[Hit], stages: Stages) -> Reranked:
+def _weighed(
+    snapshot: Snapshot, sought: Sought, profile: Profile, hits: Sequence[Hit], stages: Stages
+) -> Sequence[Hit]:
+    """With what speaks for each whatever is asked, where a profile minds it."""
+    if profile.prior.weight <= 0.0:
+        return hits
+    found = weighed(snapshot, hits, sought.query.now_us, profile)
+    stages.lap("prior")
+    return found
+
+
+def _second_look(
+    snapshot: Snapshot, sought: Sought, hits: Sequence[Hit], policy: ReadPolicy, stages: Stages
+) -> Reranked:
     """The best of `hits`, after a reranker had its say where one is wanted."""
     query = sought.query
     if not query.rerank:
-        return Reranked(tuple(hits), applied=False)
-    looked = rerank(snapshot, Asked(query.text, query.filter.scope, query.now_us or 0), hits)
+        return Reranked(tuple(hits[: query.limit]), applied=False)
+    asked = Asked(query.text, query.filter.scope, query.now_us or 0)
+    looked = rerank(snapshot, asked, hits, policy=policy.second_look)
     stages.lap("rerank")
     return looked._replace(hits=looked.hits[: query.limit])
 
 
 def _explained(query: Query, looked: Reranked) -> Sequence[Hit]:
     """With what puts each above the next, which parts tell of the first look alone."""
-    return compared(looked.hits) if query.explain and not looked.applied else looked.hits
+    plain = not looked.applied and all(hit.signals.prior is None for hit in looked.hits)
+    return compared(looked.hits) if query.explain and plain else looked.hits
 
 
 def needs_vector(snapshot: Snapshot, query: Query) -> bool:
     """Whether an embedder of the snapshot's vectors, if there is one, has anything to say to a query."""
-    return "vector" in query.anchors and snapshot.embedded > 0 and bool(question_terms(query.text))
+    wanted = query.anchors is None or "vector" in query.anchors
+    return wanted and snapshot.embedded > 0 and bool(question_terms(query.text))
 
 
 def _vector(snapshot: Snapshot, query: Query, embedder: Embedder | None) -> tuple[Vector | None, str | None]:
@@ -143,17 +174,22 @@ def _within(wanted: Filter, window: Window) -> Filter:
     return msgspec.structs.replace(wanted, window=Span(window.start_us, window.end_us))
 
 
-def _newest(snapshot: Snapshot, query: Query, stages: Stages) -> Recalled:
-    """What a query of nothing but function words and punctuation gets."""
-    newest = [
-        Hit(insight, 0.0, "low", ("recency",), Signals(keyword=0.0, entity=0.0, similarity=0.0, graph=0.0))
-        for insight in snapshot.newest(query.filter, query.limit)
+def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) -> Recalled:
+    """What a query of nothing but function words and punctuation gets: what it names ("The Who"), and the newest."""
+    visible = snapshot.visible(query.filter)
+    named = naming(snapshot, names_in(snapshot, query.text), visible, profile.top_k)
+    newest = snapshot.newest_rows(visible, query.limit)
+    lists = {"entity": named.rows, "recency": newest}
+    fused = reciprocal_rank_fusion(snapshot, [Ranking(rows) for rows in lists.values() if len(rows)], profile.rrf_k)
+    shares = dict(zip(named.rows.tolist(), named.shares.tolist(), strict=True))
+    hits = [
+        _unasked(snapshot, row, [name for name, rows in lists.items() if row in rows], shares.get(row, 0.0), profile)
+        for row in fused.rows[: query.limit].tolist()
     ]
     intent = query.intent or intent_of(query.text)
-    hits = arranged(snapshot, newest, Sought(query, intent, None, None, None, None))
     stages.lap("select")
     return Recalled(
-        hits=hits,
+        hits=arranged(snapshot, hits, Sought(query, intent, None, None, None, None)),
         anchor_count=len(hits),
         weights=dict(NO_WEIGHTS),
         embedding=None,
@@ -164,6 +200,13 @@ def _newest(snapshot: Snapshot, query: Query, stages: Stages) -> Recalled:
         profile=query.profile,
         not_reranked=SHORT_QUERY if query.rerank else None,
     )
+
+
+def _unasked(snapshot: Snapshot, row: int, via: Sequence[str], share: float, profile: Profile) -> Hit:
+    """A result for which no word speaks, but perhaps a name."""
+    evidence = label(math.sqrt(NAMED * share), profile.confidence)
+    signals = Signals(keyword=0.0, entity=min(1.0, share), similarity=0.0, graph=0.0)
+    return Hit(snapshot.insight(row), 0.0, evidence, tuple(via), signals)
 
 
 def _intent_source(query: Query) -> Literal["auto", "given"]:

@@ -39,10 +39,11 @@ SHORT_QUERY = "short_query"
 
 class RerankPolicy(msgspec.Struct, frozen=True):
     """`beta`: the share of the second look in a score (spec 11.6). `least_words`: fewer words of a question say too
-    little for it."""
+    little for it. `shortlist`: so many results have one, or as many as are wanted."""
 
     beta: float = 0.5
     least_words: int = 3
+    shortlist: int = SHORTLIST
     rules: BusinessRules = OFF
 
 
@@ -74,17 +75,20 @@ def rerank(
     Before the cut, on all candidates. Equal scores stay in the order in which they came. Without a `scorer`, for a
     short question, and when the scorer fails, the rules alone have a say; where none is on, nothing changes.
     """
-    scores, reason = _blended(snapshot, asked.text, hits, scorer, policy)
+    scores, relevances, reason = _blended(snapshot, asked.text, hits, scorer, policy)
     if policy.rules != OFF:
         standings = (_standing(hit, asked) for hit in hits)
         scores = [lifted(score, each, policy.rules) for score, each in zip(scores, standings, strict=True)]
-    changed = [
-        hit if hit.score == score else msgspec.structs.replace(hit, score=score, first_score=hit.score)
-        for hit, score in zip(hits, scores, strict=True)
-    ]
+    changed = [_changed(*each) for each in zip(hits, scores, relevances, strict=True)]
     if reason is None or policy.rules != OFF:
         changed.sort(key=lambda hit: -hit.score)
     return Reranked(tuple(changed), reason is None, reason)
+
+
+def _changed(hit: Hit, score: float, relevance: float | None) -> Hit:
+    if relevance is not None:
+        hit = msgspec.structs.replace(hit, signals=msgspec.structs.replace(hit.signals, rerank=relevance))
+    return hit if hit.score == score else msgspec.structs.replace(hit, score=score, first_score=hit.score)
 
 
 def _weight_in(snapshot: Snapshot) -> Callable[[str], float]:
@@ -98,21 +102,23 @@ def _weight_in(snapshot: Snapshot) -> Callable[[str], float]:
 
 def _blended(
     snapshot: Snapshot, text: str, hits: Sequence[Hit], scorer: Scorer | None, policy: RerankPolicy
-) -> tuple[list[float], str | None]:
-    """The scores, and why they are those from before."""
+) -> tuple[list[float], list[float | None], str | None]:
+    """The scores, what the second look says of each, and why the scores are those from before."""
     before = [hit.score for hit in hits]
+    unseen: list[float | None] = [None] * len(hits)
     if scorer is None:
-        return before, "off"
+        return before, unseen, "off"
     words = tokens(text)
     if len(words) < policy.least_words:
-        return before, SHORT_QUERY
+        return before, unseen, SHORT_QUERY
     try:
         texts = [tokens(hit.insight.content[:MOST_READ]) for hit in hits[:MOST_LOOKED_AT]]
         found = scorer(words, texts, _weight_in(snapshot))
     except MnemonError as error:
-        return before, error.message
-    blended = zip(before, [*found, *[0.0] * (len(before) - len(found))], strict=True)
-    return [(1.0 - policy.beta) * score + policy.beta * relevance for score, relevance in blended], None
+        return before, unseen, error.message
+    seen = [*found, *[0.0] * (len(before) - len(found))]
+    blended = [(1.0 - policy.beta) * score + policy.beta * said for score, said in zip(before, seen, strict=True)]
+    return blended, [*found, *unseen[len(found) :]], None
 
 
 def _standing(hit: Hit, asked: Asked) -> Standing:

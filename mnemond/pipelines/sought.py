@@ -9,6 +9,7 @@ from mnemond.embed.embedder import Embedder
 from mnemond.index.snapshot import Mask
 from mnemond.model.changes import Vector
 from mnemond.model.recall import Hit, Intent, Query, Window
+from mnemond.rank.profiles import Profile
 from mnemond.rank.rerank import SIGNALS
 
 Lap = Callable[[str], None]
@@ -31,6 +32,10 @@ class Sought(NamedTuple):
     vector: Vector | None
     embedder: Embedder | None
     visible: Mask | None
+
+    def signals(self, profile: Profile) -> frozenset[str]:
+        """Which take part."""
+        return profile.anchors if self.query.anchors is None else self.query.anchors
 
 
 class Found(NamedTuple):

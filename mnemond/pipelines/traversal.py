@@ -18,14 +18,11 @@ from mnemond.index.selection import Rows
 from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.edge import EDGE_TYPES
 from mnemond.model.recall import Intent, Mode, Query, Step
-from mnemond.model.recall_policy import BEAM_LIMITS, EDGE_WEIGHTS, PathPolicy, WalkPolicy
-from mnemond.model.timestamp import DAY_US
-from mnemond.rank.retention import effective_ages, retentions
+from mnemond.model.recall_policy import BEAM_LIMITS, EDGE_WEIGHTS, PathPolicy
+from mnemond.pipelines.standing import newest_us, vigour
+from mnemond.rank.profiles import Profile
 
 Scores = npt.NDArray[np.float64]
-
-STARTS = 3
-"""Anchors a probabilistic walk starts from (spec 7.8, top-K)."""
 
 
 class Traversed(NamedTuple):
@@ -48,18 +45,18 @@ def traverse(
     scores: Scores,
     cosines: Floats | None,
     visible: Mask | None,
-    form: PathPolicy,
+    profile: Profile,
 ) -> Traversed:
     """What is reached from `anchors` (best first, different rows) over visible rows. `cosines`: of all rows, None
     without a vector."""
     match mode:
         case "beam":
-            return _beam(snapshot, intent, anchors, scores, cosines, visible, form)
+            return _beam(snapshot, intent, anchors, scores, cosines, visible, profile.path)
         case "ppr":
             spread = personalised_pagerank(snapshot, anchors, scores, visible)
             return Traversed(spread.rows, spread.scores, _no_path)
         case "probabilistic":
-            return _walk(snapshot, query, anchors, visible)
+            return _walk(snapshot, query, anchors, visible, profile)
         case "none":
             return Traversed(np.sort(anchors), np.ones(len(anchors)), _no_path)
 
@@ -89,20 +86,19 @@ def _beam(
     return Traversed(reached.rows, min_max(reached.scores), path)
 
 
-def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None) -> Traversed:
-    """The walk of Mnemosyne: memories that fade are passed by more often (spec 7.17, 11.3)."""
-    policy = WalkPolicy()
+def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None, profile: Profile) -> Traversed:
+    """The walk of Mnemosyne: memories that fade are passed by more often (spec 7.17, 11.3). It starts from the best few
+    anchors (7.8, top-K)."""
     seed = seed_of(query.text) if query.seed is None else query.seed
     if not len(anchors):
         return Traversed(anchors, np.zeros(0), _no_path, seed)
-    now_us = int(snapshot.created_us[anchors].max()) if query.now_us is None else query.now_us
+    now_us = newest_us(snapshot, anchors) if query.now_us is None else query.now_us
 
-    def vigour(rows: Rows) -> tuple[Scores, Scores]:
-        boosts = np.array([snapshot.insight(row).boost_days for row in rows.tolist()], dtype=np.float64)
-        ages = (now_us - snapshot.accessed_us[rows]) / DAY_US
-        return retentions(effective_ages(ages, boosts)), boosts
+    def fading(rows: Rows) -> tuple[Scores, Scores]:
+        return vigour(snapshot, rows, now_us, profile.decay)
 
-    walked = walk(snapshot, anchors[:STARTS].tolist(), draws_of(seed), vigour, policy, visible)
+    starts = anchors[: profile.start.top_k].tolist()
+    walked = walk(snapshot, starts, draws_of(seed), fading, profile.walk, visible)
     chances = {visit.row: visit.probability for visit in walked.visits}
     rows = np.array(sorted(chances), dtype=np.int64)
 

@@ -8,19 +8,19 @@ from typing import Final
 from mnemond.model.changes import ChangeSet, CountUse
 from mnemond.model.outcomes import Used
 from mnemond.model.recall import Confidence
+from mnemond.model.recall_policy import TouchPolicy
 from mnemond.pipelines.identity import Identity
-
-LEAST_SCORE: Final = 0.25
-"""Score from which on a result counts as used (spec 11.8)."""
 
 RECENCY: Final = ("recency",)
 """How a result was found that fills up an answer: nothing but its age speaks for it."""
 
 
-def is_used(score: float, via: tuple[str, ...], confidence: Confidence) -> bool:
+def is_used(score: float, via: tuple[str, ...], confidence: Confidence, touch: TouchPolicy = TouchPolicy()) -> bool:  # noqa: B008 - frozen
     """Whether a result counts as used. One that hardly anything speaks for does not: three uses make a memory immune,
     and whatever a store has is found by something (the score of the published ranking says that itself)."""
-    return score >= LEAST_SCORE and via != RECENCY and confidence != "low"
+    if touch.policy == "never" or score < touch.min_score:
+        return False
+    return touch.policy == "any" or (via != RECENCY and confidence != "low")
 
 
 def propose(times: Mapping[str, int], identity: Identity) -> ChangeSet:

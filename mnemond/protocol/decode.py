@@ -126,14 +126,17 @@ def _faults(name: str, kind: object, raw: msgspec.Raw) -> list[FieldProblem]:
 
 def _sentences(path: str, node: inspect.Type, value: object) -> Iterator[tuple[str, str]]:
     """Pairs of a path such as `tags[3]` and what is wrong there."""
+    others = ""
     if isinstance(node, inspect.UnionType):
-        node = next((each for each in node.types if _is_a(each, value)), node)
+        whole, node = node, next((each for each in node.types if _is_a(each, value)), node)
+        kinds = [each for each in whole.types if each is not node and not isinstance(each, inspect.NoneType)]
+        others = "".join(f"{expected(each)} or " for each in kinds)
     if not _is_a(node, value):
         yield path, f"{path} must be {expected(node)}; it is {described(value)}"
         return
     match node, value:
         case inspect.LiteralType(values=values), _ if value not in values:
-            yield path, f"{path} must be {expected(node)}; it is {short(value)}"
+            yield path, f"{path} must be {others}{expected(node)}; it is {short(value)}"
         case ((inspect.ListType() | inspect.VarTupleType()), list()):
             yield from _out_of_bounds(path, node, len(value), f"has {len(value)} items")
             for at, item in enumerate(itertools.islice(value, MAX_ITEMS)):

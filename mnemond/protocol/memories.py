@@ -11,7 +11,7 @@ from mnemond.protocol.types import FilterParams, IdOrPrefix, Limit, Name, OpId, 
 Anchor = Literal["keyword", "vector", "recency", "entity"]
 TraversalMode = Literal["none", "beam", "ppr", "probabilistic"]
 ResultOrder = Literal["score", "time"]
-RankingProfile = Literal["mnemond", "mnemon"]
+RankingProfile = Literal["mnemond", "mnemon", "mnemosyne", "mem0"]
 MAX_SEED = 2**53 - 1
 """The largest number that every reader of JSON holds exactly (RFC 8259, 6)."""
 
@@ -20,21 +20,23 @@ class QuestionParams(FilterParams, frozen=True, kw_only=True):
     """`intent` is WHY, WHEN, ENTITY or GENERAL, whatever the question says. Dates in the question are told from `now`.
 
     `mode`: how links are followed from what was found; the profile's own way unless given. `seed` is that of a
-    probabilistic walk (by default the question itself). `order`: the best or the oldest first. `explain`: what each
-    score is made of. `rerank`: a second look at the best results, word by word. `profile`: the ranking, `mnemon` being
-    the published one. `anchors` limits the signals that take part, for ablations. `touch: false` promises that nothing
-    is written: no use is counted.
+    probabilistic walk (by default the question itself, or `random`). `order`: the best or the oldest first. `explain`:
+    what each score is made of. `rerank`: a second look at the best results, word by word. `profile`: the ranking;
+    `mnemond` is the measured one, `mnemon`, `mnemosyne` and `mem0` are those of three designs as published. `anchors`:
+    the signals that take part; in `mnemond` those are keyword and vector unless others are asked for. `touch: false`
+    promises that nothing is written: no use is counted. What is not given is as `retrieval` of the configuration has
+    it.
     """
 
     query: Annotated[str, msgspec.Meta(max_length=8000)]
-    limit: Limit = 10
+    limit: Limit | None = None
     intent: str | None = None
     mode: TraversalMode | None = None
-    seed: Annotated[int, msgspec.Meta(ge=0, le=MAX_SEED)] | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0, le=MAX_SEED)] | Literal["random"] | None = None
     order: ResultOrder = "score"
     explain: bool = False
-    rerank: bool = False
-    profile: RankingProfile = "mnemond"
+    rerank: bool | None = None
+    profile: RankingProfile | None = None
     anchors: list[Anchor] | None = None
     touch: bool = True
     store: StoreName | None = None
@@ -76,12 +78,15 @@ class InsightView(msgspec.Struct, frozen=True, gc=False):
 
 
 class SignalsView(msgspec.Struct, frozen=True, gc=False):
-    """Every component of a score, each in [0, 1]."""
+    """Every component of a score, each in [0, 1]. `prior`: what speaks for a memory whatever is asked; `rerank`: what a
+    second look says; absent where they had no say."""
 
     keyword: float
     entity: float
     similarity: float
     graph: float
+    prior: float | msgspec.UnsetType = msgspec.UNSET
+    rerank: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class PathStep(msgspec.Struct, frozen=True, gc=False):

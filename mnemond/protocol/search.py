@@ -10,10 +10,10 @@ from mnemond.protocol.types import FilterParams, Limit, StoreName
 
 
 class SearchParams(FilterParams, frozen=True, kw_only=True):
-    """The words of `query` alone count, not its meaning. The filters are those of recall."""
+    """The words of `query` alone count, not its meaning. The filters are those of recall, and so is the limit."""
 
     query: Annotated[str, msgspec.Meta(max_length=8000)]
-    limit: Limit = 10
+    limit: Limit | None = None
     store: StoreName | None = None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +12,13 @@ from mnemond.rank.tie_order import Scores
 
 
 class PriorPolicy(msgspec.Struct, frozen=True):
-    """`pagerank_weight` w: how much prominence counts beside freshness. `weight` ω: how much of a score the prior
-    decides; 0 leaves the published formula as it is (spec 5, retrieval.pagerank and prior)."""
+    """`pagerank_weight` w: how much prominence counts beside freshness, and `combine` how the two go together.
+    `weight` ω: how much of a score the prior decides; 0 leaves the published formula as it is (spec 5,
+    retrieval.pagerank and prior)."""
 
     pagerank_weight: float = 0.3
     weight: float = 0.0
+    combine: Literal["mix", "product"] = "mix"
 
 
 def access_factor(accesses: npt.NDArray[np.integer], most: int) -> Scores:
@@ -32,10 +36,12 @@ def priors(
 ) -> Scores:
     """((1 − w)·τ + w·p̂)·access factor, in [0, 1]; shapes alike.
 
-    A sum, not S2's product: being central keeps a memory from fading, it must not be able to lower anything (C26).
+    A sum, not S2's product τ·p̂, which is to be had: being central keeps a memory from fading, it must not be able to
+    lower anything (C26).
     """
     w = policy.pagerank_weight
-    return ((1.0 - w) * retention + w * prominence) * access_factor(accesses, most)
+    both = retention * prominence if policy.combine == "product" else (1.0 - w) * retention + w * prominence
+    return both * access_factor(accesses, most)
 
 
 def with_prior(scores: Scores, prior: Scores, policy: PriorPolicy) -> Scores:

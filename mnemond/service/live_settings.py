@@ -15,6 +15,7 @@ LIVE: Final = (
     "lifecycle.prune_batch",
     "log",
     "pruning",
+    "retrieval",
     "server",
 )
 """Sections and settings that are taken up as soon as they are read: `Daemon.go_by` hands them on. What is not listed

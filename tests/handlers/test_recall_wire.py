@@ -31,7 +31,7 @@ def refused(over: Bench, **params: Any) -> MnemonError:
 
 MODE_NAMES = "mode must be one of beam, none, ppr, probabilistic"
 INTENT_NAMES = "it must be one of why, when, entity, general"
-PROFILE_NAMES = "profile must be one of mnemon, mnemond"
+PROFILE_NAMES = "profile must be one of mem0, mnemon, mnemond, mnemosyne"
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ PROFILE_NAMES = "profile must be one of mnemon, mnemond"
         ("mode", ["beam"], f"{MODE_NAMES} or null; it is a list of 1"),
         ("seed", -1, f"seed is -1; allowed are 0 to {MAX_SEED}"),
         ("seed", MAX_SEED + 1, f"seed is {MAX_SEED + 1}; allowed are 0 to {MAX_SEED}"),
-        ("seed", 1.5, "seed must be a whole number or null; it is the number 1.5"),
-        ("seed", "random", "seed must be a whole number or null; it is a string of 6 characters"),
+        ("seed", 1.5, "seed must be a whole number or one of random or null; it is the number 1.5"),
+        ("seed", "chance", "seed must be a whole number or one of random; it is 'chance'"),
         ("order", "oldest", "order must be one of score, time; it is 'oldest'"),
         ("order", None, "order must be one of score, time; it is null"),
         ("explain", "yes", "explain must be true or false; it is a string of 3 characters"),
         ("explain", 1, "explain must be true or false; it is the number 1"),
         ("profile", "mnemom", f"{PROFILE_NAMES}; it is 'mnemom'"),
-        ("profile", None, f"{PROFILE_NAMES}; it is null"),
+        ("profile", 5, f"{PROFILE_NAMES}; it is 5"),
         ("intent", 5, "intent must be a string or null; it is the number 5"),
         ("intent", "", f"intent is ''; {INTENT_NAMES}"),
         ("intent", "Whence", f"intent is 'Whence'; {INTENT_NAMES}; did you mean \"when\"?"),
@@ -177,13 +177,16 @@ def check_keys(answer: dict[str, Any]) -> None:
     for hit in answer["results"]:
         assert hit.keys() >= HIT
         assert hit["insight"].keys() == INSIGHT
-        assert hit["signals"].keys() == SIGNALS
+        assert hit["signals"].keys() - {"prior"} == SIGNALS
+        assert ("prior" in hit["signals"]) is (
+            answer["meta"]["profile"] == "mnemosyne" and answer["meta"]["hint"] != "empty_query"
+        )
         assert hit["via"] == (hit["via_all"][0] if len(hit["via_all"]) == 1 else "hybrid")
         assert all(step.keys() == {"from", "edge", "weight"} for step in hit["path"])
         assert hit["explanation"] is None
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", [each for each in PROFILES if each != "mnemosyne"])  # which starts at one
 async def test_an_explanation_is_sent_to_those_who_ask_for_one(tmp_path: Path, profile: str) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "tea at four", "tea and a long story about cake")

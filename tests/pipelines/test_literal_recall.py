@@ -10,9 +10,11 @@ import pytest
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import RetireInsight
 from mnemond.model.recall import Intent, Recalled
-from mnemond.pipelines.literal_recall import TOP
+from mnemond.rank.profiles import MNEMON
 from tests.index.worlds import built, insight
 from tests.pipelines.recall_world import Link, ask, ids, world
+
+TOP = MNEMON.top_k
 
 
 def literal(snapshot: Snapshot, text: str, anchors: Sequence[str] = (), **query: Any) -> Recalled:

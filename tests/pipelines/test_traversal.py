@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -9,7 +10,8 @@ from mnemond.graph.probabilistic import seed_of
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import MODES, Intent, Mode, Query, Step
 from mnemond.model.recall_policy import PathPolicy
-from mnemond.pipelines.traversal import STARTS, Traversed, traverse
+from mnemond.pipelines.traversal import Traversed, traverse
+from mnemond.rank.profiles import MNEMOND
 from tests.graph.small_graph import at, named
 from tests.index.worlds import insight
 from tests.pipelines.recall_world import DAY_US, NOW_US, Link, days_ago, world
@@ -38,7 +40,17 @@ def go(
         mask[at(snapshot, seen)] = True
     scores = np.linspace(1.0, 0.5, len(anchors), dtype=np.float64)
     asked = Query(text="zebra", now_us=NOW_US, **query)  # type: ignore[arg-type]
-    return traverse(snapshot, asked, mode, intent, at(snapshot, anchors), scores, None, mask, form)
+    return traverse(
+        snapshot,
+        asked,
+        mode,
+        intent,
+        at(snapshot, anchors),
+        scores,
+        None,
+        mask,
+        msgspec.structs.replace(MNEMOND, path=form),
+    )
 
 
 def by_name(snapshot: Snapshot, reached: Traversed) -> dict[str, float]:
@@ -146,7 +158,7 @@ def test_draws_are_told_and_repeatable() -> None:
 
 def test_a_walk_starts_from_the_best_three() -> None:
     snapshot = chain([], "abcde")
-    assert STARTS == 3
+    assert MNEMOND.start.top_k == 3
     assert named(snapshot, go(snapshot, "probabilistic", "edcba").rows) == "cde"
 
 
@@ -154,7 +166,7 @@ def test_without_a_time_of_its_own_a_question_is_as_old_as_the_newest_anchor() -
     snapshot = lots()
     asked = Query(text="zebra", seed=2)
     start = at(snapshot, "s")
-    reached = traverse(snapshot, asked, "probabilistic", "GENERAL", start, np.ones(1), None, None, PathPolicy())
+    reached = traverse(snapshot, asked, "probabilistic", "GENERAL", start, np.ones(1), None, None, MNEMOND)
     timed = go(snapshot, "probabilistic", "s", seed=2)
     assert by_name(snapshot, reached) == by_name(snapshot, timed)
 
@@ -166,7 +178,7 @@ def test_what_was_not_looked_at_for_long_is_passed_by() -> None:
     for seed in range(100):
         asked = Query(text="zebra", seed=seed, now_us=NOW_US + 900 * DAY_US)
         reached = traverse(
-            snapshot, asked, "probabilistic", "GENERAL", at(snapshot, "s"), np.ones(1), None, None, PathPolicy()
+            snapshot, asked, "probabilistic", "GENERAL", at(snapshot, "s"), np.ones(1), None, None, MNEMOND
         )
         seen |= by_name(snapshot, reached)
     assert seen["a"] == pytest.approx(0.08)

@@ -9,7 +9,7 @@ from mnemond.model.changes import CountUse, PurgeInsight
 from mnemond.model.outcomes import Used
 from mnemond.model.timestamp import format_us
 from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.use import LEAST_SCORE, is_used, propose
+from mnemond.pipelines.use import is_used, propose
 from tests.index.worlds import DIMENSION, insight
 
 NOW_US = 1_771_405_200_000_000
@@ -22,7 +22,7 @@ WHO = Identity(
 @pytest.mark.parametrize(
     ("score", "via", "used"),
     [
-        (LEAST_SCORE, ("keyword",), True),
+        (0.25, ("keyword",), True),
         (1.0, ("keyword", "vector"), True),
         (1.0, ("recency", "keyword"), True),
         (0.2499, ("keyword", "vector"), False),

@@ -31,7 +31,7 @@ def test_a_result_that_is_a_list_says_of_what() -> None:
 
 def test_rows_give_type_limits_and_default() -> None:
     page = protocol_markdown(METHODS.values())
-    assert "| `limit` | a whole number | 1 to 1000 | `10` |" in page
+    assert "| `limit` | a whole number | 1 to 1000 | `20` |" in page
     assert "| `content` | a string |  | required |" in page
     assert "| `degraded` | true or false |  | absent |" in page
     assert "By position: `query`, `limit`." in page
