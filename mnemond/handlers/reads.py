@@ -17,6 +17,7 @@ from mnemond.handlers.filters import filter_of, is_slow
 from mnemond.handlers.lookup import one_active
 from mnemond.handlers.recall_forms import Answer, Form, answer, form_of, form_problems, used_of
 from mnemond.handlers.scope import scope_of
+from mnemond.handlers.turns import Turns
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import ANCHORS, INTENTS, Filter, Intent, ProfileName, Query, Recalled
 from mnemond.model.timestamp import format_us, parse_rfc3339
@@ -76,9 +77,14 @@ class ReadHandlers:
         self._clock = clock
         self._nonce = nonce
         self._stopwatch = stopwatch
-        self._threads = trio.CapacityLimiter(THREADS)
-        self._asking = trio.CapacityLimiter(ASKING)
-        self._stepping = trio.CapacityLimiter(THREADS)
+        self._threads, self._turns = trio.CapacityLimiter(THREADS), Turns(THREADS)
+        self._asking, self._turns_to_ask = trio.CapacityLimiter(ASKING), Turns(ASKING)
+        self._turns_to_step = Turns(THREADS)
+
+    @property
+    def waiting(self) -> int:
+        """Recalls that wait for a thread."""
+        return self._turns.waiting
 
     def methods(self) -> Mapping[str, Handler]:
         """Each by the name of its method."""
@@ -124,7 +130,8 @@ class ReadHandlers:
 
     async def _listed_aside(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter) -> ListResult:
         snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
-        return await trio.to_thread.run_sync(_page, warm, snapshot, params, wanted, limiter=self._threads)
+        async with self._turns.of(call):
+            return await trio.to_thread.run_sync(_page, warm, snapshot, params, wanted, limiter=self._threads)
 
     def _recall(self, call: Call, warm: OpenStore, query: Query, form: Form, counts: bool) -> object:
         if query.filter.historic:
@@ -161,11 +168,12 @@ class ReadHandlers:
         return self._answered_aside(looked)
 
     async def _answered_aside(self, looked: _Looked) -> _Told:
-        return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
+        async with self._turns.of(looked.call):
+            return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
 
     async def _in_steps(self, looked: _Looked) -> _Told:
         """Reading text after text, between which everybody else has their turn."""
-        async with self._stepping:
+        async with self._turns_to_step.of(looked.call):
             steps = basic_steps(looked.snapshot, looked.query, self._stopwatch)
             while (found := next(steps)) is None:
                 await trio.lowlevel.checkpoint()
@@ -174,9 +182,10 @@ class ReadHandlers:
     async def _asked_first(self, looked: _Looked, embedder: Embedder) -> _Told:
         """An embedder that takes long is asked where it takes no place from recalls that need none. Nobody waits for
         it after a stop."""
-        asked = await trio.to_thread.run_sync(
-            ask, embedder, looked.query.text, abandon_on_cancel=True, limiter=self._asking
-        )
+        async with self._turns_to_ask.of(looked.call):
+            asked = await trio.to_thread.run_sync(
+                ask, embedder, looked.query.text, abandon_on_cancel=True, limiter=self._asking
+            )
         asked_ms = (self._stopwatch() - looked.started) * 1e3
         looked = looked._replace(embedder=asked, asked_ms=asked_ms)
         if _is_small(looked):

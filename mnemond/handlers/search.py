@@ -9,6 +9,7 @@ import trio
 from mnemond.clock import Clock
 from mnemond.handlers.door import OpenStore, StoreDoor
 from mnemond.handlers.filters import filter_of, is_slow
+from mnemond.handlers.turns import Turns
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import Filter
 from mnemond.pipelines.search import Match, search
@@ -23,7 +24,7 @@ class SearchHandlers:
     def __init__(self, door: StoreDoor, clock: Clock) -> None:
         self._door = door
         self._clock = clock
-        self._threads = trio.CapacityLimiter(1)
+        self._threads, self._turns = trio.CapacityLimiter(1), Turns(1)
 
     def methods(self) -> Mapping[str, Handler]:
         """Each by the name of its method."""
@@ -47,7 +48,8 @@ class SearchHandlers:
     ) -> list[SearchHit]:
         snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
         limit = params.limit or warm.reading.limit
-        return await trio.to_thread.run_sync(_found, snapshot, params, wanted, limit, limiter=self._threads)
+        async with self._turns.of(call):
+            return await trio.to_thread.run_sync(_found, snapshot, params, wanted, limit, limiter=self._threads)
 
 
 def _found(snapshot: Snapshot, params: SearchParams, wanted: Filter, limit: int) -> list[SearchHit]:

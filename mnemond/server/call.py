@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 
@@ -12,10 +14,17 @@ class Spoken(msgspec.Struct):
     mcp: bool = False
 
 
+def never_gone() -> bool:
+    """Whether somebody of whom nothing is known has left."""
+    return False
+
+
 class Call(msgspec.Struct, frozen=True):
-    """One connection and the process at its other end. `peer_pid` is 0 where the system does not tell."""
+    """One connection and the process at its other end. `peer_pid` is 0 where the system does not tell. `gone` says
+    whether nobody is left there to read an answer."""
 
     connection: int
     peer_pid: int
     peer_uid: int
     spoken: Spoken = msgspec.field(default_factory=Spoken)
+    gone: Callable[[], bool] = never_gone

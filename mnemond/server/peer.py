@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import sys
@@ -20,3 +21,16 @@ def credentials(sock: socket.socket) -> tuple[int, int]:
         return pid, uid
     pid, uid, _ = _LINUX.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _LINUX.size))
     return pid, uid
+
+
+def is_gone(sock: socket.socket) -> bool:
+    """Whether nobody can read what is sent: the other end is closed, or this one. Who only stopped sending still
+    reads. Where the system does not tell the two apart, nobody is gone before this end is closed."""
+    descriptor = sock.fileno()
+    if descriptor < 0:
+        return True
+    if sys.platform != "linux":  # pragma: no cover - macOS reports a hang-up for a half-closed socket as well
+        return False
+    poller = select.poll()
+    poller.register(descriptor, 0)  # a hang-up is told unasked
+    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poller.poll(0))

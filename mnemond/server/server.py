@@ -7,6 +7,7 @@ import math
 import os
 import socket
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import trio
@@ -20,7 +21,7 @@ from mnemond.server.dispatch import Dispatcher
 from mnemond.server.hooks import Hearer, Hooks
 from mnemond.server.limits import Limits
 from mnemond.server.listener import Listener
-from mnemond.server.peer import credentials
+from mnemond.server.peer import credentials, is_gone
 from mnemond.server.refusal import MOST_LEAVING, discard, last_word, see_out
 
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
@@ -250,7 +251,7 @@ class Server:
             self._refuse(sock, sentence, may_linger=True)
             return
         self.counters.accepted += 1
-        connection = Connection(sock, Call(self.counters.accepted, pid, uid), self)
+        connection = Connection(sock, Call(self.counters.accepted, pid, uid, partial(is_gone, sock)), self)
         self._connections.add(connection)
         self._numbered[connection.number] = connection
         self.counters.connections = len(self._connections)
