@@ -13,7 +13,7 @@ from mnemond.embed.embedder import Embedder
 from mnemond.errors import FieldProblem
 from mnemond.handlers import views
 from mnemond.handlers.door import OpenStore, StoreDoor
-from mnemond.handlers.filters import filter_of, is_slow
+from mnemond.handlers.filters import filter_of, is_long_question, is_slow
 from mnemond.handlers.lookup import one_active
 from mnemond.handlers.recall_forms import Answer, Form, answer, form_of, form_problems, used_of
 from mnemond.handlers.scope import scope_of
@@ -43,12 +43,17 @@ from mnemond.protocol.memories import (
     RetiredResult,
     WindowView,
 )
+from mnemond.rank.profiles import Profile
 from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
 
 INLINE_CELLS = 8_000_000
 """Matrix cells (rows times dimensions) a recall may scan on the event loop: about 2 ms of float32 products
 (measured 7.5 ms for 25.6 M cells); a larger scan goes to a thread so that no other client waits for it."""
+
+MANY = 100
+"""Results that are found on the event loop; 1,000 take 3 to 15 ms more. So do links that are followed, for which every
+candidate is put in order."""
 
 THREADS = 2
 """Recalls in threads at once. More of them only fight the event loop for the interpreter: with 8 × 60 pipelined recalls
@@ -254,9 +259,14 @@ class _Looked(NamedTuple):
 def _is_aside(looked: _Looked) -> bool:
     """Whether it takes long for what is asked, in a store of any size."""
     query = looked.query
-    ranked = not looked.form.basic and looked.warm.reading.ranking(query.profile).is_slow
-    slow = ranked or query.rerank or is_slow(query.filter, looked.snapshot)
-    return slow or looked.form.is_long(looked.query.limit)
+    if is_slow(query.filter, looked.snapshot) or looked.form.is_long(query.limit):
+        return True
+    return not looked.form.basic and _is_much(query, looked.warm.reading.ranking(query.profile))
+
+
+def _is_much(query: Query, profile: Profile) -> bool:
+    linked = (query.mode or profile.mode) != "none"
+    return linked or query.rerank or profile.is_slow or query.limit > MANY or is_long_question(query.text)
 
 
 def _is_small(looked: _Looked) -> bool:

@@ -8,7 +8,7 @@ import trio
 
 from mnemond.clock import Clock
 from mnemond.handlers.door import OpenStore, StoreDoor
-from mnemond.handlers.filters import filter_of, is_slow
+from mnemond.handlers.filters import filter_of, is_long_question, is_slow
 from mnemond.handlers.turns import Turns
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import Filter
@@ -39,7 +39,7 @@ class SearchHandlers:
 
     def _search(self, call: Call, warm: OpenStore, params: SearchParams, wanted: Filter) -> object:
         snapshot = warm.store.snapshot
-        if wanted.historic or is_slow(wanted, snapshot):
+        if wanted.historic or is_slow(wanted, snapshot) or is_long_question(params.query):
             return self._searched_aside(call, warm, params, wanted)
         return _found(snapshot, params, wanted, params.limit or warm.reading.limit)
 

@@ -11,6 +11,7 @@ import numpy as np
 from mnemond.index.postings import Floats
 from mnemond.index.selection import Rows, at_least_kth
 from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.pipelines.asking import READ
 from mnemond.rank.tie_order import in_order
 from mnemond.text.entities import extract
 
@@ -26,8 +27,9 @@ NOBODY = Naming(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
 
 
 def names_in(snapshot: Snapshot, text: str) -> dict[str, float]:
-    """Names in a question, canonical, and the inverse document frequency of each; 0 for one that no memory has."""
-    found = extract(text, known=snapshot.entity_spelling)
+    """Names in a question, canonical, and the inverse document frequency of each; 0 for one that no memory has. Of a
+    long text only its beginning is read."""
+    found = extract(text[:READ], known=snapshot.entity_spelling)
     holders = {each.canonical: snapshot.live_among(snapshot.holders(each.canonical)) for each in found}
     return {name: math.log(1.0 + snapshot.live / many) if many else 0.0 for name, many in holders.items()}
 

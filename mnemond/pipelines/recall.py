@@ -182,8 +182,9 @@ def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) 
     lists = {"entity": named.rows, "recency": newest}
     fused = reciprocal_rank_fusion(snapshot, [Ranking(rows) for rows in lists.values() if len(rows)], profile.rrf_k)
     shares = dict(zip(named.rows.tolist(), named.shares.tolist(), strict=True))
+    found = {name: frozenset(rows.tolist()) for name, rows in lists.items()}
     hits = [
-        _unasked(snapshot, row, [name for name, rows in lists.items() if row in rows], shares.get(row, 0.0), profile)
+        _unasked(snapshot, row, [name for name, rows in found.items() if row in rows], shares.get(row, 0.0), profile)
         for row in fused.rows[: query.limit].tolist()
     ]
     intent = query.intent or intent_of(query.text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -21,6 +23,7 @@ from mnemond.protocol.memories import (
     RecallResult,
 )
 from mnemond.protocol.remembering import RememberParams, RememberResult
+from mnemond.protocol.search import SearchParams
 from mnemond.store.database import Opened
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
@@ -217,3 +220,40 @@ async def test_get_tells_no_links_with_other_sessions(tmp_path: Path) -> None:
         assert await linked(common, session_id="two") == {theirs}
         assert await linked(mine) == await linked(mine, session_id="one") == {common}
         assert "causal" not in (await got(over, common)).edges_by_type
+
+
+@pytest.mark.parametrize(
+    ("asked", "aside"),
+    [
+        ({"query": "tea"}, False),
+        ({"query": "tea " * 150}, False),
+        ({"query": "tea " * 151}, True),
+        ({"query": "茶" * 150}, False),
+        ({"query": "茶" * 151}, True),
+        ({"query": "tea", "limit": 100}, False),
+        ({"query": "tea", "limit": 101}, True),
+        ({"query": "tea", "mode": "beam"}, True),
+        ({"query": "tea", "profile": "mnemon"}, True),
+        ({"query": "tea", "profile": "mnemon", "mode": "none"}, False),
+        ({"query": "tea", "profile": "mnemosyne", "mode": "none"}, True),
+        ({"query": "tea", "rerank": True}, True),
+        ({"query": "tea " * 151, "basic": True}, False),
+    ],
+)
+async def test_what_takes_long_in_a_store_of_any_size_is_done_in_a_thread(
+    tmp_path: Path, asked: dict[str, Any], aside: bool
+) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "tea at four")
+        answer = over.reads.recall(CALL, RecallParams(**asked))
+        assert inspect.iscoroutine(answer) is aside
+        assert isinstance(await settle(answer), RecallResult)
+
+
+@pytest.mark.parametrize(("query", "aside"), [("tea " * 150, False), ("茶" * 151, True)])
+async def test_so_is_a_search_for_many_words(tmp_path: Path, query: str, aside: bool) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "tea at four")
+        answer = over.search.search(CALL, SearchParams(query=query))
+        assert inspect.iscoroutine(answer) is aside
+        assert isinstance(await settle(answer), list)
