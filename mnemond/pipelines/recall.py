@@ -25,7 +25,7 @@ from mnemond.pipelines.naming import names_in, naming
 from mnemond.pipelines.read_policy import DEFAULT, ReadPolicy
 from mnemond.pipelines.reranking import SHORT_QUERY, Asked, Reranked, rerank
 from mnemond.pipelines.result_order import arranged
-from mnemond.pipelines.sought import NO_WEIGHTS, SPARSE_RESULTS, Sought
+from mnemond.pipelines.sought import NO_WEIGHTS, SPARSE_RESULTS, Found, Sought
 from mnemond.pipelines.standing import CONSIDERED, weighed
 from mnemond.rank.confidence import label
 from mnemond.rank.profiles import Profile
@@ -73,17 +73,28 @@ def recall(
     stages.lap("question")
     find = measured_hits if profile.fusion == "measured" else literal_hits
     found = find(snapshot, _shortlisted(sought, profile, policy), profile, stages.lap)
-    looked = _second_look(snapshot, sought, _weighed(snapshot, sought, profile, found.hits, stages), policy, stages)
+    weighed_hits = _weighed(snapshot, sought, profile, found.hits, stages)
+    looked = _second_look(snapshot, sought, weighed_hits, policy, stages)
     hits = arranged(snapshot, _explained(query, looked), sought)
     stages.lap("order")
+    told = _recalled(sought, profile, found, looked, hits)
+    return msgspec.structs.replace(
+        told,
+        embedding=None if embedder is None or vector is None else embedder.name,
+        stages_ms=stages.ms,
+        embed_error=embed_error,
+    )
+
+
+def _recalled(sought: Sought, profile: Profile, found: Found, looked: Reranked, hits: tuple[Hit, ...]) -> Recalled:
+    query = sought.query
     return Recalled(
         hits=hits,
         anchor_count=found.anchors,
         weights=found.weights,
-        embedding=None if embedder is None or vector is None else embedder.name,
+        embedding=None,
         hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
-        stages_ms=stages.ms,
-        embed_error=embed_error,
+        stages_ms={},
         intent=sought.intent,
         intent_source=_intent_source(query),
         mode=found.mode,

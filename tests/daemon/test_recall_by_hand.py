@@ -86,7 +86,7 @@ $ mnemonctl recall --mode probabilistic --seed 7 --now 2024-03-20T12:00:00Z --js
 {OUTAGE}$ mnemonctl recall --profile mnemon --explain why backups stopped
 1. 00000003  2024-03-12  general/3
    Nobody was told about the backups
-   score .81 · confidence high · keyword .50 · similarity .57 · graph 1.0
+   score .81 · confidence medium · keyword .50 · similarity .57 · graph 1.0
    reached 00000001 -causal .90-> 00000002 -temporal 1.0-> here
    made of keyword +0.06 · similarity +0.17 · graph +0.58
    above the next best by graph +0.58
@@ -150,7 +150,7 @@ mnemonctl: order must be one of score, time; it is 'oldest'
 2
 $ mnemonctl recall --mode beem --profile best tea
 mnemonctl: mode must be one of beam, none, ppr, probabilistic; it is 'beem'
-mnemonctl: profile must be one of mnemon, mnemond; it is 'best'
+mnemonctl: profile must be one of mem0, mnemon, mnemond, mnemosyne; it is 'best'
 $ mnemonctl recall --intent because --as-of then tea
 mnemonctl: as_of: "then" is not an RFC 3339 timestamp such as 2026-02-18T09:30:00Z, nor a day such as 2024-03-12
 mnemonctl: intent is 'because'; it must be one of why, when, entity, general
@@ -160,8 +160,8 @@ $ mnemonctl recall --budget 5 tea
 mnemonctl: budget is the size of a context; ask for context as well
 $ mnemonctl recall --seed -1 tea
 mnemonctl: seed is -1; allowed are 0 to 9007199254740991
-$ mnemonctl recall --seed random tea
-mnemonctl: --seed: must be a whole number, not 'random'
+$ mnemonctl recall --seed chance tea
+mnemonctl: --seed: must be a whole number, not 'chance'
   See: mnemonctl recall --help
 """,
 }

@@ -21,11 +21,9 @@ from mnemond.model.timestamp import format_us
 from mnemond.pipelines import archive
 from mnemond.protocol.links import LinkParams, RelatedParams
 from mnemond.protocol.memories import (
-    Anchor,
     ForgetParams,
     ListParams,
     ListResult,
-    RankingProfile,
     RecallParams,
     RecallResult,
     RetiredResult,
@@ -369,85 +367,3 @@ async def test_what_is_quarantined_or_expired_is_read_from_the_file(tmp_path: Pa
         assert await found(over, stated_intent="event") == ["tea c"]
         assert await found(over, now=ago(-2)) == ["tea c", "tea d"]
         assert await found(over, **WIDE) == ["tea b", "tea c", "tea d"]
-
-
-@pytest.mark.parametrize(
-    ("anchors", "found", "via"),
-    [
-        (["keyword"], ["Redis was full", "Ana left"], ["keyword", "keyword"]),
-        (["entity"], ["Ana left", "Redis was full"], ["entity", "entity"]),
-        (["recency"], ["Ana left", "tea at four", "Redis was full"], ["recency"] * 3),
-        (["keyword", "entity"], ["Redis was full", "Ana left"], ["hybrid", "hybrid"]),
-    ],
-)
-async def test_what_is_found_is_found_by_the_anchors_that_are_asked_for(
-    tmp_path: Path, anchors: list[Anchor], found: list[str], via: list[str]
-) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "Redis was full", entities=("Redis",), created_at=ago(3))
-        await remember(over, "tea at four", created_at=ago(2))
-        await remember(over, "Ana left", entities=("Redis",), importance=5, created_at=ago(1))
-        result = await settle(over.reads.recall(CALL, RecallParams(query="was Redis so full?", anchors=anchors)))
-        assert isinstance(result, RecallResult)
-        assert [hit.insight.content for hit in result.results] == found
-        assert [hit.via for hit in result.results] == via
-        assert all(hit.score > 0.0 for hit in result.results)
-
-
-@pytest.mark.parametrize("profile", ["mnemond", "mnemon", None])
-async def test_no_anchors_at_all_are_refused(tmp_path: Path, profile: RankingProfile | None) -> None:
-    async with bench(tmp_path) as over:
-        with pytest.raises(MnemonError, match="anchors are none: name some of entity, keyword, recency, vector"):
-            over.reads.recall(CALL, RecallParams(query="tea", anchors=[], profile=profile))
-
-
-async def test_a_question_of_no_words_finds_what_it_names_first(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "Their first album is from 1965", entities=("The Who",), created_at=ago(9))
-        await remember(over, "tea at four", created_at=ago(1))
-        result = await settle(over.reads.recall(CALL, RecallParams(query="what is it with The Who?")))
-        assert isinstance(result, RecallResult)
-        told = [(hit.insight.content, hit.via, hit.confidence, hit.signals.entity) for hit in result.results]
-        assert told == [
-            ("Their first album is from 1965", "hybrid", "medium", 1.0), ("tea at four", "recency", "low", 0.0),
-        ]  # fmt: skip
-        assert result.meta.hint == "empty_query"
-
-
-async def test_what_was_noted_with_a_memory_is_what_it_is_found_by(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        await remember(over, "tea at four", metadata={"project": "apollo", "build": 7, "seen": ["x", 2, None]})
-        await remember(over, "tea on 2025-03-05", metadata={"project": "zeus", "build": 8, "final": True})
-        await remember(over, "tea for two")
-        assert await found(over, metadata={"project": "apollo"}) == ["tea at four"]
-        assert await found(over, metadata={"build": {"gt": 7}}) == ["tea on 2025-03-05"]
-        assert await found(over, metadata={"seen": {"contains": 2}}) == ["tea at four"]
-        assert await found(over, metadata={"project": "*"}) == ["tea at four", "tea on 2025-03-05"]
-        assert await found(over, metadata={"dates": "*", "final": True}) == ["tea on 2025-03-05"]
-        assert await found(over, metadata={"NOT": [{"project": "*"}]}) == ["tea for two"]
-
-
-async def test_a_new_text_keeps_what_was_noted_and_loses_the_dates_of_the_old_one(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo"})
-        await settle(over.revising.update(CALL, UpdateParams(id=name, content="tea some day")))
-        assert await found(over, metadata={"project": "apollo"}) == ["tea some day"]
-        assert await found(over, metadata={"dates": "*"}) == []
-
-
-async def test_what_was_noted_can_be_given_anew_and_the_dates_of_the_text_stay(tmp_path: Path) -> None:
-    async with bench(tmp_path) as over:
-        name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo", "build": 7})
-
-        async def updated(**fields: Any) -> list[str]:
-            done: Any = await settle(over.revising.update(CALL, UpdateParams(id=name, **fields)))
-            return list(done.changed)
-
-        assert await updated(metadata={"project": "zeus"}) == ["metadata"]
-        assert await updated(metadata={"project": "zeus"}) == []
-        assert await found(over, metadata={"project": "zeus", "build": None, "dates": "*"}) == ["tea on 2025-03-05"]
-        assert await updated(content="tea on 2025-03-06", metadata={"project": "zeus"}) == ["content", "metadata"]
-        assert await updated(metadata=None) == ["metadata"]
-        assert await found(over, metadata={"NOT": [{"project": "*"}], "dates": "*"}) == ["tea on 2025-03-06"]
-        with pytest.raises(MnemonError, match="metadata is 5,009 bytes"):
-            await updated(metadata={"a": "x" * 5_000 + "y"})

@@ -212,7 +212,7 @@ async def test_what_nobody_waits_for_any_more_is_not_looked_for(
             embedder.open.set()
             answers = [*await first.replies(2), await half.reply(), await other.reply()]
             assert all("result" in answer for answer in answers)
-            assert embedder.asked[:2] == ["busy tea", "busier tea"]
+            assert sorted(embedder.asked[:2]) == ["busier tea", "busy tea"]
             assert sorted(embedder.asked[2:]) == ["tea for another", "tea for who only stopped sending"]
 
 
@@ -220,6 +220,7 @@ async def test_a_hundred_questions_of_one_do_not_hold_up_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reads, "INLINE_CELLS", 0)
+    monkeypatch.setattr(reads, "THREADS", 1)  # so that they are read one after another
     embedder = Gated()
     (tmp_path / "stores").mkdir()
     (tmp_path / "socket").mkdir(mode=0o700)
@@ -235,4 +236,4 @@ async def test_a_hundred_questions_of_one_do_not_hold_up_another(
             answer = await modest.reply()
             assert answer["id"] == "one tea"
             await greedy.replies(50)
-            assert embedder.asked.index("one tea") <= 2 * reads.THREADS + 1  # of 51
+            assert embedder.asked.index("one tea") == 2  # behind the one at work, and the next of who came first
