@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,8 +24,12 @@ from mnemond.rank.start_nodes import age_phrase, meta_vector, start_rows, start_
 from mnemond.rank.tie_order import Scores
 from mnemond.text.similarity import overlap, token_set
 
-CANDIDATES = 200
+CANDIDATES = 100
 """Rows whose keywords are looked at, by words and by meaning each: to embed those of a whole store takes seconds."""
+
+_keywords: WeakKeyDictionary[Snapshot, dict[tuple[str, int], Vector | None]] = WeakKeyDictionary()
+"""Of the generations that were asked: the vector of a row's keywords by an embedder, as far as it was looked at. What
+is kept goes with the generation, and so nothing of a purged memory stays."""
 
 DAY_S = 86_400.0
 
@@ -43,8 +48,7 @@ def starts(snapshot: Snapshot, sought: Sought, keyword: Floats, cosines: Floats 
         return Starts(rows, np.zeros(0))
     now_us = newest_us(snapshot, rows) if sought.query.now_us is None else sought.query.now_us
     ages = (now_us - snapshot.created_us[rows]) / DAY_US
-    told = [(age_phrase(age * DAY_S), snapshot.insight(row).keywords)
-            for age, row in zip(ages.tolist(), rows.tolist(), strict=True)]  # fmt: skip
+    phrases = [age_phrase(age * DAY_S) for age in ages.tolist()]
     asked = token_set(sought.query.text)
     if sought.vector is None or cosines is None:
         query = np.array([overlap(token_set(snapshot.insight(row).content), asked).lexical for row in rows.tolist()])
@@ -52,9 +56,11 @@ def starts(snapshot: Snapshot, sought: Sought, keyword: Floats, cosines: Floats 
         query = np.maximum(cosines[rows], 0.0).astype(np.float64)
     embedder = sought.embedder
     if sought.vector is not None and embedder is not None and can_embed(embedder):
-        meta = _in_meaning(told, sought.vector, embedder)
+        meta = _in_meaning(snapshot, rows, phrases, sought.vector, embedder)
     else:
-        meta = np.array([overlap(token_set(f"{phrase} {words}"), asked).lexical for phrase, words in told])
+        told = zip(phrases, rows.tolist(), strict=True)
+        words = [f"{phrase} {snapshot.insight(row).keywords}" for phrase, row in told]
+        meta = np.array([overlap(token_set(each), asked).lexical for each in words])
     scores = start_scores(ages, meta, query, profile.start)
     best = start_rows(snapshot, rows, scores, profile.start)
     of = dict(zip(rows.tolist(), scores.tolist(), strict=True))
@@ -71,14 +77,24 @@ def _candidates(snapshot: Snapshot, sought: Sought, keyword: Floats, cosines: Fl
     return np.unique(np.concatenate(found))
 
 
-def _in_meaning(told: Sequence[tuple[str, str]], vector: Vector, embedder: Embedder) -> Scores:
+def _in_meaning(snapshot: Snapshot, rows: Rows, phrases: Sequence[str], vector: Vector, embedder: Embedder) -> Scores:
     """Cosines of the question with what is known of each, 0 where that has no direction."""
-    texts = list(dict.fromkeys(text for each in told for text in each if text))
-    known = dict(zip(texts, try_embed(embedder, texts, "document")[0], strict=True))
-    found = np.zeros(len(told))
-    for place, (phrase, words) in enumerate(told):
-        about, said = known[phrase], known.get(words)
-        meta = said if about is None else meta_vector(about, None, said)
+    texts = list(dict.fromkeys(phrases))
+    said = dict(zip(texts, try_embed(embedder, texts, "document")[0], strict=True))
+    about = _keyword_vectors(snapshot, rows, embedder)
+    found = np.zeros(len(rows))
+    for place, phrase in enumerate(phrases):
+        when, what = said[phrase], about[place]
+        meta = what if when is None else meta_vector(when, None, what)
         if meta is not None and meta.shape == vector.shape:
             found[place] = max(0.0, float(meta @ vector))
     return found
+
+
+def _keyword_vectors(snapshot: Snapshot, rows: Rows, embedder: Embedder) -> list[Vector | None]:
+    known = _keywords.setdefault(snapshot, {})
+    names = [(embedder.fingerprint, row) for row in rows.tolist()]
+    new = [name for name in names if name not in known]
+    vectors, _ = try_embed(embedder, [snapshot.insight(row).keywords for _, row in new], "document")
+    known.update(zip(new, vectors, strict=True))
+    return [known[name] for name in names]
