@@ -68,6 +68,10 @@ def _nothing(*_: object) -> list[str]:
     return []
 
 
+def _none(*_: object) -> set[tuple[int, int]]:
+    return set()
+
+
 INDEX, ASKING = "mnemond.index.document.", "mnemond.pipelines.asking."
 
 STAGES: tuple[Variant, ...] = (
@@ -86,7 +90,8 @@ STAGES: tuple[Variant, ...] = (
     Variant("- window", _ranking("bonuses", window=0.0)),
     Variant("- brief", _ranking("bonuses", brief=0.0)),
     Variant("- assistant", _ranking("bonuses", assistant=0.0)),
-    Variant("- newer fact", _ranking("updating", cosine=NEVER)),
+    Variant("- newer fact by numbers", _ranking("updating", cosine=NEVER)),
+    Variant("- newer fact by statements", instead={"mnemond.rank.newer_fact._by_statements": _none}),
     Variant("- agreement", instead={"mnemond.rank.two_stage.agreement": _one}),
     Variant("- opening", instead={INDEX + "OPENING_SHARE": 0.0}, indexes=True),
     Variant("- day of a memory", instead={INDEX + "day_terms": _nothing}, indexes=True),

@@ -18,7 +18,7 @@ from mnemond.embed.word_embedder import WordEmbedder
 from mnemond.index.document import DATED, numbered
 from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.changes import Vector
-from mnemond.rank.newer_fact import asks_state
+from mnemond.rank.newer_fact import asks_past, asks_state
 from mnemond.rank.question import Question, SoftList, TermList
 from mnemond.text.passage import inner_terms
 from mnemond.text.stop_words import FUNCTION_WORDS
@@ -86,8 +86,10 @@ def asked(
         pairs=_pairs(snapshot, content, [each for each, numbers in zip(found, speaking, strict=True) if not numbers]),
         asks_when=_WHEN.search(fold(plain)) is not None,
         asks_state=asks_state(plain),
+        asks_past=asks_past(plain),
         latin=_latin(plain),
         window=window,
+        terms=tuple(each.text for each in found),
     )
 
 

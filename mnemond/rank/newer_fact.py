@@ -1,21 +1,29 @@
-"""A fact that was corrected does not stand above what corrected it, where a question asks how things are.
+"""A fact that was corrected does not stand above what corrected it, unless a question asks how things were.
 
-Two memories are told to be about one thing by their meaning and by what they share with the question, and the newer to
-be a correction by a number the older lacks and a word of change. What is linked as superseded left recall long before.
+There are two ways to tell. By numbers, where a question asks how things are: two memories are about one thing by their
+meaning and by what they share with the question, and the newer is a correction by a number the older lacks and a word
+of change. And by statements (`correction`): a sentence of the older that the question asks for, and one of the newer
+that says of the same thing what can only be so instead. What is linked as superseded left recall long before.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.insight import Insight
+from mnemond.rank.correction import corrects
 from mnemond.rank.question import Floats, Rows
 from mnemond.rank.ranking import Updating
+from mnemond.text import statements
 from mnemond.text.contrast import numbers
+from mnemond.text.statements import LONGEST, PERSONS, Sentence, announces, content_words, sentences, statement
 from mnemond.text.tokens import fold
 
 READ: Final = 600
@@ -41,9 +49,38 @@ _PRESENT: Final = re.compile(
 )
 
 
+_DECIDED: Final = re.compile(r"\bdid (?:\w{1,30} ){1,3}(?:decide|agree|settle|choose|pick|end up)\b")
+"""What was decided holds until something else is, so who asks for it asks how things are."""
+
+MOST_COMPARED: Final = 400
+"""Pairs of statements that are compared for one answer, some 2 ms: twenty memories of one sentence each have 190."""
+
+MOST_APART: Final = (2, 4)
+"""Words, or half the characters of Chinese, that the older of two sentences may have and the newer not: a value; and
+where that one announces a change, also a verb and what else it does not repeat. The newer may have two more, to say
+since when. Only such pairs are read, which are few."""
+
+MOST_ASKED: Final = 3
+"""Sentences of a memory that a question may be asking for."""
+
+
 class _Fact(NamedTuple):
     numbers: frozenset[str]
     changes: bool
+
+
+class _Heard(NamedTuple):
+    """A sentence, by position of its row; its words, and whether it announces a change."""
+
+    place: int
+    sentence: Sentence
+    words: frozenset[str]
+    announces: bool
+
+    @classmethod
+    def at(cls, place: int, sentence: Sentence) -> _Heard:
+        """A sentence of the row at `place`."""
+        return cls(place, sentence, content_words(sentence.small), announces(sentence.text))
 
 
 def asks_state(question: str) -> bool:
@@ -52,53 +89,143 @@ def asks_state(question: str) -> bool:
     return _PRESENT.search(plain) is not None and _PAST.search(plain) is None
 
 
-def newer_first(snapshot: Snapshot, rows: Rows, scores: Floats, covered: Floats, policy: Updating) -> Floats:
+def asks_past(question: str) -> bool:
+    """Whether a question asks how things were."""
+    return _PAST.search(_DECIDED.sub(" ", fold(question[:READ]))) is not None
+
+
+def newer_first(
+    snapshot: Snapshot,
+    rows: Rows,
+    scores: Floats,
+    covered: Floats,
+    policy: Updating,
+    terms: Mapping[str, float],
+    *,
+    by_numbers: bool,
+) -> Floats:
     """Scores of the best rows (best first, shape (n,)) with each correction just above what it corrects.
 
-    `covered`: what the words of the question weigh together that each row has itself.
+    `covered`: what the words of the question weigh together that each row has itself; `terms`: those words, and what
+    each weighs. `by_numbers`: whether memories are compared by their numbers as well.
     """
-    facts = [_fact_of(snapshot, row) for row in rows.tolist()]
-    newer = [place for place, fact in enumerate(facts) if fact.changes and fact.numbers]
-    if not newer:
+    insights = [snapshot.insight(row) for row in rows.tolist()]
+    made = snapshot.parts.columns.created_us[rows]
+    rank = np.empty(len(rows), dtype=np.int64)
+    rank[np.lexsort((rows, made))] = np.arange(len(rows))
+    pairs = _by_statements(snapshot, insights, rows, rank, covered, policy, terms)
+    if by_numbers:
+        pairs |= _by_numbers(snapshot, insights, rows, rank, covered, policy)
+    if not pairs:
         return scores
     moved, reached = scores.copy(), scores.copy()  # with and without the steps above what is corrected
-    columns = snapshot.parts.columns
-    made, source = columns.created_us[rows], columns.source[rows]
-    order = np.lexsort((rows, made))
-    rank = np.empty(len(rows), dtype=np.int64)
-    rank[order] = np.arange(len(rows))
-    for new in sorted(newer, key=rank.__getitem__):  # what corrects a correction goes above where that one went
-        alike = snapshot.similarity_between(int(rows[new]), rows)
-        above = (rank < rank[new]) & (source == source[new]) & (alike >= policy.cosine)
-        above &= covered[new] >= policy.cover * covered
-        for old in np.flatnonzero(above).tolist():
-            if facts[old].numbers and facts[new].numbers - facts[old].numbers:
-                reached[new] = max(reached[new], reached[old])
-                moved[new] = max(moved[new], reached[old] + _STEP * (1 + rank[new]))
+    for new, old in sorted(pairs, key=lambda pair: rank[pair[0]]):  # what corrects a correction goes above that one
+        reached[new] = max(reached[new], reached[old])
+        moved[new] = max(moved[new], reached[old] + _STEP * (1 + rank[new]))
     return moved
 
 
 _STEP: Final = np.float32(1e-3)
 """So far above; of several corrections the newest goes highest."""
 
-
-def _fact_of(snapshot: Snapshot, row: int) -> _Fact:
-    it = snapshot.insight(row)
-    return _NOTHING if it.source == ASSISTANT else _read(it.content)
-
-
 ASSISTANT: Final = "assistant"
 """Source of what an assistant said: it repeats and proposes numbers that are nobody's facts."""
-
-_NOTHING: Final = _Fact(frozenset(), changes=False)
 
 
 def forget_cached() -> None:
     """Let go of every text that was read, so that nothing of a purged memory stays."""
     _read.cache_clear()
+    statements.forget_cached()
+
+
+# ------------------------------------------------------------ numbers
+
+
+def _by_numbers(
+    snapshot: Snapshot, insights: list[Insight], rows: Rows, rank: Rows, covered: Floats, policy: Updating
+) -> set[tuple[int, int]]:
+    """Positions of a correction and of what it corrects."""
+    facts = [_NOTHING if each.source == ASSISTANT else _read(each.content) for each in insights]
+    source = snapshot.parts.columns.source[rows]
+    found: set[tuple[int, int]] = set()
+    for new, fact in enumerate(facts):
+        if not (fact.changes and fact.numbers):
+            continue
+        alike = snapshot.similarity_between(int(rows[new]), rows)
+        above = (rank < rank[new]) & (source == source[new]) & (alike >= policy.cosine)
+        above &= covered[new] >= policy.cover * covered
+        for old in np.flatnonzero(above).tolist():
+            if facts[old].numbers and fact.numbers - facts[old].numbers:
+                found.add((new, old))
+    return found
+
+
+_NOTHING: Final = _Fact(frozenset(), changes=False)
 
 
 @lru_cache(maxsize=1024)
 def _read(content: str) -> _Fact:
     found = numbers(content[:MOST_READ])
     return _Fact(found, found != frozenset() and _CHANGE.search(fold(content[:READ])) is not None)
+
+
+# ------------------------------------------------------------ statements
+
+
+def _by_statements(
+    snapshot: Snapshot,
+    insights: list[Insight],
+    rows: Rows,
+    rank: Rows,
+    covered: Floats,
+    policy: Updating,
+    terms: Mapping[str, float],
+) -> set[tuple[int, int]]:
+    """Positions of a correction and of what it corrects."""
+    told = [place for place, each in enumerate(insights) if each.source != ASSISTANT]
+    brief = {place for place in told if len(insights[place].content) <= LONGEST}
+    newer = [place for place in told if place in brief or announces(insights[place].content)]
+    if len(brief) == len(newer) < 2:  # nothing announces a change, and no two are left
+        return set()
+    olds = [
+        _Heard.at(place, each)
+        for place in told
+        for each in _asked(sentences(insights[place].content), terms, policy.cover * float(covered[place]))
+    ]
+    news = [
+        _Heard.at(place, each)
+        for place in newer
+        for each in sentences(insights[place].content)
+        if place in brief or announces(each.text)
+    ]
+    source = snapshot.parts.columns.source[rows].tolist()
+    pairs = ((old, new) for new in news for old in olds if rank[old.place] < rank[new.place] and _may_correct(old, new))
+    return {
+        (new.place, old.place)
+        for old, new in islice(pairs, MOST_COMPARED)
+        if _corrects(old, new, same_speaker=source[old.place] == source[new.place])
+    }
+
+
+def _asked(found: Sequence[Sentence], terms: Mapping[str, float], least: float) -> list[Sentence]:
+    """The sentences of a memory that a question asks for, as far as their words tell: the best of them."""
+    weights = [sum([weight for term, weight in terms.items() if term in each.small]) for each in found]
+    order = sorted(range(len(found)), key=lambda at: -weights[at])[:MOST_ASKED]
+    return [found[at] for at in order if weights[at] > 0.0 and weights[at] >= least]
+
+
+def _may_correct(old: _Heard, new: _Heard) -> bool:
+    """Whether it is worth reading both: they share something, and neither has much that the other lacks."""
+    shared = len(old.words & new.words)
+    if not shared:
+        return False
+    most = MOST_APART[new.announces] * (1 if old.sentence.small.isascii() else 2)
+    return len(old.words) - shared <= most and len(new.words) - shared <= most + 2
+
+
+def _corrects(old: _Heard, new: _Heard, *, same_speaker: bool) -> bool:
+    """What is said of whoever speaks is corrected by the same alone."""
+    one, other = statement(old.sentence.text), statement(new.sentence.text)
+    if not (same_speaker or PERSONS.isdisjoint((*one.units[:1], *other.units[:1]))):
+        return False
+    return corrects(one, other)

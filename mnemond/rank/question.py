@@ -32,7 +32,8 @@ class Question(NamedTuple):
 
     `names`: which of them are part of the name of somebody who spoke; `sources`: the numbers of these. `pairs`: two
     terms that stand side by side, and what they weigh together. `window`: microseconds, the end exclusive, that a
-    question names without leaving out everything else. `latin`: share of it in scripts the embedder may know.
+    question names without leaving out everything else. `terms`: the terms themselves. `latin`: share of it in scripts
+    the embedder may know.
     """
 
     weights: Floats
@@ -43,8 +44,10 @@ class Question(NamedTuple):
     pairs: tuple[tuple[int, int, float], ...] = ()
     asks_when: bool = False
     asks_state: bool = False
+    asks_past: bool = False
     latin: float = 1.0
     window: tuple[int, int] | None = None
+    terms: tuple[str, ...] = ()
 
     @property
     def mass(self) -> float:

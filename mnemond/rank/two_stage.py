@@ -67,7 +67,7 @@ def rank(
     parts = _parts(snapshot, question, rows, words, similar, named, rates, ranking)
     sure = _trust(question, words, similar, parts, rates, named, ranking)
     total = parts.sum(axis=0)
-    if question.asks_state:
+    if not question.asks_past:
         parts[NEWER] = _correction(snapshot, question, candidates, total, ranking)
         total += parts[NEWER]
     best = _best(snapshot, rows, total, most)
@@ -195,7 +195,11 @@ def _correction(
     best = _best(snapshot, candidates.rows, scores, ranking.updating.rows)
     covered = (candidates.times[best, :-1] >= 1.0) @ question.weights
     moved = np.zeros_like(scores)
-    moved[best] = newer_first(snapshot, candidates.rows[best], scores[best], covered, ranking.updating) - scores[best]
+    terms = dict(zip(question.terms, question.weights.tolist(), strict=True))
+    moved[best] = newer_first(
+        snapshot, candidates.rows[best], scores[best], covered, ranking.updating, terms, by_numbers=question.asks_state
+    )
+    moved[best] -= scores[best]
     return moved
 
 

@@ -12,7 +12,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.insight import Insight
 from mnemond.pipelines.asking import asked
-from mnemond.rank.newer_fact import ASSISTANT, MOST_READ, READ, asks_state, forget_cached, newer_first
+from mnemond.rank.newer_fact import ASSISTANT, MOST_READ, READ, asks_past, asks_state, forget_cached, newer_first
 from mnemond.rank.ranking import Ranking, Updating
 from mnemond.rank.two_stage import NEWER, rank
 from tests.index.worlds import insight, unit
@@ -24,14 +24,27 @@ STEP = 1e-3
 
 
 def moved(
-    *facts: Insight, scores: list[float], vectors: list[Vector | None] | None = None, covered: list[float] | None = None
+    *facts: Insight,
+    scores: list[float],
+    vectors: list[Vector | None] | None = None,
+    covered: list[float] | None = None,
+    terms: dict[str, float] | None = None,
 ) -> list[float]:
-    """Scores of these rows, which are about one thing unless `vectors` say otherwise."""
+    """Scores of these rows, which are about one thing unless `vectors` say otherwise. Compared by their numbers, or by
+    what they state where `terms` of a question are given."""
     snapshot = store(facts, [ALIKE] * len(facts) if vectors is None else vectors)
     cover = np.ones(len(facts)) if covered is None else np.array(covered)
     rows = np.arange(len(facts))
     before = np.array(scores, dtype=np.float32)
-    found: list[float] = newer_first(snapshot, rows, before, cover.astype(np.float32), POLICY).tolist()
+    found: list[float] = newer_first(
+        snapshot,
+        rows,
+        before,
+        cover.astype(np.float32),
+        POLICY,
+        {} if terms is None else terms,
+        by_numbers=terms is None,
+    ).tolist()
     assert before.tolist() == pytest.approx(scores), "what was handed in is left as it is"
     return found
 
@@ -155,9 +168,69 @@ def test_whether_a_question_asks_how_things_are(text: str, state: bool) -> None:
     assert asks_state(text) is state
 
 
+@pytest.mark.parametrize(
+    ("text", "past"),
+    [
+        ("What did we use before", True), ("what was my budget", True), ("之前用什么", True),
+        ("what do we use", False), ("deploy day", False), ("what did we decide on for the queue", False),
+        ("what did the whole team agree on", False), ("what did we decide on before", True),
+    ],
+)  # fmt: skip
+def test_whether_a_question_asks_how_things_were(text: str, past: bool) -> None:
+    assert asks_past(text) is past
+
+
+# ------------------------------------------------------------ by what is stated
+
+TUESDAY = fact(1, "Deploys go out on Tuesdays")
+THURSDAY = fact(2, "Deploys go out on Thursdays now")
+DEPLOYS = {"deploy": 1.0, "go": 0.5}
+
+
+def stated(*facts: Insight, terms: dict[str, float] | None = None, covered: list[float] | None = None) -> list[float]:
+    """Scores of rows that had 3, 2, 1 …, nothing known of their meaning."""
+    scores = [3.0 - at for at in range(len(facts))]
+    none: list[Vector | None] = [None] * len(facts)
+    return moved(*facts, scores=scores, vectors=none, terms=DEPLOYS if terms is None else terms, covered=covered)
+
+
+def test_a_statement_that_corrects_another_goes_just_above_it() -> None:
+    assert stated(TUESDAY, THURSDAY) == pytest.approx([3.0, 3.0 + 2 * STEP])
+    assert stated(THURSDAY, TUESDAY) == [3.0, 2.0]
+
+
+def test_of_several_statements_the_newest_is_highest() -> None:
+    friday = fact(3, "Deploys moved from Thursdays to Fridays")
+    assert stated(TUESDAY, THURSDAY, friday) == pytest.approx([3.0, 3.0 + 2 * STEP, 3.0 + 3 * STEP])
+
+
+def test_only_what_the_question_asks_for_is_corrected() -> None:
+    story = fact(1, "The room is booked for the whole winter season. Deploys go out on Tuesdays.")
+    assert stated(story, THURSDAY)[1] > 3.0
+    assert stated(story, THURSDAY, terms={"room": 1.0, "winter": 1.0}) == [3.0, 2.0]
+    assert stated(story, THURSDAY, terms={"room": 1.0, "deploy": 0.1}, covered=[1.1, 0.1]) == [3.0, 2.0]
+    assert stated(story, THURSDAY, terms={}) == [3.0, 2.0]
+
+
+def test_what_somebody_says_of_themselves_is_not_corrected_by_another() -> None:
+    old, new = "I live in Oslo", "I moved to Bergen"
+    place = {"live": 1.0}
+    assert stated(fact(1, old), fact(2, new), terms=place)[1] > 3.0
+    assert stated(fact(1, old), fact(2, new, "bob"), terms=place) == [3.0, 2.0]
+    assert stated(fact(1, "Ana lives in Oslo"), fact(2, "Ana moved to Bergen", "bob"), terms=place)[1] > 3.0
+    assert stated(fact(1, old, ASSISTANT), fact(2, new, ASSISTANT), terms=place) == [3.0, 2.0]
+
+
+def test_a_long_memory_corrects_only_where_it_announces_a_change() -> None:
+    long = " and so on, as ever" * 10
+    assert stated(TUESDAY, fact(2, f"Deploys go out on Thursdays. It went{long}.")) == [3.0, 2.0]
+    assert stated(TUESDAY, fact(2, f"Deploys go out on Thursdays now. It went{long}."))[1] > 3.0
+
+
 def test_nothing_of_a_text_is_kept_when_it_is_to_be_forgotten() -> None:
     secret = "the code was changed to 4711 for the purged door"
     moved(OLD, fact(2, secret), scores=[3.0, 1.0])
+    stated(OLD, fact(2, secret), terms={"budget": 1.0})
     kept = [each for each in gc.get_objects() if isinstance(each, frozenset) and "4711" in each]
     assert kept, "what was read is remembered"
     del kept

@@ -1,0 +1,279 @@
+"""Whether one statement corrects another: it says of the same thing what can only be so instead.
+
+Both begin alike and differ in one place, and there each has a value of the same kind: a day, a number, a name. That is
+a correction where the newer one announces a change that ends the state of the older one ("moved to" ends "lives in"),
+or where a thing has one such value at a time ("the owner of billing is …"). Or the newer one says that what the older
+one tells is no longer so. Where more differs both are true: of two people, of two services, of two purposes of a tool.
+
+Two memories are only ordered by this, none is retired; so the signs are weaker than those of spec 7.2 (rank/diff.py).
+The pairs it was made by are tests/pipelines/correction_pairs.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from mnemond.text.change_words import BE, ENDS, MOVE, NOW, ONE_AT_A_TIME, ONE_OF_MANY, SWITCH, USE
+from mnemond.text.entity_kinds import kind_of
+from mnemond.text.statements import FIXED, PERSONS, PREPOSITION, Statement
+
+LONGEST_VALUE: Final = 4
+"""Words of a value, or twice as many characters of Chinese."""
+
+MOST_PARTS: Final = 3
+"""Parts of what is exchanged, a value and what prepositions add to it, where the other statement has a value alone."""
+
+_FIXED: Final = ("day", "month", "number")
+"""Kinds that are told by the unit itself."""
+
+_NAMED: Final = ("name", "tool", "location", "organization")
+_BY_THE_NAME: Final = {"tool": "tool", "location": "location", "organization": "organization"}
+
+
+def corrects(old: Statement, new: Statement) -> bool:
+    """Whether `new`, which was said later, corrects `old`."""
+    if new.supposed or old.supposed or not old.units:
+        return False
+    return _denied(old, new) or _let_go(old, new) or _exchanged(old, new)
+
+
+def _denied(old: Statement, new: Statement) -> bool:
+    """The same with a negation more or less; what is denied need not be repeated to the end."""
+    if old.denies == new.denies or len(_content(new.units)) < 2:  # a thing, and what is said of it
+        return False
+    if old.units == new.units:
+        return True
+    return new.denies and _words_of(new.units) <= _words_of(old.units) and old.units[0] == new.units[0]
+
+
+def _let_go(old: Statement, new: Statement) -> bool:
+    """The newer one names what is no longer so, and the older one says that it is."""
+    gone = new.gone
+    if _weight(gone) < 1 or not old.units or old.denies:
+        return False
+    at = next((at for at in range(len(old.units)) if old.units[at : at + len(gone)] == gone), -1)
+    if at < 0 or set(gone) <= set(old.gone):
+        return False
+    if not (_is_stated(old, at) or gone[0].startswith(FIXED)):
+        return False
+    subject = new.units[0] if new.units else ""
+    if at > 0 and subject == old.units[0] and subject not in PERSONS:
+        return True
+    if at == 0:
+        return old.state == new.state and old.stated_at == new.stated_at == 0  # "use yarn", "use pnpm instead of yarn"
+    return old.state != "" and (new.headless or not subject or subject in PERSONS or subject in old.units)
+
+
+def _exchanged(old: Statement, new: Statement) -> bool:
+    """They differ in one place, and there each has another value of one kind."""
+    if old.denies or new.denies or new.gone:
+        return False
+    if not new.change and (old.state != new.state or not (old.settles and new.settles)):
+        return False
+    begins, begins_new = _begins(old.units, new.units)
+    left, left_new = old.units[begins:], new.units[begins_new:]
+    ends = _shared(left[::-1], left_new[::-1])
+    one, other = left[: len(left) - ends], left_new[: len(left_new) - ends]
+    if not one or not other or set(one) & set(other):
+        return False
+    between = _Between(old, new, begins, begins_new, ends)
+    return between.announced() if new.change else between.exclusive()
+
+
+def _begins(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """How many units both begin with, prepositions aside: "lives in …" and "moved to …" begin alike."""
+    at = at_other = 0
+    while at < len(one) and at_other < len(other):
+        if one[at] == other[at_other]:
+            at, at_other = at + 1, at_other + 1
+        elif one[at].startswith(PREPOSITION) or other[at_other].startswith(PREPOSITION):
+            at += one[at].startswith(PREPOSITION)
+            at_other += other[at_other].startswith(PREPOSITION)
+        else:
+            break
+    return at, at_other
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many units both begin with."""
+    return next(
+        (at for at, (first, second) in enumerate(zip(one, other, strict=False)) if first != second),
+        min(len(one), len(other)),
+    )
+
+
+def _content(units: Sequence[str]) -> list[str]:
+    """Units that are neither prepositions nor pronouns."""
+    return [unit for unit in units if not unit.startswith(PREPOSITION) and unit not in PERSONS]
+
+
+def _weight(units: Sequence[str]) -> float:
+    """How much is said: by each word 1, by each character of Chinese a half."""
+    return sum(1.0 if unit.isascii() else 0.5 for unit in _content(units))
+
+
+def _words_of(units: Sequence[str]) -> frozenset[str]:
+    return frozenset(unit for unit in units if not unit.startswith(PREPOSITION))
+
+
+class _Between:
+    """Two statements that share how they begin and end, and what each has between."""
+
+    def __init__(self, old: Statement, new: Statement, begins: int, begins_new: int, ends: int) -> None:
+        self._old, self._new, self._begins = old, new, begins
+        self._olds = _parts(old, begins, len(old.units) - ends)
+        self._news = _parts(new, begins_new, len(new.units) - ends)
+        self._before = _weight(old.units[:begins])
+        self._behind = _weight(old.units[len(old.units) - ends :])
+
+    def announced(self) -> bool:
+        """Whether the newer one says that something changed, and it is this."""
+        old, new = self._old, self._new
+        if old.state and new.change not in ENDS[old.state]:
+            return False
+        if new.change == NOW and old.state != new.state and not (BE in (old.state, new.state) and self._named()):
+            return False
+        if new.labelled or old.labelled:
+            return False
+        value = self._news[0] if self._news else []
+        if not value or not self._olds:
+            return False
+        kind = _kind(new, value)
+        if self._fixed(kind, value):
+            return True
+        return self._in_place(kind)
+
+    def _named(self) -> bool:
+        """Whether the newer has a value that is told by itself: "lives in Oslo", "is in Bergen now"."""
+        return bool(self._news) and _kind(self._new, self._news[0]) in (*_FIXED, *_NAMED)
+
+    def _fixed(self, kind: str, value: list[int]) -> bool:
+        """A day for a day, wherever in the statement it stands; what is left may be said otherwise."""
+        if kind not in _FIXED or self._before + self._behind < 1 or self._new.change not in (NOW, MOVE, SWITCH):
+            return False
+        return any(_kind(self._old, part) == kind for part in self._olds) and len(value) <= LONGEST_VALUE
+
+    def _in_place(self, kind: str) -> bool:
+        """One value in the place of another."""
+        old, new = self._old, self._new
+        if self._adjuncts_differ() or not self._alike(kind):
+            return False
+        if not self._begins:
+            return self._is_role(kind)
+        if not self._stands_behind_its_verb():
+            return False
+        if not self._before and not self._behind:
+            if old.state in ONE_AT_A_TIME:
+                return True
+            # "We switched to Kafka": of all we use, what did it take the place of?
+            return new.change == SWITCH and old.state == USE and kind in _NAMED and len(self._olds) == 1
+        if old.state:
+            return self._before + self._behind >= 1
+        return self._before > 1 if new.change == NOW else self._behind >= 1
+
+    def _stands_behind_its_verb(self) -> bool:
+        """Whether what is exchanged is what the older is said to be in, and what the newer changed to."""
+        old, new = self._old, self._new
+        if old.state and not _is_stated(old, self._olds[0][0]):
+            return False
+        if new.change not in ("", NOW):
+            return (old.state != "" or new.change == SWITCH) and self._news[0][0] == _next(new, new.changed_at)
+        return new.state in ("", BE) or self._news[0][0] == _next(new, new.stated_at)
+
+    def _is_role(self, kind: str) -> bool:
+        """Whether both say who is the one that …: they differ in how they begin, and end alike."""
+        return self._old.role and self._new.role and self._behind >= 1 and (kind in _NAMED or self._first_names())
+
+    def _first_names(self) -> bool:
+        """Whether both begin with one word, which in the beginning may be a name however it is written."""
+        return len(self._olds[0]) == len(self._news[0]) == 1
+
+    def _adjuncts_differ(self) -> bool:
+        """Whether both go on behind their value, or one of them at length, so that more than the value is exchanged."""
+        most, least = max(len(self._olds), len(self._news)), min(len(self._olds), len(self._news))
+        return least > 1 or most > MOST_PARTS
+
+    def _alike(self, kind: str) -> bool:
+        """Whether the first value of both is short and of one kind."""
+        one, other = self._olds[0], self._news[0]
+        if (
+            max(_weight([self._old.units[at] for at in one]), _weight([self._new.units[at] for at in other]))
+            > LONGEST_VALUE
+        ):
+            return False
+        # Where nobody writes capitals, a name looks like any word.
+        lower = len(one) == len(other) == 1 and not (self._old.names or self._new.names)
+        return _compatible(_kind(self._old, one), kind, lower)
+
+    def exclusive(self) -> bool:
+        """Whether a thing has one such value at a time, so that the newer one needs no word of change."""
+        if len(self._olds) != 1 or len(self._news) != 1:
+            return False
+        kind = _kind(self._new, self._news[0])
+        if not self._alike(kind):
+            return False
+        return self._is_set(kind) if kind in _FIXED else self._has_one(kind)
+
+    def _is_set(self, kind: str) -> bool:
+        """Whether a day, month or number is what something is set to, no count of anything and no date of an event."""
+        if len(self._olds[0]) > 1 or len(self._news[0]) > 1 or self._before + self._behind < 1:
+            return False
+        before = self._old.units[self._olds[0][0] - 1] if self._olds[0][0] else ""
+        return kind == "day" or (self._before >= 1 and (self._old.state != "" or before.startswith(PREPOSITION)))
+
+    def _has_one(self, kind: str) -> bool:
+        state = self._old.state
+        if not self._begins:
+            return self._is_role(kind)
+        if not state or not self._stands_behind_its_verb() or not ONE_OF_MANY.isdisjoint(self._old.words):
+            return False
+        if state == USE:
+            return self._behind >= 1
+        if state == BE:
+            return self._before > 1 or (self._before >= 1 and kind in _NAMED)
+        return state in ONE_AT_A_TIME
+
+
+def _is_stated(one: Statement, place: int) -> bool:
+    """Whether the unit at `place` is what something is in: right behind the verb, or as in "is held on …"."""
+    if not one.state or place == _next(one, one.stated_at):
+        return one.state != ""
+    return one.state == BE and one.stated_at < place and one.units[place - 1].startswith(PREPOSITION)
+
+
+def _next(one: Statement, place: int) -> int:
+    """The first unit from `place` on that is no preposition."""
+    while place < len(one.units) and one.units[place].startswith(PREPOSITION):
+        place += 1
+    return place
+
+
+def _parts(one: Statement, begin: int, end: int) -> list[list[int]]:
+    """Places of the units between, in groups, each behind a preposition; the first may stand before any."""
+    groups: list[list[int]] = [[]]
+    for place in range(begin, end):
+        if one.units[place].startswith(PREPOSITION):
+            groups.append([])
+        else:
+            groups[-1].append(place)
+    return [group for group in groups if group]
+
+
+def _kind(one: Statement, part: list[int]) -> str:
+    """What kind of value begins a part: that of its first unit."""
+    unit, word = one.units[part[0]], one.words[part[0]]
+    fixed = unit.partition(":")[0]
+    if fixed in _FIXED and unit != fixed:
+        return fixed
+    found = _BY_THE_NAME.get(kind_of(word))
+    return found or ("name" if word in one.names else "word")
+
+
+def _compatible(one: str, other: str, lower: bool) -> bool:
+    """Whether a value of one kind may take the place of one of another: a name of which nothing is known is any kind of
+    name, a tool and who makes it have one name. `lower`: a word may be a name as well."""
+    if one == other or {one, other} == {"tool", "organization"}:
+        return True
+    unknown = {"name", "word"} if lower else {"name"}
+    return {one, other} <= unknown | set(_NAMED) and not {one, other}.isdisjoint(unknown)
