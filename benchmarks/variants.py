@@ -106,6 +106,16 @@ STAGES: tuple[Variant, ...] = (
 
 WITH_NAMES = MNEMOND.anchors | {"entity"}
 WITH_NEW = MNEMOND.anchors | {"recency"}
+AROUND: tuple[Variant, ...] = tuple(
+    Variant(f"{name.rpartition('.')[2].lower()} {value:g}", instead={name: value})
+    for name, values in {
+        "mnemond.pipelines.measured_recall.BASE": (0.25, 0.75),
+        "mnemond.rank.agreement.SURE_WITHOUT_MEANING": (0.5, 0.9),
+        "mnemond.rank.two_stage.LEAST_SPREAD": (0.1, 0.5),
+    }.items()
+    for value in values
+)
+"""Numbers that are no part of the ranking's own, beside what they are."""
 
 MORE: tuple[Variant, ...] = (
     Variant("+ hard windows", _profile(hard_windows=True)),
@@ -135,4 +145,4 @@ PUBLISHED: tuple[Variant, ...] = (
 )
 """The published rankings, and the first without what hurts it most."""
 
-VARIANTS: tuple[Variant, ...] = STAGES + MORE + LINKS + PUBLISHED
+VARIANTS: tuple[Variant, ...] = STAGES + AROUND + MORE + LINKS + PUBLISHED

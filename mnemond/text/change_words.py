@@ -122,8 +122,8 @@ ANNOUNCING: Final = words_of(
     "now nowadays currently days moment meanwhile already actually correction update newly starting beginning",
     "effective moved moves moving relocated relocates rescheduled shifted shifts postponed pushed bumped forward",
     "switched switches switching migrated migrates migrating changed changes changing converted upgraded downgraded",
-    "raised increased lowered reduced extended shortened promoted renamed renames renaming joined joins started replaced replaces",
-    "replacing instead rather place longer left quit anymore",
+    "raised increased lowered reduced extended shortened promoted renamed renames renaming joined joins started",
+    "replaced replaces replacing instead rather place longer left quit anymore",
 )
 """A sentence that says in English that something changed has one of these words, or `SINCE` with a time."""
 
