@@ -251,7 +251,7 @@ class Server:
             self._refuse(sock, sentence, may_linger=True)
             return
         self.counters.accepted += 1
-        connection = Connection(sock, Call(self.counters.accepted, pid, uid, partial(is_gone, sock)), self)
+        connection = Connection(sock, Call(self.counters.accepted, pid, uid, gone=partial(is_gone, sock)), self)
         self._connections.add(connection)
         self._numbered[connection.number] = connection
         self.counters.connections = len(self._connections)

@@ -27,7 +27,7 @@ from tests.server.toys import Client, Served, Toys, listening, request
 
 
 def call_of(connection: int, gone: Callable[[], bool] = lambda: False) -> Call:
-    return Call(connection, 0, 0, gone)
+    return Call(connection, 0, 0, gone=gone)
 
 
 # ------------------------------------------------------------ turns by themselves
