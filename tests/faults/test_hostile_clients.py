@@ -39,11 +39,11 @@ class Guarded:
     def __init__(self, daemon: Forked) -> None:
         self.daemon = daemon
         self.good, self.writing = daemon.connect(), daemon.connect()
+        self.writing.call("ping")  # at once: on a busy machine what follows takes longer than a newcomer may be silent
         self.good.call("remember", content="the well-behaved client's memory")
         for number in range(100):
             self.good.call("remember", content=f"a filler {number} " + "x" * 2_000, no_diff=True)
         self.connections = 2
-        self.writing.call("ping")
         self.files, self.rss = self._files(), self._rss_mib()
 
     def connect(self) -> socket.socket:
