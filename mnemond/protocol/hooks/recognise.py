@@ -64,6 +64,8 @@ def _named(fields: Fields, event: str) -> HostName:
         return "codex"
     if "timestamp" not in fields:
         return "claude-code"
+    if "hook_event_name" not in fields:
+        return "copilot-cli"  # the agents of VS Code write it in camel case
     # Both say when it was, and Gemini CLI always says where its transcript is. Events of its own are its own anyway.
     shared = event in ("SessionStart", "SessionEnd", "Notification") and "transcript_path" in fields
     return "gemini" if shared or event in GEMINI_ONLY else "copilot-cli"

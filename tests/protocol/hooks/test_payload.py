@@ -98,6 +98,16 @@ def test_a_copilot_event_without_any_sign_of_what_it_is() -> None:
     assert found.event == "subagentStart"
 
 
+def test_the_agents_of_vs_code_are_answered_as_copilot_is() -> None:
+    """They send the same in other letters, and read what Claude Code reads."""
+    payload = {"timestamp": "2026-11-22T10:00:00Z", "cwd": "/x", "sessionId": "s", "transcript_path": "/t"}
+    found = read(json.dumps({**payload, "hookEventName": "SessionStart", "source": "new"}).encode())
+    assert found is not None
+    assert found.heard is not None
+    assert (found.host, found.heard.session, found.heard.source) == ("copilot-cli", "s", "new")
+    assert json.loads(reply(found, CONTEXT))["hookSpecificOutput"]["additionalContext"] == CONTEXT
+
+
 def test_fields_of_other_types_are_as_if_absent() -> None:
     heard = heard_in(session_id=5, cwd=["/x"], prompt={"a": 1}, prompt_id=None, stop_hook_active="yes", loop_count="9")
     assert {name for name, value in heard.items() if value not in ("", False)} == {"moment"}
