@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from mnemond.commands.command import Arguments, Command, Request
-from mnemond.commands.layout import Style, lines, plural, short_id, wrap
+from mnemond.commands.layout import Style, body, lines, plural, short_id, wrap
 from mnemond.commands.operation_name import undo_hint
 from mnemond.commands.options import add_globals, add_op_id, whole_number
 from mnemond.commands.parser import Parser, UsageError
 from mnemond.commands.terminal import neutralise, one_line
-from mnemond.protocol.extraction import ExtractResult, FactView
+from mnemond.protocol.extraction import ContextMessage, ExtractContext, ExtractResult, FactView
 
 STDIN = "-"
 
@@ -45,6 +45,9 @@ def _parser() -> Parser:
         "--auto-resolve-conflicts",
         action=argparse.BooleanOptionalAction,
         help="let a fact take the place of what it contradicts, or keep both",
+    )
+    parser.add_argument(
+        "--show-context", action="store_true", help="show what is needed to find the facts by yourself; write nothing"
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would happen and write nothing")
     add_op_id(parser)
@@ -99,7 +102,31 @@ def _decoded(text: str, where: str) -> object:
 # ------------------------------------------------------------------ text for people
 
 
-def _render(result: ExtractResult, style: Style) -> str:
+def _render(result: ExtractResult | ExtractContext, style: Style) -> str:
+    return _context(result, style) if isinstance(result, ExtractContext) else _facts(result, style)
+
+
+def _context(result: ExtractContext, style: Style) -> str:
+    """What a model, or a person, would be shown; numbers stand for ids."""
+    speaker = "" if result.speaker is None else f", speaker: {one_line(result.speaker)}"
+    return lines(
+        f'store "{one_line(result.store)}", {one_line(result.observed_at)}{speaker}',
+        *_said("before", result.earlier, style),
+        *_said("latest exchange", result.latest, style),
+        style.strong("known") if result.known else None,
+        *(f"{each.number}. {short_id(each.id)}  {one_line(each.category)}\n{body(each.content, style)}"
+          for each in result.known),
+    )  # fmt: skip
+
+
+def _said(head: str, messages: Sequence[ContextMessage], style: Style) -> Iterator[str]:
+    if messages:
+        yield style.strong(head)
+    for each in messages:
+        yield f"{one_line(each.name or each.role)}:\n{body(each.content, style)}"
+
+
+def _facts(result: ExtractResult, style: Style) -> str:
     if style.quiet:
         return lines(*(one_line(each.memory_id) for each in result.facts if each.memory_id is not None))
     return lines(
@@ -164,6 +191,7 @@ COMMAND = Command(
         'mnemonctl extract "I am Ana and I prefer tabs over spaces" --dry-run',
         'mnemonctl extract "Why?" --assistant "The root cause was a full disk"',
         "mnemonctl extract - --conversation-id chat-7 < conversation.json",
+        "mnemonctl extract - --show-context < conversation.json",
         "mnemonctl extract --facts - < facts.json",
     ),
     details=(

@@ -20,15 +20,19 @@ from mnemond.handlers.submission import Identities, submitted
 from mnemond.model.changes import Vector
 from mnemond.model.insight import CATEGORIES
 from mnemond.model.outcomes import Remembered
+from mnemond.model.recall import Filter
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.pipelines import extraction
 from mnemond.pipelines.draft import problems_of
+from mnemond.pipelines.exchange_context import exchange_context
 from mnemond.pipelines.extraction import FactWrite, Fate, Provenance
 from mnemond.pipelines.fact_vectors import embedded
 from mnemond.pipelines.fields import choice_problems, op_id_problems, time_problems
 from mnemond.pipelines.identity import Identity
 from mnemond.protocol.extraction import (
+    ContextMessage,
     DroppedView,
+    ExtractContext,
     ExtractCounts,
     ExtractParams,
     ExtractResult,
@@ -36,6 +40,7 @@ from mnemond.protocol.extraction import (
     FactParam,
     FactRelation,
     FactView,
+    KnownMemory,
     MessageParam,
     SourceContext,
 )
@@ -82,7 +87,11 @@ class ExtractHandlers:
             raise invalid(problems, hint="nothing was written")
         return self._door.through(params.store, lambda warm: self._extract(warm, params))
 
-    async def _extract(self, warm: OpenStore, params: ExtractParams) -> ExtractResult:
+    async def _extract(self, warm: OpenStore, params: ExtractParams) -> ExtractResult | ExtractContext:
+        if params.show_context:
+            return await trio.to_thread.run_sync(
+                _context, warm, params, self._clock.now_us(), abandon_on_cancel=True, limiter=warm.threads
+            )
         if not warm.policy.extraction.enabled:
             raise MnemonError(UNAVAILABLE, OFF, hint="set extraction.enabled, or use `remember`", outcome="rejected")
         now_us = self._clock.now_us()
@@ -155,6 +164,8 @@ def problems_with(params: ExtractParams) -> list[FieldProblem]:
         found += [] if value is None else time_problems(name, value)
     for at, message in enumerate(_messages(params)):
         found += [] if message.id is None else _id_problems(f"messages[{at}].id", message.id)
+    if params.show_context and params.facts is not None:
+        found.append(FieldProblem("show_context", "show_context is about messages; facts were found already"))
     if params.facts is None:
         if not any(each.content.strip() for each in _messages(params)):
             found.append(FieldProblem("messages", "messages are empty: there is nothing to read"))
@@ -202,7 +213,7 @@ def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
 def _read(warm: OpenStore, params: ExtractParams, now_us: int) -> _Read:
     """The conversation read and its facts embedded. Blocks."""
     policy, scope = warm.policy.extraction, scope_of(params)
-    observed_us = now_us if params.observation_date is None else parse_rfc3339(params.observation_date)
+    observed_us = _observed_us(params, now_us)
     context = extraction.context_of(warm.store.snapshot, scope, policy, observed_us, params.importance_threshold)
     found = _found(params, context, policy.message_window)
     resolves = params.auto_resolve_conflicts
@@ -221,10 +232,32 @@ def _read(warm: OpenStore, params: ExtractParams, now_us: int) -> _Read:
     return _Read(found, embedded(warm.embedder, writes, warm.embed_error))
 
 
-def _found(params: ExtractParams, context: Context, window: int) -> Extraction:
-    if params.facts is not None:
-        return extraction.host_facts([_host_fact(each) for each in params.facts], context)
-    messages = [
+def _context(warm: OpenStore, params: ExtractParams, now_us: int) -> ExtractContext:
+    snapshot, scope = warm.store.snapshot, scope_of(params)
+    wanted = Filter(scope=scope, now_us=now_us)
+    found = exchange_context(_said(params), snapshot, wanted, window=warm.policy.extraction.message_window)
+    return warm.marked(
+        ExtractContext(
+            summary=None,
+            earlier=[ContextMessage(each.role, each.name, each.content) for each in found.earlier],
+            latest=[ContextMessage(each.role, each.name, each.content) for each in found.latest],
+            known=[
+                KnownMemory(number, each.id, each.category, each.content)
+                for number, each in enumerate(found.known, start=1)
+            ],
+            observed_at=format_us(_observed_us(params, now_us)),
+            speaker=extraction.known_speaker(snapshot, scope),
+            store=warm.store.name,
+        )
+    )
+
+
+def _observed_us(params: ExtractParams, now_us: int) -> int:
+    return now_us if params.observation_date is None else parse_rfc3339(params.observation_date)
+
+
+def _said(params: ExtractParams) -> list[Message]:
+    return [
         Message(
             each.role,
             each.content,
@@ -234,6 +267,12 @@ def _found(params: ExtractParams, context: Context, window: int) -> Extraction:
         )
         for each in _messages(params)
     ]
+
+
+def _found(params: ExtractParams, context: Context, window: int) -> Extraction:
+    if params.facts is not None:
+        return extraction.host_facts([_host_fact(each) for each in params.facts], context)
+    messages = _said(params)
     if not params.infer:
         return extraction.verbatim(messages, context)
     return extraction.extract_exchange(messages, context, window=window, whole=params.whole)

@@ -113,15 +113,19 @@ def extract_exchange(
 
     `window`: how many messages before that are looked at. Blocks for up to a second a megabyte.
     """
-    clean = [_clean(each) for each in messages]
+    clean = cleaned(messages)
     if whole:
         return (engine or RuleEngine()).extract(clean, context)
     exchange = latest_exchange(clean, window)
     return (engine or RuleEngine()).extract(exchange.latest, msgspec.structs.replace(context, earlier=exchange.earlier))
 
 
+def cleaned(messages: Sequence[Message]) -> list[Message]:
+    """Messages without secrets, and as they can be stored: what somebody pasted may hold anything."""
+    return [_clean(each) for each in messages]
+
+
 def _clean(message: Message) -> Message:
-    """A message without secrets, and as it can be stored: what somebody pasted may hold anything."""
     content = capped(message.content.replace("\0", " "))
     name = None if message.name is None else redact(message.name).text
     return msgspec.structs.replace(message, content=redact(content).text, name=name)

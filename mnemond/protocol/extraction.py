@@ -64,6 +64,7 @@ class ExtractParams(Params, frozen=True, kw_only=True):
     `facts` are found already and only resolved. `infer: false` stores every message that is no system message as it
     is. `importance_threshold` (1…10), `auto_resolve_conflicts`: the setting's value unless given. `observation_date`
     (RFC 3339): when it was said, where messages have no time of their own; default now. `dry_run` writes nothing.
+    `show_context` reads and writes nothing, but returns what somebody needs who reads the exchange by themselves.
     Keys and passwords are cut out of what is said, and refused in conversation_id and the scope ids.
     """
 
@@ -79,6 +80,7 @@ class ExtractParams(Params, frozen=True, kw_only=True):
     user_id: Name | None = None
     agent_id: Name | None = None
     dry_run: bool = False
+    show_context: bool = False
     op_id: OpId | None = None
     store: StoreName | None = None
 
@@ -155,4 +157,35 @@ class ExtractResult(Result, frozen=True, kw_only=True):
     retried: bool
     summary_updated: bool
     dry_run: bool
+    store: str
+
+
+class ContextMessage(msgspec.Struct, frozen=True):
+    """One turn, without secrets."""
+
+    role: str
+    name: str | None
+    content: str
+
+
+class KnownMemory(msgspec.Struct, frozen=True):
+    """A memory that shares words with the exchange. `number` is short for its id."""
+
+    number: int
+    id: str
+    category: str
+    content: str
+
+
+class ExtractContext(Result, frozen=True, kw_only=True):
+    """What somebody needs who reads an exchange for facts and hands them back as `facts`: the exchange, what was said
+    before it (each message cut to 300 characters), the memories that may say it already, when it was said, and what its
+    speaker is called. `summary` is that of the conversation, where there is one."""
+
+    summary: str | None
+    earlier: list[ContextMessage]
+    latest: list[ContextMessage]
+    known: list[KnownMemory]
+    observed_at: str
+    speaker: str | None
     store: str

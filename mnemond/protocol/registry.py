@@ -62,7 +62,7 @@ _ALL = (
         "Say what remember would do with a text, and beside which memories.", ("content",),
     ),
     Method(
-        "extract", extraction.ExtractParams, extraction.ExtractResult, Access.WRITE,
+        "extract", extraction.ExtractParams, extraction.ExtractResult | extraction.ExtractContext, Access.WRITE,
         "Remember what of a conversation is worth it, fact by fact.", ("messages",),
     ),
     Method(

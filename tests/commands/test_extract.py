@@ -9,8 +9,16 @@ from mnemond.commands.extract import COMMAND
 from mnemond.commands.grammar import Invocation, parse
 from mnemond.commands.layout import Style
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from mnemond.protocol.extraction import ExtractCounts, ExtractParams, ExtractResult
+from mnemond.protocol.extraction import (
+    ContextMessage,
+    ExtractContext,
+    ExtractCounts,
+    ExtractParams,
+    ExtractResult,
+    KnownMemory,
+)
 from tests.commands.extraction_results import EXTRACTED
+from tests.commands.test_terminal import PAYLOADS, unsafe_left
 
 TALK = [{"role": "user", "content": "I prefer tabs"}]
 
@@ -50,12 +58,13 @@ def test_what_was_said(argv: list[str], stdin: str | None, messages: object) -> 
 def test_every_option() -> None:
     assert parsed(
         "x", "--whole", "--no-infer", "--importance-threshold", "5", "--observation-date", "2026-02-18T10:00:00Z",
-        "--conversation", "c1", "--no-auto-resolve-conflicts", "--dry-run", "--op-id", "o", "--user", "u",
+        "--conversation", "c1", "--no-auto-resolve-conflicts", "--dry-run", "--show-context", "--op-id", "o",
+        "--user", "u",
         "--store", "s",
     ) == {
         "messages": [{"role": "user", "content": "x"}], "whole": True, "infer": False, "importance_threshold": 5,
         "observation_date": "2026-02-18T10:00:00Z", "conversation_id": "c1", "auto_resolve_conflicts": False,
-        "dry_run": True, "op_id": "o", "user_id": "u", "store": "s",
+        "dry_run": True, "show_context": True, "op_id": "o", "user_id": "u", "store": "s",
     }  # fmt: skip
     assert parsed("x", "--now", "2026-02-18T10:00:00Z")["observation_date"] == "2026-02-18T10:00:00Z"
 
@@ -86,7 +95,7 @@ def test_what_cannot_be_meant(argv: list[str], stdin: str | None, sentence: str)
     assert sentence in refused(*argv, stdin=stdin)
 
 
-def shown(result: ExtractResult, **style: bool) -> str:
+def shown(result: ExtractResult | ExtractContext, **style: bool) -> str:
     assert COMMAND.render is not None
     return COMMAND.render(result, Style(columns=72, **style))
 
@@ -128,3 +137,33 @@ def test_nothing_was_written() -> None:
     assert "undo" not in shown(rehearsed)
     empty = msgspec.structs.replace(EXTRACTED, facts=[], counts=ExtractCounts(), dropped=[])
     assert shown(empty) == 'Nothing to remember for store "default"\n'
+
+
+CONTEXT = ExtractContext(
+    summary=None,
+    earlier=[ContextMessage("user", "ana", "Hello\nthere")],
+    latest=[ContextMessage("user", None, "Do we deploy on Fridays?")],
+    known=[KnownMemory(1, "1a2b3c4d-0000-4000-8000-000000000001", "preference", "We never deploy on Fridays")],
+    observed_at="2026-02-18T10:00:00.000000Z",
+    speaker="Ana",
+    store="default",
+)
+
+
+def test_the_context_of_an_exchange() -> None:
+    assert shown(CONTEXT) == (
+        'store "default", 2026-02-18T10:00:00.000000Z, speaker: Ana\n'
+        "before\nana:\n   Hello\n   there\n"
+        "latest exchange\nuser:\n   Do we deploy on Fridays?\n"
+        "known\n1. 1a2b3c4d  preference\n   We never deploy on Fridays\n"
+    )
+
+
+@pytest.mark.parametrize("payload", [each for each in PAYLOADS.values() if "\ud800" not in each])
+def test_no_context_can_drive_the_terminal(payload: str) -> None:
+    message = ContextMessage(payload, payload, payload)
+    hostile = msgspec.structs.replace(
+        CONTEXT, earlier=[message], latest=[message], known=[KnownMemory(1, payload, payload, payload)],
+        speaker=payload, store=payload, observed_at=payload,
+    )  # fmt: skip
+    assert unsafe_left(shown(hostile)) == []

@@ -14,7 +14,14 @@ from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.handlers.door import settle
 from mnemond.handlers.extraction import ExtractHandlers
 from mnemond.model.changes import Vector
-from mnemond.protocol.extraction import ExtractCounts, ExtractParams, ExtractResult, FactParam, MessageParam
+from mnemond.protocol.extraction import (
+    ExtractContext,
+    ExtractCounts,
+    ExtractParams,
+    ExtractResult,
+    FactParam,
+    MessageParam,
+)
 from mnemond.store.proposal import Write
 from mnemond.store.writer import Done
 from mnemond.write_settings import Extraction
@@ -238,6 +245,26 @@ async def test_settings_and_parameters_decide_what_is_kept(tmp_path: Path) -> No
             over, "The API limit is 300 requests per second", importance_threshold=1, auto_resolve_conflicts=True
         )
         assert instead.facts[0].action == "UPDATE"
+
+
+async def test_whoever_finds_facts_by_themselves_is_shown_what_they_need(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await extract(over, "I'm Ana, I work at Acme. We never deploy on Fridays.")
+        talk = [
+            {"content": "x" * 400}, {"role": "assistant", "content": f"use {SECRET}"},
+            {"content": "Do we deploy on Fridays?", "name": "ana"}, {"role": "assistant", "content": "no"},
+        ]  # fmt: skip
+        handlers = ExtractHandlers(over.door, over.identities, over.clock)
+        asked = msgspec.convert({"messages": talk, "show_context": True, "observation_date": THEN}, ExtractParams)
+        shown = await settle(handlers.extract(CALL, asked))
+        assert isinstance(shown, ExtractContext)
+        assert [len(each.content) for each in shown.earlier] == [300, len("use [REDACTED:aws_access_key]")]
+        assert [each.content for each in shown.latest] == ["Do we deploy on Fridays?", "no"]
+        assert [(each.number, each.content) for each in shown.known] == [(1, "We never deploy on Fridays")]
+        assert (shown.speaker, shown.summary, shown.observed_at[:10]) == ("Ana", None, "2026-02-18")
+        assert (await over.warm()).store.snapshot.live == 3
+        error = await refused(over, facts=[{"content": "Ana works at Acme"}], show_context=True)
+        assert [each.field for each in error.problems] == ["show_context"]
 
 
 async def test_it_can_be_switched_off(tmp_path: Path) -> None:
