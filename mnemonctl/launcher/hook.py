@@ -82,12 +82,19 @@ def ask(directory: bytes, message: bytes, start: tuple[bytes, ...]) -> bytes:
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.connect(directory + b"/sock")
+        connection.sendall(message)
+        connection.shutdown(_socket.SHUT_WR)
+        return receive(connection)
     except OSError as error:
-        if error.errno in NOT_RUNNING:
+        if error.errno in NOT_RUNNING:  # only connecting says so
             let_start(directory, start)
         return b""
-    connection.sendall(message)
-    connection.shutdown(_socket.SHUT_WR)
+    finally:
+        connection.close()
+
+
+def receive(connection: _socket.socket) -> bytes:
+    """Everything up to the end; empty for more than a host takes. Raises OSError."""
     answer = b""
     while part := connection.recv(LONGEST):
         answer += part

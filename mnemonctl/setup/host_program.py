@@ -61,8 +61,8 @@ def converse(command: Sequence[str], environ: Mapping[str, str], said: bytes, wa
     with process:
         try:
             answer = _answer(process, said, wanted)
-            if process.stdin is not None:
-                process.stdin.close()  # it may leave by itself
+            with contextlib.suppress(BrokenPipeError):
+                _close(process)  # it may leave by itself
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LEAVE_S)
         finally:
@@ -80,6 +80,11 @@ def _answer(process: subprocess.Popen[bytes], said: bytes, wanted: int) -> dict[
         process.stdin.write(said)
         process.stdin.flush()
     return next((found for found in map(_message, process.stdout) if found.get("id") == wanted), None)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _message(line: bytes) -> dict[str, Any]:
