@@ -64,29 +64,37 @@ def test_set_up_twice_and_taken_back_everything_is_as_it_was(data: Any, target: 
 
 
 @examples(80, least=20)
-@given(data=st.data(), target=TARGETS, value=st.sampled_from([1, "x", {"a": [True]}, []]))
-def test_what_somebody_adds_in_between_stays_and_the_rest_is_as_it_was(data: Any, target: str, value: object) -> None:
+@given(data=st.data(), target=TARGETS, value=st.sampled_from([1, "x", {"a": [True]}, []]), first=st.booleans())
+def test_what_somebody_adds_in_between_stays_and_the_rest_is_as_it_was(
+    data: Any, target: str, value: object, first: bool
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = fill(Path(folder), data, target)
-        names = [name for name in FILES[target] if (place.home / name).exists()]
-        before = {name: (place.home / name).read_bytes() for name in names}
+        before = {name: (place.home / name).read_bytes() for name in FILES[target] if (place.home / name).exists()}
         run(place, target=[target])
-        for name in names:
-            text = before[name].decode("utf-8", "surrogatepass").removeprefix("\ufeff")
-            before[name] = before[name].replace(text.encode("utf-8", "surrogatepass"), edited(text, value), 1)
+        for name in before:
             path = place.home / name
-            now = path.read_bytes().decode("utf-8", "surrogatepass")
-            bom = "\ufeff" if now.startswith("\ufeff") else ""
-            path.write_bytes(bom.encode() + edited(now.removeprefix("\ufeff"), value))
+            path.write_bytes(edited(path.read_bytes(), value, first=first))
         code, _ = run(place, target=[target], eject=True)
         assert code == 0
-        for name in names:
-            assert parsed((place.home / name).read_bytes()) == parsed(before[name])
         assert ours_in(place, target) == 0
+        for name, content in before.items():
+            expected, left = edited(content, value, first=first), (place.home / name).read_bytes()
+            assert parsed(left) == parsed(expected)
+            assert left == expected or not parsed(content), "only what was empty may be laid out otherwise"
 
 
-def edited(text: str, value: object) -> bytes:
-    return appended(text, (), "added by somebody", value, JSONC).encode("utf-8", "surrogatepass")
+def edited(content: bytes, value: object, *, first: bool) -> bytes:
+    """With one more member, at the beginning or the end: what a person does in an editor."""
+    text = content.decode("utf-8", "surrogatepass")
+    if not first:
+        bare = text.removeprefix("\ufeff")
+        text = text[: len(text) - len(bare)] + appended(bare, (), "added by somebody", value, JSONC)
+    else:
+        brace = text.index("{", len(text) - len(text.lstrip("\ufeff")))
+        comma = "," if parsed(content) else ""
+        text = f'{text[: brace + 1]}"added by somebody": {json.dumps(value)}{comma}{text[brace + 1 :]}'
+    return text.encode("utf-8", "surrogatepass")
 
 
 def parsed(content: bytes) -> object:

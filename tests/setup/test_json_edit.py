@@ -41,7 +41,7 @@ def places(draw: Any, value: object) -> tuple[str, Dialect, Pointer, str | None]
     return text, dialect, pointer, "the new one" if node.kind == "object" else None
 
 
-@examples(600, least=60)
+@examples(240, least=40)
 @given(data=st.data(), value=OBJECTS, new=VALUES)
 def test_what_is_appended_is_there_and_taking_it_out_leaves_the_text_as_it_was(
     data: Any, value: dict[str, object], new: object
@@ -55,7 +55,7 @@ def test_what_is_appended_is_there_and_taking_it_out_leaves_the_text_as_it_was(
     assert removed(after, (*pointer, node.items[-1].key), dialect, empty) == text
 
 
-@examples(400, least=40)
+@examples(160, least=30)
 @given(data=st.data(), value=OBJECTS, new=VALUES, later=VALUES)
 def test_it_can_be_taken_out_also_when_something_was_appended_behind_it(
     data: Any, value: dict[str, object], new: object, later: object
@@ -68,7 +68,7 @@ def test_it_can_be_taken_out_also_when_something_was_appended_behind_it(
     assert parse(left, dialect).plain() == put_in(value, pointer, key and "later", later)
 
 
-@examples(200)
+@examples(80)
 @given(data=st.data(), value=OBJECTS.filter(bool), new=VALUES)
 def test_replacing_changes_nothing_but_the_value(data: Any, value: dict[str, object], new: object) -> None:
     text, dialect, pointer, _ = data.draw(places(value))
