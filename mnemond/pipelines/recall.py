@@ -75,7 +75,7 @@ def recall(
     found = find(snapshot, _shortlisted(sought, profile, policy), profile, stages.lap)
     weighed_hits = _weighed(snapshot, sought, profile, found.hits, stages)
     looked = _second_look(snapshot, sought, weighed_hits, policy, stages)
-    hits = arranged(snapshot, _explained(query, looked), sought)
+    hits = arranged(snapshot, _explained(query, looked, profile), sought)
     stages.lap("order")
     told = _recalled(sought, profile, found, looked, hits)
     return msgspec.structs.replace(
@@ -144,9 +144,10 @@ def _second_look(
     return looked._replace(hits=looked.hits[: query.limit])
 
 
-def _explained(query: Query, looked: Reranked) -> Sequence[Hit]:
-    """With what puts each above the next, which parts tell of the first look alone."""
-    plain = not looked.applied and all(hit.signals.prior is None for hit in looked.hits)
+def _explained(query: Query, looked: Reranked, profile: Profile) -> Sequence[Hit]:
+    """With what puts each above the next, which parts tell of the first look alone, and in the default ranking not of a
+    prior either."""
+    plain = not looked.applied and (profile.fusion != "measured" or profile.prior.weight <= 0.0)
     return compared(looked.hits) if query.explain and plain else looked.hits
 
 

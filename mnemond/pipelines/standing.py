@@ -11,7 +11,7 @@ import numpy as np
 from mnemond.graph.pagerank import pagerank
 from mnemond.index.selection import Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.recall import Hit
+from mnemond.model.recall import Explanation, Hit
 from mnemond.model.recall_policy import PageRankPolicy
 from mnemond.model.timestamp import DAY_US
 from mnemond.rank.decay import DecayPolicy
@@ -22,6 +22,9 @@ from mnemond.rank.tie_order import Scores
 
 CONSIDERED = 50
 """Results whose standing is looked at, or as many as are wanted: it may lift the fiftieth above the first."""
+
+PRIOR = "prior"
+"""Its name among the parts of a score."""
 
 _prominence: WeakKeyDictionary[Snapshot, tuple[PageRankPolicy, Scores]] = WeakKeyDictionary()
 """Of the generations that were asked for it, for as long as they are looked at: following all links takes seconds in a
@@ -55,10 +58,18 @@ def weighed(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile
             hit,
             score=score,
             signals=msgspec.structs.replace(hit.signals, prior=each),
+            explanation=_with_prior(hit.explanation, score - hit.score, profile),
         )
         for hit, score, each in zip(hits, scores.tolist(), prior.tolist(), strict=True)
     ]
     return sorted(told, key=lambda hit: -hit.score)
+
+
+def _with_prior(explained: Explanation | None, by: float, profile: Profile) -> Explanation | None:
+    """With what the prior did to the score as one more part of it, where the others are of the same units."""
+    if explained is None or profile.fusion == "measured":
+        return explained
+    return msgspec.structs.replace(explained, parts=explained.parts | {PRIOR: round(by, 4)})
 
 
 def prominence(snapshot: Snapshot, policy: PageRankPolicy) -> Scores:

@@ -221,3 +221,16 @@ def test_fixed_weights_are_shared_by_the_signals_there_are() -> None:
 def test_being_new_is_no_reason_to_be_found() -> None:
     rows = [insight("a", "zebra", at=0), insight("b", "okapi", at=DAY_US)]
     assert ids(answered(world(rows), "zebra", MEMORY_LAYER)) == ["a"]
+
+
+def test_what_the_prior_did_is_a_part_of_a_published_score_and_no_part_of_a_measured_one() -> None:
+    rows = [insight(name, f"zebra {name}", at=days_ago(30 * at)) for at, name in enumerate("ab")]
+    published = answered(world(rows), "zebra a", MNEMOSYNE, mode="none", explain=True)
+    for hit in published.hits:
+        assert hit.explanation is not None
+        assert hit.explanation.parts["prior"] <= 0.0
+        assert sum(hit.explanation.parts.values()) == pytest.approx(hit.score, abs=1e-3)
+    heavy = msgspec.structs.replace(MNEMOND, prior=PriorPolicy(weight=1.0))
+    measured = answered(world(rows), "zebra a", heavy, explain=True)
+    assert [hit.explanation.above for hit in measured.hits if hit.explanation is not None] == [(), ()]
+    assert all("prior" not in hit.explanation.parts for hit in measured.hits if hit.explanation is not None)
