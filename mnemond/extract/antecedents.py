@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 _EXPLETIVE: Final = re.compile(
-    r"(?:it|that) (?:turn(?:s|ed) out|is (?:not allowed|forbidden|important|mandatory))\b", re.IGNORECASE
+    r"(?:it|that) (?:turn(?:s|ed) out|was (?:decided|agreed)|is (?:not allowed|forbidden|important|mandatory))\b",
+    re.IGNORECASE,
 )
 _PRONOUN: Final = re.compile(
     r"(?P<word>it|its|this|that|these|those|they|their|he|she|his|her)(?P<is>['’]s)?\b", re.IGNORECASE

@@ -57,7 +57,7 @@ _VAGUE = (
 
 _REACTION = (
     r"(?:(?:the|an?) (?:[\w-]+ ){0,2}?(?:idea|sound|look|looks|suggestion|concept|thought|approach|way|fact|direction"
-    r"|plan)\b|the\b|where\b|both\b)"
+    r"|plan)\b|the\b|where\b|both\b|option\b)"
 )
 """What is liked about an answer that was just given says nothing of anybody's taste."""
 
@@ -89,7 +89,9 @@ IDENTITY: Final = Family(
     _whole(
         rf"\A{_WHEN}(?:(?:i|we) {_ADVERBS}(?:work(?:ed|s|ing)? (?:at|for|as|in|remotely|from)|live in|lives in|was"
         rf" born|speak|come from"
-        rf"|started (?:at|as)|joined|study|studied|teach|graduated|drive|own|manage|maintain|lead|report to)\b(?!"
+        rf"|started (?:at|as)|joined (?=(?-i:[A-Z]))|study|studied|teach|graduated|drive|own|manage|maintain|lead"
+        rf"|report"
+        rf" to)\b(?!"
         rf" {_VAGUE}\b)"
         rf"|i {_ADVERBS}moved to (?-i:[A-Z])"
         rf"|(?:i'm|i am) (?:{_ROLE}|from (?!the\b)[\w ]+|based in|located in|responsible for|in charge of|married"
@@ -102,7 +104,8 @@ IDENTITY: Final = Family(
         r"|keyboard|hometown"
         r"|native language|first language|github|account|domain|website|blog|phone|cat|dog|brother|sister)\b(?! and"
         r" i\b)[\w ,'-]{0,40}?"
-        r" (?:is|are|was|were|runs|has|works|lives|uses|starts|ends)\b(?! (?:broken|slow|down|not working|failing"
+        r" (?:is|are|was|were|runs|has|works|lives|uses|starts|ends)\b(?! (?:so\b|sick|ill\b|busy|here\b|away|late"
+        r"|asking|waiting|tired|broken|slow|down|not working|failing"
         r"|stuck|gone)\b))"
     ),
     .9,
@@ -142,10 +145,10 @@ DECISION: Final = Family(
         rf"|keep using|support|deprecate|target|replace)\b(?! (?:{_VAGUE}|option)\b)"
         rf"|let's (?:use|go with|stick with|switch to|stay with|stay on|standardi[sz]e on|drop)\b(?! (?:{_VAGUE}"
         rf"|option|a|an)\b)"
-        r"|(?:the )?decision(?: is| was|:) "
+        r"|it (?:was|is) (?:decided|agreed) that |(?:the )?decision(?: is| was|:) "
         r"|(?:the |our )?[\w][\w .'/-]{1,60}? (?:was|were|has been|have been|is|are) (?:chosen|picked|rejected"
         r"|deprecated|adopted|agreed"
-        r"|approved|decided|replaced (?:by|with)|dropped in favou?r)\b"
+        r"|decided|replaced (?:by|with)|dropped in favou?r)\b"
         r"|use [\w.'/ -]{2,60}? instead of |prefer [\w.'/ -]{2,60}? over )"
     ),
     .9, referring=True, by_agent=True,
@@ -157,7 +160,8 @@ RULE: Final = Family(
     _whole(
         rf"\A(?:(?:always|never|don't ever|do not ever|under no circumstances|whenever|every time|each time)\b(?!"
         rf" mind\b)(?! {_VAGUE}\b)"
-        r"|(?:from now on|going forward|as a rule)\b,? "
+        r"|(?:from now on|going forward|as a rule)\b,? |[a-z]+ .{3,80}\bfrom now on\b"
+        r"|(?:use|write|keep|answer|respond|reply|name) .{2,60}? in (?:all|every|any) \w"
         r"|(?:in future|in the future|by default)\b,? (?=please|always|never|don't|do not|use|write|run|keep|ask|put"
         r"|name|add"
         r"|make|prefer|avoid|start|leave)"
@@ -174,7 +178,7 @@ RULE: Final = Family(
         r"|(?:our|the|my) (?:[\w-]+ )?(?:convention|policy|rule|guideline|standard|style guide|coding style)s? (?:is"
         r"|are|says?|requires?|for)\b"
         rf"|(?:all|every|each|any|public|private|new|our) (?!{_VAGUE}\b)[\w`./ -]{{2,60}}? (?:must|shall|needs?(?! to"
-        rf" be\b)|requires?|should|have to|has to|gets?|go(?:es)?)\b(?! (?:to )?be (?:fixed|updated|changed"
+        rf" be\b)|requires?|have to|has to|gets?|go(?:es)?)\b(?! (?:to )?be (?:fixed|updated|changed"
         rf"|done)\b)"
         r"|.{2,80}\b(?:is|are) (?:not allowed|forbidden|prohibited|mandatory|not permitted|off[- ]limits)\b)"
     ),
@@ -240,7 +244,8 @@ _HAPPENS = (
     r"|will|is|are|take[s]? place|happens?)"
 )
 _HAPPENED = (
-    r"(?:met|joined|left|launched|released|shipped|started|moved|hired|signed|bought|visited|presented|attended"
+    r"(?:met (?:with )?(?=(?-i:[A-Z])|the |our |my )|joined (?=(?-i:[A-Z])|the |our )|left|launched|released|shipped"
+    r"|started|moved|hired|signed|bought|visited|presented|attended"
     r"|migrated|switched"
     r"|deployed|went live|celebrated|married|graduated|was born|were born|broke|resigned|retired|announced|agreed|had"
     r" a|took over)"

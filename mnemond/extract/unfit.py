@@ -22,7 +22,7 @@ _OPENING: Final = re.compile(
     r"|that's wrong|that is wrong|wrong|not quite|not exactly|in short|basically|to be clear|for your information|for"
     r" information|in fact)"
     r"(?:[,.:;!–—-]+\s*|\s+(?=(?:i|we|let's|my|our|the|all|always|never|don't|do not|use|can|could|that|it|what|how"
-    r"|why|please|just|from)\b)|\s*\Z))+",
+    r"|why|please|just|from|basically)\b)|\s*\Z))+",
     re.IGNORECASE,
 )
 _CALLED: Final = re.compile(
@@ -50,7 +50,8 @@ _REQUEST: Final = re.compile(
     r"|curious|done|back|new|sure|afraid|happy|glad|sorry|ready|working on)\b"
     r"|i (?:think|guess|wonder|suppose|believe|assume|was wondering|just|tried|see|saw|get|got|ran|merged|pushed|meant"
     r"|mean|know|don't know|can't|cannot|don't think|hope|noticed|thought)\b"
-    r"|(?:i'll|i will|we'll) (?!use|go with|stick|switch|not use)\w+|let me\b|help me\b|if (?:you|i|we|it|that|this"
+    r"|(?:i'll|i will|we'll) (?!use|go with|stick|switch|not use|be (?:on|in|at|away|out|off)\b)\w+|let me\b|help me\b"
+    r"|if (?:you|i|we|it|that|this"
     r"|the|there)\b|maybe\b|perhaps\b|not sure\b|feel free\b|sounds?\b|looks?\b|seems?\b"
     r"|what if\b|how about\b|instead\b|unless\b|until\b|once you\b|when you(?:'re| are)?\b|after you\b|as you\b"
     r"|thanks\b",
