@@ -33,6 +33,7 @@ from mnemond.protocol import (
     daemon,
     doctor,
     embedding,
+    extraction,
     gc,
     jobs,
     links,
@@ -133,6 +134,9 @@ class Client:
     hello = remote("hello", daemon.HelloParams, one(daemon.HelloResult))
     ping = remote("ping", daemon.PingParams, one(daemon.PingResult))
     remember = remote("remember", remembering.RememberParams, one(remembering.RememberResult))
+    extract = remote(
+        "extract", extraction.ExtractParams, either(one(extraction.ExtractResult), one(extraction.ExtractContext))
+    )
     diff = remote("diff", remembering.DiffParams, one(remembering.DiffResult))
     recall = remote("recall", memories.QuestionParams, one(memories.RecallResult))
     context = remote("context", context.ContextParams, one(context.ContextResult))

@@ -53,11 +53,11 @@ def remote(name: str, params: Callable[P, Params], result: Reader[T]) -> Callabl
 
     def call(self: Bound, /, *args: P.args, **given: P.kwargs) -> T:
         caller = self.caller
-        chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-        if "store" in fields and caller.store is not None:
-            chosen.setdefault("store", caller.store)
-        if writes and named:
-            chosen.setdefault("op_id", str(uuid4()))
+        chosen: dict[str, Any] = dict(given)
+        if "store" in fields and chosen.get("store") is None:
+            chosen["store"] = caller.store
+        if writes and named and chosen.get("op_id") is None:
+            chosen["op_id"] = str(uuid4())
         message = params(*args, **chosen)
         return result(caller.send(name, message, repeatable=named or not writes))
 

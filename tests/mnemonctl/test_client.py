@@ -54,7 +54,7 @@ def test_a_client_has_every_method_of_the_daemon(name: str, tmp_path: Path) -> N
 
 
 def test_only_what_was_chosen_is_sent() -> None:
-    assert given(QuestionParams(query="x", limit=10)) == {"query": "x"}
+    assert given(QuestionParams(query="x", touch=True)) == {"query": "x"}
     assert given(QuestionParams(query="x", touch=False)) == {"query": "x", "touch": False}
 
 
