@@ -7,8 +7,8 @@
     memory.search("indentation", user_id="ana")["results"]
 
 A `run_id` is a session here. As there, a call names at least one of user, agent and run, and finds what is theirs
-alone. Results are plain dictionaries. What differs: rules find the facts, no model does; `add` says NONE where something
-is known already; `delete` can be taken back (`Client.undo`).
+alone. Results are plain dictionaries. What differs: rules find the facts, no model does; `add` says NONE where it is
+known already; `delete` can be taken back (`Client.undo`).
 """
 
 from __future__ import annotations
