@@ -62,7 +62,12 @@ def _let_go(old: Statement, new: Statement) -> bool:
         return True
     if at == 0:
         return old.state == new.state and old.stated_at == new.stated_at == 0  # "use yarn", "use pnpm instead of yarn"
-    return old.state != "" and (new.headless or not subject or subject in PERSONS or subject in old.units)
+    return old.state != "" and (
+        (new.headless and _weight(new.units) <= LONGEST_VALUE)
+        or not subject
+        or subject in PERSONS
+        or subject in old.units
+    )
 
 
 def _exchanged(old: Statement, new: Statement) -> bool:
@@ -170,7 +175,9 @@ class _Between:
             return new.change == SWITCH and old.state == USE and kind in _NAMED and len(self._olds) == 1
         if old.state:
             return self._before + self._behind >= 1
-        return self._before > 1 if new.change == NOW else self._behind >= 1
+        if new.change == NOW:
+            return self._before > 1 and len(self._olds) == len(self._news) == 1
+        return self._behind >= 1
 
     def _stands_behind_its_verb(self) -> bool:
         """Whether what is exchanged is what the older is said to be in, and what the newer changed to."""
