@@ -138,18 +138,8 @@ class Daemon:
             _handlers(
                 about,
                 remembering,
-                ExtractHandlers(self.door, identities, clock),
-                ForgetHandlers(self.door, identities),
-                ReviseHandlers(self.door, identities),
-                SuccessionHandlers(self.door, identities),
-                ReadHandlers(self.door, monotonic_s, clock, identities.nonce, self.uses.note),
-                SearchHandlers(self.door, clock),
-                LinkHandlers(self.door, identities, clock),
-                PinHandlers(self.door, identities),
+                *self._about_memories(clock, identities),
                 EmbedHandlers(self.door, supply, self.keeper, identities),
-                AuditHandlers(self.door, clock),
-                UndoHandlers(self.door, identities),
-                GcHandlers(self.door, identities, clock),
                 StoreHandlers(self.stores, self.door, self.keeper, self.safekeeping),
                 BackupHandlers(self.stores, self.door, self.keeper, self.safekeeping),
                 ConfigHandlers(self.stores, self.settings),
@@ -168,6 +158,22 @@ class Daemon:
             foreigners=McpHandlers(self._invoke, identities.nonce).methods(),
             on_defect=self._on_defect,
             latencies=latencies,
+        )
+
+    def _about_memories(self, clock: SystemClock, identities: Identities) -> tuple[Group, ...]:
+        """What reads and writes memories, links and their history, but for `remember`."""
+        return (
+            ExtractHandlers(self.door, identities, clock),
+            ForgetHandlers(self.door, identities),
+            ReviseHandlers(self.door, identities),
+            SuccessionHandlers(self.door, identities),
+            ReadHandlers(self.door, monotonic_s, clock, identities.nonce, self.uses.note),
+            SearchHandlers(self.door, clock),
+            LinkHandlers(self.door, identities, clock),
+            PinHandlers(self.door, identities),
+            AuditHandlers(self.door, clock),
+            UndoHandlers(self.door, identities),
+            GcHandlers(self.door, identities, clock),
         )
 
     def _invoke(self, name: str, params: bytes, call: Call) -> object:

@@ -18,6 +18,7 @@ ABOUT_NO_STORE = {
     "hello", "ping",  # the daemon
     "store.create", "store.list", "store.set", "store.path", "store.remove",  # which stores there are
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
+    "subscribe", "unsubscribe",  # a connection; what has happened to a store is told as it happens
     "config.show", "top", "daemon.stop",  # `top` says it of each store by itself
     "cli.run",  # the line on standard error: tests/commands/test_text.py
 }  # fmt: skip
@@ -27,6 +28,7 @@ ALONE = {"embed.run", "embed.switch", "embed.calibrate"}
 
 MORE: dict[str, Callable[[World], Params]] = {
     "diff": lambda _: {"content": "The backup runs at noon"},
+    "extract": lambda _: {"messages": [{"role": "user", "content": "Remember that we deploy on Fridays."}]},
     "context": lambda _: {"query": "text"},
     "search": lambda _: {"query": "text"},
     "unlink": lambda world: {"source_id": world.one, "target_id": world.other},
