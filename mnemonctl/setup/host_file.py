@@ -96,7 +96,10 @@ def _check_directory(file: HostFile) -> None:
     there = next(path for path in file.place.parents if path.exists())
     if not there.is_dir():
         raise refused(file.path, f"{there} is a file")
-    if not stat.S_IMODE(there.stat().st_mode) & WRITE_BITS or not os.access(there, os.W_OK):
+    found = there.stat()
+    if found.st_uid != os.geteuid():  # root in the home of somebody else: what it leaves there they could not change
+        raise refused(file.path, f"the directory {there} belongs to user {found.st_uid}")
+    if not stat.S_IMODE(found.st_mode) & WRITE_BITS or not os.access(there, os.W_OK):
         raise refused(file.path, f"the directory {there} is read-only")
 
 

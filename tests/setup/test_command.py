@@ -113,6 +113,18 @@ def test_a_file_that_its_owner_protected_is_left_alone(place: Place) -> None:
         settings(place).parent.chmod(0o755)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_what_belongs_to_somebody_else_is_left_alone(place: Place) -> None:
+    os.chown(settings(place), 65534, 65534)
+    assert "it belongs to user 65534" in refused(place)["message"]
+    os.chown(settings(place), 0, 0)
+    os.chown(settings(place).parent, 65534, 65534)
+    assert f"the directory {settings(place).parent} belongs to user 65534" in refused(place)["message"]
+    settings(place).unlink()
+    assert "belongs to user 65534" in run(place, target=["gemini"])[1]["targets"]["gemini"]["error"]["message"]
+    assert not settings(place).exists()
+
+
 def test_a_file_with_a_second_name_is_left_alone(place: Place) -> None:
     os.link(settings(place), place.home / "dotfile")
     assert "2 names (hard links)" in refused(place)["message"]
