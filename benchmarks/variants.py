@@ -64,6 +64,10 @@ def _one(*_: object) -> float:
     return 1.0
 
 
+def _zero(*_: object) -> float:
+    return 0.0
+
+
 def _nothing(*_: object) -> list[str]:
     return []
 
@@ -81,7 +85,8 @@ STAGES: tuple[Variant, ...] = (
     Variant("- context", _ranking("context", near=0.0, far=0.0, answer=0.0, spread=1.0)),
     Variant("- answers take their question", _ranking("context", answer=0.0)),
     Variant("- relatives in meaning", _ranking("shortlisting", soft=0.0)),
-    Variant("- rare words in the vector", instead={ASKING + "_word_rarity": _one}),
+    Variant("- rare words in the vector", instead={ASKING + "_talk": _zero}),
+    Variant("rare words in the vector of notes, too", instead={ASKING + "_talk": _one}),
     Variant("- speaker, and asking", _ranking("bonuses", speaker=0.0, question=0.0)),
     Variant("- asking", _ranking("bonuses", question=0.0)),
     Variant("- adjacency", _ranking("bonuses", adjacency=0.0)),

@@ -29,6 +29,10 @@ class Neighbours(NamedTuple):
     before: npt.NDArray[np.int32]
     after: npt.NDArray[np.int32]
 
+    def talk(self, rows: int) -> float:
+        """Share of the first `rows` that belong to a conversation, 0..1; 0 where there is none."""
+        return np.count_nonzero(self.of[:rows]) / max(1, rows)
+
 
 class Conversations:
     """The writer's side. Rows of a conversation are in the order of their times, of equal ones as they were stored."""

@@ -110,11 +110,12 @@ def question_terms(text: str) -> tuple[str, ...]:
 
 
 def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
-    """The direction of a question, its rare words counting more where the embedder can weigh words; or why there is
-    none. None, None where it has no direction or another dimension than the store's."""
+    """The direction of a question, its rare words counting more where the embedder can weigh words and memories are
+    talk; or why there is none. None, None where it has no direction or another dimension than the store's."""
     by_word = _by_word(embedder)
     if by_word is not None:
-        vector, lacking = by_word.embed_weighed(text[:READ], lambda word: _word_rarity(snapshot, word)), None
+        talk = _talk(snapshot)
+        vector, lacking = by_word.embed_weighed(text[:READ], lambda word: _word_weight(snapshot, word, talk)), None
     else:
         (vector,), lacking = try_embed(embedder, [text], "query")
     return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, lacking
@@ -131,8 +132,18 @@ def _knows_words(kind: type[object]) -> bool:
     return issubclass(kind, WordEmbedder)
 
 
+def _talk(snapshot: Snapshot) -> float:
+    return snapshot.parts.neighbours.talk(snapshot.rows)
+
+
+def _word_weight(snapshot: Snapshot, word: str, talk: float) -> float:
+    """What a word of the question counts for in its vector: in talk, most of which is idle, as much as it is rare; in
+    notes, which were written to be short, as much as any other (docs/decisions/0015)."""
+    return 1.0 - talk + talk * _word_rarity(snapshot, word) if talk else 1.0
+
+
 def _word_rarity(snapshot: Snapshot, word: str) -> float:
-    """What a word of the question counts for in its vector: a function word nothing (docs/decisions/0015)."""
+    """How rare a word of the question is; a function word is not at all."""
     if word in FUNCTION_WORDS:
         return 0.0
     if not word.isalnum():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from mnemond.index.document import numbered
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import AddInsight, RetireInsight, Vector
+from mnemond.model.insight import Insight
 from mnemond.pipelines.asking import EVERYWHERE, MOST_RELATED, MOST_TERMS, SHARED_BY_ALL, asked, question_vector, rarity
 from mnemond.rank.question import Question
 from mnemond.text.tokens import index_term
@@ -206,9 +208,14 @@ def test_words_that_nobody_wrote_do_not_crowd_out_the_others() -> None:
 # ------------------------------------------------------------ vectors
 
 
-def test_rare_words_count_more_in_the_direction_of_a_question() -> None:
+def said(*notes: Insight) -> list[Insight]:
+    """The same, as messages of one conversation."""
+    return [msgspec.structs.replace(note, conversation_id="talk") for note in notes]
+
+
+def test_in_talk_rare_words_count_more_in_the_direction_of_a_question() -> None:
     knower = WordKnower(("redis", "cache", "what"))
-    vector, lacking = question_vector(SNAPSHOT, "what redis cache ?", knower)
+    vector, lacking = question_vector(store(said(*NOTES)), "what redis cache ?", knower)
     assert lacking is None
     assert vector == pytest.approx(unit(idf(4, 1), idf(4, 2), 0, 0))
     assert knower.weighed == pytest.approx(
@@ -217,12 +224,28 @@ def test_rare_words_count_more_in_the_direction_of_a_question() -> None:
     assert question_vector(SNAPSHOT, "the weather", knower) == (None, None)
 
 
+def test_in_notes_every_word_counts_the_same_and_in_a_mixed_store_something_between() -> None:
+    knower = WordKnower(("redis", "cache", "what"))
+    assert question_vector(SNAPSHOT, "what redis cache", knower)[0] == pytest.approx(unit(1, 1, 1, 0))
+    assert set(knower.weighed.values()) == {1.0}
+    mixed = store([*said(NOTES[0]), *NOTES[1:]])
+    question_vector(mixed, "what redis cache", knower)
+    assert knower.weighed["what"] == pytest.approx(0.75)
+    assert knower.weighed["redis"] == pytest.approx(0.75 + 0.25 * idf(4, 1))
+
+
 def test_what_is_written_later_and_what_is_retired_does_not_turn_a_question() -> None:
     knower = WordKnower(("redis", "cache"))
-    index = MemoryIndex.build([(note, unit(1, 0, 0, 0)) for note in NOTES], [], DIMENSION)
+    index = MemoryIndex.build([(note, unit(1, 0, 0, 0)) for note in said(*NOTES)], [], DIMENSION)
     snapshot = index.snapshot
     index.apply([AddInsight(insight(f"later{at}", "redis", at=at), unit(1, 0, 0, 0)) for at in range(5)])
     assert question_vector(snapshot, "redis cache", knower)[0] == pytest.approx(unit(idf(4, 1), idf(4, 2), 0, 0))
+
+
+def test_what_is_retired_does_not_make_a_word_common_in_the_direction_of_a_question() -> None:
+    knower = WordKnower(("redis", "cache"))
+    later = said(*(insight(f"later{at}", "redis", at=at) for at in range(5)))
+    index = MemoryIndex.build([(note, unit(1, 0, 0, 0)) for note in (*said(*NOTES), *later)], [], DIMENSION)
     index.apply([RetireInsight(f"later{at}", "forgotten") for at in range(5)])
     assert question_vector(index.snapshot, "redis cache", knower)[0] == pytest.approx(unit(idf(4, 1), idf(4, 2), 0, 0))
 
