@@ -121,6 +121,15 @@ def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[
     return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, lacking
 
 
+def telling_vector(snapshot: Snapshot, text: str, embedder: Embedder | None) -> Vector | None:
+    """The direction of what is rare in a question, which says whether a memory speaks of it at all; None where it is
+    that of the question, or there is none. Any two sentences are alike in their function words."""
+    by_word = None if embedder is None else _by_word(embedder)
+    if by_word is None or _talk(snapshot) == 1.0:
+        return None
+    return by_word.embed_weighed(text[:READ], lambda word: _word_rarity(snapshot, word))
+
+
 def _by_word(embedder: Embedder) -> WordEmbedder | None:
     """An embedder that knows single words, as such."""
     return cast("WordEmbedder", embedder) if _knows_words(type(embedder)) else None

@@ -13,7 +13,7 @@ from mnemond.index.postings import Floats
 from mnemond.index.selection import Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import Confidence, Hit, Mode, Signals, Step
-from mnemond.pipelines.asking import asked
+from mnemond.pipelines.asking import asked, telling_vector
 from mnemond.pipelines.explanation import explained
 from mnemond.pipelines.hypothetical_search import nearer
 from mnemond.pipelines.naming import names_in, naming
@@ -112,6 +112,14 @@ def _ranked(
             every = rank(snapshot, question, near, sought.visible, EVERY, _wider(usual, MANY_COPIES + limit))
             return _speaking(every, profile)
     return speaking
+
+
+def _telling(snapshot: Snapshot, sought: Sought, ranked: Ranked) -> Ranked:
+    """The same order, with cosines that say by themselves how much a result has of the question."""
+    vector = None if sought.vector is None else telling_vector(snapshot, sought.query.text, sought.embedder)
+    if vector is None or not len(ranked.rows):
+        return ranked
+    return ranked._replace(similarity=np.maximum(snapshot.parts.dense.similarity_of(vector, ranked.rows), 0.0))
 
 
 def _wider(ranking: Ranking, rows: int) -> Ranking:
@@ -228,6 +236,7 @@ def _hits(
     extras: Sequence[Extra],
     reached: Traversed | None,
 ) -> list[Hit]:
+    ranked = _telling(snapshot, sought, ranked)
     shown = _shown(ranked, extras).tolist()
     rows, keywords, similarities = ranked.rows.tolist(), ranked.keyword.tolist(), ranked.similarity.tolist()
     kept = distinct(snapshot, rows, sought.query.limit)

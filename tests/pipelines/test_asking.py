@@ -18,7 +18,16 @@ from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import AddInsight, RetireInsight, Vector
 from mnemond.model.insight import Insight
-from mnemond.pipelines.asking import EVERYWHERE, MOST_RELATED, MOST_TERMS, SHARED_BY_ALL, asked, question_vector, rarity
+from mnemond.pipelines.asking import (
+    EVERYWHERE,
+    MOST_RELATED,
+    MOST_TERMS,
+    SHARED_BY_ALL,
+    asked,
+    question_vector,
+    rarity,
+    telling_vector,
+)
 from mnemond.rank.question import Question
 from mnemond.text.tokens import index_term
 from tests.examples import examples
@@ -232,6 +241,15 @@ def test_in_notes_every_word_counts_the_same_and_in_a_mixed_store_something_betw
     question_vector(mixed, "what redis cache", knower)
     assert knower.weighed["what"] == pytest.approx(0.75)
     assert knower.weighed["redis"] == pytest.approx(0.75 + 0.25 * idf(4, 1))
+
+
+def test_what_tells_whether_a_memory_speaks_of_a_question_is_what_is_rare_in_it() -> None:
+    knower = WordKnower(("redis", "cache", "what"))
+    vector = telling_vector(SNAPSHOT, "what redis cache", knower)
+    assert vector == pytest.approx(unit(idf(4, 1), idf(4, 2), 0, 0))
+    assert telling_vector(store(said(*NOTES)), "what redis cache", knower) is None  # it is that of the question
+    assert telling_vector(SNAPSHOT, "redis", Whole()) is None
+    assert telling_vector(SNAPSHOT, "redis", None) is None
 
 
 def test_what_is_written_later_and_what_is_retired_does_not_turn_a_question() -> None:

@@ -19,6 +19,7 @@ from mnemond.model.recall import Filter, Query, Recalled
 from mnemond.pipelines.measured_recall import BASE, FALL
 from mnemond.pipelines.recall import recall
 from tests.index.worlds import insight, unit
+from tests.rank.talk import WordKnower
 
 AXES = ("redis", "sqlite", "python", "weather")
 """The directions of `WordAxes`: each of these words is one."""
@@ -120,6 +121,14 @@ def test_faint_evidence_is_low_and_plain_evidence_is_high() -> None:
     low = ask(snapshot, "redis outage postmortem deadline owners agenda", limit=1)
     high = ask(snapshot, "sqlite keeps the memories", WordAxes(), limit=1)
     assert (low.hits[0].confidence, high.hits[0].confidence) == ("low", "high")
+
+
+def test_that_function_words_are_the_same_is_no_evidence() -> None:
+    knower = WordKnower(("what", "is", "redis", "tea"))
+    note = insight("note", "what is tea")
+    snapshot = MemoryIndex.build([(note, knower.embed([note.content])[0])], [], len(knower.axes)).snapshot
+    (found,) = ask(snapshot, "what is redis tea", knower).hits
+    assert found.signals.similarity == pytest.approx(1 / math.sqrt(6))  # with "what is" it would be sqrt(3) / 2
 
 
 def test_stage_times_come_from_the_stopwatch_in_order() -> None:
