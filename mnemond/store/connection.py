@@ -190,6 +190,7 @@ class Connection:
         two. The copy is one file: it has no log beside it. Raises SqliteError, and what `pause` raises."""
         copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         try:
+            self._begin_like_this(copy)
             with copy.backup("main", self._db, "main") as backup:
                 while not backup.done:
                     backup.step(256)
@@ -197,6 +198,17 @@ class Connection:
             copy.pragma("journal_mode", "delete")
         finally:
             copy.close()
+
+    def _begin_like_this(self, copy: apsw.Connection) -> None:
+        """Write the first page of a copy, which tells cksumvfs whether there are checksums to compute.
+
+        A backup writes that page last, and whatever exceeds the cache (2 MB) before: without checksums until then, and
+        pages in the write-ahead log have none of their own. It is written with what this database reserves, or the
+        checksums would lie over the data of one that reserves nothing.
+        """
+        copy.pragma("page_size", self.pragma("page_size"))
+        copy.reserve_bytes(reserve=self.reserved)
+        copy.pragma("user_version", 1)
 
     def close(self) -> None:
         """Close; whatever is uncommitted is rolled back."""

@@ -15,6 +15,9 @@ from tests.store.plain import make_plain, plain_pages
 
 SIZE = 4096
 
+MANY_BYTES = 3_000_000
+"""More than the 2 MB of pages that a connection keeps unless told otherwise."""
+
 
 def made(path: Path, many: int = 30) -> Path:
     engine = engine_at(path)
@@ -123,6 +126,50 @@ def test_a_backup_has_them_too(tmp_path: Path) -> None:
     opened.connection.close()
     assert checksums.has(tmp_path / "copy.db")
     assert faulty(tmp_path / "copy.db") == []
+
+
+def swollen(path: Path, reserve: int) -> Connection:
+    """A database all of whose pages stand in its log, and are more than a copy keeps in memory while it is made."""
+    db = Connection(path)
+    db.script("CREATE TABLE t(x)")
+    assert db.reserved == reserve
+    db.run("BEGIN")
+    db.run_many("INSERT INTO t VALUES(randomblob(?))", [(MANY_BYTES // 1000,)] * 1000)
+    db.run("COMMIT")
+    return db
+
+
+def test_a_backup_of_more_than_its_cache_from_the_log_has_them_on_every_page(tmp_path: Path) -> None:
+    db = swollen(tmp_path / "a.db", checksums.RESERVED)
+    db.backup_to(tmp_path / "copy.db")
+    db.close()
+    assert (tmp_path / "copy.db").stat().st_size > MANY_BYTES
+    assert faulty(tmp_path / "copy.db") == []
+
+
+def test_a_backup_of_a_file_without_them_is_that_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without:
+        without.setattr(connection, "HAS_CHECKSUMS", False)
+        db = swollen(tmp_path / "a.db", 0)
+    db.backup_to(tmp_path / "copy.db")
+    rows = db.rows("SELECT x FROM t")
+    db.close()
+    copy = Connection(tmp_path / "copy.db", read_only=True)
+    assert (copy.rows("PRAGMA integrity_check"), copy.rows("SELECT x FROM t")) == ([("ok",)], rows)
+    copy.close()
+    assert not checksums.has(tmp_path / "copy.db")
+
+
+def test_a_backup_keeps_the_size_of_the_pages(tmp_path: Path) -> None:
+    made_elsewhere = apsw.Connection(str(tmp_path / "large.db"))
+    made_elsewhere.pragma("page_size", 8192)
+    made_elsewhere.execute("CREATE TABLE t(x); INSERT INTO t VALUES(zeroblob(3000000))")
+    made_elsewhere.close()
+    db = Connection(tmp_path / "large.db", read_only=True)
+    db.backup_to(tmp_path / "copy.db")
+    db.close()
+    large, copy = ((tmp_path / name).read_bytes() for name in ("large.db", "copy.db"))
+    assert (len(copy), copy[16:18], copy[8192:]) == (len(large), (8192).to_bytes(2, "big"), large[8192:])
 
 
 def test_a_file_without_them_serves_as_it_is_and_gets_them_when_it_is_written_anew(tmp_path: Path) -> None:
