@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from mnemond.errors import MnemonError
 from mnemond.lifecycle.job import Done
 from mnemond.model.outcomes import Outcome
+from mnemond.pipelines.queueing import METHOD
 from mnemond.protocol.subscriptions import (
     JobEvent,
     MemoryEvent,
@@ -21,8 +22,8 @@ from mnemond.server.feed import Feed
 from mnemond.store.proposal import Write
 from mnemond.store.store import Store
 
-_NO_EVENT = frozenset({"recall"})
-"""Methods whose writes only count uses: every question would be an event."""
+_NO_EVENT = frozenset({"recall", METHOD})
+"""Methods whose writes only count uses, or queue what was said: every question and every turn would be an event."""
 
 
 class SubscriptionHandlers:

@@ -16,6 +16,7 @@ from mnemond.model.edge import Edge
 from mnemond.model.entity import Entity
 from mnemond.model.insight import Insight, Retired
 from mnemond.model.outcomes import Outcome
+from mnemond.model.queued_exchange import QueuedExchange
 
 Vector = npt.NDArray[np.float32]
 """A pre-normalised embedding, shape (dimension,), dtype float32, C-contiguous."""
@@ -135,6 +136,23 @@ Change = (
 )
 
 
+class QueueExchange(msgspec.Struct, frozen=True, tag=True):
+    """Put what was said in a turn at the end of those that wait to be read; its texts are as they may be stored. One
+    whose key is known is left out."""
+
+    id: str
+    exchange: QueuedExchange
+
+
+class SettleFact(msgspec.Struct, frozen=True, tag=True):
+    """The first of the `facts` of a queued exchange is settled by this operation; `left` are those still to be written
+    (both JSON), None where there is none. Refused when `facts` is not what the exchange still waits for."""
+
+    number: int
+    facts: str
+    left: str | None
+
+
 class ChangeSet(msgspec.Struct, frozen=True):
     """One operation: everything that must become true together, or not at all.
 
@@ -144,7 +162,8 @@ class ChangeSet(msgspec.Struct, frozen=True):
     `request_digest` tells a repeat from another request under the same op_id. `operation` and `subject` are what the
     log says was done, and to which memory (default: the method, and the first memory that changed; an empty operation
     leaves no line). `undoes` is the operation that this one takes back. `facts` are rows of the store's `meta` table,
-    (key, value), that become true with it.
+    (key, value), that become true with it. `queue`: what becomes with it of exchanges that wait to be read, which are
+    no memories: neither the index nor the history hears of them.
     """
 
     op_id: str
@@ -160,3 +179,4 @@ class ChangeSet(msgspec.Struct, frozen=True):
     subject: str | None = None
     undoes: str | None = None
     facts: tuple[tuple[str, str], ...] = ()
+    queue: tuple[QueueExchange | SettleFact, ...] = ()

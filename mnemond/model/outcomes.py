@@ -258,6 +258,16 @@ class Used(msgspec.Struct, frozen=True, tag=True):
     replayed: bool = False
 
 
+class Queued(msgspec.Struct, frozen=True, tag=True):
+    """What was said in a turn waits to be read. Not `kept`: it was told before, or nobody reads conversations here.
+    `redacted`: kinds of secrets that were taken out."""
+
+    op_id: str
+    kept: bool
+    redacted: tuple[str, ...] = ()
+    replayed: bool = False
+
+
 class Maintained(msgspec.Struct, frozen=True, tag=True):
     """A job of the daemon's own changed so many memories; nobody asked for it, so nobody is told."""
 
@@ -326,6 +336,7 @@ Outcome = (
     | Collected
     | Retained
     | Used
+    | Queued
     | Maintained
     | Embedded
     | SwitchStarted

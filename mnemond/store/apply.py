@@ -23,7 +23,7 @@ from mnemond.model.changes import (
 )
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight, Retired
-from mnemond.store import edges, entities, history, insights, purge
+from mnemond.store import edges, entities, exchanges, history, insights, purge
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.trail import Trail
@@ -79,6 +79,7 @@ class _Application:
             purge.remove_traces(self._connection, self._purged)
         entries = self._trail.entries(lambda insight_id: insights.read(self._connection, insight_id))
         history.append(self._connection, self._change_set, entries)
+        exchanges.carry_out(self._connection, self._change_set)
         return self._applied
 
     def _carry_out(self) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from mnemond.model.edge import Edge
-from mnemond.store import edges, entities, history, insights, operations, oplog
+from mnemond.store import edges, entities, exchanges, history, insights, operations, oplog
 from mnemond.store.connection import Connection
 
 MANY = 6
@@ -78,7 +78,8 @@ def finish(connection: Connection) -> None:
 
 
 def _remove_what_was_told(connection: Connection, insight_id: str) -> None:
-    """What was written from a memory's text: summaries, questions to somebody, work that waits."""
+    """What was written from a memory's text: summaries, questions to somebody, work that waits; and its text, where
+    somebody said it again and nobody read that yet."""
     connection.run(
         "UPDATE entities SET core_summary = NULL, core_summary_updated = NULL"
         " WHERE id IN (SELECT entity_id FROM core_summaries WHERE instr(node_ids, ?))",
@@ -87,3 +88,6 @@ def _remove_what_was_told(connection: Connection, insight_id: str) -> None:
     connection.run("DELETE FROM core_summaries WHERE instr(node_ids, ?)", (insight_id,))
     connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
+    row = connection.row("SELECT content FROM insights WHERE id = ?", (insight_id,))
+    if row is not None:
+        exchanges.purge(connection, row[0])

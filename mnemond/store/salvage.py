@@ -26,7 +26,7 @@ from mnemond.store.verified_copy import Facts
 BY_NUMBER: Final = {
     "insights": "number", "edge_rows": "source", "memory_operations": "id", "oplog": "id", "entities": "rowid",
     "relationships": "rowid", "hypothetical_queries": "id", "messages": "id", "core_summaries": "id",
-    "pending_reviews": "id", "jobs": "id", "operations": "rowid",
+    "pending_reviews": "id", "jobs": "id", "operations": "rowid", "exchanges": "number",
 }  # fmt: skip
 """Tables whose rows lie in the order of a whole number, and its column. What others refer to comes first."""
 
