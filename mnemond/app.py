@@ -24,6 +24,7 @@ from mnemond.handlers.doctor import VerifyHandlers
 from mnemond.handlers.door import StoreDoor
 from mnemond.handlers.embed_keeper import EmbedKeeper
 from mnemond.handlers.embed_methods import EmbedHandlers
+from mnemond.handlers.exchange_queue import ExchangeQueue, desks
 from mnemond.handlers.extraction import ExtractHandlers
 from mnemond.handlers.forgetting import ForgetHandlers
 from mnemond.handlers.gc import GcHandlers
@@ -47,6 +48,7 @@ from mnemond.handlers.uses import Uses
 from mnemond.ids import RandomIds
 from mnemond.lifecycle.attendant import Means, one_thread
 from mnemond.lifecycle.configured import jobs_of
+from mnemond.lifecycle.extract import Means as Reading
 from mnemond.lifecycle.scheduler import Scheduler
 from mnemond.lifecycle.verify import Verify
 from mnemond.logs import trace_of
@@ -106,6 +108,7 @@ class Daemon:
         self.safekeeping = Safekeeping(self.stores, Shelf(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
         self.scheduler = self._scheduling(config, clock, identities)
+        self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
         attending = Attending(self.keeper, self.scheduler, self.feed)
         self.door = StoreDoor(self.stores, supply, self.settings, attending, self.scheduler.used)
         life = Life(
@@ -122,7 +125,8 @@ class Daemon:
 
     def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         """Every job, and what they work with."""
-        jobs = jobs_of(config, lambda name: self.settings.policy(name).lifecycle, self.safekeeping.scheduled)
+        reading = Reading(desks(lambda: self.door), identities.own, self._boundary)
+        jobs = jobs_of(config, lambda name: self.settings.policy(name).lifecycle, self.safekeeping.scheduled, reading)
         return Scheduler(
             (*jobs, Verify(self.examiner)),
             Means(clock, identities.own, self._boundary, tells(self._log, self.feed), one_thread()),

@@ -45,6 +45,18 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{one_line(name)} {count:,}" for name, count in counts.items()) or "none"
 
 
+def _waiting(result: StatusResult) -> str:
+    """What waits for somebody, and what was said and is still to be read; empty when there is nothing."""
+    parts = []
+    if result.pending_jobs or result.pending_reviews:
+        parts += [plural(result.pending_jobs, "job"), plural(result.pending_reviews, "review")]
+    if result.pending_exchanges:
+        parts.append(f"{plural(result.pending_exchanges, 'exchange')} to be read")
+    if result.failed_exchanges:
+        parts.append(f"{plural(result.failed_exchanges, 'exchange')} that could not be read (mnemonctl doctor)")
+    return ", ".join(parts)
+
+
 def _render(result: StatusResult, style: Style) -> str:
     full = " (over capacity)" if result.over_capacity else ""
     deleted = "" if result.deleted_insights is None else f", {result.deleted_insights:,} deleted"
@@ -58,9 +70,7 @@ def _render(result: StatusResult, style: Style) -> str:
         f"  entities    {entities}" if entities else None,
         f"  embedding   {model}, {result.embedded:,} embedded",
         f"  file        {one_line(result.db_path)} ({size(result.db_size_bytes)})",
-        f"  waiting     {plural(result.pending_jobs, 'job')}, {plural(result.pending_reviews, 'review')}"
-        if result.pending_jobs or result.pending_reviews
-        else None,
+        f"  waiting     {waiting}" if (waiting := _waiting(result)) else None,
         *(f"  asks        {one_line(question)}" for question in result.questions),
         style.faint(
             f"mnemond {one_line(result.version)}, pid {result.pid}, up {duration(result.uptime_s)}, "

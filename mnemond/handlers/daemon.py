@@ -16,6 +16,7 @@ from mnemond.protocol.registry import METHODS
 from mnemond.protocol.version import PROTOCOL, SERVER_VERSION, release_key
 from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
+from mnemond.store.exchanges import Backlog
 from mnemond.store.files import size_bytes
 from mnemond.store.registry import StoreRegistry
 
@@ -91,8 +92,9 @@ class DaemonHandlers:
         unreadable: str | None = None
         by_status: dict[str, int] | None = None
         oplog_count: int | None = None
+        waiting: Backlog | None = None
         try:
-            by_status, oplog_count = await warm.store.counts()
+            by_status, oplog_count, waiting = await warm.store.counts()
         except MnemonError as error:
             unreadable = error.message
         cap = warm.policy.lifecycle.max_insights
@@ -115,6 +117,8 @@ class DaemonHandlers:
             pending_jobs=len(questions),
             questions=questions,
             pending_reviews=0,
+            pending_exchanges=None if waiting is None else waiting.pending,
+            failed_exchanges=None if waiting is None else waiting.failed,
             version=SERVER_VERSION,
             pid=os.getpid(),
             uptime_s=round(self._life.uptime_s(), 3),

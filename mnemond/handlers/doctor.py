@@ -15,6 +15,7 @@ from mnemond.handlers.embed_views import counted
 from mnemond.protocol.doctor import CheckView, ProblemView, VerifyParams, VerifyResult
 from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
+from mnemond.store import exchanges
 from mnemond.store.files import log_bytes
 from mnemond.store.invariants.check import Tier
 from mnemond.store.invariants.consequences import heed
@@ -23,6 +24,11 @@ from mnemond.store.registry import StoreRegistry
 
 THREADS: Final = 1
 """Stores being examined at once, because somebody asked: it must not fight the event loop for the interpreter."""
+
+
+STUCK_US: Final = 86_400_000_000
+"""How long an exchange waits at most while a daemon runs: a store that is never left alone is read every ten minutes,
+and what fails is tried for some hours."""
 
 
 class VerifyHandlers:
@@ -52,8 +58,13 @@ class VerifyHandlers:
     async def _open(self, warm: OpenStore, tier: Tier) -> VerifyResult:
         found = await self._examiner.examine(warm.store, tier, self._clock.now_us(), self._threads)
         await heed(warm.store, found, tier)
-        views = [*map(partial(view, warm.store.name), found), _standing(warm), await _embedder(warm), _capacity(warm)]
+        views = [*map(partial(view, warm.store.name), found), *await self._others(warm)]
         return warm.marked(_result(warm.store.name, views, is_open=True))
+
+    async def _others(self, warm: OpenStore) -> list[CheckView]:
+        """What only the daemon that has it open can tell."""
+        said = await _exchanges(warm, self._clock.now_us())
+        return [_standing(warm), await _embedder(warm), _capacity(warm), said]
 
     async def _closed(self, name: str, tier: Tier) -> VerifyResult:
         path = self._stores.path(name)
@@ -112,3 +123,30 @@ def _capacity(warm: OpenStore) -> CheckView:
     if over:
         detail += ": the next prune lets some go (mnemonctl jobs run prune --dry-run)"
     return CheckView(name="capacity", ok=True, state="note" if over else "ok", detail=detail, store=warm.store.name)
+
+
+async def _exchanges(warm: OpenStore, now_us: int) -> CheckView:
+    """What was said in agents' sessions is read soon, or set aside; neither piles up."""
+    name = warm.store.name
+    backlog, stuck, why = await warm.store.read(
+        lambda it: (
+            exchanges.backlog(it),
+            exchanges.count_queued_before(it, now_us - STUCK_US),
+            exchanges.last_error(it),
+        )
+    )
+    if not warm.policy.extraction.enabled and not backlog.failed:
+        detail = f"extraction.enabled is false; exchanges that wait: {backlog.pending:,}"
+        return CheckView(
+            name="exchanges", ok=True, state="note" if backlog.pending else "ok", detail=detail, store=name
+        )
+    if not (backlog.failed or stuck):
+        detail = f"exchanges to be read: {backlog.pending:,}"
+        return CheckView(name="exchanges", ok=True, state="ok", detail=detail, store=name)
+    what = f"exchanges that could not be read: {backlog.failed:,}; that wait longer than a day: {stuck:,}"
+    problem = ProblemView(
+        f"{what} ({why})" if why else what,
+        str(warm.store.path),
+        "mnemonctl jobs run extract --yes tries them again; if that fails, please report it with the daemon's log",
+    )
+    return CheckView(name="exchanges", ok=False, state="problem", detail=what, problems=[problem], store=name)

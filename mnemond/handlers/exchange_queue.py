@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Awaitable, Callable
 
 from mnemond.errors import MnemonError
-from mnemond.handlers.door import OpenStore
+from mnemond.handlers.door import OpenStore, StoreDoor
 from mnemond.handlers.submission import Identities
+from mnemond.lifecycle.extract import HOST, Desk
 from mnemond.model.outcomes import Outcome, Queued
 from mnemond.model.queued_exchange import QueuedExchange
 from mnemond.pipelines.queueing import propose
 from mnemond.server.deferred import Deferred
-
-CAUSE: Final = "host:"
-"""Who causes it is the host: this, and its name (spec 15)."""
 
 
 class ExchangeQueue:
@@ -32,7 +29,7 @@ class ExchangeQueue:
         Fails with MnemonError when it could not be written; raises MnemonError(BUSY) when too many writes wait.
         """
         deferred: Deferred[Queued] = Deferred()
-        identity = self._identities.own(warm.store.name, f"{CAUSE}{exchange.host}")
+        identity = self._identities.own(warm.store.name, f"{HOST}{exchange.host}")
         if not warm.policy.extraction.enabled:
             deferred.resolve(Queued(identity.op_id, kept=False))
             return deferred
@@ -48,3 +45,18 @@ class ExchangeQueue:
 
         warm.store.submit(propose(exchange, identity), done)
         return deferred
+
+
+def desks(door: Callable[[], StoreDoor]) -> Callable[[str], Awaitable[Desk]]:
+    """What the job that reads the queue works with, of each store by its name, as the door has it then."""
+
+    async def desk(name: str) -> Desk:
+        warm = await door().open(name)
+
+        def missing() -> None:
+            if warm.on_missing is not None:
+                warm.on_missing(name)
+
+        return Desk(warm.policy, warm.limits, warm.embedder, warm.embed_error, warm.threads, missing)
+
+    return desk

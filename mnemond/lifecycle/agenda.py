@@ -27,6 +27,7 @@ class Entry:
         self.skipped: str | None = None
         self.error: str | None = None
         self.failures = 0
+        self._hurried = False
 
     @property
     def question(self) -> str | None:
@@ -44,10 +45,21 @@ class Entry:
         elapsed_s = max(0.0, (wall_us - parse_rfc3339(record.ran_at)) / 1e6)
         self.due = now + max(0.0, self.job.interval_s - elapsed_s)
 
-    def finished(self, record: JobRecord, now: float) -> None:
-        """It ran; the next time is an interval from now."""
+    def hurry(self, now: float) -> None:
+        """There is something for it to do: it is due now, or, where it runs, once more behind that. One that failed
+        keeps its pause."""
+        self._hurried = True
+        if self.error is None:
+            self.due = min(self.due, now)
+
+    def begun(self) -> None:
+        """It runs now: what there is to do it finds."""
+        self._hurried = False
+
+    def finished(self, record: JobRecord, now: float, *, again: bool = False) -> None:
+        """It ran; the next time is an interval from now, or, where something is left or came meanwhile, now."""
         self.record, self.error, self.skipped, self.failures = record, None, None, 0
-        self.due = now + self.job.interval_s
+        self.due = now if again or self._hurried else now + self.job.interval_s
 
     def failed(self, why: str, now: float) -> None:
         """It did not; it is tried again after a pause."""

@@ -92,6 +92,11 @@ class Attendant:
         """Somebody asked something of the store."""
         self._used_at = trio.current_time()
 
+    def hurry(self, name: str) -> None:
+        """There is something to do for this job: it runs as soon as the store is unused."""
+        self.agenda.by_name[name].hurry(trio.current_time())
+        self._woken.set()
+
     def leave(self) -> None:
         """The store is being closed: begin nothing any more, and leave what was begun."""
         self._ended = True
@@ -183,6 +188,7 @@ class Attendant:
 
     async def _run(self, entry: Entry, asked: Asked | None) -> None:
         self.running = entry.job.name
+        entry.begun()
         work = self._work(entry, asked)
         result: Done | MnemonError = MnemonError(INTERNAL, f"a defect in mnemond ended the job {entry.job.name}")
         with self._means.guard():
@@ -218,7 +224,8 @@ class Attendant:
         if isinstance(result, MnemonError):
             entry.failed(result.message, now)
         else:
-            entry.finished(record_of(result, work.identity.now, work.aged_us, work.seconds()), now)
+            record = record_of(result, work.identity.now, work.aged_us, work.seconds())
+            entry.finished(record, now, again=result.again)
         self._means.tell(self.store.name, entry.job.name, result)
 
 

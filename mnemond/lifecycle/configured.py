@@ -10,6 +10,7 @@ from mnemond.lifecycle.backup import Backup, Copy
 from mnemond.lifecycle.checkpoint import Checkpoint
 from mnemond.lifecycle.decay_refresh import DecayRefresh
 from mnemond.lifecycle.expire import Expire
+from mnemond.lifecycle.extract import Extract, Means
 from mnemond.lifecycle.graph_metrics import GraphMetrics
 from mnemond.lifecycle.job import Job
 from mnemond.lifecycle.prune import Prune
@@ -22,11 +23,13 @@ LEAST_S: Final = 60.0
 """The shortest interval: a run writes down that it ran."""
 
 
-def jobs_of(config: Config, policy: Callable[[str], LifecyclePolicy], copy: Copy) -> tuple[Job, ...]:
-    """Every job, in the order they run in where several are due: what ages and what leaves first, then what is counted
-    and copied. `policy`: what a store, by its name, goes by; `copy` makes a backup."""
+def jobs_of(config: Config, policy: Callable[[str], LifecyclePolicy], copy: Copy, reading: Means) -> tuple[Job, ...]:
+    """Every job, in the order they run in where several are due: what was said, what ages and what leaves first, then
+    what is counted and copied. `policy`: what a store, by its name, goes by; `copy` makes a backup; `reading` is what
+    exchanges are read with."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
+        Extract(reading),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(),
         Prune(_interval(lifecycle.prune_interval), policy),

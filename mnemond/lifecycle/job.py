@@ -25,12 +25,14 @@ DAY_S: Final = 24 * HOUR_S
 
 
 class Done(msgspec.Struct, frozen=True):
-    """What a run came to; the fields are those of `JobRecord`. Of a dry run, what it would have come to."""
+    """What a run came to; the fields are those of `JobRecord`. Of a dry run, what it would have come to. `again`: it
+    left something, and is due again at once."""
 
     outcome: RunOutcome
     changed: int = 0
     detail: str = ""
     op_id: str | None = None
+    again: bool = False
 
 
 class Work(msgspec.Struct, frozen=True):

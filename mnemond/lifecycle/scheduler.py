@@ -57,6 +57,13 @@ class Scheduler:
         if attendant is not None:
             attendant.used()
 
+    def hurry(self, store: str, job: str) -> None:
+        """There is something to do for this job of a store, which may be closed by now: then it is done once it is open
+        again."""
+        attendant = self._attendants.get(store)
+        if attendant is not None:
+            attendant.hurry(job)
+
     def of(self, name: str) -> Attendant:
         """Who looks after an open store. Raises MnemonError(STOPPING) when nobody does yet, or any more."""
         attendant = self._attendants.get(name)

@@ -30,6 +30,9 @@ KEPT_DAYS: Final = 30
 MOST_TRIES: Final = 5
 """Attempts at an exchange (spec 13); then it is set aside, for somebody to look at."""
 
+FIRST_PAUSE_S: Final = 60
+"""Seconds before one that failed is tried again, doubled each time (spec 13)."""
+
 ExchangeKind = Literal["exchange", "summary"]
 """A prompt with its answer, which is read for facts; or what a host made of a conversation that grew too long, which is
 kept as it is."""

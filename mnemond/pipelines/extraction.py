@@ -7,7 +7,7 @@ on the channel `extract`. A fact whose write fails takes no other with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, Literal
 
@@ -53,11 +53,14 @@ Resolution = Literal["DUPLICATE", "SUPERSEDE", "COEXIST"]
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Where facts come from and whom they are for. `resolves`: they may take the place of what they contradict."""
+    """Where facts come from and whom they are for. `resolves`: they may take the place of what they contradict. `tags`
+    and `metadata` (plain values) are for each of them."""
 
     conversation_id: str | None = None
     scope: Scope = Scope()
     resolves: bool = True
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, object] = {}
 
 
 class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,12 +177,14 @@ def prepare(
         content=fact.content,
         category=fact.category,
         importance=of_five(fact.importance),
+        tags=provenance.tags,
         entities=tuple(each.name for each in fact.entities),
         source=fact.attributed_to,
         channel=CHANNEL,
         conversation_id=provenance.conversation_id,
         scope=provenance.scope,
         created_at=None if fact.said_us == now_us else format_us(fact.said_us),
+        metadata=provenance.metadata,
         no_diff=as_it_is,
     )
     prepared = remember.prepare(draft, now_us, known, policy)

@@ -60,7 +60,8 @@ class EntityCount(msgspec.Struct, frozen=True):
 class StatusResult(Result, frozen=True, kw_only=True):
     """A store and the daemon that serves it. Counts that only the database knows are null while it cannot be read.
 
-    `pending_jobs` wait for somebody; `questions` are what they ask, see jobs.list.
+    `pending_jobs` wait for somebody; `questions` are what they ask, see jobs.list. `pending_exchanges`: turns of
+    agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set aside.
     """
 
     store: str
@@ -81,6 +82,8 @@ class StatusResult(Result, frozen=True, kw_only=True):
     pending_jobs: int
     questions: list[str]
     pending_reviews: int
+    pending_exchanges: int | None
+    failed_exchanges: int | None
     version: str
     pid: int
     uptime_s: float

@@ -13,13 +13,23 @@ import msgspec
 
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.model.changes import ChangeSet, QueueExchange
-from mnemond.model.queued_exchange import KEPT_DAYS, MOST_PENDING, MOST_SETTLED, ExchangeKind, QueuedExchange
+from mnemond.model.queued_exchange import (
+    FIRST_PAUSE_S,
+    KEPT_DAYS,
+    MOST_PENDING,
+    MOST_SETTLED,
+    MOST_TRIES,
+    ExchangeKind,
+    QueuedExchange,
+)
 from mnemond.model.timestamp import format_us, parse_rfc3339
-from mnemond.store.connection import Connection
+from mnemond.store.connection import Connection, Value
 
 LONGEST_ERROR: Final = 300
 """Characters kept of why an exchange could not be read."""
 
+NEVER_ENDED: Final = "whoever read it never came to an end"
+LONGEST_PAUSE_US: Final = FIRST_PAUSE_S * 1_000_000 << MOST_TRIES
 KEPT_US: Final = KEPT_DAYS * 86_400 * 1_000_000
 
 _COLUMNS: Final = (
@@ -89,12 +99,17 @@ def _only_newest(connection: Connection, which: str, most: int) -> int:
     )
 
 
-def oldest(connection: Connection, limit: int, now_us: int | None = None) -> list[Waiting]:
-    """Pending ones, the oldest first; at `now_us` those alone that are not to be tried later, None for all."""
-    when = "1" if now_us is None else "(not_before IS NULL OR not_before <= ?2)"
-    values = (limit,) if now_us is None else (limit, format_us(now_us))
+def oldest(connection: Connection, limit: int, after: int = 0, now_us: int | None = None) -> list[Waiting]:
+    """Pending ones with a larger number than `after`, the oldest first; at `now_us` those alone that are not to be
+    tried later, None for all. One that is to wait for longer than any pause was put off by a clock that was wrong."""
+    when = "1"
+    values: list[Value] = [limit, after]
+    if now_us is not None:
+        when = "(not_before IS NULL OR not_before <= ?3 OR not_before > ?4)"
+        values += [format_us(now_us), format_us(now_us + LONGEST_PAUSE_US)]
     found = connection.rows(
-        f"SELECT {_COLUMNS} FROM exchanges WHERE state = 'pending' AND {when} ORDER BY number LIMIT ?1",  # noqa: S608
+        f"SELECT {_COLUMNS} FROM exchanges WHERE state = 'pending' AND number > ?2 AND {when}"  # noqa: S608 - ours
+        " ORDER BY number LIMIT ?1",
         values,
     )
     return [_waiting(row) for row in found]
@@ -109,10 +124,16 @@ def _waiting(row: Sequence[Any]) -> Waiting:
     return Waiting(number, id_, exchange, tries, written, facts)
 
 
-def begin(connection: Connection, number: int) -> None:
-    """Somebody begins with it: counted before anything is done, so that one which ends the process is not tried for
-    ever."""
-    connection.run("UPDATE exchanges SET tries = tries + 1 WHERE number = ?", (number,))
+def begin(connection: Connection, number: int) -> bool:
+    """Somebody begins with it: counted before anything is done. One that was begun too often, and never ended, is set
+    aside: False."""
+    tried = connection.run(
+        "UPDATE exchanges SET tries = tries + 1 WHERE number = ? AND state = 'pending' AND tries < ?",
+        (number, MOST_TRIES),
+    )
+    if not tried:
+        _set_aside(connection, number, NEVER_ENDED)
+    return bool(tried)
 
 
 def plan(connection: Connection, waiting: Waiting, facts: str) -> bool:
@@ -149,14 +170,32 @@ def finish(connection: Connection, number: int) -> None:
     )
 
 
-def fail(connection: Connection, number: int, why: str, not_before_us: int | None) -> None:
-    """It could not be read or written; tried again at a time (microseconds), or, None, set aside. `why` is no text of
-    it."""
+def fail(connection: Connection, number: int, why: str, now_us: int) -> None:
+    """It could not be read or written this time: it is tried again after a pause, or, when it was tried often enough,
+    set aside. `why` is no text of it."""
+    row = connection.row("SELECT tries FROM exchanges WHERE number = ? AND state = 'pending'", (number,))
+    if row is None:
+        return
+    if row[0] >= MOST_TRIES:
+        _set_aside(connection, number, why)
+        return
+    pause_us = FIRST_PAUSE_S * 1_000_000 << max(0, row[0] - 1)
     connection.run(
-        "UPDATE exchanges SET error = ?, not_before = ?, state = CASE WHEN ?2 IS NULL THEN 'failed' ELSE state END"
-        " WHERE number = ?3 AND state = 'pending'",
-        (why[:LONGEST_ERROR], None if not_before_us is None else format_us(not_before_us), number),
+        "UPDATE exchanges SET error = ?, not_before = ? WHERE number = ?",
+        (why[:LONGEST_ERROR], format_us(now_us + pause_us), number),
     )
+
+
+def _set_aside(connection: Connection, number: int, why: str) -> None:
+    connection.run(
+        "UPDATE exchanges SET state = 'failed', error = ?, not_before = NULL WHERE number = ? AND state = 'pending'",
+        (why[:LONGEST_ERROR], number),
+    )
+
+
+def revive(connection: Connection) -> int:
+    """What was set aside is pending again, and its tries are counted anew; how many."""
+    return connection.run("UPDATE exchanges SET state = 'pending', tries = 0, not_before = NULL WHERE state = 'failed'")
 
 
 def backlog(connection: Connection) -> Backlog:
@@ -168,10 +207,35 @@ def backlog(connection: Connection) -> Backlog:
     return Backlog(0, 0) if row is None else Backlog(*row)
 
 
+def count_queued_before(connection: Connection, before_us: int) -> int:
+    """How many are pending that were queued before a time (microseconds)."""
+    row = connection.row(
+        "SELECT count(*) FROM exchanges WHERE state = 'pending' AND queued_at < ?", (format_us(before_us),)
+    )
+    return 0 if row is None else int(row[0])
+
+
+def last_error(connection: Connection) -> str | None:
+    """Why the last one that could not be read could not, or None."""
+    row = connection.row("SELECT error FROM exchanges WHERE error IS NOT NULL ORDER BY number DESC LIMIT 1")
+    return None if row is None else str(row[0])
+
+
+def count_expired(connection: Connection, now_us: int) -> int:
+    """How many `expire` would let go of."""
+    row = connection.row(
+        "SELECT count(*) FROM exchanges WHERE state <> 'pending' AND queued_at < ?", (_before(now_us),)
+    )
+    return 0 if row is None else int(row[0])
+
+
 def expire(connection: Connection, now_us: int) -> int:
     """Let go of what was queued longer than KEPT_DAYS ago and is not pending; how many."""
-    before = format_us(now_us - KEPT_US)
-    return connection.run("DELETE FROM exchanges WHERE state <> 'pending' AND queued_at < ?", (before,))
+    return connection.run("DELETE FROM exchanges WHERE state <> 'pending' AND queued_at < ?", (_before(now_us),))
+
+
+def _before(now_us: int) -> str:
+    return format_us(now_us - KEPT_US)
 
 
 def purge(connection: Connection, text: str) -> None:

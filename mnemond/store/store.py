@@ -18,6 +18,7 @@ from mnemond.store.ballast import Ballast
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.database import Opened, Wanted, open_database
 from mnemond.store.engine import Defect, Engine
+from mnemond.store.exchanges import Backlog, backlog
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.proposal import Write
 from mnemond.store.writer import Done, EventLoop, Writer
@@ -98,9 +99,10 @@ class Store:
         """The outcome of a write. Raises MnemonError."""
         return cast("Outcome", await _answer(lambda done: self.submit(write, done)))
 
-    async def counts(self) -> tuple[dict[str, int], int]:
-        """Insights in each state, and lines in the oplog. Raises MnemonError when the database cannot be read."""
-        return await self.read(lambda connection: (insights.count_by_status(connection), oplog.count(connection)))
+    async def counts(self) -> tuple[dict[str, int], int, Backlog]:
+        """Insights in each state, lines in the oplog, and exchanges that wait to be read. Raises MnemonError when the
+        database cannot be read."""
+        return await self.read(lambda it: (insights.count_by_status(it), oplog.count(it), backlog(it)))
 
     def start(self) -> None:
         """Start the writer; until then `discard` closes the store."""

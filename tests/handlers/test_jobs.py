@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -15,10 +16,12 @@ from mnemond.config import Config
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
 from mnemond.handlers.daemon import DaemonHandlers, Life
 from mnemond.handlers.door import StoreDoor, settle
+from mnemond.handlers.exchange_queue import desks
 from mnemond.handlers.jobs import Attending, JobHandlers, tells
 from mnemond.handlers.remembering import RememberHandlers
 from mnemond.lifecycle.attendant import IDLE_S, USED, Means, one_thread
 from mnemond.lifecycle.configured import LEAST_S, jobs_of
+from mnemond.lifecycle.extract import Means as Reading
 from mnemond.lifecycle.job import Done
 from mnemond.lifecycle.scheduler import Scheduler
 from mnemond.model.policy import LifecyclePolicy
@@ -32,8 +35,8 @@ from mnemond.write_settings import Lifecycle
 from tests.handlers.toys import CALL, NOW_US, Bench, bench
 
 JOBS = [
-    "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim", "operations_expiry", "checkpoint", "vacuum",
-    "backup",
+    "extract", "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim", "operations_expiry", "checkpoint",
+    "vacuum", "backup",
 ]  # fmt: skip
 
 
@@ -46,7 +49,8 @@ class Office:
         self.log = CapturingLogger()
         self.feed = Feed(0)
         self.policy = LifecyclePolicy()
-        jobs = jobs_of(Config(), lambda name: self.policy, self._copy)
+        reading = Reading(desks(lambda: self.door), over.identities.own, over._guard)
+        jobs = jobs_of(Config(), lambda name: self.policy, self._copy, reading)
         means = Means(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
         self.scheduler = Scheduler(jobs, means)
         self.door = StoreDoor(
@@ -137,7 +141,7 @@ async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock:
 async def test_a_job_that_there_is_not_is_named_with_its_neighbour(tmp_path: Path, mock_clock: MockClock) -> None:
     async with office(tmp_path) as at:
         assert (await at.run("decay-refresh")).name == "decay_refresh"
-        for name, hint in (("prun", 'did you mean "prune"?'), ("juggle", "jobs are: decay_refresh, expire")):
+        for name, hint in (("prun", 'did you mean "prune"?'), ("juggle", "jobs are: extract, decay_refresh")):
             with pytest.raises(MnemonError) as caught:
                 await at.run(name)
             assert caught.value.kind is INVALID_PARAMS
@@ -181,8 +185,10 @@ def test_intervals_are_those_of_the_configuration() -> None:
     async def copy(store: Store, now_us: int) -> str:
         return ""
 
+    unread: Any = None
+
     def intervals(lifecycle: Lifecycle) -> dict[str, float]:
-        jobs = jobs_of(Config(lifecycle=lifecycle), lambda name: LifecyclePolicy(), copy)
+        jobs = jobs_of(Config(lifecycle=lifecycle), lambda name: LifecyclePolicy(), copy, unread)
         return {job.name: job.interval_s for job in jobs}
 
     assert intervals(Lifecycle())["backup"] == 86_400
