@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,7 +16,8 @@ APPLICATION_ID = 0x6D6E656D
 """`mnem` in ASCII; PRAGMA application_id of every store."""
 
 
-def _migrations() -> list[tuple[int, Traversable]]:
+@cache
+def _migrations() -> Sequence[tuple[int, Traversable]]:
     found = [entry for entry in files("mnemond.store").joinpath("migrations").iterdir() if entry.name.endswith(".sql")]
     return sorted((int(entry.name.split("_")[0]), entry) for entry in found)
 

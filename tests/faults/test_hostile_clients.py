@@ -255,8 +255,8 @@ def test_without_descriptors_it_refuses_and_recovers(guarded: Guarded) -> None:
                     with suppress(BrokenPipeError):
                         client.sendall(request(1, "backup.create", {}))
                     with suppress(ConnectionResetError):
-                        for line in client.recv(1 << 16).splitlines():
-                            codes.append(json.loads(line).get("error", {}).get("code"))
+                        replies = client.recv(1 << 16).splitlines()
+                        codes += [json.loads(line).get("error", {}).get("code") for line in replies]
                 assert TOO_MANY_CONNECTIONS.rpc in codes
                 guarded.writing.call("remember", content="written without descriptors", no_diff=True)
         finally:
