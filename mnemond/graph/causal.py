@@ -7,8 +7,7 @@ from functools import lru_cache
 import msgspec
 
 from mnemond.graph.surroundings import Around, Newcomer
-from mnemond.model.changes import AddEdge, RemoveEdge
-from mnemond.model.edge import Edge
+from mnemond.model.edge import Relation
 from mnemond.model.insight import Insight
 from mnemond.model.policy import GraphPolicy
 from mnemond.text.causal_cues import CausalCue, causal_cue, deciding, direction
@@ -27,33 +26,34 @@ _cues: dict[tuple[str, int], CausalCue | None] = {}
 """By id and hash of the content, so that no text is kept."""
 
 
-def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[AddEdge | RemoveEdge]:
+def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[Relation]:
     """One row from cause to effect for each of the newest rows that shares enough words with `new`.
 
     The newcomer's own reason decides which of the two is the cause, else that of the other row; without any, no edge.
     """
     _remember(new.id, new.content, new.cue)
-    changes: list[AddEdge | RemoveEdge] = []
+    found: list[Relation] = []
     for insight, event_us in around.recent(policy.causal.lookback):
         shared = share_of_larger(token_set(insight.content), new.tokens)
         if shared >= policy.causal.min_overlap and insight.id != new.id:
-            edge = _edge(new, insight, event_us, shared)
-            if edge is not None:
-                changes.append(AddEdge(edge))
-    return changes
+            relation = _relation(new, insight, event_us, shared)
+            if relation is not None:
+                found.append(relation)
+    return found
 
 
-def _edge(new: Newcomer, insight: Insight, event_us: int | None, shared: float) -> Edge | None:
+def _relation(new: Newcomer, insight: Insight, event_us: int | None, shared: float) -> Relation | None:
     previous = cue_of(insight) if new.cue is None else None
     cue = deciding(new.cue, previous)
     if cue is None:
         return None
-    if direction(new.cue, previous) == "new_to_previous":
-        cause, effect, conflict = new.id, insight.id, _later(new.event_us, event_us)
-    else:
-        cause, effect, conflict = insight.id, new.id, _later(event_us, new.event_us)
+    is_cause = direction(new.cue, previous) == "new_to_previous"
+    conflict = _later(new.event_us, event_us) if is_cause else _later(event_us, new.event_us)
     weight = shared * CONFLICTING_SHARE if conflict else shared
-    return Edge(cause, effect, "causal", weight, _metadata(shared, cue, conflict))
+    metadata = _metadata(shared, cue, conflict)
+    return Relation(
+        insight.id, "causal", weight, there=metadata if is_cause else None, back=None if is_cause else metadata
+    )
 
 
 def _later(cause_us: int | None, effect_us: int | None) -> bool:

@@ -7,10 +7,8 @@ from operator import itemgetter
 import msgspec
 
 from mnemond.graph.idf import idf_weight
-from mnemond.graph.links import two_way
 from mnemond.graph.surroundings import Around, Newcomer
-from mnemond.model.changes import AddEdge, RemoveEdge
-from mnemond.model.edge import MAX_METADATA
+from mnemond.model.edge import MAX_METADATA, Relation
 from mnemond.model.policy import EntityPolicy, GraphPolicy
 
 _ENCODER = msgspec.json.Encoder()
@@ -23,7 +21,7 @@ class _Names(msgspec.Struct, frozen=True, omit_defaults=True):
     omitted: int = 0
 
 
-def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[AddEdge | RemoveEdge]:
+def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[Relation]:
     """One link for each row that shares an entity with `new`, with the weight of the rarest they share.
 
     Where there are more than `max_total`, those of the rarest entities are made; equal ones in the order of the
@@ -38,15 +36,16 @@ def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[AddEdge | 
                 names.append(name)
             elif len(shared) < policy.entity.max_total:
                 shared[row], weights[row] = [name], weight
-    changes: list[AddEdge | RemoveEdge] = []
+    found: list[Relation] = []
     told: dict[tuple[str, ...], str] = {}
     for row, names in shared.items():
         key = tuple(names)
         metadata = told.get(key)
         if metadata is None:
             metadata = told[key] = names_metadata(names)
-        changes += two_way(new.id, row, "entity", weights[row], metadata)
-    return changes
+        if row != new.id:
+            found.append(Relation(row, "entity", weights[row], metadata, metadata))
+    return found
 
 
 def _by_rarity(new: Newcomer, around: Around, policy: EntityPolicy) -> list[tuple[float, str, list[str]]]:

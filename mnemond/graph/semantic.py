@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from mnemond.graph.links import two_way
 from mnemond.graph.surroundings import Around, Newcomer
-from mnemond.model.changes import AddEdge, RemoveEdge
+from mnemond.model.edge import Relation
 from mnemond.model.policy import GraphPolicy
 
 METADATA = '{"sub_type":"auto"}'
 
 
-def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[AddEdge | RemoveEdge]:
+def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[Relation]:
     """The best `max_auto` rows from `policy.semantic.auto` on, which is a cosine of the store's own embedder.
 
     The weight is the cosine, in [0, 1].
     """
     limits = policy.semantic
-    changes: list[AddEdge | RemoveEdge] = []
-    for row, cosine in around.similar(limits.auto, limits.max_auto):
-        changes += two_way(new.id, row, "semantic", min(1.0, max(0.0, cosine)), METADATA)
-    return changes
+    return [
+        Relation(row, "semantic", min(1.0, max(0.0, cosine)), METADATA, METADATA)
+        for row, cosine in around.similar(limits.auto, limits.max_auto)
+        if row != new.id
+    ]

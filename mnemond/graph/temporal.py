@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mnemond.graph.links import two_way
 from mnemond.graph.surroundings import HOUR_US, Around, Newcomer
-from mnemond.model.changes import AddEdge, RemoveEdge
+from mnemond.model.changes import RemoveEdge
+from mnemond.model.edge import Relation
 from mnemond.model.policy import GraphPolicy, TemporalPolicy
 
 PRECEDES = '{"kind":"backbone","direction":"precedes"}'
@@ -22,28 +22,29 @@ def proximity(hours: float) -> float:
     return 1.0 / (1.0 + max(0.0, hours))
 
 
-def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[AddEdge | RemoveEdge]:
+def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[Relation | RemoveEdge]:
     """The links of `new` with its neighbours in its chain, then with the rows nearest to its own time.
 
     A row with a neighbour on either side is spliced in: the link between those two goes.
     """
     before, after = around.backbone()
-    changes: list[AddEdge | RemoveEdge] = []
+    changes: list[Relation | RemoveEdge] = []
     if before is not None and after is not None:
         changes += (RemoveEdge(before, after, "temporal"), RemoveEdge(after, before, "temporal"))
-    if before is not None:
-        changes += two_way(before, new.id, "temporal", BACKBONE_WEIGHT, PRECEDES, SUCCEEDS)
-    if after is not None:
-        changes += two_way(new.id, after, "temporal", BACKBONE_WEIGHT, PRECEDES, SUCCEEDS)
+    if before is not None and before != new.id:
+        changes.append(Relation(before, "temporal", BACKBONE_WEIGHT, there=SUCCEEDS, back=PRECEDES))
+    if after is not None and after != new.id:
+        changes.append(Relation(after, "temporal", BACKBONE_WEIGHT, there=PRECEDES, back=SUCCEEDS))
     changes += _near(new, around, policy.temporal, [row for row in (before, after) if row is not None])
     return changes
 
 
-def _near(new: Newcomer, around: Around, policy: TemporalPolicy, excluding: list[str]) -> list[AddEdge]:
+def _near(new: Newcomer, around: Around, policy: TemporalPolicy, excluding: list[str]) -> list[Relation]:
     within_us = int(policy.window_hours * HOUR_US)
-    edges: list[AddEdge] = []
+    found: list[Relation] = []
     for row, distance_us in around.nearest_in_time(policy.max_proximity, within_us, excluding):
         hours = distance_us / HOUR_US
         metadata = f'{{"kind":"proximity","hours":{round(hours, HOUR_DIGITS)}}}'
-        edges += two_way(new.id, row, "temporal", proximity(hours), metadata)
-    return edges
+        if row != new.id:
+            found.append(Relation(row, "temporal", proximity(hours), metadata, metadata))
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,13 +14,20 @@ _Link = tuple[int, int, int]  # the newer row, the older one, type
 
 _PACK = PACKED.pack
 
+Beginning = tuple[int, int, float, int]
+"""A link that a new row begins with: the older row, type, weight, and ways as seen from the new row."""
+
+TURNED = (0, INWARDS, OUTWARDS, BOTH)
+"""Ways as seen from the other end."""
+
 
 class Editor:
     """Changes of one operation. Edges of a row to itself say nothing and are ignored.
 
-    `_late` holds links that a new row brings, each as the weights of its edges from the newer row and to it. They are
-    appended to what the other row has, which need not be read. `_touched` holds all edges of a row that is changed
-    in any other way.
+    `_first` holds the links that a new row begins with, each once, by that row. `_late` holds links that a new row
+    brings one by one, each as the weights of its edges from the newer row and to it. Both are appended to what the
+    other row has, which need not be read. `_touched` holds all edges of a row that is changed in any other way. While
+    there is anything in one of the others, `_first` is empty.
     """
 
     def __init__(self, base: Adjacency, first_new: int) -> None:
@@ -28,6 +37,20 @@ class Editor:
         self._counts = list(base.counts)
         self._touched: dict[int, dict[_End, float]] = {}
         self._late: dict[_Link, list[float | None]] = {}
+        self._first: dict[int, Sequence[Beginning]] = {}
+
+    def begin(self, newer: int, links: Sequence[Beginning]) -> None:
+        """Give a new row its first links, to rows that were there before, each once a type."""
+        if self._touched or self._late or self._first:
+            for older, kind, weight, ways in links:
+                if ways & OUTWARDS:
+                    self.put(newer, older, kind, weight)
+                if ways & INWARDS:
+                    self.put(older, newer, kind, weight)
+            return
+        self._first[newer] = links
+        for _, kind, _, _ in links:
+            self._counts[kind] += 1
 
     def put(self, source: int, target: int, kind: int, weight: float) -> None:
         """Add an edge, or give the one that is there this weight."""
@@ -37,6 +60,8 @@ class Editor:
             link, way = (target, source, kind), IN
         else:
             return
+        if self._first:
+            self._postpone()
         if link[0] < self._first_new or (self._touched and not self._touched.keys().isdisjoint(link[:2])):
             self._put(source, target, kind, weight)
             return
@@ -85,6 +110,11 @@ class Editor:
         `before`: what it was for each row that was there, shape (at least first_new,).
         """
         found = {row: len({end[:2] for end in ends}) for row, ends in self._touched.items()}
+        for newer, links in self._first.items():
+            found[newer] = len(links)
+            for older, _, _, _ in links:
+                known = found.get(older)
+                found[older] = 1 + (int(before[older]) if known is None else known)
         for newer, older, _ in self._late:
             for row in (newer, older):
                 known = found.get(row)
@@ -95,12 +125,16 @@ class Editor:
 
     def done(self, rows: int) -> Adjacency:
         """The changed links, of a generation with so many rows."""
-        if not self._touched and not self._late:
+        if not self._touched and not self._late and not self._first:
             return Adjacency(self._base.ends, rows, self._base.counts)
         ends = list(self._base.ends) if self._touched else self._base.ends
         ends.extend([None] * (rows - len(ends)))
         for row, edges in self._touched.items():
             ends[row] = _packed(edges)
+        for row, links in self._first.items():
+            _append(ends, row, b"".join([_PACK(older, weight, kind, ways) for older, kind, weight, ways in links]))
+            for older, kind, weight, ways in links:
+                _append(ends, older, _PACK(row, weight, kind, TURNED[ways]))
         for (newer, older, kind), (back, out) in self._late.items():
             if out == back and out is not None:  # nearly all
                 _append(ends, newer, _PACK(older, out, kind, BOTH))
@@ -113,6 +147,8 @@ class Editor:
 
     def _ends(self, row: int) -> dict[_End, float]:
         """All edges of a row, to be changed."""
+        if self._first:
+            self._postpone()
         if self._late:
             self._settle()
         ends = self._touched.get(row)
@@ -120,6 +156,15 @@ class Editor:
             links = self._base.links(row).tolist() if row < self._first_new else []
             ends = self._touched[row] = {(other, kind, way): weight for other, weight, kind, way in links}
         return ends
+
+    def _postpone(self) -> None:
+        """First links become late ones, so that one may be given another weight."""
+        first, self._first = self._first, {}
+        for newer, links in first.items():
+            for older, kind, weight, ways in links:
+                self._late[newer, older, kind] = [
+                    weight if ways & INWARDS else None, weight if ways & OUTWARDS else None
+                ]  # fmt: skip
 
     def _settle(self) -> None:
         """Late links become edges like others, so that they can be changed."""

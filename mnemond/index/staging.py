@@ -9,12 +9,14 @@ import msgspec
 import numpy as np
 
 from mnemond.errors import INTERNAL, MnemonError
+from mnemond.index.adjacency import BOTH, INWARDS, OUTWARDS
 from mnemond.index.document import document_of
 from mnemond.index.growing import Column
 from mnemond.index.link_editor import Editor
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
+    AddRelations,
     Change,
     CountUse,
     PurgeInsight,
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from mnemond.index.memory_index import MemoryIndex
 
 EDGE_CODES = {name: code for code, name in enumerate(EDGE_TYPES)}
+
+_WAYS = {(True, True): BOTH, (True, False): OUTWARDS, (False, True): INWARDS}
+"""Of a memory's link, by whether there is an edge from it, and one to it."""
 
 FOUND_BY = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at",
@@ -61,6 +66,9 @@ class Staging:
                 if self._adding:
                     self._add()
                 self._link(change.edge)
+            elif isinstance(change, AddRelations):
+                self._add()
+                self._relate(change)
             elif isinstance(change, AddInsight | RestoreInsight):
                 self._adding.append((change.insight, change.vector))
             else:
@@ -174,6 +182,15 @@ class Staging:
         source, target = self._row(edge.source_id), self._row(edge.target_id)
         if source is not None and target is not None:
             self._editor.put(source, target, EDGE_CODES[edge.edge_type], edge.weight)
+
+    def _relate(self, change: AddRelations) -> None:
+        newer, find = self._live_row(change.id), self._find
+        links = [
+            (older, EDGE_CODES[kind], weight, _WAYS[there is not None, back is not None])
+            for other, kind, weight, there, back in change.relations
+            if (older := find(other)) is not None
+        ]
+        self._editor.begin(newer, links)
 
     def _row(self, insight_id: str) -> int | None:
         """`_find`, remembered."""

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.model.edge import Edge
+from mnemond.model.edge import Edge, Relation
 from mnemond.model.entity import Entity
 from mnemond.model.insight import Insight, Retired
 from mnemond.model.outcomes import Outcome
@@ -87,6 +87,14 @@ class AddEdge(msgspec.Struct, frozen=True, tag=True):
     audited: bool = False
 
 
+class AddRelations(msgspec.Struct, frozen=True, tag=True):
+    """Insert the edges of a memory that this operation adds: all at once, and the first it has. Each other memory is
+    active, and is named once a type. A dozen and more come with every memory, so they are no objects of their own."""
+
+    id: str
+    relations: tuple[Relation, ...]
+
+
 class RemoveEdge(msgspec.Struct, frozen=True, tag=True):
     """Delete the edge with these endpoints and type, if there is one."""
 
@@ -129,6 +137,7 @@ Change = (
     | RestoreInsight
     | PurgeInsight
     | AddEdge
+    | AddRelations
     | RemoveEdge
     | SetVector
     | CountUse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -32,3 +32,17 @@ class Edge(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 MAX_METADATA = 4096
 """Bytes of an edge's metadata (spec 4, rules)."""
+
+
+class Relation(NamedTuple):
+    """What a new memory has to do with another, made by a rule: one automatic edge, or one each way.
+
+    A causal one goes one way. `there` is the metadata of the edge to `other`, `back` of the one from it; None where
+    there is no such edge.
+    """
+
+    other: str
+    kind: EdgeType
+    weight: float
+    there: str | None
+    back: str | None

@@ -8,12 +8,12 @@ from typing import NamedTuple, get_args
 import msgspec
 
 from mnemond.graph.builders import BUILDERS
-from mnemond.graph.links import two_way
+from mnemond.graph.links import edges_of, two_way
 from mnemond.graph.surroundings import Newcomer
 from mnemond.graph.temporal import BACKBONE_WEIGHT, PRECEDES, SUCCEEDS
 from mnemond.index.vicinity import Vicinity
 from mnemond.model.changes import AddEdge, RemoveEdge
-from mnemond.model.edge import EDGE_TYPES, Edge, EdgeType
+from mnemond.model.edge import EDGE_TYPES, Edge, EdgeType, Relation
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import EdgesMade
 from mnemond.model.policy import GraphPolicy
@@ -67,15 +67,17 @@ def relinked(view: View, what: Relinking, policy: GraphPolicy) -> Relinked:
 class _Plan:
     """Edges as the builders want them, whatever there is."""
 
-    def __init__(self) -> None:
+    def __init__(self, insight_id: str) -> None:
+        self._id = insight_id
         self.wanted: dict[Key, Edge] = {}
         self.unwanted: dict[Key, RemoveEdge] = {}
 
-    def take(self, changes: Sequence[AddEdge | RemoveEdge]) -> None:
+    def take(self, changes: Sequence[Relation | AddEdge | RemoveEdge]) -> None:
         for change in changes:
-            if isinstance(change, AddEdge):
-                self.wanted[_key(change.edge)] = change.edge
-                self.unwanted.pop(_key(change.edge), None)
+            if isinstance(change, AddEdge | Relation):
+                for edge in edges_of(self._id, change) if isinstance(change, Relation) else [change.edge]:
+                    self.wanted[_key(edge)] = edge
+                    self.unwanted.pop(_key(edge), None)
             else:
                 self.wanted.pop(_key(change), None)
                 self.unwanted[_key(change)] = change
@@ -84,7 +86,7 @@ class _Plan:
 def _planned(view: View, what: Relinking, policy: GraphPolicy) -> _Plan:
     ids = (what.insight.id, *(each.id for each in what.left))
     excluded = [row for each in dict.fromkeys(ids) if (row := view.snapshot.row_of(each)) is not None]
-    plan = _Plan()
+    plan = _Plan(what.insight.id)
     for each in what.left:
         before, after = Vicinity(view.snapshot, each, None, excluded).backbone()
         if before is not None and after is not None:

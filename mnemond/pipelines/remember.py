@@ -5,22 +5,31 @@ What happens to it follows the spec's order (heading 8): compare, retire what it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import msgspec
 
 from mnemond.errors import INTERNAL, MnemonError
-from mnemond.graph.builders import build_all
+from mnemond.graph.builders import Built, build_all
 from mnemond.index.cosines import Cosines
 from mnemond.index.postings import Floats
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vicinity import Vicinity
-from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, PutInsight, RetireInsight, Vector
+from mnemond.model.changes import (
+    AddEdge,
+    AddInsight,
+    AddRelations,
+    Change,
+    ChangeSet,
+    PutInsight,
+    RetireInsight,
+    Vector,
+)
 from mnemond.model.edge import Edge
 from mnemond.model.effective_importance import effective_importance
 from mnemond.model.insight import Insight
-from mnemond.model.outcomes import Conflict, EdgesMade, Remembered
+from mnemond.model.outcomes import Conflict, Remembered
 from mnemond.model.policy import DiffPolicy, WritePolicy
 from mnemond.model.timestamp import DAY_US, format_us, parse_rfc3339
 from mnemond.pipelines.candidates import semantic_candidates
@@ -195,14 +204,14 @@ class _Decision:
         built = build_all(as_newcomer(insight, self._prepared.reading), around, self._policy.graph)
         paired = self._paired(insight)
         related = _related(compared, insight.id, self._policy.diff)
-        linked = [*built.changes, *related, *paired.changes]
-        changes: list[Change] = [self._insertion(paired.newcomer, linked), *linked]
+        more = [*related, *paired.changes]
+        changes, alike = self._inserted(paired.newcomer, built, more)
         spare = {change.insight.id for change in paired.changes if isinstance(change, PutInsight)}
         outcome = self._stored(
             compared,
             around,
-            changes,
-            edges_created=_links_made(built.links, changes),
+            alike,
+            edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if more else built.links,
             redundancy=paired.told,
             conflicts=_conflicts(compared, None, self._policy.diff),
         )
@@ -222,11 +231,12 @@ class _Decision:
         built = build_all(as_newcomer(insight, self._prepared.reading), around, self._policy.graph)
         apart = parted(self._snapshot, old)
         gone = RetireInsight(old.id, "superseded", successor=insight.id, invalid_at=insight.valid_from)
-        changes: list[Change] = [self._insertion(insight, built.changes), *built.changes, *apart, gone]
+        changes, alike = self._inserted(insight, built, ())
+        changes += [*apart, gone]
         outcome = self._stored(
             compared,
             around,
-            changes,
+            alike,
             action="replaced",
             suggestion=best.verdict.suggestion,
             replaced_id=old.id,
@@ -257,23 +267,30 @@ class _Decision:
         )
         return with_reading(bare, self._prepared.reading, self._snapshot)
 
-    def _insertion(self, insight: Insight, linked: Sequence[Change]) -> AddInsight:
+    def _inserted(self, insight: Insight, built: Built, more: Sequence[Change]) -> tuple[list[Change], set[str]]:
+        """The changes that bring a memory and its links, and whom it is alike: the ends of its semantic links."""
+        alike = {each.other for each in built.relations if each.kind == "semantic"}
+        others = len(built.relations) - len(alike)
+        # What is related or a pair has two edges each, and all of them have the newcomer at one end.
+        alike |= {change.edge.source_id for change in more if isinstance(change, AddEdge)} - {insight.id}
+        inserted = self._insertion(insight, others + len(alike))
+        relations = [AddRelations(insight.id, tuple(built.relations))] if built.relations else []
+        return [inserted, *built.removed, *relations, *more], alike
+
+    def _insertion(self, insight: Insight, degree: int) -> AddInsight:
         """With the importance its own links give it, so that the store need not write the row twice."""
-        links = [each.edge for each in linked if isinstance(each, AddEdge)]
-        degree = len({(edge.source_id, edge.target_id, edge.edge_type)
-                      for edge in links if edge.source_id == insight.id or edge.edge_type == "causal"})  # fmt: skip
         days = (self._identity.now_us - self._prepared.said_us) / DAY_US
         weighed = round(effective_importance(insight.importance, 0, days, degree), 6)
         it = msgspec.structs.replace(insight, effective_importance=weighed)
         return AddInsight(it, self._prepared.vector, self._prepared.reading.mentions, self._prepared.reading.queries)
 
-    def _stored(self, compared: Compared, around: Vicinity, changes: Sequence[Change], **fields: object) -> Remembered:
+    def _stored(self, compared: Compared, around: Vicinity, alike: Collection[str], **fields: object) -> Remembered:
         by_meaning, limits = self._similarity is not None, self._policy.graph.semantic
         return _outcome(
             self._prepared,
             self._identity,
             id=self._identity.id,
-            candidates=semantic_candidates(around, by_meaning, self._likeness, _semantic_ends(changes), limits),
+            candidates=semantic_candidates(around, by_meaning, self._likeness, alike, limits),
             embedded=self._prepared.vector is not None,
             **self._compared_with(compared),
             **fields,
@@ -315,18 +332,6 @@ def _related(compared: Compared, insight_id: str, policy: DiffPolicy) -> list[Ch
 
 
 RELATED = '{"sub_type":"related"}'
-
-
-def _links_made(links: EdgesMade, changes: list[Change]) -> EdgesMade:
-    """With the semantic links of every origin: two rows that are alike, related and a pair are linked once."""
-    # All of them have the newcomer at one end.
-    return msgspec.structs.replace(links, semantic=max(0, len(_semantic_ends(changes)) - 1))
-
-
-def _semantic_ends(changes: Sequence[Change]) -> set[str]:
-    """Ids at either end of the semantic links among `changes`."""
-    links = [change.edge for change in changes if isinstance(change, AddEdge) and change.edge.edge_type == "semantic"]
-    return {end for edge in links for end in (edge.source_id, edge.target_id)}
 
 
 def _conflicts(compared: Compared, replaced: Insight | None, policy: DiffPolicy) -> tuple[Conflict, ...]:

@@ -10,6 +10,7 @@ from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
+    AddRelations,
     Change,
     ChangeSet,
     CountUse,
@@ -85,6 +86,9 @@ class _Application:
     def _carry_out(self) -> None:
         fresh, inserted, waiting = self._fresh, self._inserted, self._waiting
         for change in self._change_set.changes:
+            if isinstance(change, AddRelations):
+                self._relate(change)
+                continue
             if not isinstance(change, AddEdge):
                 self._flush()
                 self._change(change)
@@ -225,6 +229,11 @@ class _Application:
         return found
 
     # ------------------------------------------------------------ edges
+
+    def _relate(self, change: AddRelations) -> None:
+        edges.insert_relations(self._connection, change.id, change.relations, self._now)
+        self._fresh.discard(change.id)  # what is alike may be a pair as well: one edge that two changes speak of
+        self._applied.changes.append(change)
 
     def _link(self, change: AddEdge) -> None:
         self._flush()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.index.adjacency import EdgeArrays
 from mnemond.model.changes import RemoveEdge
-from mnemond.model.edge import EDGE_TYPES, MAX_METADATA, NO_METADATA, CreatedBy, Edge
+from mnemond.model.edge import EDGE_TYPES, MAX_METADATA, NO_METADATA, CreatedBy, Edge, Relation
 from mnemond.store.connection import Connection
 from mnemond.store.numbers import number_of, numbers_of
 
@@ -20,6 +20,8 @@ _REST = ("weight", "metadata", "created_by", "boost_days", "last_boosted_at")
 _INSERT = (
     f"INSERT INTO edge_rows(source, target, kind, {', '.join(_REST)}, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_INSERT_AUTOMATIC = "INSERT INTO edge_rows(source, target, kind, weight, metadata, created_at) VALUES(?, ?, ?, ?, ?, ?)"
+"""The other columns have what an automatic edge begins with; each value that is bound costs a fortieth of a row."""
 _UPDATE = f"UPDATE edge_rows SET {', '.join(f'{name} = ?' for name in _REST)}"  # noqa: S608 - names only
 _KEY = "source = ? AND target = ? AND kind = ?"
 
@@ -45,6 +47,20 @@ def insert_all(connection: Connection, edges: Sequence[Edge], now: str) -> None:
             for it in edges
         ],
     )  # fmt: skip
+
+
+def insert_relations(connection: Connection, insight_id: str, relations: Sequence[Relation], now: str) -> None:
+    """Insert the first edges of a memory. Raises ConstraintError when one is there, or has an end that is not."""
+    numbers = numbers_of(connection, {insight_id, *[relation[0] for relation in relations]})
+    number, one = numbers.get, numbers.get(insight_id)
+    rows: list[tuple[int | float | str | None, ...]] = []
+    for other_id, kind, weight, there, back in relations:
+        other, code = number(other_id), _NUMBERS[kind]
+        if there is not None:
+            rows.append((one, other, code, weight, there, now))
+        if back is not None:
+            rows.append((other, one, code, weight, back, now))
+    connection.run_many(_INSERT_AUTOMATIC, rows)
 
 
 def upsert(connection: Connection, edge: Edge, now: str, *, strict: bool = False) -> tuple[Edge, Edge | None]:

@@ -14,7 +14,7 @@ from typing import get_args
 
 import pytest
 
-from mnemond.model.changes import AddInsight, Change
+from mnemond.model.changes import AddInsight, AddRelations, Change
 from tests.faults.aftermath import record, survive
 from tests.faults.every_change import all_batches, kinds, steps
 from tests.faults.power_cut import SECTOR, Disk, Image
@@ -89,7 +89,7 @@ def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_workload_has_every_kind_of_change() -> None:
-    assert kinds(all_batches()) | {AddInsight} == set(get_args(Change))
+    assert kinds(all_batches()) | {AddInsight, AddRelations} == set(get_args(Change))
 
 
 def test_some_images_of_a_power_cut(tmp_path: Path, small_checkpoints: None) -> None:

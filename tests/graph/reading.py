@@ -6,24 +6,27 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from mnemond.model.changes import AddEdge, RemoveEdge
+from mnemond.graph.links import edges_of
+from mnemond.model.changes import RemoveEdge
+from mnemond.model.edge import Edge, Relation
 
 
-def added(changes: Sequence[AddEdge | RemoveEdge]) -> list[tuple[str, str, float]]:
+def edges(changes: Sequence[Relation | RemoveEdge]) -> list[Edge]:
+    """Each edge that is added, in order; the memory that is linked is "new"."""
+    return [edge for change in changes if isinstance(change, Relation) for edge in edges_of("new", change)]
+
+
+def added(changes: Sequence[Relation | RemoveEdge]) -> list[tuple[str, str, float]]:
     """(source, target, weight to six places) of each edge that is added, in order."""
-    return [
-        (change.edge.source_id, change.edge.target_id, round(change.edge.weight, 6))
-        for change in changes
-        if isinstance(change, AddEdge)
-    ]
+    return [(edge.source_id, edge.target_id, round(edge.weight, 6)) for edge in edges(changes)]
 
 
-def metadata(changes: Sequence[AddEdge | RemoveEdge]) -> list[dict[str, Any]]:
+def metadata(changes: Sequence[Relation | RemoveEdge]) -> list[dict[str, Any]]:
     """Metadata of each edge that is added, in order."""
-    return [json.loads(change.edge.metadata) for change in changes if isinstance(change, AddEdge)]
+    return [json.loads(edge.metadata) for edge in edges(changes)]
 
 
-def removed(changes: Sequence[AddEdge | RemoveEdge]) -> list[tuple[str, str, str]]:
+def removed(changes: Sequence[Relation | RemoveEdge]) -> list[tuple[str, str, str]]:
     """(source, target, type) of each edge that is removed, in order."""
     return [
         (change.source_id, change.target_id, change.edge_type) for change in changes if isinstance(change, RemoveEdge)

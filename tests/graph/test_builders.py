@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.graph.builders import BUILDERS, build_all
-from mnemond.model.changes import AddEdge
 from mnemond.model.edge import EDGE_TYPES, MAX_METADATA
 from mnemond.model.outcomes import EdgesMade
 from mnemond.model.policy import GraphPolicy
+from tests.graph.reading import edges as edges_in
 from tests.graph.reading import removed
 from tests.graph.small_store import Row, SmallStore, newcomer
 
@@ -56,24 +56,24 @@ def test_each_type_is_built_in_turn_and_counted_as_links() -> None:
     )
     built = build_all(newcomer(LINES[0], "Redis", "WAL"), store, POLICY)
     assert built.links == EdgesMade(temporal=2, entity=2, causal=1, semantic=1)
-    assert removed(built.changes) == [("a", "b", "temporal"), ("b", "a", "temporal")]
-    types = [change.edge.edge_type for change in built.changes if isinstance(change, AddEdge)]
+    assert removed(built.removed) == [("a", "b", "temporal"), ("b", "a", "temporal")]
+    types = [edge.edge_type for edge in edges_in(built.relations)]
     assert types == ["temporal"] * 4 + ["entity"] * 4 + ["causal"] + ["semantic"] * 2
 
 
 def test_an_empty_store_gives_nothing() -> None:
     built = build_all(newcomer(LINES[0], "Redis"), SmallStore(), POLICY)
-    assert built == ([], EdgesMade())
+    assert built == ([], [], EdgesMade())
 
 
 @given(ROWS, st.sampled_from(LINES), st.lists(st.sampled_from(NAMES), max_size=8))
 def test_every_edge_can_be_stored(rows: list[Row], content: str, names: list[str]) -> None:
     new = newcomer(content, *names, event_us=5)
     built = build_all(new, SmallStore(*rows), POLICY)
-    edges = [change.edge for change in built.changes if isinstance(change, AddEdge)]
+    edges = edges_in(built.relations)
     keys = Counter((edge.source_id, edge.target_id, edge.edge_type) for edge in edges)
     assert all(count == 1 for count in keys.values())
-    assert set(removed(built.changes)).isdisjoint(keys)
+    assert set(removed(built.removed)).isdisjoint(keys)
     for edge in edges:
         assert (edge.source_id == "new") != (edge.target_id == "new")
         assert math.isfinite(edge.weight)
@@ -88,11 +88,7 @@ def test_every_edge_can_be_stored(rows: list[Row], content: str, names: list[str
 @given(ROWS, st.sampled_from(LINES), st.lists(st.sampled_from(NAMES), max_size=8))
 def test_links_are_counted_as_pairs(rows: list[Row], content: str, names: list[str]) -> None:
     built = build_all(newcomer(content, *names), SmallStore(*rows), POLICY)
-    pairs = {
-        (change.edge.edge_type, frozenset((change.edge.source_id, change.edge.target_id)))
-        for change in built.changes
-        if isinstance(change, AddEdge)
-    }
+    pairs = {(edge.edge_type, frozenset((edge.source_id, edge.target_id))) for edge in edges_in(built.relations)}
     counts = Counter(edge_type for edge_type, _ in pairs)
     links = built.links
     assert (links.temporal, links.entity, links.causal, links.semantic) == tuple(

@@ -37,10 +37,10 @@ def test_the_first_memory_has_no_links() -> None:
 
 def test_the_backbone_runs_from_the_latest_row_of_the_chain() -> None:
     made = build(newcomer(), SmallStore(Row("a", hours=-3), Row("b", hours=-2)), CHAIN_ONLY)
-    assert added(made) == [("b", "new", 1.0), ("new", "b", 1.0)]
+    assert added(made) == [("new", "b", 1.0), ("b", "new", 1.0)]
     assert metadata(made) == [
-        {"kind": "backbone", "direction": "precedes"},
         {"kind": "backbone", "direction": "succeeds"},
+        {"kind": "backbone", "direction": "precedes"},
     ]
     assert removed(made) == []
 
@@ -48,9 +48,9 @@ def test_the_backbone_runs_from_the_latest_row_of_the_chain() -> None:
 def test_a_row_between_two_is_spliced_in() -> None:
     made = build(newcomer(), SmallStore(Row("a", hours=-1), Row("c", hours=2), Row("d", hours=3)), CHAIN_ONLY)
     assert removed(made) == [("a", "c", "temporal"), ("c", "a", "temporal")]
-    assert added(made) == [("a", "new", 1.0), ("new", "a", 1.0), ("new", "c", 1.0), ("c", "new", 1.0)]
+    assert added(made) == [("new", "a", 1.0), ("a", "new", 1.0), ("new", "c", 1.0), ("c", "new", 1.0)]
     directions = [each["direction"] for each in metadata(made)]
-    assert directions == ["precedes", "succeeds", "precedes", "succeeds"]
+    assert directions == ["succeeds", "precedes", "precedes", "succeeds"]
 
 
 def test_a_row_before_all_others_removes_nothing() -> None:

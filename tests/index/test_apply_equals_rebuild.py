@@ -13,6 +13,7 @@ from mnemond.index.memory_index import Compaction, MemoryIndex
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
+    AddRelations,
     Change,
     PurgeInsight,
     PutInsight,
@@ -22,7 +23,7 @@ from mnemond.model.changes import (
     SetImportance,
     SetVector,
 )
-from mnemond.model.edge import EDGE_TYPES, Edge
+from mnemond.model.edge import EDGE_TYPES, Edge, Relation
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.timestamp import format_us
 from tests.examples import examples
@@ -122,7 +123,26 @@ def operation(draw: st.DrawFn, live: dict[str, Insight]) -> list[Change]:
         change = draw(adding(kind, name, live) if name not in live else changing(kind, name, live))
         if change is not None:
             changes.append(change)
+        if isinstance(change, AddInsight) and (relations := draw(related(sorted({*live, "gone"} - {name})))):
+            changes.append(AddRelations(name, relations))
     return changes
+
+
+@st.composite
+def related(draw: st.DrawFn, others: list[str]) -> tuple[Relation, ...]:
+    """What a memory is related to when it comes: each other memory once a type."""
+    kinds: Any = st.sampled_from(EDGE_TYPES)
+    pairs = draw(st.lists(st.tuples(st.sampled_from(others), kinds), max_size=3, unique=True))
+    ways = {"both": ("{}", "{}"), "there": ("{}", None), "back": (None, "{}")}
+    return tuple(
+        Relation(
+            other,
+            kind,
+            draw(st.sampled_from([0.25, 0.5])),
+            *ways[draw(st.sampled_from(list(ways)[kind == "causal" :]))],
+        )
+        for other, kind in pairs
+    )
 
 
 @st.composite
@@ -223,6 +243,8 @@ def _elsewhere(change: Change) -> Change:
     if isinstance(change, AddEdge):
         edge = change.edge
         return AddEdge(Edge("x" + edge.source_id, "x" + edge.target_id, edge.edge_type, edge.weight))
+    if isinstance(change, AddRelations):
+        return AddRelations("x" + change.id, tuple(one._replace(other="x" + one.other) for one in change.relations))
     if isinstance(change, RemoveEdge):
         return RemoveEdge("x" + change.source_id, "x" + change.target_id, change.edge_type)
     if isinstance(change, AddInsight | PutInsight | RestoreInsight):

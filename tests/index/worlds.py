@@ -8,12 +8,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from mnemond.graph.links import edges_of
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.postings import Bm25
 from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
+    AddRelations,
     Change,
     PurgeInsight,
     PutInsight,
@@ -104,6 +106,10 @@ class World:
                 self.edges = {key: edge for key, edge in self.edges.items() if gone not in key[:2]}
             case AddEdge(edge):
                 self.edges[edge.source_id, edge.target_id, edge.edge_type] = edge
+            case AddRelations(found_id, relations):
+                fitting = [each for each in relations if each.other in self.rows]
+                for edge in (edge for each in fitting for edge in edges_of(found_id, each)):
+                    self.edges[edge.source_id, edge.target_id, edge.edge_type] = edge
             case RemoveEdge(source, target, kind):
                 self.edges.pop((source, target, kind), None)
             case SetVector(changed, vector):

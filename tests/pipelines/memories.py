@@ -7,9 +7,20 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from mnemond.graph.links import edges_of
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, PutInsight, RemoveEdge, RetireInsight, Vector
+from mnemond.model.changes import (
+    AddEdge,
+    AddInsight,
+    AddRelations,
+    Change,
+    ChangeSet,
+    PutInsight,
+    RemoveEdge,
+    RetireInsight,
+    Vector,
+)
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Remembered
@@ -70,7 +81,8 @@ class Decided:
         return [(change.source_id, change.target_id, change.edge_type) for change in self.all(RemoveEdge)]
 
     def edges(self, edge_type: str) -> list[Edge]:
-        return [change.edge for change in self.all(AddEdge) if change.edge.edge_type == edge_type]
+        related = [edge for one in self.all(AddRelations) for each in one.relations for edge in edges_of(one.id, each)]
+        return [e for e in [*related, *(one.edge for one in self.all(AddEdge))] if e.edge_type == edge_type]
 
     def linked(self, edge_type: str) -> set[tuple[str, str]]:
         return {(edge.source_id, edge.target_id) for edge in self.edges(edge_type)}
