@@ -27,7 +27,7 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGET
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-all bench load format docs clean \
+.PHONY: help demo test check check-all hosts bench load format docs clean \
         check-processes check-rules check-coverage check-types check-lint check-format check-async check-imports check-dependencies check-docs
 
 help: ## this list
@@ -45,8 +45,12 @@ check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
 	@$(MAKE) --no-print-directory check-coverage
 	@echo "make check: all passed"
 
-check-all: check ## check, then the long fault, fuzz and load runs, and every property with all its examples
-	@$(BIN)/python -m pytest -m "deep or slow or hypothesis" --hypothesis-profile=deep
+check-all: check ## check, then the long fault, fuzz and load runs, every property with all its examples, real agents
+	@$(MAKE) --no-print-directory hosts || true
+	@$(BIN)/python -m pytest -m "deep or slow or hosts or hypothesis" --hypothesis-profile=deep
+
+hosts: $(VENV)/.ready-dev ## install the agents and MCP clients of tests/hosts (1.3 GB) into .hosts
+	@$(BIN)/python -m tests.hosts.programs
 
 bench: $(VENV)/.ready-dev ## latency; with DATA=DIR (of *.jsonl, score.py beside it) recall quality first
 ifdef DATA

@@ -1,0 +1,1 @@
+"""The programs of others, unchanged, against the real daemon: `make hosts` installs them."""
