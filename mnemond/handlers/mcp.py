@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.handlers import mcp_texts
 from mnemond.handlers.afterwards import afterwards
 from mnemond.handlers.door import settle
@@ -21,7 +21,7 @@ from mnemond.protocol.mcp.request import SUBSCRIPTION, McpRequest
 from mnemond.protocol.mcp.result import SERVER, Json, cacheable, complete
 from mnemond.protocol.mcp.texts import GUIDE, INSTRUCTIONS
 from mnemond.protocol.mcp.tools import TOOLS
-from mnemond.protocol.mcp.versions import SUPPORTED, agreed
+from mnemond.protocol.mcp.versions import MODERN, SUPPORTED, Era, agreed
 from mnemond.protocol.memories import GetResult, InsightView, ListResult
 from mnemond.protocol.stores import StoreListResult
 from mnemond.protocol.wording import nearest, short
@@ -75,7 +75,7 @@ class McpHandlers:
 
     def initialize(self, call: Call, request: Request) -> object:
         """A handshake, which ends with the newest revision that both speak."""
-        asked = McpRequest(request.arguments)
+        asked = _of_session(request)
         call.spoken.mcp = True
         return {
             "protocolVersion": agreed(asked.optional("protocolVersion")),
@@ -161,7 +161,7 @@ class McpHandlers:
 
     def set_level(self, call: Call, request: Request) -> object:
         """Tolerated: no log is sent to clients at any level."""
-        return complete(McpRequest(request.arguments).era, {})
+        return complete(_of_session(request).era, {})
 
     async def _core_of(self, store: str, uri: str, call: Call, shown: Callable[[str], object]) -> object:
         try:
@@ -190,6 +190,16 @@ class McpHandlers:
         found = await settle(self._invoke("gc", _json(store=store, limit=REVIEWED), call))
         assert isinstance(found, GcResult)  # noqa: S101
         return prompts.REVIEW + await self._tools.aside(partial(mcp_texts.least, found.candidates, self._nonce()))
+
+
+def _of_session(request: Request) -> McpRequest:
+    """Its parameters. Raises MnemonError(METHOD_NOT_FOUND) in the revision that has no sessions, where such methods are
+    gone (MCP 2026-07-28, removed methods)."""
+    asked = McpRequest(request.arguments)
+    if asked.era is Era.MODERN:
+        sentence = f"MCP {MODERN} has no method {short(request.method)}"
+        raise MnemonError(METHOD_NOT_FOUND, sentence, hint="server/discover says what is spoken here")
+    return asked
 
 
 def _json(**fields: object) -> bytes:

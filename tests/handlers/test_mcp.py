@@ -48,6 +48,15 @@ async def test_discovery_needs_no_handshake(tmp_path: Path) -> None:
         assert (await over.error("subscriptions/listen", {"notifications": {}}))["code"] == -32602
 
 
+@pytest.mark.parametrize("method", ["initialize", "logging/setLevel"])
+async def test_what_belongs_to_sessions_is_unknown_without_one(method: str, tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        error = await over.error(method, {"level": "debug"}, modern=True)
+        assert error["code"] == -32601
+        assert "server/discover" in error["data"]["hint"]
+        assert await over.ask("ping") == {"ok": True}  # no handshake has happened
+
+
 LISTS = {"tools/list": "tools", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"}
 
 
