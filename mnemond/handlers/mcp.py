@@ -71,6 +71,7 @@ class McpHandlers:
             "prompts/get": self.prompts_get,
             "subscriptions/listen": self.listen,
             "logging/setLevel": self.set_level,
+            "notifications/cancelled": self.cancelled,
         }
 
     def initialize(self, call: Call, request: Request) -> object:
@@ -163,6 +164,15 @@ class McpHandlers:
         """Tolerated: no log is sent to clients at any level."""
         return complete(_of_session(request).era, {})
 
+    def cancelled(self, call: Call, request: Request) -> object:
+        """A request that is being worked on is answered no more. The work goes on: a write is whole or nothing."""
+        if not request.notification:
+            raise _no_method(request.method)
+        awaited = call.spoken.unanswered.get(McpRequest(request.arguments).raw("requestId"))
+        if awaited is not None:
+            awaited.withdrawn = True
+        return {}
+
     async def _core_of(self, store: str, uri: str, call: Call, shown: Callable[[str], object]) -> object:
         try:
             return shown(await self._core(store, call))
@@ -197,9 +207,13 @@ def _of_session(request: Request) -> McpRequest:
     gone (MCP 2026-07-28, removed methods)."""
     asked = McpRequest(request.arguments)
     if asked.era is Era.MODERN:
-        sentence = f"MCP {MODERN} has no method {short(request.method)}"
-        raise MnemonError(METHOD_NOT_FOUND, sentence, hint="server/discover says what is spoken here")
+        raise _no_method(request.method)
     return asked
+
+
+def _no_method(name: str) -> MnemonError:
+    sentence = f"MCP {MODERN} has no method {short(name)}"
+    return MnemonError(METHOD_NOT_FOUND, sentence, hint="server/discover says what is spoken here")
 
 
 def _json(**fields: object) -> bytes:

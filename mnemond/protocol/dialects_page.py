@@ -37,7 +37,7 @@ has any length, when memory has nothing to say or takes longer than `server.hook
 
 _MCP = """## MCP
 
-`ping` on a connection that said `initialize` is MCP's; what is cancelled is answered all the same.
+`ping` on a connection that said `initialize` is MCP's. What is cancelled is done all the same, and answered no more.
 Of a subscription nothing follows but its acknowledgement: no list here ever changes.
 
 """

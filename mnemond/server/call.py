@@ -7,11 +7,18 @@ from collections.abc import Callable
 import msgspec
 
 
+class Awaited(msgspec.Struct):
+    """A request of another protocol that is being worked on. `withdrawn`: nobody wants its answer any more."""
+
+    withdrawn: bool = False
+
+
 class Spoken(msgspec.Struct):
-    """What a connection has said of itself so far. `mcp`: it has shaken hands as MCP did until 2025, which makes `ping`
-    mean that protocol's."""
+    """What a connection has said so far. `mcp`: it has shaken hands as MCP did until 2025, which makes `ping` mean that
+    protocol's. `unanswered`: requests of other protocols by their ids, as they were written."""
 
     mcp: bool = False
+    unanswered: dict[bytes, Awaited] = msgspec.field(default_factory=dict)
 
 
 def never_gone() -> bool:

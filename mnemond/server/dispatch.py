@@ -15,7 +15,7 @@ from mnemond.protocol.envelope import NO_ID, Request, encode_error, encode_resul
 from mnemond.protocol.registry import Access, Method
 from mnemond.protocol.types import Params
 from mnemond.protocol.wording import nearest, short
-from mnemond.server.call import Call
+from mnemond.server.call import Awaited, Call
 from mnemond.server.deferred import Deferred
 
 Handler: TypeAlias = Callable[[Call, Any], object]
@@ -37,6 +37,7 @@ Reply: TypeAlias = bytes | None
 """One line without its newline; None for a notification, which is never answered."""
 
 _CONNECTION = "(connection)"
+_LATER = (CoroutineType, Deferred)
 
 
 class Verbatim(msgspec.Struct, frozen=True):
@@ -94,13 +95,32 @@ class Dispatcher:
                 result = self._foreigners[method](call, request)
                 if isinstance(result, Verbatim):
                     return None if request.notification else result.line
-            if isinstance(result, CoroutineType):
-                return self._spawned(request, result, spawn)
-            if isinstance(result, Deferred):
-                return self._later(request, result)
+                if isinstance(result, _LATER):
+                    return self._unless_withdrawn(request, call, self._eventually(request, result, spawn))
+            if isinstance(result, _LATER):
+                return self._eventually(request, result, spawn)
             if not request.notification:
                 return encode_result(request.id, result)
         return boundary.reply
+
+    def _eventually(
+        self, request: Request, result: Coroutine[Any, Any, object] | Deferred[object], spawn: Spawn
+    ) -> Deferred[Reply]:
+        return self._later(request, result) if isinstance(result, Deferred) else self._spawned(request, result, spawn)
+
+    def _unless_withdrawn(self, request: Request, call: Call, reply: Deferred[Reply]) -> Deferred[Reply]:
+        """The same reply, but none to a request that is withdrawn meanwhile."""
+        if request.notification:
+            return reply
+        number, awaited, unanswered = bytes(request.id), Awaited(), call.spoken.unanswered
+        unanswered[number] = awaited
+
+        def forget() -> None:
+            if unanswered.get(number) is awaited:  # a client may give a number twice
+                del unanswered[number]
+
+        reply.subscribe(forget)
+        return reply.map(lambda line: None if awaited.withdrawn else line)
 
     def _spawned(self, request: Request, coroutine: Coroutine[Any, Any, object], spawn: Spawn) -> Deferred[Reply]:
         reply: Deferred[Reply] = Deferred()

@@ -19,6 +19,8 @@ from mnemond.protocol.envelope import Request, parse
 from mnemond.protocol.mcp.request import CAPABILITIES, VERSION
 from mnemond.protocol.mcp.versions import MODERN
 from mnemond.server.call import Call
+from mnemond.server.deferred import Deferred
+from mnemond.server.dispatch import Reply
 
 META = {VERSION: MODERN, CAPABILITIES: {}}
 Json = dict[str, Any]
@@ -33,6 +35,13 @@ class Desk:
         self.log = log
         self.call = Call(connection=1, peer_pid=2, peer_uid=3)
         self._nursery = nursery
+
+    def send(self, method: str, params: object, *, number: int | None) -> Reply | Deferred[Reply]:
+        """What is answered to a message, or to a notification where it has no number, now or later."""
+        message = {"jsonrpc": "2.0", "method": method, "params": params, **({} if number is None else {"id": number})}
+        request = parse(json.dumps(message).encode())
+        assert isinstance(request, Request)
+        return self.daemon._dispatcher.answer(request, self.call, self._nursery.start_soon)
 
     async def reply(self, method: str, params: object = None, *, modern: bool = False) -> Json:
         """The whole reply to a request."""

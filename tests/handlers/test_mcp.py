@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.handlers.door import settle
 from mnemond.protocol.mcp.texts import GUIDE, INSTRUCTIONS
 from mnemond.protocol.mcp.tools import TOOLS
 from tests.handlers.mcp_desk import META, Desk, desk
@@ -55,6 +56,30 @@ async def test_what_belongs_to_sessions_is_unknown_without_one(method: str, tmp_
         assert error["code"] == -32601
         assert "server/discover" in error["data"]["hint"]
         assert await over.ask("ping") == {"ok": True}  # no handshake has happened
+
+
+async def test_what_is_cancelled_is_not_answered_and_done_all_the_same(tmp_path: Path) -> None:
+    """A write is whole or nothing, and its caller cannot know how far it is."""
+    async with desk(tmp_path) as over:
+        first, second = (
+            over.send("tools/call", {"name": "remember", "arguments": {"content": content}}, number=at)
+            for at, content in ((1, SQLITE), (2, "Ana likes green tea"))
+        )
+        assert over.send("notifications/cancelled", {"requestId": 1, "reason": "enough"}, number=None) is None
+        assert over.send("notifications/cancelled", {"requestId": 3}, number=None) is None
+        assert over.send("notifications/cancelled", {}, number=None) is None
+        assert await settle(first) is None
+        answer = await settle(second)
+        assert isinstance(answer, bytes)
+        assert json.loads(answer)["id"] == 2
+        twice = [over.send("tools/call", {"name": "status", "arguments": {}}, number=4) for _ in range(2)]
+        for each in twice:
+            assert str(await settle(each)).count('"id":4') == 1
+        assert over.call.spoken.unanswered == {}
+        assert len((await over.ask("list"))["insights"]) == 2
+        over.send("notifications/cancelled", {"requestId": 2}, number=None)
+        assert (await over.ask("tools/list"))["tools"]
+        assert (await over.error("notifications/cancelled", {"requestId": 2}))["code"] == -32601
 
 
 LISTS = {"tools/list": "tools", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"}

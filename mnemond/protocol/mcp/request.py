@@ -57,6 +57,10 @@ class McpRequest:
         except MALFORMED:
             return None
 
+    def raw(self, name: str) -> bytes:
+        """A parameter as it is written; empty for one that is not there."""
+        return bytes(self._members.get(name, b""))
+
     def arguments(self, kind: type[P]) -> P:
         """The member `arguments`. A null is as good as nothing. Raises MnemonError(INVALID_PARAMS)."""
         given = self._members.get("arguments", b"")
