@@ -44,7 +44,8 @@ Updated 00000001: content
   redacted: password (--allow-secret keeps it)
   undo: mnemonctl undo 0000000b
 $ mnemonctl update 00000001 ; echo $?
-mnemonctl: nothing to update: give content, category, importance, tags, entities, source, conversation_id, created_at or metadata
+mnemonctl: nothing to update: give content, category, importance, tags, entities, source, conversation_id, \
+created_at or metadata
   nothing was written
 2
 """,

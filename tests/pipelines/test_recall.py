@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from mnemond.embed.embedder import Purpose
+from mnemond.embed.embedder import Embedder, Purpose
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
@@ -64,7 +64,7 @@ def store(*insights: Insight, embedded: bool = True) -> Snapshot:
     return MemoryIndex.build(list(zip(insights, vectors, strict=True)), [], WordAxes.dimension).snapshot
 
 
-def ask(snapshot: Snapshot, text: str, embedder: WordAxes | None = None, limit: int = 10, **query: object) -> Recalled:
+def ask(snapshot: Snapshot, text: str, embedder: Embedder | None = None, limit: int = 10, **query: object) -> Recalled:
     wanted = Query(text=text, limit=limit, **query)  # type: ignore[arg-type]
     return recall(snapshot, wanted, embedder, ticks())
 
