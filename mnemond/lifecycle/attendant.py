@@ -93,7 +93,8 @@ class Attendant:
         self._used_at = trio.current_time()
 
     def hurry(self, name: str) -> None:
-        """There is something to do for this job: it runs as soon as the store is unused."""
+        """Somebody gave this job something to do: it runs as soon as the store is unused."""
+        self.used()
         self.agenda.by_name[name].hurry(trio.current_time())
         self._woken.set()
 

@@ -11,14 +11,17 @@ from mnemond.model.changes import (
     ChangeSet,
     CountUse,
     PutInsight,
+    QueueExchange,
     RemoveEdge,
     RestoreInsight,
     RetireInsight,
     SetImportance,
+    SettleFact,
     SetVector,
 )
 from mnemond.model.insight import Insight
-from mnemond.store import staged
+from mnemond.model.queued_exchange import QueuedExchange
+from mnemond.store import exchanges, staged
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord, SwitchRecord
@@ -57,6 +60,7 @@ def _further() -> list[list[Write]]:
         [changing(37, RetireInsight(insight_id(7000), "forgotten"))],
         [changing(38, RetireInsight(insight_id(18), "superseded", insight_id(19)), SetVector(insight_id(19)))],
         [_with_fact(changing(39, CountUse(insight_id(19), 1, identity(39).now)))],
+        [_queueing(40, "a prompt"), _queueing(40, "the same again"), _queueing(41, "another")],
     ]
 
 
@@ -64,6 +68,27 @@ def _with_fact(write: Write) -> Write:
     """A row of the table of facts becomes true with the write."""
     assert isinstance(write, ChangeSet)
     return msgspec.structs.replace(write, facts=(("dry", "yes"),))
+
+
+def _queueing(number: int, prompt: str) -> Write:
+    """A turn that waits to be read."""
+    said = QueuedExchange(host="test", at_us=identity(number).now_us, prompt=prompt, key=str(number))
+    write = changing(number)
+    assert isinstance(write, ChangeSet)
+    return msgspec.structs.replace(write, queue=(QueueExchange(f"{write.op_id}-{prompt}", said),))
+
+
+def _plan(connection: Connection) -> None:
+    (first, *_) = exchanges.oldest(connection, 1)
+    assert exchanges.begin(connection, first.number)
+    assert exchanges.plan(connection, first, "[1]")
+
+
+def _settling() -> Write:
+    """A fact is remembered, and leaves the queue with that."""
+    write = changing(42, CountUse(insight_id(19), 1, identity(42).now))
+    assert isinstance(write, ChangeSet)
+    return msgspec.structs.replace(write, queue=(SettleFact(1, "[1]", None),))
 
 
 def _committing(batch: list[Write]) -> Step:
@@ -88,6 +113,7 @@ def steps() -> list[Step]:
         found.append(_committing(batch))
         if len(found) % 3 == 0:
             found.append(lambda engine: engine.checkpoint_if_due())
+    found += [_rewriting(_plan), _committing([_settling(), _settling()])]
     found.append(_rewriting(lambda connection: staged.begin(connection, SWITCH)))
     found.append(_rewriting(_stage))
     found.append(_rewriting(lambda connection: staged.cut_over(connection, SWITCH, [])))

@@ -2,100 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
 
 import msgspec
-import pytest
-import trio
 from trio.testing import MockClock
 
-from mnemond.errors import BUSY, INTERNAL, MnemonError
-from mnemond.extract.fact import Context, Extraction, Message
-from mnemond.extract.rules import RuleEngine
-from mnemond.handlers.door import OpenStore, settle
-from mnemond.handlers.exchange_queue import ExchangeQueue
 from mnemond.lifecycle.attendant import IDLE_S
-from mnemond.lifecycle.extract import DEFECT, INTERVAL_S, PORTION, Extract
-from mnemond.model.insight import Insight
-from mnemond.model.outcomes import Queued
-from mnemond.model.queued_exchange import KEPT_DAYS, MOST_TRIES, QueuedExchange
+from mnemond.lifecycle.extract import PORTION
+from mnemond.model.queued_exchange import KEPT_DAYS
 from mnemond.model.timestamp import format_us
-from mnemond.pipelines.exchange_reading import decoded, without_echo
-from mnemond.protocol.jobs import JobsRunResult
+from mnemond.pipelines.exchange_reading import without_echo
 from mnemond.store import exchanges
-from mnemond.store.connection import Connection
-from mnemond.store.exchanges import NEVER_ENDED, Backlog, Waiting
-from mnemond.store.store import Store
-from tests.handlers.test_jobs import Office, office
+from mnemond.store.exchanges import Backlog
+from tests.handlers.said import ANA, ANAS, DAY_US, session
 from tests.handlers.toys import NOW_US
-
-ANA = "I'm Ana, I work at Acme and I prefer tabs over spaces."
-DAY_US = 86_400_000_000
-
-
-class Said:
-    """An office in which things are said."""
-
-    def __init__(self, at: Office, clock: MockClock) -> None:
-        self.at, self.clock = at, clock
-        hurry = at.scheduler.hurry
-        self.queue = ExchangeQueue(at.over.identities, lambda name: hurry(name, "extract"))
-        self.said = 0
-
-    @property
-    def job(self) -> Extract:
-        return next(job for job in self.at.scheduler.jobs if isinstance(job, Extract))
-
-    async def warm(self) -> OpenStore:
-        return await self.at.door.open("default")
-
-    async def say(self, prompt: str, reply: str = "", **fields: Any) -> Queued:
-        self.said += 1
-        named = {"host": "codex", "conversation_id": "c1", "project": "api", "at_us": self.at.over.clock.us,
-                 "key": str(self.said), "prompt": prompt, "reply": reply, **fields}  # fmt: skip
-        return cast("Queued", await settle(self.queue.keep(await self.warm(), QueuedExchange(**named))))
-
-    async def run(self, **fields: bool) -> JobsRunResult:
-        return await self.at.run("extract", **fields)
-
-    async def pass_time(self, seconds: float) -> None:
-        await self.at.settled()
-        self.at.over.clock.us += int(seconds * 1e6)
-        self.clock.jump(seconds)
-        await self.at.settled()
-
-    async def memories(self) -> list[Insight]:
-        snapshot = (await self.warm()).store.snapshot
-        return [snapshot.insight(row) for row in snapshot.alive().nonzero()[0].tolist()]
-
-    async def contents(self) -> list[str]:
-        return sorted(it.content for it in await self.memories())
-
-    async def backlog(self) -> Backlog:
-        return await (await self.warm()).store.read(exchanges.backlog)
-
-    async def waiting(self) -> list[Waiting]:
-        return await (await self.warm()).store.read(lambda it: exchanges.oldest(it, 1_000))
-
-    async def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        def read(it: Connection) -> list[tuple[Any, ...]]:
-            return it.rows(sql)
-
-        return await (await self.warm()).store.read(read)
-
-
-@asynccontextmanager
-async def session(path: Path, clock: MockClock) -> AsyncIterator[Said]:
-    async with office(path) as at:
-        said = Said(at, clock)
-        await said.warm()
-        yield said
-
-
-ANAS = ["Ana prefers tabs over spaces", "Ana works at Acme", "User's name is Ana"]
 
 
 async def test_it_is_read_soon_after_it_was_said(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -219,139 +139,6 @@ async def test_the_rest_of_what_was_said_stays(tmp_path: Path, mock_clock: MockC
         snapshot = (await it.warm()).store.snapshot
         text = "before\n  1. user prefers TABS over spaces!\nafter\nUser prefers tabs over spaces in Go"
         assert without_echo(text, snapshot) == "before\nafter\nUser prefers tabs over spaces in Go"
-
-
-# ------------------------------------------------------------ failures
-
-
-class Broken:
-    """An engine that ends in a defect as often as it is told to, or where a message says so."""
-
-    def __init__(self, times: int = 0, word: str = "\0") -> None:
-        self.times, self.word = times, word
-
-    def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
-        self.times -= 1
-        if self.times >= 0 or any(self.word in each.content for each in messages):
-            raise ValueError("a defect")
-        return RuleEngine().extract(messages, context)
-
-
-async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        it.job._engine = Broken(word="pickle")
-        await it.say("I prefer pickle over json.")
-        await it.say("I prefer tabs over spaces.")
-        await it.run()
-        assert await it.contents() == ["User prefers tabs over spaces"]
-        assert await it.backlog() == Backlog(1, 0)
-        for _ in range(MOST_TRIES):
-            await it.pass_time(INTERVAL_S + 1_000)
-        assert await it.backlog() == Backlog(0, 1)
-        assert await it.rows("SELECT tries, error, prompt FROM exchanges WHERE state = 'failed'") == [
-            (MOST_TRIES, DEFECT, "I prefer pickle over json.")
-        ]
-        defects = len(it.at.over.defects)
-        assert defects == MOST_TRIES
-        await it.pass_time(INTERVAL_S)
-        assert len(it.at.over.defects) == defects  # no loop
-        it.job._engine = RuleEngine()
-        assert (await it.run()).outcome == "nothing"
-        assert (await it.run(yes=True)).changed == 1
-        it.at.over.defects.clear()
-
-
-async def test_a_pause_is_kept_unless_somebody_asks(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        it.job._engine = Broken(times=1)
-        await it.say(ANA)
-        await it.run()
-        it.at.over.defects.clear()
-        await it.say("I like cats.")
-        mock_clock.jump(IDLE_S)  # by the clock of the machine no time passed
-        await it.at.settled()
-        assert len(await it.waiting()) == 1
-        await it.run()
-        assert set(ANAS) < set(await it.contents())
-
-
-async def test_one_that_ends_the_process_every_time_is_set_aside(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        await it.say(ANA)
-        store = (await it.warm()).store
-        (row,) = await it.waiting()
-        for _ in range(MOST_TRIES):
-            assert await store.rewrite(lambda on: exchanges.begin(on, row.number))
-        await it.run()
-        assert await it.rows("SELECT state, error FROM exchanges") == [("failed", NEVER_ENDED)]
-
-
-async def test_one_fact_that_is_refused_takes_no_other_with_it(
-    tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        await it.say(ANA)
-        store, refused = (await it.warm()).store, list[str]()
-        written = Store.written
-
-        async def refusing(self: Store, write: Any) -> Any:
-            if write.op_id.endswith("/2") and not refused:
-                refused.append(write.op_id)
-                raise MnemonError(INTERNAL, "no", outcome="rejected")
-            return await written(self, write)
-
-        monkeypatch.setattr(Store, "written", refusing)
-        await it.run()
-        assert len(await it.memories()) == 2
-        (row,) = await it.waiting()
-        assert (row.written, [each.content for each in decoded(row.facts or "")]) == (2, ["Ana works at Acme"])
-        await it.run()
-        assert await it.contents() == ANAS
-        assert store.snapshot.live == 3
-
-
-async def test_a_store_that_takes_nothing_is_no_matter_of_an_exchange(
-    tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        await it.say(ANA)
-
-        async def busy(self: Store, write: Any) -> Any:
-            raise MnemonError(BUSY, "later", outcome="rejected")
-
-        with monkeypatch.context() as patched:
-            patched.setattr(Store, "written", busy)
-            with pytest.raises(MnemonError, match="later"):
-                await it.run()
-        assert await it.backlog() == Backlog(1, 0)
-        await it.run()
-        assert await it.contents() == ANAS
-
-
-@pytest.mark.parametrize("stop", range(3))
-async def test_ended_between_two_facts_it_goes_on_behind_the_last(
-    stop: int, tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However far it came, every fact is written once."""
-    async with session(tmp_path, mock_clock) as it:
-        await it.say(ANA)
-        written, begun = Store.written, list[str]()
-
-        async def ending(self: Store, write: Any) -> Any:
-            begun.append(write.op_id)
-            if len(begun) > stop:
-                raise trio.BrokenResourceError
-            return await written(self, write)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(Store, "written", ending)
-            with pytest.raises(MnemonError):
-                await it.run()
-        it.at.over.defects.clear()
-        assert len(await it.memories()) == stop
-        await it.run()
-        assert await it.contents() == ANAS
-        assert len(await it.rows("SELECT 1 FROM memory_operations WHERE operation_type = 'CREATE'")) == 3
 
 
 # ------------------------------------------------------------ purging, switching off, expiring

@@ -1,0 +1,98 @@
+"""The queue of what was said, as rows: what is purged is purged there too, and a row goes only where it should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemond.model.queued_exchange import FIRST_PAUSE_S, MOST_TRIES, QueuedExchange
+from mnemond.store import exchanges
+from mnemond.store.connection import Connection
+from mnemond.store.exchanges import Backlog
+from mnemond.store.migrate import migrate
+from tests.pipelines.revision_world import RevisionWorld
+from tests.store.factory import START_US
+from tests.store.test_purge import traces
+
+NOW = "2026-02-01T00:00:00.000000Z"
+
+
+@pytest.fixture
+def on() -> Iterator[Connection]:
+    connection = Connection(Path(":memory:"))
+    migrate(connection, Path(":memory:"))
+    yield connection
+    connection.close()
+
+
+def said(connection: Connection, number: int = 1, **fields: str) -> int:
+    exchange = QueuedExchange(host="codex", at_us=START_US, key=str(number), **{"prompt": "hello", **fields})  # type: ignore[arg-type]
+    assert exchanges.append(connection, f"id-{number}", exchange, NOW)
+    return exchanges.oldest(connection, 100)[-1].number
+
+
+def test_it_waits_twice_as_long_each_time_and_is_set_aside(on: Connection) -> None:
+    number, now_us = said(on), START_US
+    for tries in range(1, MOST_TRIES + 1):
+        assert exchanges.begin(on, number)
+        exchanges.fail(on, number, "why", now_us)
+        if tries == MOST_TRIES:
+            break
+        pause_us = FIRST_PAUSE_S * 1_000_000 << (tries - 1)
+        assert exchanges.oldest(on, 9, 0, now_us + pause_us - 1) == []
+        assert len(exchanges.oldest(on, 9, 0, now_us + pause_us)) == 1
+        assert len(exchanges.oldest(on, 9)) == 1
+        now_us += pause_us
+    assert exchanges.backlog(on) == Backlog(0, 1)
+    assert exchanges.last_error(on) == "why"
+    assert not exchanges.begin(on, number)
+    exchanges.fail(on, number, "again", now_us)
+    assert exchanges.last_error(on) == "why"
+    assert exchanges.revive(on) == 1
+    assert exchanges.begin(on, number)
+
+
+def test_a_clock_that_was_put_back_keeps_nothing_waiting(on: Connection) -> None:
+    number = said(on)
+    assert exchanges.begin(on, number)
+    exchanges.fail(on, number, "why", START_US)
+    assert len(exchanges.oldest(on, 9, 0, START_US - 86_400_000_000)) == 1
+
+
+def test_a_row_that_is_done_stays_done(on: Connection) -> None:
+    number = said(on)
+    (row,) = exchanges.oldest(on, 1)
+    exchanges.finish(on, number)
+    assert not exchanges.plan(on, row, "[1]")
+    assert not exchanges.advance(on, number, "[1]", None)
+    exchanges.fail(on, number, "why", START_US)
+    assert (exchanges.backlog(on), exchanges.last_error(on)) == (Backlog(0, 0), None)
+
+
+def test_how_long_they_wait(on: Connection) -> None:
+    said(on)
+    assert exchanges.count_queued_before(on, START_US - 365 * 86_400_000_000) == 0
+    assert exchanges.count_queued_before(on, START_US + 365 * 86_400_000_000) == 1
+
+
+def test_purged_text_is_left_nowhere_in_the_queue(tmp_path: Path) -> None:
+    """Nor in pages of the file that a row once stood on."""
+    world = RevisionWorld(tmp_path / "mnemon.db")
+    one = world.new("Xyzzyplugh lives here")
+
+    def fill(connection: Connection) -> None:
+        done = said(connection, 1, prompt="Xyzzyplugh lives here", reply="Xyzzyplugh lives here, I see")
+        exchanges.finish(connection, done)
+        said(connection, 2, prompt="I heard: Xyzzyplugh lives here. Is that so?")
+        said(connection, 3, prompt="unread")
+        (*_, row) = exchanges.oldest(connection, 9)
+        assert exchanges.plan(connection, row, '[{"content":"Xyzzyplugh lives here"},{"content":"other"}]')
+
+    world.read(fill)
+    assert traces(tmp_path) != []
+    world.drop(one, purge=True)
+    assert traces(tmp_path) == []
+    left = world.read(lambda it: [(row.exchange.prompt, row.facts) for row in exchanges.oldest(it, 9)])
+    assert left == [("I heard: . Is that so?", None), ("", '[{"content":"other"}]')]
