@@ -196,6 +196,13 @@ class Lifecycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prune_interval: Annotated[
         Duration, Meta(description="How often what is beyond the cap, or has faded, is pruned; at least a minute.")
     ] = HOUR_S
+    extract_interval: Annotated[
+        Duration,
+        Meta(
+            description="How often it is looked whether exchanges with agents are left to be read; at least a minute."
+            " They are read soon after they were told anyway, while nobody uses the store."
+        ),
+    ] = 600
     backup_interval: Annotated[
         Duration, Meta(description="How often a store is backed up by itself; at least a minute. 0 = never.")
     ] = DAY_S

@@ -27,8 +27,8 @@ THREADS: Final = 1
 
 
 STUCK_US: Final = 86_400_000_000
-"""How long an exchange waits at most while a daemon runs: a store that is never left alone is read every ten minutes,
-and what fails is tried for some hours."""
+"""How long an exchange may wait: what fails is tried for an hour, and a store that is never left alone is read every
+ten minutes."""
 
 
 class VerifyHandlers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 from mnemond.errors import MnemonError
 from mnemond.handlers.door import OpenStore, StoreDoor
@@ -35,13 +36,14 @@ class ExchangeQueue:
             return deferred
 
         def done(result: Outcome | MnemonError) -> None:
-            if isinstance(result, Queued):
-                if result.kept:
-                    self._on_kept(warm.store.name)
-                deferred.resolve(result)
-            elif isinstance(result, MnemonError):
+            if isinstance(result, MnemonError):
                 result.degraded_reason = warm.degraded_reason
                 deferred.fail(result)
+                return
+            queued = cast("Queued", result)
+            if queued.kept:
+                self._on_kept(warm.store.name)
+            deferred.resolve(queued)
 
         warm.store.submit(propose(exchange, identity), done)
         return deferred

@@ -29,7 +29,7 @@ def jobs_of(config: Config, policy: Callable[[str], LifecyclePolicy], copy: Copy
     exchanges are read with."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
-        Extract(reading),
+        Extract(_interval(lifecycle.extract_interval), reading),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(),
         Prune(_interval(lifecycle.prune_interval), policy),

@@ -32,9 +32,6 @@ from mnemond.store.exchanges import Waiting
 
 NAME: Final = "extract"
 
-INTERVAL_S: Final = 600.0
-"""Seconds between two runs that nothing calls for: what failed is tried again then."""
-
 HOST: Final = "host:"
 """Before the name of the host that causes a write (spec 15)."""
 
@@ -72,16 +69,17 @@ class Means(msgspec.Struct, frozen=True):
 
 
 class Extract:
-    """Soon after something was said, while the store is unused, and every ten minutes. How it ran is not kept over a
-    restart, so that what an earlier daemon left is read as soon as the store is open."""
+    """Soon after something was said, while the store is unused, and every `lifecycle.extract_interval`: what failed is
+    tried again then. How it ran is not kept over a restart, so that what an earlier daemon left is read as soon as the
+    store is open."""
 
     name = NAME
     summary = "what was said in agents' sessions is read for facts, and these are remembered"
     first_s = 0.0
-    interval_s = INTERVAL_S
 
-    def __init__(self, means: Means, engine: Engine | None = None) -> None:
+    def __init__(self, interval_s: float, means: Means, engine: Engine | None = None) -> None:
         """`engine` reads; without one the rules do. It is called in a thread, and may take its time."""
+        self.interval_s = interval_s
         self._means = means
         self._engine = engine or RuleEngine()
 

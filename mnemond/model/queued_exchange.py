@@ -22,7 +22,8 @@ MOST_PENDING: Final = 1_000
 hundred, so as many wait only where reading is switched off or fails."""
 
 MOST_SETTLED: Final = 1_000
-"""Exchanges of which only the key is kept, so that a host that repeats one is recognised."""
+"""Exchanges of which only the key is kept, so that a host that repeats one is recognised; and, apart from these, those
+that were set aside."""
 
 KEPT_DAYS: Final = 30
 """Days after which an exchange that could not be read goes, and the key of one that was."""

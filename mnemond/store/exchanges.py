@@ -24,6 +24,7 @@ from mnemond.model.queued_exchange import (
 )
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.store.connection import Connection, Value
+from mnemond.store.damage import damaged
 
 LONGEST_ERROR: Final = 300
 """Characters kept of why an exchange could not be read."""
@@ -87,7 +88,8 @@ def append(connection: Connection, exchange_id: str, exchange: QueuedExchange, n
     )  # fmt: skip
     if added:
         _only_newest(connection, "state = 'pending'", MOST_PENDING)
-        _only_newest(connection, "state <> 'pending'", MOST_SETTLED)
+        _only_newest(connection, "state = 'done'", MOST_SETTLED)
+        _only_newest(connection, "state = 'failed'", MOST_SETTLED)
     return bool(added)
 
 
@@ -240,23 +242,25 @@ def _before(now_us: int) -> str:
 
 def purge(connection: Connection, text: str) -> None:
     """Take the text of a memory out of whatever waits or was set aside: an exchange that says it again is left without
-    it, and facts that say it go."""
+    it, and facts that say it go. Raises MnemonError(STORAGE) for a damaged row."""
     for column in ("prompt", "reply"):
         connection.run(
             f"UPDATE exchanges SET {column} = replace({column}, ?1, '') WHERE instr({column}, ?1)",  # noqa: S608
             (text,),
         )
-    rows = connection.rows("SELECT number, facts FROM exchanges WHERE facts IS NOT NULL")
-    for number, facts in rows:
-        kept = [each for each in _facts(facts) if text not in _texts(each)]
-        if len(kept) < len(_facts(facts)):
-            connection.run(
-                "UPDATE exchanges SET facts = ? WHERE number = ?", (msgspec.json.encode(kept).decode(), number)
-            )
+    for number, facts in connection.rows("SELECT number, facts FROM exchanges WHERE facts IS NOT NULL"):
+        found = _facts(facts)
+        kept = [each for each in found if text not in _texts(each)]
+        if len(kept) < len(found):
+            left = msgspec.json.encode(kept).decode()
+            connection.run("UPDATE exchanges SET facts = ? WHERE number = ?", (left, number))
 
 
 def _facts(text: str) -> list[object]:
-    return msgspec.json.decode(text, type=list[object])
+    try:
+        return msgspec.json.decode(text, type=list[object])
+    except msgspec.MsgspecError as error:
+        raise damaged("an exchange that waits to be read", error) from error
 
 
 def _texts(value: object) -> str:

@@ -17,13 +17,15 @@ from mnemond.handlers.doctor import VerifyHandlers
 from mnemond.handlers.door import settle
 from mnemond.lifecycle.job import Work
 from mnemond.lifecycle.verify import Verify
+from mnemond.model.queued_exchange import QueuedExchange
+from mnemond.model.timestamp import format_us
 from mnemond.protocol.doctor import CheckView, VerifyParams, VerifyResult
 from mnemond.protocol.remembering import RememberParams
-from mnemond.store import read_only
+from mnemond.store import exchanges, read_only
 from mnemond.store.invariants.examination import Examiner
 from mnemond.store.invariants.tiers import of_tier
-from mnemond.write_settings import Lifecycle
-from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
+from mnemond.write_settings import Extraction, Lifecycle
+from tests.handlers.toys import CALL, NOW_US, Bench, ToyEmbedder, bench
 
 TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team meets on Mondays")
 
@@ -236,3 +238,33 @@ async def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest
     assert set(problems(result)) == {"storage"}
     assert [each.name for each in result.checks if each.state == "skipped"] == ["sole_writer"]
     assert sorted(path_in(tmp_path).parent.iterdir()) == [path_in(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "enabled", "state", "detail"),
+    [
+        ("SELECT 1", True, "ok", "exchanges to be read: 1"),
+        ("SELECT 1", False, "note", "extraction.enabled is false; exchanges that wait: 1"),
+        ("DELETE FROM exchanges", False, "ok", "extraction.enabled is false; exchanges that wait: 0"),
+        ("UPDATE exchanges SET state = 'failed', error = 'why'", False, "problem",
+         "exchanges that could not be read: 1; that wait longer than a day: 0"),
+        ("UPDATE exchanges SET queued_at = '2020-01-01T00:00:00.000000Z'", True, "problem",
+         "exchanges that could not be read: 0; that wait longer than a day: 1"),
+    ],
+)  # fmt: skip
+async def test_exchanges_that_are_stuck_are_named(
+    sql: str, enabled: bool, state: str, detail: str, tmp_path: Path
+) -> None:
+    async with bench(tmp_path, ToyEmbedder(), config=Config(extraction=Extraction(enabled=enabled))) as on:
+        await remember(on, *TEXTS)
+        private(tmp_path)
+        store = (await on.warm()).store
+        said = QueuedExchange(host="codex", at_us=NOW_US, prompt="hello", key="1")
+        await store.rewrite(lambda it: exchanges.append(it, "id", said, format_us(NOW_US)))
+        await store.rewrite(lambda it: it.run(sql) if sql.startswith(("UPDATE", "DELETE")) else 0)
+        result = await handlers(on).verify(CALL, VerifyParams())
+    (found,) = (each for each in result.checks if each.name == "exchanges")
+    assert (found.state, found.ok, found.detail) == (state, state != "problem", detail)
+    assert [problem.what for problem in found.problems] == (
+        [detail + (" (why)" if "why" in sql else "")] if state == "problem" else []
+    )

@@ -15,7 +15,7 @@ from mnemond.errors import BUSY, INTERNAL, MnemonError
 from mnemond.extract.fact import Context, Extraction, Message
 from mnemond.extract.rules import RuleEngine
 from mnemond.lifecycle.attendant import IDLE_S
-from mnemond.lifecycle.extract import DEFECT, INTERVAL_S
+from mnemond.lifecycle.extract import DEFECT
 from mnemond.model.queued_exchange import MOST_TRIES
 from mnemond.pipelines.exchange_reading import decoded
 from mnemond.store import exchanges
@@ -24,6 +24,10 @@ from mnemond.store.store import Store
 from tests.handlers.said import ANA, ANAS, session
 
 # ------------------------------------------------------------ failures
+
+
+LATER_S = 1_600.0
+"""Longer than any pause, and than the interval of the job."""
 
 
 class Broken:
@@ -48,14 +52,14 @@ async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: 
         assert await it.contents() == ["User prefers tabs over spaces"]
         assert await it.backlog() == Backlog(1, 0)
         for _ in range(MOST_TRIES):
-            await it.pass_time(INTERVAL_S + 1_000)
+            await it.pass_time(LATER_S)
         assert await it.backlog() == Backlog(0, 1)
         assert await it.rows("SELECT tries, error, prompt FROM exchanges WHERE state = 'failed'") == [
             (MOST_TRIES, DEFECT, "I prefer pickle over json.")
         ]
         defects = len(it.at.over.defects)
         assert defects == MOST_TRIES
-        await it.pass_time(INTERVAL_S)
+        await it.pass_time(LATER_S)
         assert len(it.at.over.defects) == defects  # no loop
         it.job._engine = RuleEngine()
         assert (await it.run()).outcome == "nothing"
@@ -195,3 +199,50 @@ def _after(asked: Any, then: Callable[[], None]) -> Any:
         return value
 
     return both
+
+
+async def test_a_plan_that_cannot_be_read_is_set_aside_as_well(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with session(tmp_path, mock_clock) as it:
+        await it.say(ANA)
+        (row,) = await it.waiting()
+        store = (await it.warm()).store
+        assert await store.rewrite(lambda on: exchanges.plan(on, row, '[{"content":7}]'))
+        for _ in range(MOST_TRIES):
+            await it.run()
+        assert await it.backlog() == Backlog(0, 1)
+        assert len(it.at.over.defects) == MOST_TRIES - 1  # to have read it counts as one
+        it.at.over.defects.clear()
+
+
+async def test_what_is_purged_while_it_is_read_stays_away(tmp_path: Path, mock_clock: MockClock) -> None:
+    """The engine is given the text; then it goes. What the engine found is not kept, and the rest is read again."""
+
+    async with session(tmp_path, mock_clock) as it:
+        store = (await it.warm()).store
+        purged = False
+
+        class Slow:
+            def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
+                nonlocal purged
+                if not purged:
+                    purged = True
+                    gone = "I work at Acme"
+                    trio.from_thread.run(store.rewrite, lambda on: exchanges.purge(on, gone))
+                return RuleEngine().extract(messages, context)
+
+        it.job._engine = Slow()
+        await it.say("My name is Ana. I work at Acme. I prefer tabs over spaces.")
+        await it.run()
+        assert await it.memories() == []
+        await it.run()
+        assert await it.contents() == [ANAS[0], ANAS[2]]
+
+
+async def test_a_plan_of_which_nothing_is_left_is_done(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with session(tmp_path, mock_clock) as it:
+        await it.say("I prefer tabs over spaces.")
+        (row,) = await it.waiting()
+        store = (await it.warm()).store
+        await store.rewrite(lambda on: exchanges.plan(on, row, "[]"))
+        await it.run()
+        assert (await it.memories(), await it.backlog()) == ([], Backlog(0, 0))

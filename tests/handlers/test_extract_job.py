@@ -7,15 +7,20 @@ from pathlib import Path
 import msgspec
 from trio.testing import MockClock
 
+from mnemond.handlers.door import settle
+from mnemond.handlers.undo import UndoHandlers
 from mnemond.lifecycle.attendant import IDLE_S
 from mnemond.lifecycle.extract import PORTION
+from mnemond.model.changes import ChangeSet, PutInsight
+from mnemond.model.outcomes import Maintained
 from mnemond.model.queued_exchange import KEPT_DAYS
 from mnemond.model.timestamp import format_us
 from mnemond.pipelines.exchange_reading import without_echo
+from mnemond.protocol.undo import UndoParams
 from mnemond.store import exchanges
 from mnemond.store.exchanges import Backlog
 from tests.handlers.said import ANA, ANAS, DAY_US, session
-from tests.handlers.toys import NOW_US
+from tests.handlers.toys import CALL, NOW_US
 
 
 async def test_it_is_read_soon_after_it_was_said(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -187,3 +192,38 @@ async def test_keys_go_after_a_month(tmp_path: Path, mock_clock: MockClock) -> N
             await it.run()
         await it.run()
         assert await it.rows("SELECT 1 FROM exchanges") == []
+
+
+async def test_a_fact_is_taken_back_by_its_operation(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with session(tmp_path, mock_clock) as it:
+        await it.say("I prefer tabs over spaces.")
+        await it.run()
+        ((op_id,),) = await it.rows("SELECT op_id FROM memory_operations")
+        undo = UndoHandlers(it.at.door, it.at.over.identities)
+        await settle(undo.undo(CALL, UndoParams(operation=op_id)))
+        assert await it.memories() == []
+        assert (await it.run()).outcome == "nothing"
+
+
+async def test_a_memory_without_its_vector_is_embedded_later(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with session(tmp_path, mock_clock) as it:
+        missing: list[str] = []
+        it.at.door._change("default", on_missing=missing.append)
+        await it.say("I prefer tabs over spaces.")
+        await it.run()
+        assert missing == ["default"]
+
+
+async def test_a_summary_that_somebody_pinned_stays(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with session(tmp_path, mock_clock) as it:
+        await it.say("", "The first half was about billing.", kind="summary")
+        await it.run()
+        (kept,) = await it.memories()
+        store = (await it.warm()).store
+        pinned = msgspec.structs.replace(kept, pinned=True)
+        now = format_us(NOW_US)
+        await store.written(ChangeSet("pin", False, "test", now, (PutInsight(pinned),), Maintained("pin")))
+        await it.say("", "Billing is done.", kind="summary")
+        await it.say("", "Nobody knows of which conversation.", kind="summary", conversation_id="")
+        await it.run()
+        assert len(await it.memories()) == 3

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.model.changes import QueueExchange, SettleFact
 from mnemond.model.queued_exchange import FIRST_PAUSE_S, MOST_TRIES, QueuedExchange
-from mnemond.store import exchanges
-from mnemond.store.connection import Connection
+from mnemond.store import exchanges, verified_copy
+from mnemond.store.connection import Connection, ConstraintError
 from mnemond.store.exchanges import Backlog
 from mnemond.store.migrate import migrate
 from tests.pipelines.revision_world import RevisionWorld
-from tests.store.factory import START_US
+from tests.store.factory import START_US, contents, engine_at, remember
 from tests.store.test_purge import traces
 
+BOTH = '[{"content":"one"},{"content":"two"}]'
 NOW = "2026-02-01T00:00:00.000000Z"
 
 
@@ -96,3 +100,75 @@ def test_purged_text_is_left_nowhere_in_the_queue(tmp_path: Path) -> None:
     assert traces(tmp_path) == []
     left = world.read(lambda it: [(row.exchange.prompt, row.facts) for row in exchanges.oldest(it, 9)])
     assert left == [("I heard: . Is that so?", None), ("", '[{"content":"other"}]')]
+
+
+def test_a_fact_that_does_not_wait_any_more_is_not_written(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    settle = msgspec.structs.replace(remember(1), queue=(SettleFact(1, BOTH, None),))
+
+    def fill(connection: Connection) -> None:
+        number = said(connection)
+        assert exchanges.plan(connection, exchanges.oldest(connection, 1)[0], BOTH)
+        assert exchanges.advance(connection, number, BOTH, '[{"content":"two"}]')
+
+    engine.rewrite(fill)
+    (refused,) = engine.commit([settle])
+    assert isinstance(refused, MnemonError)
+    assert (refused.kind, refused.outcome) == (NOT_FOUND, "rejected")
+    assert contents(engine) == set()
+    (kept,) = engine.commit([msgspec.structs.replace(settle, queue=(SettleFact(1, '[{"content":"two"}]', None),))])
+    assert not isinstance(kept, MnemonError)
+    assert contents(engine) == {"memory number 1"}
+    assert engine.read(lambda it: it.rows("SELECT state, written, facts FROM exchanges")) == [("done", 2, None)]
+    engine.close()
+
+
+def test_two_that_come_together_with_one_key_are_one(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    one = QueuedExchange(host="codex", at_us=START_US, prompt="hello", key="k")
+    queue = (QueueExchange("a", one), QueueExchange("b", one))
+    engine.commit([msgspec.structs.replace(remember(1), queue=queue)])
+    assert engine.read(lambda it: [row.id for row in exchanges.oldest(it, 9)]) == ["a"]
+    engine.close()
+
+
+def test_what_says_something_else_stays_in_a_purge(on: Connection) -> None:
+    said(on)
+    exchanges.plan(on, exchanges.oldest(on, 1)[0], BOTH)
+    exchanges.purge(on, "three")
+    assert exchanges.oldest(on, 1)[0].facts == BOTH
+
+
+def test_a_damaged_row_ends_a_purge_in_words(on: Connection) -> None:
+    said(on)
+    exchanges.plan(on, exchanges.oldest(on, 1)[0], "{")
+    with pytest.raises(MnemonError, match="an exchange that waits") as caught:
+        exchanges.purge(on, "three")
+    assert caught.value.kind is STORAGE
+
+
+def test_a_copy_of_the_store_has_the_queue(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    engine.rewrite(said)
+    verified_copy.make(tmp_path / "a.db", tmp_path / "copy.db")
+    engine.close()
+    again = engine_at(tmp_path / "copy.db")
+    assert again.read(exchanges.backlog) == Backlog(1, 0)
+    again.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE exchanges SET state = 'lost'",
+        "UPDATE exchanges SET state = 'done'",
+        "UPDATE exchanges SET facts = '[]'",
+        "UPDATE exchanges SET kind = 'letter'",
+        "UPDATE exchanges SET tries = -1",
+    ],
+)
+def test_a_row_is_one_of_three_kinds(on: Connection, sql: str) -> None:
+    """What waits has its texts or its facts, never both, and what is done has neither."""
+    said(on)
+    with pytest.raises(ConstraintError):
+        on.run(sql)
