@@ -69,3 +69,11 @@ def test_quiet_says_the_essential() -> None:
 def test_status_says_what_a_job_asks() -> None:
     asking = msgspec.structs.replace(STATUS, pending_jobs=1, questions=[f"prune: {QUESTION}"])
     assert f"  waiting     1 job, 0 reviews\n  asks        prune: {QUESTION}\n" in shown("status", asking)
+
+
+def test_what_was_said_and_waits_is_in_the_status() -> None:
+    waiting = msgspec.structs.replace(STATUS, pending_exchanges=12, failed_exchanges=1)
+    said = "  waiting     12 exchanges to be read, 1 exchange that could not be read (mnemonctl doctor)\n"
+    assert said in shown("status", waiting)
+    unreadable = msgspec.structs.replace(STATUS, pending_exchanges=None, failed_exchanges=None)
+    assert "waiting" not in shown("status", unreadable)
