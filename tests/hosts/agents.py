@@ -30,6 +30,11 @@ class Agent(msgspec.Struct, frozen=True):
     settings: Mapping[str, Any] = {}
     """Files of the home that its user has had before, as JSON by path."""
 
+    @property
+    def version(self) -> str:
+        """The one that `make hosts` installs."""
+        return next(name for name in programs.NODE_PACKAGES if self.program in name).rpartition("@")[2]
+
     def prepared(self, home: Home) -> None:
         """Its settings, then ours, by `mnemonctl setup`. Skips where it is not installed."""
         programs.program(self.program)

@@ -12,6 +12,8 @@ import pytest
 from mnemond.protocol.mcp.tools import TOOLS
 from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, FACT, QUESTION, Agent
 from tests.hosts.home import Home, Ran, home
+from tests.hosts.neutral import neutral
+from tests.protocol.hooks.recorded import recorded
 
 pytestmark = pytest.mark.hosts
 
@@ -38,6 +40,14 @@ def test_every_hook_of_a_session_reaches_the_daemon_once(session: Session) -> No
     prompt = session.home.tap.hooks()[1]
     assert prompt["prompt"].endswith(QUESTION)
     assert prompt["cwd"] == str(session.home.work)
+
+
+def test_its_payloads_are_the_ones_that_are_recorded(session: Session) -> None:
+    """So what `make check` knows of hosts is what they do; a new version is recorded by `tests/hosts/record.py`."""
+    known = [dict(each.payload) for each in recorded() if each.host == session.agent.name and each.sent_by]
+    assert neutral(session.home.tap.hooks(), str(session.home.path)) == known
+    versions = {each.sent_by for each in recorded() if each.host == session.agent.name}
+    assert versions == {"", session.agent.version}
 
 
 def test_it_speaks_the_revision_of_mcp_that_it_prefers(session: Session) -> None:
