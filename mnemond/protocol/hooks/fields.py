@@ -44,6 +44,10 @@ class Fields:
         """Whether this is false, and not only absent."""
         return bytes(self._members.get(name, b"")) == b"false"
 
+    def null(self, name: str) -> bool:
+        """Whether this is said to be nothing, and not only absent."""
+        return bytes(self._members.get(name, b"")) == b"null"
+
     def number(self, name: str) -> float | None:
         """The number of that name."""
         try:

@@ -60,7 +60,7 @@ def begins_like_a_hook(message: bytes) -> HostName | None:
 def _named(fields: Fields, event: str) -> HostName:
     if "conversation_id" in fields or "cursor_version" in fields or event[:1].islower():
         return "cursor"
-    if "turn_id" in fields or "/.codex/" in fields.text("transcript_path", most=BEGINNING):
+    if "turn_id" in fields or _kept_by_codex(fields):
         return "codex"
     if "timestamp" not in fields:
         return "claude-code"
@@ -69,6 +69,14 @@ def _named(fields: Fields, event: str) -> HostName:
     # Both say when it was, and Gemini CLI always says where its transcript is. Events of its own are its own anyway.
     shared = event in ("SessionStart", "SessionEnd", "Notification") and "transcript_path" in fields
     return "gemini" if shared or event in GEMINI_ONLY else "copilot-cli"
+
+
+def _kept_by_codex(fields: Fields) -> bool:
+    """Where a session is kept tells whose it is: Codex names the file alike, whatever $CODEX_HOME is, or keeps none and
+    says so. It never says when."""
+    path = fields.text("transcript_path", most=BEGINNING)
+    kept = "/.codex/" in path or path.rpartition("/")[2].startswith("rollout-")
+    return kept or (fields.null("transcript_path") and "timestamp" not in fields)
 
 
 def _unnamed(fields: Fields) -> str | None:

@@ -84,6 +84,32 @@ def test_what_is_no_payload(message: bytes) -> None:
     assert read(message) is None
 
 
+@pytest.mark.parametrize(
+    "transcript", [None, "/srv/agents/sessions/2026/11/22/rollout-2026-11-22T10-00-00-01.jsonl", "/home/ada/.codex/x"]
+)
+@pytest.mark.parametrize("event", ["SessionStart", "SessionEnd"])
+def test_the_ends_of_a_session_are_codexs_wherever_it_keeps_it(event: str, transcript: str | None) -> None:
+    """They have no `turn_id`. $CODEX_HOME may be anywhere, and `--ephemeral` keeps nothing; both were seen."""
+    payload = {"session_id": "01", "transcript_path": transcript, "cwd": "/x", "hook_event_name": event}
+    found = read(json.dumps(payload).encode())
+    assert found is not None
+    assert found.host == "codex"
+
+
+def test_a_transcript_of_claude_code_may_be_called_anything() -> None:
+    for path in ("/home/rollout-team/.claude/projects/-x/7f.jsonl", ""):
+        found = read(json.dumps({"transcript_path": path, "hook_event_name": "SessionStart"}).encode())
+        assert found is not None
+        assert found.host == "claude-code"
+
+
+def test_a_host_that_says_when_it_was_is_not_codex() -> None:
+    payload = {"transcript_path": None, "hook_event_name": "SessionStart", "timestamp": "2026-11-22T10:00:00Z"}
+    found = read(json.dumps(payload).encode())
+    assert found is not None
+    assert found.host == "gemini"
+
+
 @pytest.mark.parametrize("value", [None, 5, ["Stop"], {"a": 1}, True, ""])
 def test_an_event_of_another_type_is_answered_all_the_same(value: object) -> None:
     found = read(json.dumps({"hook_event_name": value}).encode())
