@@ -27,7 +27,7 @@ def footprint(snapshot: Snapshot) -> dict[str, int]:
         "words": _bytes([*_arena(snapshot), parts.corpus.lengths, parts.breadths]),
         "links": sum(sys.getsizeof(ends) for ends in parts.adjacency.ends if ends is not None),
         "passages": sum(map(len, parts.passages.orders)) + _bytes(parts.passages[:3]),
-        "columns": _bytes([*parts.columns, *parts.neighbours]),
+        "columns": _bytes([*parts.columns.all(), *parts.neighbours]),
         "memories": sum(OBJECT + sys.getsizeof(parts.insights[row].content) for row in range(snapshot.rows)),
     }
 

@@ -50,6 +50,17 @@ class Column:
         """Change a row in place, for readers as well: only where they can tell that it is not meant for them."""
         self._array[row] = value
 
+    def put_all(self, rows: Sequence[int], values: Sequence[float]) -> None:
+        """The same of several rows."""
+        self._array[rows] = values
+
+    def __len__(self) -> int:
+        return self._used
+
+    def first(self, rows: int) -> npt.NDArray[Any]:
+        """So many of the rows written so far."""
+        return self._array[:rows]
+
     def view(self) -> npt.NDArray[Any]:
         """The rows written so far, as a view that later appends do not touch."""
         return self._array[: self._used]

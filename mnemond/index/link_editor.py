@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from mnemond.index.adjacency import BOTH, CAUSAL, IN, INWARDS, OUT, OUTWARDS, PACKED, Adjacency, Ends
 
+NEW = -1
+"""Stands for the degree of a row that was not there."""
+
 _End = tuple[int, int, int]  # row at the other end, type, OUT or IN
 _Link = tuple[int, int, int]  # the newer row, the older one, type
 
@@ -104,11 +107,19 @@ class Editor:
                 self.remove(other, row, kind)
                 self.put(other, to, kind, weight)
 
-    def degrees(self, before: npt.NDArray[np.int32]) -> dict[int, int]:
-        """Of each row whose edges were looked at: how many pairs of neighbour and type it has (spec 4, rules).
+    def degrees(self, before: npt.NDArray[np.int32]) -> dict[int, tuple[int, int]]:
+        """Of each row whose edges were looked at: how many pairs of neighbour and type (spec 4, rules) it had, `NEW`
+        for a row that was not there, and has now.
 
         `before`: what it was for each row that was there, shape (at least first_new,).
         """
+        now = self._degrees(before)
+        rows = [*now]
+        known = before[rows].tolist()
+        first = self._first_new
+        return {row: (was if row < first else NEW, now[row]) for row, was in zip(rows, known, strict=True)}
+
+    def _degrees(self, before: npt.NDArray[np.int32]) -> dict[int, int]:
         found = {row: len({end[:2] for end in ends}) for row, ends in self._touched.items()}
         for newer, links in self._first.items():
             found[newer] = len(links)

@@ -139,8 +139,9 @@ class MemoryIndex:
         self.stage(changes)
         return self.publish()
 
-    def stage(self, changes: Sequence[Change]) -> dict[int, int]:
-        """Carry out the changes of one operation, in order; of each row whose edges they touched, its degree now.
+    def stage(self, changes: Sequence[Change]) -> dict[int, tuple[int, int]]:
+        """Carry out the changes of one operation, in order; of each row whose edges they touched, its degree
+        before (`link_editor.NEW` for a new row) and now.
 
         INTERNAL when a change does not fit: an id that is live already is added, or one that is not is changed. An
         edge with an end that is not live is left out, as it is from a store that is loaded.
@@ -161,6 +162,7 @@ class MemoryIndex:
             self._working = None
         self.begun = 0
         self._snapshot = self.working
+        self.table.shown()
         return self._snapshot
 
     def _edge_arrays(self, edges: Iterable[Edge]) -> EdgeArrays:

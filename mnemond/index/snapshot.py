@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from mnemond.index.ledger import Ledger
 from mnemond.index.passages import PassageColumns
 from mnemond.index.postings import Bm25, Corpus, Floats, Postings
 from mnemond.index.selection import Rows, at_least_kth, not_behind_kth
-from mnemond.index.table import PREFIX, Columns, Table
+from mnemond.index.table import PREFIX, ColumnViews, Table
 from mnemond.index.validity import Extent
 from mnemond.model.changes import Vector
 from mnemond.model.edge import EDGE_TYPES
@@ -44,7 +44,7 @@ class Parts(NamedTuple):
 
     table: Table
     insights: Ledger
-    columns: Columns[npt.NDArray[Any]]
+    columns: ColumnViews
     breadths: Floats
     corpus: Corpus
     postings: Postings

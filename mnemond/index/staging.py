@@ -59,8 +59,9 @@ class Staging:
         self._ends: dict[str, int | None] = {}
         """Rows of ids as `_find` knows them, as long as no row comes or goes: edges of one memory ask for it again."""
 
-    def carry_out(self, changes: Sequence[Change]) -> dict[int, int]:
-        """Change the index; of each row whose edges were touched and that is still live, its degree now."""
+    def carry_out(self, changes: Sequence[Change]) -> dict[int, tuple[int, int]]:
+        """Change the index; of each row whose edges were touched and that is still live, its degree before and now; see
+        `Editor.degrees`."""
         for change in changes:
             if isinstance(change, AddEdge):  # most changes are
                 if self._adding:
@@ -207,12 +208,14 @@ class Staging:
 
     # ------------------------------------------------------------ the end
 
-    def _finish(self) -> dict[int, int]:
+    def _finish(self) -> dict[int, tuple[int, int]]:
         before = self._index.table.degrees()
-        degrees = {row: degree for row, degree in self._editor.degrees(before).items() if row not in self._retiring}
+        degrees = self._editor.degrees(before)
+        for row in self._retiring:
+            degrees.pop(row, None)
         self._index.adjacency = self._editor.done(len(self._index.table.insights))
         self._index.table.patch(self._patches)
-        self._index.table.set_degrees(degrees)
+        self._index.table.set_degrees({row: now for row, (_, now) in degrees.items()})
         self._bury(sorted(self._retiring))
         return degrees
 

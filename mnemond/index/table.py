@@ -73,6 +73,32 @@ DTYPES = Columns(
     mention_entity=np.int32, label_row=np.int64, label_tag=np.int32,
 )  # fmt: skip
 
+
+class ColumnViews:
+    """The columns as they are for the first rows, mentions and labels: an array each, made when it is asked for.
+
+    A generation asks for a few of them. What is shared with the writer only grows behind these rows.
+    """
+
+    def __init__(self, columns: Columns[Column]) -> None:
+        self._columns = columns
+        self._rows = len(columns.created_us)
+        self._mentions, self._labels = len(columns.mention_row), len(columns.label_row)
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        column: Column = getattr(self._columns, name)
+        length = self._mentions if name in _OF_MENTIONS else self._labels if name in _OF_LABELS else self._rows
+        found = self.__dict__[name] = column.first(length)
+        return found
+
+    def all(self) -> Columns[npt.NDArray[Any]]:
+        """Every one of them."""
+        return Columns(*(getattr(self, name) for name in Columns._fields))
+
+
+_OF_MENTIONS = frozenset({"mention_row", "mention_entity"})
+_OF_LABELS = frozenset({"label_row", "label_tag"})
+
 MENTIONS = Columns._fields.index("mention_row")
 CREATED = Columns._fields.index("created_us")
 
@@ -134,6 +160,8 @@ class Table:
         """Whether no row is older than one stored before it."""
         self.extent = Extent()
         self._columns: Columns[Column] = Columns(*map(_empty, DTYPES))
+        self._degrees_shown = True
+        """Whether a reader may have the column of degrees, which then is copied before it is changed."""
         self._newest_us = LONG_AGO_US
 
     def append(self, insight: Insight) -> None:
@@ -273,6 +301,8 @@ class Table:
 
     def patch(self, changes: Mapping[int, Insight]) -> None:
         """Give rows new insights that differ in nothing a row is found by, except use and pin."""
+        if not changes:
+            return
         self.insights = self.insights.patched(changes)
         rows = list(changes)
         created = self._columns.created_us.view()
@@ -286,28 +316,34 @@ class Table:
             self._set(name, rows, new)
 
     def set_degrees(self, degrees: Mapping[int, int]) -> None:
-        """Note how many pairs of neighbour and type rows have now."""
-        self._set("degree", list(degrees), list(degrees.values()))
+        """Note how many pairs of neighbour and type rows have now, for whoever asks again before `shown`."""
+        if degrees and self._degrees_shown:
+            self._columns = self._columns._replace(degree=self._columns.degree.patched([], []))
+            self._degrees_shown = False
+        if degrees:
+            self._columns.degree.put_all(list(degrees), list(degrees.values()))
+
+    def shown(self) -> None:
+        """Readers have what there is now."""
+        self._degrees_shown = True
 
     def degrees(self) -> npt.NDArray[np.int32]:
         """How many pairs of neighbour and type rows have, shape (rows,)."""
         return self._columns.degree.view()
 
     def _set(self, name: str, rows: list[int], values: list[int]) -> None:
-        if not rows:
-            return
         column: Column = getattr(self._columns, name)
         places = np.array(rows, dtype=np.int64)
         if column.view()[places].tolist() != values:
             self._columns = self._columns._replace(**{name: column.patched(places, values)})
 
-    def columns(self) -> Columns[npt.NDArray[Any]]:
+    def columns(self) -> ColumnViews:
         """The rows appended so far."""
-        return Columns(*(column.view() for column in self._columns))
+        return ColumnViews(self._columns)
 
     def compacted(self, kept: npt.NDArray[np.int64], renumbered: npt.NDArray[np.int64]) -> Table:
         """The rows `kept`, in that order, under the same names; `renumbered[row]` is a kept row's new number."""
-        old = self.columns()
+        old = self.columns().all()
         alive = np.zeros(len(renumbered), dtype=np.bool_)
         alive[kept] = True
         mentions, labels = alive[old.mention_row], alive[old.label_row]

@@ -26,6 +26,7 @@ from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
 from mnemond.store.operation import carry_out
 from mnemond.store.outdated import is_outdated, with_fitting_vectors
 from mnemond.store.proposal import Write
+from mnemond.store.savepoint import NotKept, Savepoint
 from mnemond.store.standing import Standing
 from mnemond.text.remembered import forget_texts
 
@@ -84,7 +85,7 @@ class Engine:
         if (lost := self._lost_files("rejected")) is not None:
             return [lost] * len(batch)
         try:
-            results, purged = self._write(connection, batch)
+            results, purged = self._written(connection, batch)
         except (SqliteError, MnemonError) as error:
             return [self._rejected(connection, error)] * len(batch)
         try:
@@ -119,27 +120,35 @@ class Engine:
             outcome=outcome,
         )
 
-    def _write(self, connection: Connection, batch: Sequence[Write]) -> tuple[list[Result], bool]:
+    def _written(self, connection: Connection, batch: Sequence[Write]) -> tuple[list[Result], bool]:
         """Everything between BEGIN and COMMIT: what each write came to, and whether bytes have to be wiped."""
+        try:
+            return self._write(connection, batch, always=False)
+        except NotKept:
+            connection.run("ROLLBACK")
+            if self._index.begun:
+                self._index = load_index(connection, self.embedder, self._index.search)
+            return self._write(connection, batch, always=True)
+
+    def _write(self, connection: Connection, batch: Sequence[Write], *, always: bool) -> tuple[list[Result], bool]:
+        """The same once. Raises NotKept where one has to be taken back that has no savepoint unless all have."""
         results: list[Result] = []
         purged, several = False, len(batch) > 1
         connection.run("BEGIN IMMEDIATE")
         comparison = Comparison(self._index.working, [_vector(write, self.embedder) for write in batch])
         for at, given in enumerate(batch):
             write = with_fitting_vectors(given, self.embedder)
-            if several:
-                connection.run("SAVEPOINT operation")
+            savepoint = Savepoint(connection, several=several, always=always)
             begun, similarity = self._index.begun, comparison.of(at, self._index.working)
             try:
-                carried = carry_out(connection, self._index, write, similarity, self.embedder)
+                carried = carry_out(connection, self._index, write, similarity, self.embedder, savepoint)
             except (MnemonError, ConstraintError) as error:
                 if self._index.begun != begun:
                     raise  # nobody foresaw it: what is staged already cannot be taken back alone
-                _take_back(connection, several)
+                savepoint.take_back()
                 results.append(self._refusal(error))
                 continue
-            if several:
-                connection.run("RELEASE operation")
+            savepoint.end()
             results.append(carried.outcome)
             purged |= carried.purged
         oplog.trim(connection)
@@ -315,15 +324,6 @@ class Engine:
                 connection.checkpoint(truncate=True)
         finally:
             connection.close()
-
-
-def _take_back(connection: Connection, several: bool) -> None:
-    """Undo one operation of a batch, which is all of it unless there are several. The transaction is open after it."""
-    if several:
-        connection.take_back("operation")
-    else:
-        connection.run("ROLLBACK")
-        connection.run("BEGIN IMMEDIATE")
 
 
 def _vector(write: Write, embedder: EmbedderRecord | None) -> Vector | None:

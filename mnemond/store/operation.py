@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import msgspec
-import numpy as np
 
 from mnemond.index.cosines import Cosines
+from mnemond.index.link_editor import NEW
 from mnemond.index.memory_index import MemoryIndex
-from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -38,6 +37,7 @@ from mnemond.store.apply import Applied, apply_sql
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.proposal import View, Write
+from mnemond.store.savepoint import Savepoint
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -53,19 +53,20 @@ def carry_out(
     write: Write,
     similarity: Cosines | None,
     embedder: EmbedderRecord | None,
+    savepoint: Savepoint,
 ) -> Carried:
-    """Carry out one write inside the caller's savepoint and stage it in the index.
+    """Carry out one write behind a savepoint of its own and stage it in the index.
 
-    Raises MnemonError, before anything is staged, when it is refused: the savepoint must be rolled back then. Raises
+    Raises MnemonError, before anything is staged, when it is refused: `savepoint` has to take it back then. Raises
     SqliteError when the database fails.
     """
     if write.client_op_id and (replayed := operations.replay(connection, write)) is not None:
         return Carried(replayed)
     change_set = write if isinstance(write, ChangeSet) else write.decide(View(index.working, similarity, connection))
+    savepoint.begin(change_set)
     applied = apply_sql(connection, change_set, embedder)
-    before = index.working
     degrees = index.stage(applied.changes)
-    weights = _importances(connection, before, index, change_set, degrees)
+    weights = _importances(connection, index, change_set, degrees)
     outcome = _completed(change_set.outcome, applied, weights)
     if not _is_silent(change_set, applied):
         operation = change_set.operation or change_set.method
@@ -104,7 +105,7 @@ _REWRITES = (AddInsight, PutInsight, RestoreInsight, CountUse)
 
 
 def _importances(
-    connection: Connection, before: Snapshot, index: MemoryIndex, change_set: ChangeSet, degrees: dict[int, int]
+    connection: Connection, index: MemoryIndex, change_set: ChangeSet, degrees: dict[int, tuple[int, int]]
 ) -> dict[str, float]:
     """Effective importance of every memory that was rewritten, or whose degree changed where it counts (spec 8 ⑦).
 
@@ -116,10 +117,7 @@ def _importances(
         if isinstance(change, _REWRITES)
     }
     rows = {row for insight_id in rewritten if (row := index.row_of(insight_id)) is not None}
-    touched = [row for row in degrees if row < before.rows]
-    capped = np.minimum(before.degrees[touched], DEGREE_CAP).tolist() if touched else []
-    rows |= {row for row, was in zip(touched, capped, strict=True) if was != min(degrees[row], DEGREE_CAP)}
-    rows |= {row for row in degrees if row >= before.rows}
+    rows |= {row for row, (was, now) in degrees.items() if min(was, DEGREE_CAP) != min(now, DEGREE_CAP) or was == NEW}
     now_us = parse_rfc3339(change_set.now)
     known, weights = index.table.degrees(), dict[str, float]()
     changed: list[SetImportance] = []

@@ -22,6 +22,7 @@ from mnemond.store.connection import Connection, Value
 from mnemond.store.engine import Engine
 from mnemond.store.operation import carry_out
 from mnemond.store.proposal import Write
+from mnemond.store.savepoint import Savepoint
 from mnemond.store.store import Store
 from tests.faults.aftermath import Committed, record, state_of, survive
 from tests.faults.every_change import steps
@@ -65,7 +66,7 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_index_is_told_before_the_commit(struck: Struck, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = MemoryIndex.stage
 
-    def early(self: MemoryIndex, changes: Sequence[Change]) -> dict[int, int]:
+    def early(self: MemoryIndex, changes: Sequence[Change]) -> dict[int, tuple[int, int]]:
         degrees = stage(self, changes)
         self.publish()
         return degrees
@@ -181,7 +182,8 @@ async def test_a_transaction_is_left_by_whoever_is_cancelled(tmp_path: Path, mon
         connection, index = engine._healthy(), engine.index
         await _in_thread(connection.run, "BEGIN IMMEDIATE")
         try:
-            found = await _in_thread(carry_out, connection, index, write, None, engine.embedder)
+            savepoint = Savepoint(connection, several=False, always=False)
+            found = await _in_thread(carry_out, connection, index, write, None, engine.embedder, savepoint)
             await _in_thread(connection.run, "COMMIT")
         except apsw.Error:
             connection.run("ROLLBACK")

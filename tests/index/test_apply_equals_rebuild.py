@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.index.link_editor import NEW
 from mnemond.index.memory_index import Compaction, MemoryIndex
 from mnemond.model.changes import (
     AddEdge,
@@ -203,13 +204,16 @@ def test_staging_shows_the_writer_everything_and_readers_nothing(work: list[list
     world, index = World(), MemoryIndex(DIMENSION, OFTEN)
     published = portrait(index.snapshot)
     for number, changes in enumerate(work, 1):
+        before = index.working
+        counted = before.degrees.tolist()
         degrees = index.stage(changes)
         for change in changes:
             world.carry_out(change)
         working = index.working
         assert portrait(working) == portrait(world.rebuilt())
         assert portrait(index.snapshot) == published
-        assert {row: int(working.degrees[row]) for row in degrees} == degrees
+        had = dict(enumerate(counted))
+        assert {row: (had.get(row, NEW), int(working.degrees[row])) for row in degrees} == degrees
         if number % at_once == 0:
             assert index.publish() is index.snapshot is index.working
             assert index.begun == 0

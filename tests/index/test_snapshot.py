@@ -211,10 +211,14 @@ def test_degrees_count_neighbours_once_a_type() -> None:
     ]
     edges = [Edge(source, target, kind, 0.5) for source, target, kind in pairs]  # type: ignore[arg-type]
     degrees = index.stage([AddEdge(edge) for edge in edges])
-    assert degrees == {0: 3, 1: 2, 2: 1}
+    assert degrees == {0: (0, 3), 1: (0, 2), 2: (0, 1)}
     loaded = MemoryIndex.build([(insight(name), None) for name in "abc"], edges, DIMENSION).snapshot
     assert loaded.degrees.tolist() == index.publish().degrees.tolist() == [3, 2, 1]
-    assert index.stage([RemoveEdge("b", "a", "causal"), RemoveEdge("c", "a", "semantic")]) == {0: 2, 1: 2, 2: 0}
+    assert index.stage([RemoveEdge("b", "a", "causal"), RemoveEdge("c", "a", "semantic")]) == {
+        0: (3, 2),
+        1: (2, 2),
+        2: (1, 0),
+    }
 
 
 def test_a_new_memory_is_compared_with_what_all_its_readers_see() -> None:

@@ -53,14 +53,14 @@ def test_a_file_put_over_it_is_noticed(tmp_path: Path) -> None:
 
 def test_a_file_taken_away_during_a_commit_is_not_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = opened(tmp_path)
-    write = engine._write
+    write = engine._written
 
     def taken_away(*arguments: object) -> object:
         result = write(*arguments)  # type: ignore[arg-type]  # passed through as they came
         (tmp_path / "store" / "a.db-wal").unlink()
         return result
 
-    monkeypatch.setattr(engine, "_write", taken_away)
+    monkeypatch.setattr(engine, "_written", taken_away)
     result = engine.commit([remember(2)])[0]
     assert isinstance(result, MnemonError)
     assert result.outcome == "unknown"

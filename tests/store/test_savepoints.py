@@ -92,10 +92,34 @@ def test_one_that_is_refused_among_several_leaves_nothing(tmp_path: Path, noted:
     engine = engine_at(tmp_path / "a.db")
     first, refused, last = engine.commit([remember(1), half_done(2), remember(2, "another")])
     assert (type(first), type(refused), type(last)) == (Remembered, MnemonError, Remembered)
-    assert noted.asked.count("SAVEPOINT operation") == 3
+    assert noted.asked.count("SAVEPOINT operation") == 1, "nothing is foreseen to refuse the others"
     mirrored(engine, tmp_path / "a.db")
     engine.close()
     assert stored(tmp_path / "a.db") == ["another", "memory number 1"]
+
+
+def test_one_that_nobody_expected_to_be_refused_among_several_leaves_nothing(
+    tmp_path: Path, noted: type[Noted]
+) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    twice = msgspec.structs.replace(remember(1), changes=remember(1).changes * 2)
+    results = engine.commit([remember(2), twice, remember(3)])
+    assert [type(result) for result in results] == [Remembered, MnemonError, Remembered]
+    assert noted.asked.count("ROLLBACK") == 1
+    assert noted.asked.count("SAVEPOINT operation") == 3, "all of it was written again, each with a savepoint"
+    mirrored(engine, tmp_path / "a.db")
+    engine.close()
+    assert stored(tmp_path / "a.db") == ["memory number 2", "memory number 3"]
+
+
+def test_the_first_of_a_batch_may_be_the_one_that_nobody_expected(tmp_path: Path, noted: type[Noted]) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    twice = msgspec.structs.replace(remember(1), changes=remember(1).changes * 2)
+    results = engine.commit([twice, remember(3)])
+    assert [type(result) for result in results] == [MnemonError, Remembered]
+    mirrored(engine, tmp_path / "a.db")
+    engine.close()
+    assert stored(tmp_path / "a.db") == ["memory number 3"]
 
 
 def test_a_database_that_is_busy_right_after_a_refusal_loses_nothing(tmp_path: Path, noted: type[Noted]) -> None:
