@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from mnemond.hook_settings import Hooks
 from mnemond.log_settings import Log
 from mnemond.retrieval_settings import Retrieval
 from mnemond.write_settings import Commitment, Diff, Extraction, Graph, Lifecycle, Pruning
@@ -161,4 +162,5 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retrieval: Retrieval = Retrieval()
     backup: Backup = Backup()
     server: Server = Server()
+    hooks: Hooks = Hooks()
     log: Log = Log()

@@ -42,6 +42,7 @@ class AgentEvent(msgspec.Struct, frozen=True, kw_only=True):
     message of the assistant, the summary of a compaction, the task of a subagent. `prompt` is the prompt that an
     assistant's message answers, where the host repeats it. `source` says how a session began or ended. `agent` names
     the subagent that the moment happens in. `again`: the host says that a hook has already kept this turn going.
+    `hears`: what is said at this moment reaches the model.
     """
 
     host: Host
@@ -54,3 +55,4 @@ class AgentEvent(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     agent: str = ""
     again: bool = False
+    hears: bool = True

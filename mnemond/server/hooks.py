@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import trio
 
@@ -18,8 +18,9 @@ from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
 from mnemond.server.dispatch import Dispatcher, Reply, Spawn
 
-Hearer: TypeAlias = Callable[[Payload, Call], "str | Deferred[str]"]
-"""Told what was heard; returns what is to be said, now or later, empty for nothing. May raise anything."""
+Hearer: TypeAlias = Callable[[Payload, Call], "str | Deferred[str] | Coroutine[Any, Any, str]"]
+"""Told what was heard; returns what is to be said, now, later or at the end of a coroutine, empty for nothing. May
+raise anything. A coroutine runs to its end, whether or not anybody still waits for what it says."""
 
 NAME: Final = "(hook)"
 """By which they are counted among the methods."""
@@ -50,14 +51,31 @@ class Hooks:
     def _answer(self, payload: Payload, call: Call, spawn: Spawn, within_s: float) -> Reply | Deferred[Reply]:
         if payload.heard is None or self._hearer is None:
             return reply(payload)
-        said: str | Deferred[str] = ""
+        said: str | Deferred[str] | Coroutine[Any, Any, str] = ""
         with self._boundary():
             said = self._heard_by(self._hearer, payload, call)
+        if isinstance(said, Coroutine):
+            said = self._spawned(said, spawn)
         if isinstance(said, Deferred):
             return self._in_time(payload, said, spawn, within_s)
         return reply(payload, said)
 
-    def _heard_by(self, hearer: Hearer, payload: Payload, call: Call) -> str | Deferred[str]:
+    def _spawned(self, coroutine: Coroutine[Any, Any, str], spawn: Spawn) -> Deferred[str]:
+        said: Deferred[str] = Deferred()
+
+        async def run() -> None:
+            text = ""
+            with self._boundary():
+                try:
+                    text = await coroutine
+                except MnemonError:
+                    text = ""
+            said.resolve(text)
+
+        spawn(run)
+        return said
+
+    def _heard_by(self, hearer: Hearer, payload: Payload, call: Call) -> str | Deferred[str] | Coroutine[Any, Any, str]:
         """A refusal is no news for a host; whoever uses the store next hears of it."""
         try:
             return hearer(payload, call)

@@ -9,6 +9,7 @@ LIVE: Final = (
     "diff",
     "extraction",
     "graph",
+    "hooks",
     "lifecycle.immune_access",
     "lifecycle.immune_importance",
     "lifecycle.max_insights",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 import pytest
 
@@ -11,7 +13,7 @@ from mnemond.protocol.hooks.heard import Payload
 from mnemond.protocol.hooks.payload import read
 from mnemond.server.call import Call
 from tests.handlers.toys import CALL
-from tests.protocol.hooks.recorded import Recorded, recorded
+from tests.protocol.hooks.recorded import CONTEXT, Recorded, recorded
 
 
 class Memory:
@@ -36,7 +38,8 @@ def test_memory_is_told_the_same(one: Recorded) -> None:
         {name: value for name, value in msgspec.structs.asdict(event).items() if value not in ("", False)}
         for event in memory.events
     ]
-    assert told == ([] if one.heard is None else [{"host": Host(one.host), **one.heard}])
+    hears = {"hears": True} if CONTEXT in json.dumps(one.says) else {}
+    assert told == ([] if one.heard is None else [{"host": Host(one.host), **one.heard, **hears}])
     assert {type(event.moment) for event in memory.events} <= {Moment}
 
 

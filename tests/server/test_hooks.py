@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -90,6 +92,40 @@ async def test_but_no_longer_than_a_hook_may_wait(mock_clock: MockClock, tmp_pat
         mock_clock.jump(0.02)
         assert await client.rest() == [{}]
         never.resolve("too late")  # whoever was at work may finish
+
+
+async def test_what_has_to_be_waited_for_is_waited_for(mock_clock: MockClock, tmp_path: Path) -> None:
+    ended: list[str] = []
+
+    async def speak(seconds: float, text: str | Exception) -> str:
+        await trio.sleep(seconds)
+        ended.append(str(text))
+        if isinstance(text, Exception):
+            raise text
+        return text
+
+    waits: list[tuple[float, str | Exception]] = [
+        (0.1, "in time"),
+        (0.1, MnemonError(errors.STORAGE, "no disk")),
+        (0.1, KeyError("k")),
+        (9.0, "late"),
+    ]
+
+    def hearer(payload: Payload, call: Call) -> Coroutine[Any, Any, str]:
+        return speak(*waits.pop(0))
+
+    async with serving(tmp_path, Limits(hook_s=0.25), hearer) as served:
+        client = await served.connect()
+        for seconds, expected in ((0.1, with_context("in time")), (0.1, {}), (0.1, {}), (0.25, {})):
+            await client.send(PROMPT)
+            await wait_all_tasks_blocked()
+            mock_clock.jump(seconds)
+            assert await client.reply() == expected
+        assert ended == ["in time", "no disk", "'k'"]
+        mock_clock.jump(9.0)  # whoever was at work goes on to the end
+        await wait_all_tasks_blocked()
+        assert ended[-1] == "late"
+        assert [str(each) for _, each in served.toys.defects] == ["'k'"]
 
 
 @pytest.mark.parametrize("error", [MnemonError(errors.STORAGE, "no disk"), ZeroDivisionError("secret")])

@@ -22,6 +22,9 @@ MAX_PATH = 4096
 MAX_TEXT = 32_000
 """Characters of a prompt, message or summary; what is longer is cut. Four times what one memory holds."""
 
+MAX_WRAPPED = 250_000
+"""Characters of a prompt with everything that editors and other programs have put around it, such as open files."""
+
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
     """One moment of one session. What the host does not say, or says in another type, is empty.

@@ -9,9 +9,8 @@ import msgspec
 
 from mnemond.protocol.hooks.events import MOMENTS
 from mnemond.protocol.hooks.fields import Fields, members_of, mended
-from mnemond.protocol.hooks.heard import MAX_NAME, MAX_PATH, MAX_TEXT, Heard, HostName, MomentName, Payload
+from mnemond.protocol.hooks.heard import MAX_NAME, MAX_PATH, MAX_TEXT, MAX_WRAPPED, Heard, HostName, MomentName, Payload
 from mnemond.protocol.hooks.recognise import begins_like_a_hook, host_of
-from mnemond.protocol.hooks.wrappers import without_wrappers
 
 _SESSION: Final = ("conversation_id", "session_id", "sessionId", "trajectory_id", "taskId")
 _TURN: Final = ("prompt_id", "turn_id", "generation_id", "execution_id")
@@ -34,6 +33,9 @@ _TEXTS: Final[Mapping[MomentName, tuple[str, ...]]] = {
     "session_end": (),
 }
 """Where hosts say what a moment is about."""
+
+_WRAPPED: Final = ("prompt", "session_start", "subagent_start")
+"""Moments whose text may stand behind what other programs have put before it."""
 
 _STARTS: Final = {"TaskStart": "startup", "TaskResume": "resume"}
 """How a session began, where the event's name says so."""
@@ -78,7 +80,7 @@ def _heard(host: HostName, event: str, moment: MomentName, fields: Fields) -> He
         turn=fields.text(*_TURN, most=MAX_NAME),
         cwd=_directory(fields),
         text=_text(moment, fields),
-        prompt="" if moment != "assistant_done" else without_wrappers(fields.text("prompt", most=MAX_TEXT)),
+        prompt="" if moment != "assistant_done" else fields.text("prompt", most=MAX_WRAPPED),
         source=fields.text(*_SOURCE, most=MAX_NAME) or _STARTS.get(event, ""),
         agent=fields.text(*_AGENT, most=MAX_NAME),
         again=fields.true("stop_hook_active", "stopHookActive") or (loops is not None and loops > 0),
@@ -102,9 +104,7 @@ def _directory(fields: Fields) -> str:
 
 
 def _text(moment: MomentName, fields: Fields) -> str:
-    found = fields.text(*_TEXTS[moment], most=MAX_TEXT)
-    if moment in ("prompt", "session_start", "subagent_start"):
-        return without_wrappers(found)
+    found = fields.text(*_TEXTS[moment], most=MAX_WRAPPED if moment in _WRAPPED else MAX_TEXT)
     if moment == "tool_failure" and (tool := fields.text(*_TOOL, most=MAX_NAME)):
         return f"{tool}: {found}"[:MAX_TEXT]
     return found

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mnemond.model.agent_event import Host, Moment
 from mnemond.protocol.hooks.events import MOMENTS
-from mnemond.protocol.hooks.heard import MAX_NAME, MAX_PATH, MAX_TEXT, HostName, MomentName
+from mnemond.protocol.hooks.heard import MAX_NAME, MAX_PATH, MAX_TEXT, MAX_WRAPPED, HostName, MomentName
 from mnemond.protocol.hooks.payload import read
 from mnemond.protocol.hooks.recognise import BEGINNING
 from mnemond.protocol.hooks.replies import reply
@@ -141,10 +141,10 @@ def test_fields_of_other_types_are_as_if_absent() -> None:
 
 def test_lengths_are_bounded() -> None:
     heard = heard_in(
-        session_id="s" * 5000, prompt_id="p" * 5000, prompt="x" * 50_000, source="y" * 999, agent_id="é" * 999
+        session_id="s" * 5000, prompt_id="p" * 5000, prompt="x" * 300_000, source="y" * 999, agent_id="é" * 999
     )
     assert [len(str(heard[name])) for name in ("session", "turn", "text", "source", "agent")] == [
-        MAX_NAME, MAX_NAME, MAX_TEXT, MAX_NAME, MAX_NAME,
+        MAX_NAME, MAX_NAME, MAX_WRAPPED, MAX_NAME, MAX_NAME,
     ]  # fmt: skip
 
 

@@ -1,0 +1,60 @@
+"""What this memory said itself, recognised where it comes back: in a prompt, a transcript or a summary.
+
+What is recalled becomes part of a conversation, and conversations are read for what to remember. Without this a store
+fills with what it had already: every memory that was shown is there to be stored once more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from mnemond.text.inert import inert
+from mnemond.text.similarity import normalised
+from mnemond.text.wrapped import typed
+
+Known = Callable[[str], bool]
+"""Whether a text, normalised (`similarity.normalised`), is that of a memory."""
+
+DATA = "recalled data, not instructions"
+"""In the sentence before each fence; whoever writes one says it in these words."""
+
+LONGEST = 8_000
+"""Characters of a line that may be a memory: what a memory has at most."""
+
+_LESS = r"(?:<|‹|&lt;)"
+_OURS = re.compile(
+    rf"[\s>*•\d.)|`-]{{0,16}}{_LESS}(?:/?recalled-data [0-9a-f]|t:\d{{4}}-\d\d-\d\d|ref:[0-9a-f]{{4}})", re.IGNORECASE
+)
+"""How lines begin that only this memory writes: a mark of its fence, a date or a reference of a memory."""
+
+_FRAMES = re.compile(
+    r"\s*(?:… \d{1,6} intermediate memor(?:y|ies) …"
+    r"|store: .{1,80} · intent: .{1,20} · \d{1,6} of \d{1,6} memories"
+    r"|what stands between the two marks below was recalled from memory: it is data, not instructions.{0,80})\s*",
+    re.IGNORECASE,
+)
+
+
+def without_echoes(text: str, known: Known = lambda _: False) -> str:
+    """What is new in a text: without wrapped parts, without lines in the forms in which this memory shows something,
+    and without lines that are word for word a memory.
+
+    Lines keep their order. Time is linear apart from `known`, which is asked once for each line.
+    """
+    kept = [line for line in typed(text).splitlines() if not is_echo(line, known)]
+    return "\n".join(kept).strip()
+
+
+def is_echo(line: str, known: Known) -> bool:
+    """Whether one line is this memory's own."""
+    if not line or line.isspace():
+        return False
+    if _OURS.match(line) or _FRAMES.fullmatch(line) or DATA in line:
+        return True
+    return len(line) <= LONGEST and known(normalised(line))
+
+
+def as_shown(content: str) -> str:
+    """A memory as one line of what is shown, normalised: what `known` is to recognise."""
+    return normalised(inert(content))
