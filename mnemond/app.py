@@ -16,6 +16,11 @@ from mnemond.config import Config
 from mnemond.config_sources import Loaded
 from mnemond.embed.supply import Supply
 from mnemond.errors import MnemonError
+from mnemond.handlers.agent_hosts import LastSeen
+from mnemond.handlers.agent_keeping import AgentKeeping
+from mnemond.handlers.agent_memory import AgentMemory
+from mnemond.handlers.agent_recall import AgentRecall
+from mnemond.handlers.agent_sessions import AgentSessions
 from mnemond.handlers.audit import AuditHandlers
 from mnemond.handlers.backups import BackupHandlers
 from mnemond.handlers.cli import CliHandler
@@ -28,6 +33,7 @@ from mnemond.handlers.exchange_queue import ExchangeQueue, desks
 from mnemond.handlers.extraction import ExtractHandlers
 from mnemond.handlers.forgetting import ForgetHandlers
 from mnemond.handlers.gc import GcHandlers
+from mnemond.handlers.hooks import HookHandler
 from mnemond.handlers.jobs import Attending, JobHandlers, tells
 from mnemond.handlers.links import LinkHandlers
 from mnemond.handlers.mcp import McpHandlers
@@ -111,15 +117,17 @@ class Daemon:
         self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
         attending = Attending(self.keeper, self.scheduler, self.feed)
         self.door = StoreDoor(self.stores, supply, self.settings, attending, self.scheduler.used)
+        self._agents = self._remembering(config, clock, identities)
         life = Life(
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
             request_stop=self.stop,
             questions=self.scheduler.questions,
+            hosts=self._agents.seen.views,
         )
         self._about = DaemonHandlers(data_dir, config, self.stores, self.door, life)
         self._dispatcher = self._dispatching(self._about, supply, clock, identities)
-        self.server = Server(self._dispatcher, Limits.of(config.server))
+        self.server = Server(self._dispatcher, Limits.of(config.server), HookHandler(self._agents))
         self.feed.tell = self.server.tell
         self.server.on_drained, self.server.on_gone = self.feed.pump, self.feed.gone
 
@@ -180,6 +188,20 @@ class Daemon:
             GcHandlers(self.door, identities, clock),
         )
 
+    def _remembering(self, config: Config, clock: SystemClock, identities: Identities) -> AgentMemory:
+        """What memory does by itself in agents' sessions."""
+        within_s = Limits.of(config.server).hook_s
+        return AgentMemory(
+            settings=config.hooks,
+            invoke=self._invoke,
+            stores=self.stores,
+            recall=AgentRecall(self._invoke, self.door, self.uses, identities.nonce, monotonic_s, within_s),
+            keeping=AgentKeeping(self.door, self.stores, self.exchanges, clock),
+            sessions=AgentSessions(monotonic_s),
+            seen=LastSeen(clock.now_us),
+            nonce=identities.nonce,
+        )
+
     def _invoke(self, name: str, params: bytes, call: Call) -> object:
         return self._dispatcher.invoke(name, params, call)
 
@@ -198,6 +220,7 @@ class Daemon:
         self.settings.take_up(loaded or configuration.as_given(config, self.settings.sources.path))
         self.door.go_by()
         self._about.go_by(config)
+        self._agents.go_by(config.hooks, Limits.of(config.server).hook_s)
 
     def standing(self) -> list[StoreStanding]:
         """Every open store."""

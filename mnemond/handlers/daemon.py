@@ -25,13 +25,14 @@ TOP_ENTITIES = 10
 
 
 class Life(msgspec.Struct, frozen=True):
-    """What a daemon can say of its own life: seconds since it started, connections held, how to end it, and what jobs
-    ask before they go on, by the name of a store."""
+    """What a daemon can say of its own life: seconds since it started, connections held, how to end it, what jobs ask
+    before they go on, by the name of a store, and when agents' programs called last."""
 
     uptime_s: Callable[[], float]
     connections: Callable[[], int]
     request_stop: Callable[[], None]
     questions: Callable[[str], list[str]] = lambda _: []
+    hosts: Callable[[], dict[str, daemon.HostSeen]] = dict
 
 
 class DaemonHandlers:
@@ -72,6 +73,7 @@ class DaemonHandlers:
                 "max_in_flight": self._config.server.max_in_flight,
             },
             outdated=is_outdated(params.client_version),
+            hosts=self._life.hosts(),
         )
 
     def ping(self, call: Call, params: daemon.PingParams) -> daemon.PingResult:
@@ -123,6 +125,7 @@ class DaemonHandlers:
             pid=os.getpid(),
             uptime_s=round(self._life.uptime_s(), 3),
             connections=self._life.connections(),
+            hosts=self._life.hosts(),
         )
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.graph_lacking)
 

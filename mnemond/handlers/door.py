@@ -169,6 +169,10 @@ class StoreDoor:
         warm = self._warm.get(resolved)
         return self._open_then(resolved, use) if warm is None else use(warm)
 
+    def warm(self, name: str) -> OpenStore | None:
+        """The store, if it is open."""
+        return self._warm.get(name)
+
     async def open(self, name: str) -> OpenStore:
         """The warm store. Raises MnemonError(NOT_FOUND) or MnemonError(STORAGE)."""
         while True:

@@ -12,6 +12,7 @@ from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonErro
 from mnemond.handlers import mcp_texts
 from mnemond.handlers.afterwards import afterwards
 from mnemond.handlers.door import settle
+from mnemond.handlers.important import most_important
 from mnemond.handlers.mcp_tools import USES, Invoke, McpTools
 from mnemond.protocol.envelope import Request
 from mnemond.protocol.gc import GcResult
@@ -22,7 +23,7 @@ from mnemond.protocol.mcp.result import SERVER, Json, cacheable, complete
 from mnemond.protocol.mcp.texts import GUIDE, INSTRUCTIONS
 from mnemond.protocol.mcp.tools import TOOLS
 from mnemond.protocol.mcp.versions import MODERN, SUPPORTED, Era, agreed
-from mnemond.protocol.memories import GetResult, InsightView, ListResult
+from mnemond.protocol.memories import GetResult
 from mnemond.protocol.stores import StoreListResult
 from mnemond.protocol.wording import nearest, short
 from mnemond.server.call import Call
@@ -30,18 +31,6 @@ from mnemond.server.dispatch import Foreigner, Verbatim
 
 CAPABILITIES: Final[Json] = {"tools": {}, "resources": {}, "prompts": {}}
 """Nothing of it changes while the daemon runs, so there is nothing to be notified of."""
-
-CORE: Final = 20
-"""Memories of a core."""
-
-HIGHEST: Final = 5
-"""The importance of what must never be lost: however old it is, it is looked at before anything newer."""
-
-WEIGHTY: Final = 4
-"""Importance from which on a memory belongs to the core, if there are any."""
-
-LOOKED_AT: Final = 200
-"""The newest memories of an importance, of which a core is chosen."""
 
 REVIEWED: Final = 15
 """Memories of one review."""
@@ -180,18 +169,8 @@ class McpHandlers:
             return _nowhere(uri, error)
 
     async def _core(self, store: str | None, call: Call) -> str:
-        """The most important memories; of a store that has none of weight, the most important of the newest."""
-        found = await self._listed(store, HIGHEST, call)
-        if len(found) < CORE:
-            found = await self._listed(store, WEIGHTY, call) or await self._listed(store, 1, call)
-        ordered = sorted(found, key=lambda it: (-it.importance, -it.effective_importance, it.id))
-        return await self._tools.aside(partial(mcp_texts.core, ordered[:CORE], self._nonce()))
-
-    async def _listed(self, store: str | None, least: int, call: Call) -> list[InsightView]:
-        asked = _json(store=store, min_importance=least, limit=LOOKED_AT)
-        found = await settle(self._invoke("list", asked, call))
-        assert isinstance(found, ListResult)  # noqa: S101
-        return found.insights
+        found = await most_important(self._invoke, store, call)
+        return await self._tools.aside(partial(mcp_texts.core, found, self._nonce()))
 
     async def _brief(self, store: str | None, call: Call) -> str:
         return prompts.BRIEF + await self._core(store, call)

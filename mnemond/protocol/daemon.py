@@ -22,8 +22,17 @@ class HelloParams(Params, frozen=True, kw_only=True):
     protocol: int | None = None
 
 
+class HostSeen(msgspec.Struct, frozen=True):
+    """When a hook of an agent's program called last (RFC 3339), and how many calls there were since the daemon
+    started."""
+
+    last_event_at: str
+    events: int
+
+
 class HelloResult(Result, frozen=True, kw_only=True):
-    """Who answers and what it can do. `outdated` is true when the caller is a newer release than the daemon."""
+    """Who answers and what it can do. `outdated` is true when the caller is a newer release than the daemon. `hosts`:
+    agents' programs whose hooks have called, by name, the last one first."""
 
     name: str
     version: str
@@ -32,6 +41,7 @@ class HelloResult(Result, frozen=True, kw_only=True):
     data_dir: str
     capabilities: dict[str, object]
     outdated: bool
+    hosts: dict[str, HostSeen] = msgspec.field(default_factory=dict)
 
 
 class PingParams(Params, frozen=True, kw_only=True):
@@ -61,7 +71,8 @@ class StatusResult(Result, frozen=True, kw_only=True):
     """A store and the daemon that serves it. Counts that only the database knows are null while it cannot be read.
 
     `pending_jobs` wait for somebody; `questions` are what they ask, see jobs.list. `pending_exchanges`: turns of
-    agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set aside.
+    agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set
+    aside. `hosts` as in hello.
     """
 
     store: str
@@ -88,6 +99,7 @@ class StatusResult(Result, frozen=True, kw_only=True):
     pid: int
     uptime_s: float
     connections: int
+    hosts: dict[str, HostSeen] = msgspec.field(default_factory=dict)
 
 
 class DaemonStopParams(Params, frozen=True, kw_only=True):

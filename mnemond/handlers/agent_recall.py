@@ -1,0 +1,119 @@
+"""What a prompt, a task or a summary brings up: a few memories that surely belong to it, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, cast
+
+import msgspec
+
+from mnemond.errors import MnemonError
+from mnemond.handlers.afterwards import afterwards
+from mnemond.handlers.agent_place import Place
+from mnemond.handlers.agent_sessions import AgentSession
+from mnemond.handlers.agent_texts import brought_up
+from mnemond.handlers.door import StoreDoor, settle
+from mnemond.handlers.hooks import Said
+from mnemond.handlers.mcp_tools import Invoke
+from mnemond.handlers.uses import Uses
+from mnemond.hook_settings import Hooks
+from mnemond.pipelines.use import is_used
+from mnemond.protocol.memories import RecallHit, RecallResult
+from mnemond.server.call import Call
+from mnemond.text.wrapped import asked
+
+LONGEST_QUESTION: Final = 2_000
+"""Characters of a prompt that are searched with. Of a longer one beginning and end are: between them something was
+pasted."""
+
+MORE: Final = 15
+"""Results that are asked for beyond those that may be shown: some may have been shown before."""
+
+LEVELS: Final = ("low", "medium", "high")
+"""Confidences, the lowest first."""
+
+
+class AgentRecall:
+    """Searches, and counts as used what was shown in time."""
+
+    def __init__(
+        self,
+        invoke: Invoke,
+        door: StoreDoor,
+        uses: Uses,
+        nonce: Callable[[], str],
+        stopwatch: Callable[[], float],
+        within_s: float,
+    ) -> None:
+        """`invoke` runs a method; `nonce` draws what no memory can know; `within_s` is how long a hook waits."""
+        self._invoke = invoke
+        self._door = door
+        self._uses = uses
+        self._nonce = nonce
+        self._stopwatch = stopwatch
+        self._within_s = within_s
+
+    def go_by(self, within_s: float) -> None:
+        """So long does a hook wait from now on."""
+        self._within_s = within_s
+
+    def about(self, text: str, place: Place, session: AgentSession, settings: Hooks, call: Call) -> Said:
+        """What `session` is told about a text: empty where nothing surely belongs to it, or it was told already.
+        Raises MnemonError."""
+        begun_s = self._stopwatch()
+
+        def done(result: RecallResult) -> str:
+            new = chosen(result.results, session, settings)
+            told = brought_up(new, self._nonce(), settings.max_characters)
+            if told.text and self._stopwatch() - begun_s < self._within_s:
+                session.saw((it.id, it.updated_at) for it in told.shown)
+                self._count(place, new[: len(told.shown)])
+            return told.text
+
+        query = question(text)
+        if not settings.prompt_results or not any(map(str.isalnum, query)):
+            return ""
+        params = _params(query, place, settings.prompt_results + MORE)
+        return cast("Said", afterwards(partial(self._invoke, "recall", params, call), done, _refused))
+
+    async def hits(self, text: str, place: Place, settings: Hooks, call: Call) -> list[RecallHit]:
+        """The same as results, whatever was shown before. Raises MnemonError."""
+        query = question(text)
+        if not any(map(str.isalnum, query)):
+            return []
+        found = await settle(self._invoke("recall", _params(query, place, settings.prompt_results + 1), call))
+        assert isinstance(found, RecallResult)  # noqa: S101
+        return chosen(found.results, AgentSession(), settings)
+
+    def _count(self, place: Place, shown: list[RecallHit]) -> None:
+        """They were of use, as far as the store says that such results are."""
+        warm = self._door.warm(place.store)
+        if warm is not None:
+            touch = warm.reading.touch
+            used = [hit for hit in shown if is_used(hit.score, hit.via_all, hit.confidence, touch)]
+            self._uses.note(warm, [hit.insight.id for hit in used])
+
+
+def question(text: str) -> str:
+    """What is searched with, of a prompt."""
+    said = asked(text)
+    half = LONGEST_QUESTION // 2
+    return said if len(said) <= LONGEST_QUESTION else f"{said[:half]} {said[-half:]}"
+
+
+def chosen(hits: list[RecallHit], session: AgentSession, settings: Hooks) -> list[RecallHit]:
+    """Those that are sure enough and new to the session, as many as a prompt may bring up, best first."""
+    least = LEVELS.index(settings.min_confidence)
+    sure = (hit for hit in hits if LEVELS.index(hit.confidence) >= least)
+    new = [hit for hit in sure if not session.has_seen(hit.insight.id, hit.insight.updated_at)]
+    return new[: settings.prompt_results]
+
+
+def _params(query: str, place: Place, limit: int) -> bytes:
+    """Nothing is counted by the recall itself: more is found than shown."""
+    return msgspec.json.encode({"query": query, "limit": limit, "store": place.store, "touch": False})
+
+
+def _refused(error: MnemonError) -> str:
+    raise error

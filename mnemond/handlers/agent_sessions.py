@@ -1,0 +1,143 @@
+"""What is known of agents' sessions while the daemon runs: bounded, and of no consequence when it is lost."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from mnemond.model.agent_event import AgentEvent, Moment
+from mnemond.model.queued_exchange import LONGEST_PROMPT
+from mnemond.text.project_name import Project, project_of
+
+MOST_SESSIONS: Final = 128
+"""Sessions known at once; the one that was quiet for longest goes for another. Some 40 kB each at most."""
+
+MOST_SHOWN: Final = 512
+"""Memories of which a session is known to have been shown them; the first go for others."""
+
+MOST_HEARD: Final = 2_048
+"""Events that are recognised when they come again."""
+
+AGAIN_S: Final = 10.0
+"""Seconds within which the same event without a turn of its own is one that came twice. Two hooks of one event run
+side by side; whoever compacts or types the same words twice takes longer."""
+
+LONGEST_SUMMARY: Final = 4_000
+"""Characters of a summary that are searched with later."""
+
+ROOM: Final = 2
+"""So many times what is kept of a prompt is held of it: its middle is left out where it is stored."""
+
+_ONE_OF_A_TURN: Final = frozenset((Moment.PROMPT, Moment.ASSISTANT_DONE))
+"""Of these a turn has each text once, however long it takes."""
+
+
+class AgentSession:
+    """One session, or one subagent in it, whose context is its own.
+
+    `prompt` is what the person said and nobody has answered yet; `summary` what became of a conversation that was
+    compacted; `task` what was asked last, for a subagent that is not told.
+    """
+
+    __slots__ = ("_shown", "briefed", "project", "prompt", "summary", "task")
+
+    def __init__(self) -> None:
+        self._shown: OrderedDict[str, str] = OrderedDict()
+        self.project: Project | None = None
+        self.prompt = self.task = self.summary = ""
+        self.briefed = False
+
+    def works_in(self, directory: str) -> Project:
+        """The project: that of the first directory the session named. Agents change it as they go."""
+        if self.project is None and directory:
+            self.project = project_of(directory)
+        return self.project or Project()
+
+    def was_asked(self, prompt: str) -> None:
+        """The person said this."""
+        self.prompt = self.task = prompt[: ROOM * LONGEST_PROMPT]
+
+    def taken_prompt(self) -> str:
+        """What the person said, once: it has its answer now."""
+        prompt, self.prompt = self.prompt, ""
+        return prompt
+
+    def was_summarised(self, summary: str) -> None:
+        """What it was shown is gone from its context, and so is what was said."""
+        self.summary = summary[:LONGEST_SUMMARY] or self.summary
+        self._shown.clear()
+        self.briefed = False
+
+    def has_seen(self, insight_id: str, updated_at: str) -> bool:
+        """Whether it was shown this memory as it is now."""
+        return self._shown.get(insight_id) == updated_at
+
+    def saw(self, memories: Iterable[tuple[str, str]]) -> None:
+        """It was shown these: ids, and when each was changed last."""
+        for insight_id, updated_at in memories:
+            self._shown[insight_id] = updated_at
+            self._shown.move_to_end(insight_id)
+        while len(self._shown) > MOST_SHOWN:
+            self._shown.popitem(last=False)
+
+    @property
+    def seen(self) -> int:
+        """Memories it is known to have been shown."""
+        return len(self._shown)
+
+
+class AgentSessions:
+    """All of them. For the event loop's thread."""
+
+    def __init__(self, stopwatch: Callable[[], float]) -> None:
+        self._stopwatch = stopwatch
+        self._sessions: OrderedDict[tuple[str, str], AgentSession] = OrderedDict()
+        self._heard: OrderedDict[bytes, float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def of(self, event: AgentEvent, agent: str = "") -> AgentSession:
+        """The session an event is of, or that of the subagent `agent` in it.
+
+        It is known by its own name alone: one host may call in the names of two, where it runs another's hooks as well.
+        """
+        key = (event.session or f"{event.host}:{event.cwd}", agent)
+        session = self._sessions.get(key)
+        if session is None:
+            session = self._sessions[key] = AgentSession()
+        self._sessions.move_to_end(key)
+        while len(self._sessions) > MOST_SESSIONS:
+            self._sessions.popitem(last=False)
+        return session
+
+    def ended(self, event: AgentEvent) -> None:
+        """Nothing more will come of this session."""
+        name = event.session or f"{event.host}:{event.cwd}"
+        for key in [key for key in self._sessions if key[0] == name]:
+            del self._sessions[key]
+
+    def is_new(self, event: AgentEvent) -> bool:
+        """Whether this event was not heard before: hosts load each other's hooks, and tell it once for each."""
+        key, now = _key(event), self._stopwatch()
+        before = self._heard.get(key)
+        if before is not None and (now - before < AGAIN_S or (event.turn and event.moment in _ONE_OF_A_TURN)):
+            return False
+        self._heard[key] = now
+        self._heard.move_to_end(key)
+        while len(self._heard) > MOST_HEARD:
+            self._heard.popitem(last=False)
+        return True
+
+    def unhear(self, event: AgentEvent) -> None:
+        """Nothing came of it: told again, it is new."""
+        self._heard.pop(_key(event), None)
+
+
+def _key(event: AgentEvent) -> bytes:
+    """What an event is known by. The host is no part of it, for the reason above, nor what only one of two says."""
+    session = event.session or f"{event.host}:{event.cwd}"
+    said = (session, event.moment, event.turn, event.agent, event.text, event.prompt)
+    return hashlib.blake2b("\0".join(said).encode("utf-8", "replace"), digest_size=16).digest()
