@@ -35,8 +35,11 @@ class Hooks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 5
     min_confidence: Annotated[
         Literal["low", "medium", "high"],
-        Meta(description="The confidence below which a prompt brings up nothing, rather than something doubtful."),
-    ] = "medium"
+        Meta(
+            description="The confidence below which a prompt brings up nothing. With `medium` most prompts bring up"
+            " something, and most of that is beside the point."
+        ),
+    ] = "high"
     keep: Annotated[
         bool,
         Meta(description="Whether prompts with their answers, and summaries, are kept to be read for facts."),

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Final, cast
+from typing import Final
 
 import msgspec
+import trio
 
-from mnemond.errors import MnemonError
-from mnemond.handlers.afterwards import afterwards
 from mnemond.handlers.agent_place import Place
 from mnemond.handlers.agent_sessions import AgentSession
 from mnemond.handlers.agent_texts import brought_up
 from mnemond.handlers.door import StoreDoor, settle
-from mnemond.handlers.hooks import Said
 from mnemond.handlers.mcp_tools import Invoke
 from mnemond.handlers.uses import Uses
 from mnemond.hook_settings import Hooks
 from mnemond.pipelines.use import is_used
 from mnemond.protocol.memories import RecallHit, RecallResult
 from mnemond.server.call import Call
+from mnemond.text.questions import questions
 from mnemond.text.wrapped import asked
-
-LONGEST_QUESTION: Final = 2_000
-"""Characters of a prompt that are searched with. Of a longer one beginning and end are: between them something was
-pasted."""
 
 MORE: Final = 15
 """Results that are asked for beyond those that may be shown: some may have been shown before."""
@@ -58,33 +52,32 @@ class AgentRecall:
         """So long does a hook wait from now on."""
         self._within_s = within_s
 
-    def about(self, text: str, place: Place, session: AgentSession, settings: Hooks, call: Call) -> Said:
+    async def about(self, text: str, place: Place, session: AgentSession, settings: Hooks, call: Call) -> str:
         """What `session` is told about a text: empty where nothing surely belongs to it, or it was told already.
         Raises MnemonError."""
         begun_s = self._stopwatch()
-
-        def done(result: RecallResult) -> str:
-            new = chosen(result.results, session, settings)
-            told = brought_up(new, self._nonce(), settings.max_characters)
-            if told.text and self._stopwatch() - begun_s < self._within_s:
-                session.saw((it.id, it.updated_at) for it in told.shown)
-                self._count(place, new[: len(told.shown)])
-            return told.text
-
-        query = question(text)
-        if not settings.prompt_results or not any(map(str.isalnum, query)):
-            return ""
-        params = _params(query, place, settings.prompt_results + MORE)
-        return cast("Said", afterwards(partial(self._invoke, "recall", params, call), done, _refused))
+        new = chosen(await self._found(text, place, settings, call), session, settings)
+        told = brought_up(new, self._nonce(), settings.max_characters)
+        if told.text and self._stopwatch() - begun_s < self._within_s:
+            session.saw((it.id, it.updated_at) for it in told.shown)
+            self._count(place, new[: len(told.shown)])
+        return told.text
 
     async def hits(self, text: str, place: Place, settings: Hooks, call: Call) -> list[RecallHit]:
         """The same as results, whatever was shown before. Raises MnemonError."""
-        query = question(text)
-        if not any(map(str.isalnum, query)):
-            return []
-        found = await settle(self._invoke("recall", _params(query, place, settings.prompt_results + 1), call))
-        assert isinstance(found, RecallResult)  # noqa: S101
-        return chosen(found.results, AgentSession(), settings)
+        return chosen(await self._found(text, place, settings, call), AgentSession(), settings)
+
+    async def _found(self, text: str, place: Place, settings: Hooks, call: Call) -> list[RecallHit]:
+        """What the sentences of a text find, each memory once, best first. Others have their turn between two."""
+        best: dict[str, RecallHit] = {}
+        for query in questions(asked(text)) if settings.prompt_results else ():
+            found = await settle(self._invoke("recall", _params(query, place, settings.prompt_results + MORE), call))
+            assert isinstance(found, RecallResult)  # noqa: S101
+            for hit in found.results:
+                if hit.insight.id not in best or _rank(hit) > _rank(best[hit.insight.id]):
+                    best[hit.insight.id] = hit
+            await trio.lowlevel.checkpoint()
+        return sorted(best.values(), key=_rank, reverse=True)
 
     def _count(self, place: Place, shown: list[RecallHit]) -> None:
         """They were of use, as far as the store says that such results are."""
@@ -95,11 +88,8 @@ class AgentRecall:
             self._uses.note(warm, [hit.insight.id for hit in used])
 
 
-def question(text: str) -> str:
-    """What is searched with, of a prompt."""
-    said = asked(text)
-    half = LONGEST_QUESTION // 2
-    return said if len(said) <= LONGEST_QUESTION else f"{said[:half]} {said[-half:]}"
+def _rank(hit: RecallHit) -> tuple[int, float]:
+    return LEVELS.index(hit.confidence), hit.score
 
 
 def chosen(hits: list[RecallHit], session: AgentSession, settings: Hooks) -> list[RecallHit]:
@@ -113,7 +103,3 @@ def chosen(hits: list[RecallHit], session: AgentSession, settings: Hooks) -> lis
 def _params(query: str, place: Place, limit: int) -> bytes:
     """Nothing is counted by the recall itself: more is found than shown."""
     return msgspec.json.encode({"query": query, "limit": limit, "store": place.store, "touch": False})
-
-
-def _refused(error: MnemonError) -> str:
-    raise error

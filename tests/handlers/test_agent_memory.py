@@ -1,0 +1,373 @@
+"""What memory does at each moment of a session: what it says, what it keeps, and what it never says or keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mnemond import errors
+from mnemond.config import Config
+from mnemond.errors import MnemonError
+from mnemond.handlers.agent_keeping import AgentKeeping
+from mnemond.handlers.agent_texts import GUIDE
+from mnemond.hook_settings import Hooks
+from mnemond.model.agent_event import Host, Moment
+from mnemond.protocol.hooks.replies import units
+from mnemond.text.project_name import project_of
+from mnemond.write_settings import Extraction
+from tests.handlers.agents_desk import APOLLO, Desk, desk
+
+SQLITE = "Chose SQLite as storage for Apollo because the team lacks Redis experience"
+PORT = "The staging server runs on port 8443 behind Caddy"
+WHY = "Why did we choose SQLite?"
+SAID_NOTHING_AT = [
+    moment for moment in Moment if moment not in (Moment.SESSION_START, Moment.PROMPT, Moment.SUBAGENT_START)
+]
+
+
+async def known(over: Desk) -> None:
+    await over.remember(SQLITE, category="decision", importance=4, tags=["apollo"])
+    await over.remember(PORT, category="fact")
+
+
+# ---------------------------------------------------------------- prompts
+
+
+async def test_a_prompt_brings_up_what_belongs_to_it_once(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        said = await over.asks(WHY)
+        assert SQLITE in said
+        assert PORT not in said
+        assert "high user #apollo>" in said
+        assert await over.asks(WHY) == ""
+        assert SQLITE in await over.asks(WHY, session="another")
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Write a haiku about the sea", "ok", "", "…", "/clear", "<private>SQLite</private>"]
+)
+async def test_nothing_is_said_where_nothing_belongs_to_it(prompt: str, tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert await over.asks(prompt) == ""
+
+
+async def test_what_others_put_into_a_prompt_is_not_searched_for(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        wrapped = f"<system-reminder>{SQLITE}</system-reminder>Which port does the staging server use?"
+        said = await over.asks(wrapped)
+        assert PORT in said
+        assert SQLITE not in said
+
+
+async def test_of_a_long_prompt_beginning_and_end_are_searched_for(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert SQLITE in await over.asks(f"{WHY}\n{'0123456789abcdef ' * 14_000}")
+        assert PORT in await over.asks(f"{'0123456789abcdef ' * 14_000}\nWhich port has the staging server?")
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        (Hooks(), 1),
+        (Hooks(enabled=False), 0),
+        (Hooks(prompt_results=0), 0),
+        (Hooks(min_confidence="high"), 1),
+        (Hooks(max_characters=200), 0),
+    ],
+)
+async def test_settings_of_prompts(settings: Hooks, shown: int, tmp_path: Path) -> None:
+    async with desk(tmp_path, settings) as over:
+        await known(over)
+        assert (await over.asks(WHY)).count("<ref:") == shown
+
+
+async def test_as_many_as_are_allowed_and_the_next_when_asked_again(tmp_path: Path) -> None:
+    async with desk(tmp_path, Hooks(prompt_results=2)) as over:
+        for number in range(5):
+            await over.remember(f"The quokka station {number} has a leaking roof")
+        shown = [(await over.asks("Which quokka stations have a leaking roof?")).count("<ref:") for _ in range(4)]
+        assert shown == [2, 2, 1, 0]
+
+
+async def test_a_memory_that_changed_is_shown_again(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        insight_id = await over.remember(SQLITE)
+        assert SQLITE in await over.asks(WHY)
+        await over.does("update", id=insight_id, content="Chose SQLite for its single file")
+        assert "for its single file" in await over.asks(WHY)
+
+
+async def test_a_host_that_shows_nothing_is_not_searched_for(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert await over.asks(WHY, hears=False) == ""
+        assert SQLITE in await over.asks(WHY)
+
+
+async def test_what_was_shown_in_time_counts_as_used(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        await over.asks(WHY)
+        waiting = over.daemon.uses._waiting["default"].times
+        assert list(waiting.values()) == [1]
+        await over.asks(WHY)
+        assert list(waiting.values()) == [1]
+
+
+async def test_what_came_too_late_was_not_shown(tmp_path: Path) -> None:
+    async with desk(tmp_path, hook_ms=1) as over:
+        await known(over)
+        over.daemon._agents.go_by(Hooks(), 0.0)
+        assert SQLITE in await over.asks(WHY)
+        assert over.daemon.uses._waiting == {}
+        over.daemon._agents.go_by(Hooks(), 10.0)
+        assert SQLITE in await over.asks(WHY)
+
+
+@pytest.mark.parametrize("host", [Host.CURSOR, Host.CLAUDE_CODE])
+async def test_the_same_prompt_of_two_hook_files_is_answered_once(host: Host, tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert SQLITE in await over.asks(WHY, turn="1")
+        assert await over.asks(WHY, turn="1", host=host) == ""
+        await over.answered("Because of Redis.", turn="1")
+        await over.answered("Because of Redis.", turn="1", host=host)
+        assert len(await over.queued()) == 1
+
+
+# ---------------------------------------------------------------- a session begins
+
+
+async def test_a_session_begins_with_a_brief(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        await over.remember("Never deploy on Friday", category="preference", importance=5)
+        await over.remember("Apollo logs as JSON", category="decision", importance=2, tags=["Apollo"])
+        await over.remember("Zeus logs as text", category="decision", importance=2, tags=["zeus"])
+        said = await over.at(Moment.SESSION_START, source="startup")
+        lines = [line.split("> ")[-1] for line in said.splitlines()]
+        assert lines[3:-1] == [
+            "What matters most:", "Never deploy on Friday", SQLITE,
+            "Decisions of apollo, newest first:", "Apollo logs as JSON",
+        ]  # fmt: skip
+        assert await over.asks(WHY) == ""  # it stands in the brief
+
+
+async def test_a_brief_is_never_too_long(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        for number in range(40):
+            await over.remember(
+                f"Decision {number} \U0001f600 {'long ' * 60}", category="decision", importance=5, tags=["apollo"]
+            )
+        said = await over.at(Moment.SESSION_START)
+        assert 3_000 < units(said) <= 4_000
+        assert said.count("<ref:") > 8
+
+
+@pytest.mark.parametrize(("source", "briefs"), [("compact", 2), ("clear", 2), ("resume", 1), ("startup", 2)])
+async def test_a_session_that_goes_on_is_briefed_anew_unless_it_has_its_brief(
+    source: str, briefs: int, tmp_path: Path
+) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        said = [
+            await over.at(Moment.SESSION_START, text=str(at), source=each)
+            for at, each in enumerate(("startup", source))
+        ]
+        assert sum(SQLITE in each for each in said) == briefs
+
+
+async def test_after_a_compaction_what_matters_to_the_summary_is_recalled(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert PORT in await over.asks("Which port does the staging server use?")
+        assert await over.at(Moment.POST_COMPACT, text="We look for the port of the staging server.", hears=False) == ""
+        said = await over.at(Moment.SESSION_START, source="compact")
+        assert "About what is being done:" in said
+        assert PORT in said
+        (summary,) = await over.queued()
+        assert (summary.kind, summary.prompt, summary.reply) == (
+            "summary", "", "We look for the port of the staging server.",
+        )  # fmt: skip
+
+
+async def test_what_was_shown_before_a_compaction_is_shown_again(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert SQLITE in await over.asks(WHY)
+        assert await over.at(Moment.PRE_COMPACT, hears=False) == ""
+        assert SQLITE in await over.asks(WHY)
+
+
+async def test_a_subagent_is_told_what_belongs_to_its_task(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert SQLITE in await over.asks(WHY)
+        assert SQLITE in await over.at(Moment.SUBAGENT_START, agent="a1")  # its context is its own
+        assert PORT in await over.at(Moment.SUBAGENT_START, agent="a2", text="Find the port of the staging server")
+        assert await over.at(Moment.SUBAGENT_START, agent="a1", text="Write a haiku") == ""
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+async def test_an_exchange_is_kept_with_where_it_is_from(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.asks("Please use tabs.<system-reminder>x</system-reminder>")
+        await over.answered("I use tabs from now on.")
+        (kept,) = await over.queued()
+        assert (kept.host, kept.conversation_id, kept.project) == ("claude-code", "s", "apollo")
+        assert (kept.kind, kept.prompt, kept.reply) == ("exchange", "Please use tabs.", "I use tabs from now on.")
+
+
+async def test_a_turn_that_goes_on_does_not_say_its_prompt_twice(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.asks("Please use tabs.")
+        await over.answered("Yes.")
+        await over.answered("And I told the linter.", again=True, prompt="Please use tabs.")
+        assert [(each.prompt, each.reply) for each in await over.queued()] == [
+            ("Please use tabs.", "Yes."), ("", "And I told the linter."),
+        ]  # fmt: skip
+
+
+async def test_a_host_may_repeat_the_prompt(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.answered("Yes.", prompt="<hook_context>x</hook_context>Please use tabs.", host=Host.GEMINI)
+        assert [each.prompt for each in await over.queued()] == ["Please use tabs."]
+
+
+async def test_what_was_not_answered_is_kept_at_the_end(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.asks("I moved to Berlin.")
+        assert await over.at(Moment.SESSION_END, hears=False) == ""
+        assert [(each.prompt, each.reply) for each in await over.queued()] == [("I moved to Berlin.", "")]
+        assert len(over.daemon._agents._sessions) == 0
+        await over.asks("I like it.", session="t")
+        await over.answered("Good.", session="t")
+        await over.at(Moment.SESSION_END, session="t")
+        assert len(await over.queued()) == 2
+
+
+async def test_what_memory_said_itself_is_not_kept(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        brief = await over.at(Moment.SESSION_START)
+        brought_up = await over.asks(WHY, session="t")
+        await over.asks(f"{brief}\n{brought_up}")
+        await over.answered(f"{brought_up}\n- {SQLITE}\n* “{PORT}”")
+        await over.at(Moment.POST_COMPACT, text=f"{brief}\n{SQLITE}")
+        assert await over.queued() == []
+        await over.asks(f"{brief}\nWe moved to Postgres.")
+        await over.answered(f"Noted. Before:\n{SQLITE}")
+        assert [(each.prompt, each.reply) for each in await over.queued()] == [
+            ("We moved to Postgres.", "Noted. Before:")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("hooks", "extraction"),
+    [(Hooks(keep=False), Extraction()), (Hooks(enabled=False), Extraction()), (Hooks(), Extraction(enabled=False))],
+)
+async def test_whoever_wants_nothing_kept_has_nothing_kept(
+    hooks: Hooks, extraction: Extraction, tmp_path: Path
+) -> None:
+    async with desk(tmp_path, hooks, extraction) as over:
+        await known(over)
+        await over.asks("I moved to Berlin.")
+        await over.answered("Good.")
+        assert await over.queued() == []
+
+
+async def test_what_no_person_wrote_is_no_prompt(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert await over.asks(WHY, source="system") == ""
+        await over.answered("Done.")
+        assert [each.prompt for each in await over.queued()] == [""]
+
+
+async def test_what_could_not_be_kept_may_be_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+
+        async def fail(self: AgentKeeping, *_: object) -> bool:
+            raise MnemonError(errors.STORAGE, "no disk")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(AgentKeeping, "keep", fail)
+            with pytest.raises(MnemonError):
+                await over.answered("Tabs it is.", prompt="Please use tabs.")
+        await over.answered("Tabs it is.", prompt="Please use tabs.")
+        assert len(await over.queued()) == 1
+
+
+# ---------------------------------------------------------------- stores and projects
+
+
+async def test_nobody_makes_a_store_by_asking(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        for moment in Moment:
+            assert await over.at(moment, source="compact") == ""
+        assert await over.asks(WHY) == ""
+        assert over.stores() == []
+        await over.answered("Because.")
+        assert over.stores() == ["default"]
+        assert await over.at(Moment.SESSION_START, session="another") == GUIDE
+
+
+async def test_a_project_may_have_a_store_of_its_own(tmp_path: Path) -> None:
+    own = project_of(APOLLO).store
+    async with desk(tmp_path, Hooks(project="store")) as over:
+        await known(over)
+        assert await over.asks(WHY) == ""
+        assert over.stores() == ["default"]
+        await over.answered("Because.")
+        assert over.stores() == [own, "default"]
+        (kept,) = await over.queued(own)
+        assert (kept.prompt, kept.project) == (WHY, "")
+        await over.remember("Chose SQLite for Apollo alone", store=own)
+        assert "for Apollo alone" in await over.asks(WHY)
+        assert SQLITE in await over.asks(WHY, session="home", cwd="/home/ada")
+
+
+@pytest.mark.parametrize("project", ["none", "tag", "store"])
+@pytest.mark.parametrize(
+    "cwd", ["", "relative", "/../../etc", "/x/\0\x1b[2J", "/" + "é" * 4_000, "/a/$(reboot)", "/a/<b>"]
+)
+async def test_no_directory_does_harm(cwd: str, project: str, tmp_path: Path) -> None:
+    async with desk(tmp_path, Hooks(project=project)) as over:  # type: ignore[arg-type]
+        await known(over)
+        await over.at(Moment.SESSION_START, cwd=cwd)
+        await over.asks(WHY, cwd=cwd)
+        await over.answered("Because.", cwd=cwd)
+        for name in over.stores():
+            assert (tmp_path / "data" / name).resolve().parent == tmp_path / "data"
+        assert over.daemon._dispatcher.defects == 0
+
+
+@pytest.mark.parametrize("moment", SAID_NOTHING_AT)
+async def test_at_other_moments_nothing_is_said(moment: Moment, tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert await over.at(moment, text=WHY, prompt=WHY) == ""
+
+
+async def test_hosts_that_called_are_known(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await over.at(Moment.TOOL_BATCH)
+        await over.at(Moment.TOOL_BATCH)
+        await over.at(Moment.TOOL_BATCH, host=Host.CODEX)
+        seen = over.daemon._agents.seen.views()
+        assert {host: each.events for host, each in seen.items()} == {"codex": 1, "claude-code": 2}
+
+
+async def test_new_settings_count_at_once(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        over.daemon.go_by(Config(hooks=Hooks(enabled=False)))
+        assert await over.asks(WHY) == ""

@@ -1,0 +1,121 @@
+"""What is known of sessions is bounded, and the same event is heard once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.handlers import agent_sessions
+from mnemond.handlers.agent_sessions import AGAIN_S, MOST_HEARD, MOST_SESSIONS, MOST_SHOWN, AgentSession, AgentSessions
+from mnemond.model.agent_event import AgentEvent, Host, Moment
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def event(moment: Moment = Moment.PROMPT, **fields: Any) -> AgentEvent:
+    return AgentEvent(**{"host": Host.CLAUDE_CODE, "moment": moment, "session": "s", "text": "why?", **fields})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "new_at_once", "new_later"),
+    [
+        (event(turn="1"), event(turn="1"), False, False),
+        (event(turn="1"), event(turn="1", host=Host.CURSOR), False, False),
+        (event(turn="1"), event(turn="2"), True, True),
+        (event(turn="1"), event(turn="1", session="t"), True, True),
+        (event(), event(), False, True),
+        (event(), event(text="how?"), True, True),
+        (event(Moment.ASSISTANT_DONE, turn="1"), event(Moment.ASSISTANT_DONE, turn="1"), False, False),
+        (event(Moment.ASSISTANT_DONE, turn="1"), event(Moment.ASSISTANT_DONE, turn="1", text="more"), True, True),
+        (event(Moment.SESSION_START, turn="1"), event(Moment.SESSION_START, turn="1", source="x"), False, True),
+        (event(Moment.SESSION_START), event(Moment.PROMPT), True, True),
+        (event(session="", cwd="/a"), event(session="", cwd="/b"), True, True),
+        (event(session="", cwd="/a"), event(session="", cwd="/a"), False, True),
+    ],
+)
+def test_what_comes_twice(first: AgentEvent, second: AgentEvent, new_at_once: bool, new_later: bool) -> None:
+    for seconds, new in ((AGAIN_S - 0.1, new_at_once), (AGAIN_S + 0.1, new_later)):
+        stopwatch = Stopwatch()
+        sessions = AgentSessions(stopwatch)
+        assert sessions.is_new(first)
+        stopwatch.now += seconds
+        assert sessions.is_new(second) is new
+
+
+def test_what_nothing_came_of_is_new_again() -> None:
+    sessions = AgentSessions(Stopwatch())
+    assert sessions.is_new(event(turn="1"))
+    sessions.unhear(event(turn="1"))
+    assert sessions.is_new(event(turn="1"))
+    sessions.unhear(event(turn="never heard"))
+
+
+def test_nothing_grows_without_end() -> None:
+    sessions = AgentSessions(Stopwatch())
+    for number in range(MOST_HEARD + 500):
+        one = event(session=f"s{number}", turn=str(number))
+        assert sessions.is_new(one)
+        sessions.of(one).was_asked("x" * 1_000_000)
+    assert len(sessions) == MOST_SESSIONS
+    assert len(sessions._heard) == MOST_HEARD
+    assert len(sessions.of(one).prompt) <= 32_000
+    assert sessions.of(event(session="s0")).prompt == ""
+
+
+def test_a_subagent_has_a_context_of_its_own_and_ends_with_its_session() -> None:
+    sessions = AgentSessions(Stopwatch())
+    sessions.of(event()).saw([("a", "1")])
+    assert not sessions.of(event(), "agent").has_seen("a", "1")
+    assert sessions.of(event()).has_seen("a", "1")
+    sessions.of(event(session="other"))
+    sessions.ended(event())
+    assert len(sessions) == 1
+
+
+def test_what_was_shown_is_known_until_it_changes_or_the_context_goes() -> None:
+    session = AgentSession()
+    session.saw([("a", "1"), ("b", "1")])
+    assert session.has_seen("a", "1")
+    assert not session.has_seen("a", "2")
+    session.was_summarised("so far")
+    assert not session.has_seen("b", "1")
+    assert session.summary == "so far"
+    session.was_summarised("")
+    assert session.summary == "so far"
+
+
+@given(st.lists(st.integers(0, 2_000), max_size=1_500))
+def test_the_latest_that_were_shown_are_known(ids: list[int]) -> None:
+    session = AgentSession()
+    session.saw((str(each), "t") for each in ids)
+    latest = list(dict.fromkeys(reversed(ids)))
+    assert session.seen == min(len(latest), MOST_SHOWN)
+    assert all(session.has_seen(str(each), "t") for each in latest[:MOST_SHOWN])
+
+
+def test_a_project_is_that_of_the_first_directory() -> None:
+    session = AgentSession()
+    assert session.works_in("").name == ""
+    assert session.works_in("/home/ada/apollo").name == "apollo"
+    assert session.works_in("/home/ada/other").name == "apollo"
+
+
+def test_a_prompt_is_taken_once() -> None:
+    session = AgentSession()
+    session.was_asked("why?")
+    assert (session.taken_prompt(), session.taken_prompt(), session.task) == ("why?", "", "why?")
+
+
+def test_a_summary_is_bounded() -> None:
+    session = AgentSession()
+    session.was_summarised("x" * 100_000)
+    assert len(session.summary) == agent_sessions.LONGEST_SUMMARY

@@ -1,0 +1,50 @@
+"""Which sentences of a prompt are searched with."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.text.questions import FIRST, LAST, LONGEST, questions
+
+MANY = [f"This is sentence number {number}." for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        ("Why did we choose SQLite?", ["Why did we choose SQLite?"]),
+        (
+            "I looked at it. Why did we choose SQLite? Go on!\nThen say so.",
+            ["I looked at it.", "Why did we choose SQLite?", "Then say so."],
+        ),
+        ("为什么选择它？请先看代码。", ["为什么选择它？", "请先看代码。"]),
+        ("Why SQLite?", ["Why SQLite?"]),
+        ("go on", ["go on"]),
+        ("Use it as before. Use it as before.", ["Use it as before."]),
+        (" ".join(MANY), [*MANY[:FIRST], *MANY[-LAST:]]),
+        ("x" * 900, ["x" * LONGEST]),
+        ("… !", []),
+        ("", []),
+    ],
+)
+def test_sentences(prompt: str, found: list[str]) -> None:
+    assert questions(prompt) == found
+
+
+@given(st.text(max_size=400))
+def test_bounded_whatever_is_said(prompt: str) -> None:
+    found = questions(prompt)
+    assert len(found) <= FIRST + LAST
+    assert all(0 < len(each) <= LONGEST for each in found)
+    assert bool(found) == any(map(str.isalnum, prompt))
+
+
+def test_a_quarter_of_a_megabyte_takes_no_time() -> None:
+    begun = time.perf_counter()
+    for piece in (". a ", "\n", "。", "x", " "):
+        questions(piece * 250_000)
+    assert time.perf_counter() - begun < 0.5
