@@ -49,13 +49,20 @@ _SUPERVISION = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "
 T = TypeVar("T")
 
 
+class Seen(msgspec.Struct, frozen=True):
+    """When an agent's program called last, RFC 3339."""
+
+    last_event_at: str
+
+
 class Running(msgspec.Struct, frozen=True):
-    """A daemon that answers."""
+    """A daemon that answers. `hosts`: agents' programs that have called it, by name."""
 
     pid: int
     version: str
     protocol: int
     outdated: bool = False
+    hosts: dict[str, Seen] = msgspec.field(default_factory=dict)
 
 
 class Replaced(msgspec.Struct, frozen=True):

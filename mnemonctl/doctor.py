@@ -53,8 +53,11 @@ def carry_out(directory: Path, options: Options, output: Output, environ: Mappin
         from mnemonctl import salvage
 
         return salvage.carry_out(directory, chosen or ActiveName(directory, lambda _: None).resolve()[0], output)
-    checks = examined(directory, chosen, options, environ)
-    agents = examination.of(place_of(directory, environ)) if environ.get("HOME") else Agents()
+    facts = surroundings.facts_of(directory, environ) if directory.is_dir() else None
+    checks = _nothing_there(directory) if facts is None else examined(facts, chosen, options)
+    running = None if facts is None else facts.running
+    seen = None if running is None else {name: each.last_event_at for name, each in running.hosts.items()}
+    agents = examination.of(place_of(directory, environ), seen) if environ.get("HOME") else Agents()
     checks += agents.checks
     result = DoctorResult(
         ok=all(each.ok for each in checks),
@@ -67,15 +70,16 @@ def carry_out(directory: Path, options: Options, output: Output, environ: Mappin
     return CliRunResult(0 if result.ok else UNSOUND, False, text, "")
 
 
-def examined(directory: Path, store: str | None, options: Options, environ: Mapping[str, str]) -> list[CheckView]:
+def _nothing_there(directory: Path) -> list[CheckView]:
+    return [note("data_dir", f"{directory} is not there yet: nothing was ever stored in it")]
+
+
+def examined(facts: Facts, store: str | None, options: Options) -> list[CheckView]:
     """Every check, those of the surroundings first."""
-    if not directory.is_dir():
-        return [note("data_dir", f"{directory} is not there yet: nothing was ever stored in it")]
-    facts = surroundings.facts_of(directory, environ)
     found = [check(facts) for check in surroundings.CHECKS]
     if facts.running is None:
         found.append(note("daemon", "none answers: what it would have in memory was not compared with the database"))
-    for name in _stores(directory, store, everyone=options.all):
+    for name in _stores(facts.directory, store, everyone=options.all):
         found += _store(facts, name, full=options.full)
     return found
 

@@ -6,6 +6,7 @@ Looks, and changes nothing. A host's own program is asked only where something o
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -25,8 +26,9 @@ class Agents(msgspec.Struct, frozen=True):
     checks: list[CheckView] = []
 
 
-def of(place: Place) -> Agents:
-    """Look at every host that is here or was set up. Raises nothing."""
+def of(place: Place, seen: Mapping[str, str] | None = None) -> Agents:
+    """Look at every host that is here or was set up; `seen`: when each called a running daemon last (RFC 3339), None
+    when there is no daemon to know it. Raises nothing."""
     try:
         records = manifest.read(place.directory).hosts
     except MnemonError as error:
@@ -34,7 +36,20 @@ def of(place: Place) -> Agents:
     found = [(host, records.get(host.name)) for host in chosen.hosts(place).values()]
     looked = [_look(place, host, record) for host, record in found if record is not None or host.found() is not None]
     programs = [_programs(place)] if any(view.installed for view, _ in looked) else []
-    return Agents([view for view, _ in looked], [*(check for _, check in looked), *programs])
+    return Agents([_with_call(view, seen) for view, _ in looked], [*(_told(*each, seen) for each in looked), *programs])
+
+
+def _with_call(view: HostView, seen: Mapping[str, str] | None) -> HostView:
+    return msgspec.structs.replace(view, last_seen=(seen or {}).get(view.host))
+
+
+def _told(view: HostView, check: CheckView, seen: Mapping[str, str] | None) -> CheckView:
+    """The check, and whether what is set up was ever heard of: nothing else shows that its hooks run."""
+    if seen is None or not view.installed or check.problems:
+        return check
+    last = seen.get(view.host)
+    said = "no hook of it has called since the daemon started" if last is None else f"last called at {last[:19]}Z"
+    return msgspec.structs.replace(check, detail=f"{check.detail}; {said}")
 
 
 def _look(place: Place, host: Host, record: HostRecord | None) -> tuple[HostView, CheckView]:

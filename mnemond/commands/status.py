@@ -7,7 +7,7 @@ from mnemond.commands.layout import Style, lines, plural
 from mnemond.commands.options import add_globals
 from mnemond.commands.parser import Parser
 from mnemond.commands.terminal import one_line
-from mnemond.protocol.daemon import StatusResult
+from mnemond.protocol.daemon import HostSeen, StatusResult
 
 _KIB = 1024
 
@@ -57,6 +57,13 @@ def _waiting(result: StatusResult) -> str:
     return ", ".join(parts)
 
 
+def _hosts(hosts: dict[str, HostSeen]) -> str:
+    return ", ".join(
+        f"{one_line(name)} {plural(seen.events, 'event')}, last {seen.last_event_at[:19]}Z"
+        for name, seen in hosts.items()
+    )
+
+
 def _render(result: StatusResult, style: Style) -> str:
     full = " (over capacity)" if result.over_capacity else ""
     deleted = "" if result.deleted_insights is None else f", {result.deleted_insights:,} deleted"
@@ -72,6 +79,7 @@ def _render(result: StatusResult, style: Style) -> str:
         f"  file        {one_line(result.db_path)} ({size(result.db_size_bytes)})",
         f"  waiting     {waiting}" if (waiting := _waiting(result)) else None,
         *(f"  asks        {one_line(question)}" for question in result.questions),
+        f"  agents      {_hosts(result.hosts)}" if result.hosts else None,
         style.faint(
             f"mnemond {one_line(result.version)}, pid {result.pid}, up {duration(result.uptime_s)}, "
             f"{plural(result.connections, 'connection')}"

@@ -10,7 +10,7 @@ from mnemond.handlers.agent_hosts import LastSeen
 from mnemond.handlers.agent_keeping import AgentKeeping
 from mnemond.handlers.agent_place import Place, Stores, place_of
 from mnemond.handlers.agent_recall import AgentRecall
-from mnemond.handlers.agent_sessions import AgentSession, AgentSessions
+from mnemond.handlers.agent_sessions import COMPACTED, AgentSession, AgentSessions
 from mnemond.handlers.agent_texts import Part, brief
 from mnemond.handlers.hooks import Said
 from mnemond.handlers.important import decisions_of, most_important
@@ -28,9 +28,8 @@ DECISIONS: Final = 8
 NOBODY_ASKS: Final = frozenset(("system", "poll_event"))
 """Sources of prompts that no person wrote (Claude Code: notices of tasks in the background)."""
 
-COMPACTED: Final = "compact"
 RESUMED: Final = "resume"
-"""How a session began that had begun before."""
+"""How a session begins that had begun before."""
 
 
 class AgentMemory:

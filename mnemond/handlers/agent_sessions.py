@@ -30,6 +30,9 @@ LONGEST_SUMMARY: Final = 4_000
 ROOM: Final = 2
 """So many times what is kept of a prompt is held of it: its middle is left out where it is stored."""
 
+COMPACTED: Final = "compact"
+"""How a session begins that goes on with a summary of itself."""
+
 _ONE_OF_A_TURN: Final = frozenset((Moment.PROMPT, Moment.ASSISTANT_DONE))
 """Of these a turn has each text once, however long it takes."""
 
@@ -139,5 +142,6 @@ class AgentSessions:
 def _key(event: AgentEvent) -> bytes:
     """What an event is known by. The host is no part of it, for the reason above, nor what only one of two says."""
     session = event.session or f"{event.host}:{event.cwd}"
-    said = (session, event.moment, event.turn, event.agent, event.text, event.prompt)
+    source = event.source if event.source == COMPACTED else ""
+    said = (session, event.moment, source, event.turn, event.agent, event.text, event.prompt)
     return hashlib.blake2b("\0".join(said).encode("utf-8", "replace"), digest_size=16).digest()

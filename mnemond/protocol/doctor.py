@@ -53,7 +53,8 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
     """An agent's program that is here or was set up. `installed`: something of ours stands in it; `unmodified`: all of
     it, as `mnemonctl setup` leaves it, null when nothing does. `untrusted` are hooks that the program does not run
     until its user approves them, `switched_off` settings of the program that keep ours from running, `duplicates`
-    what would run them twice. `last_seen` is when it last called, RFC 3339; null when that is not known."""
+    what would run them twice. `last_seen` is when it last called the daemon that runs, RFC 3339; null when it did not,
+    or none runs."""
 
     host: str
     title: str

@@ -38,6 +38,7 @@ def event(moment: Moment = Moment.PROMPT, **fields: Any) -> AgentEvent:
         (event(Moment.ASSISTANT_DONE, turn="1"), event(Moment.ASSISTANT_DONE, turn="1", text="more"), True, True),
         (event(Moment.SESSION_START, turn="1"), event(Moment.SESSION_START, turn="1", source="x"), False, True),
         (event(Moment.SESSION_START), event(Moment.PROMPT), True, True),
+        (event(Moment.SESSION_START), event(Moment.SESSION_START, source="compact"), True, True),
         (event(session="", cwd="/a"), event(session="", cwd="/b"), True, True),
         (event(session="", cwd="/a"), event(session="", cwd="/a"), False, True),
     ],

@@ -10,6 +10,7 @@ import pytest
 
 from mnemonctl import doctor
 from mnemonctl.doctor import Options
+from mnemonctl.setup import examination
 from mnemonctl.setup.host import Place
 from tests.setup.homes import JSON, everything, home_at, run, with_program
 
@@ -148,3 +149,20 @@ def test_a_damaged_record_is_a_problem(place: Place) -> None:
     place.directory.mkdir(mode=0o700)
     (place.directory / "setup.json").write_text("{", "utf-8")
     assert look(place)[1]["setup"]["state"] == "problem"
+
+
+def test_when_each_called_last_is_told(place: Place) -> None:
+    for name in ("claude", "codex"):
+        with_program(place, name)
+    (place.home / ".cursor").mkdir()
+    run(place)
+    (place.home / ".codex" / "trusted-by-test").write_text("", "utf-8")
+    seen = {"codex": "2026-11-22T10:00:00.123456Z", "cline": "2026-11-22T10:00:01.000000Z"}
+    found = examination.of(place, seen)
+    assert {each.host: each.last_seen for each in found.hosts} == {
+        "claude-code": None, "codex": "2026-11-22T10:00:00.123456Z", "cursor": None,
+    }  # fmt: skip
+    details = {each.name: each.detail for each in found.checks}
+    assert details["codex"].endswith("; last called at 2026-11-22T10:00:00Z")
+    assert details["claude-code"].endswith("; no hook of it has called since the daemon started")
+    assert "called" not in {each.name: each.detail for each in examination.of(place).checks}["codex"]
