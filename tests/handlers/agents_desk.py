@@ -57,7 +57,7 @@ class Desk:
         """Its id."""
         return str((await self.does("remember", content=content, no_diff=True, **fields)).id)
 
-    async def does(self, method: str, **params: object) -> Any:  # noqa: ANN401
+    async def does(self, method: str, **params: object) -> Any:
         """The result of a method."""
         return await settle(self.daemon._invoke(method, msgspec.json.encode(params), CALL))
 
@@ -71,12 +71,16 @@ class Desk:
         return self.daemon.stores.names()
 
 
+HOOKS, EXTRACTION = Hooks(), Extraction()
+"""As shipped."""
+
+
 @asynccontextmanager
 async def desk(
     path: Path,
-    hooks: Hooks = Hooks(),
-    extraction: Extraction = Extraction(),
-    hook_ms: int = 10_000,  # noqa: B008
+    hooks: Hooks = HOOKS,
+    extraction: Extraction = EXTRACTION,
+    hook_ms: int = 10_000,
 ) -> AsyncIterator[Desk]:
     """A daemon until the end of the block. Only slow tests have little time for a hook."""
     config = Config(hooks=hooks, extraction=extraction)
