@@ -108,9 +108,8 @@ class Daemon:
         self.feed = Feed(clock.now_us())
         self.uses = Uses(identities, self._boundary)
         self.keeper = EmbedKeeper(supply, identities, config.embedding.batch_size, self._boundary)
-        self.settings = StoreSettings(
-            self.stores, loaded or configuration.as_given(config, data_dir / configuration.FILE)
-        )
+        loaded = loaded or configuration.as_given(config, data_dir / configuration.FILE)
+        self.settings = StoreSettings(self.stores, loaded)
         self.safekeeping = Safekeeping(self.stores, Shelf(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
         self.scheduler = self._scheduling(config, clock, identities)

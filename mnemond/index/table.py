@@ -96,8 +96,7 @@ class ColumnViews:
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
 
-_OF_MENTIONS = frozenset({"mention_row", "mention_entity"})
-_OF_LABELS = frozenset({"label_row", "label_tag"})
+_OF_MENTIONS, _OF_LABELS = frozenset({"mention_row", "mention_entity"}), frozenset({"label_row", "label_tag"})
 
 MENTIONS = Columns._fields.index("mention_row")
 CREATED = Columns._fields.index("created_us")

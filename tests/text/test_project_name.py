@@ -18,7 +18,7 @@ from mnemond.text.project_name import LONGEST, Project, project_of
         ("/home/ada/apollo/src", "apollo"),
         ("/home/ada/apollo/packages/src", "apollo"),
         ("/home/ada/apollo/.claude/worktrees/x", "apollo"),
-        ("/home/ada/work/../apollo/./", "apollo"),
+        ("/home/ada/projects/../apollo/./", "apollo"),
         ("/home/ada/.dotfiles", "dotfiles"),
         ("/home/ada/.config/nvim", "nvim"),
         ("/home/ada/src", "src"),
