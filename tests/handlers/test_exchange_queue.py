@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +15,7 @@ from mnemond.handlers.exchange_queue import ExchangeQueue
 from mnemond.handlers.submission import Identities
 from mnemond.model.outcomes import Queued
 from mnemond.model.queued_exchange import LONGEST_PROMPT, LONGEST_REPLY, MOST_PENDING, MOST_SETTLED, QueuedExchange
-from mnemond.pipelines.queueing import GAP, shortened
+from mnemond.pipelines.queueing import GAP, shortened, tidied
 from mnemond.store import exchanges
 from mnemond.store.connection import Connection
 from mnemond.store.exchanges import Backlog, Waiting
@@ -159,3 +160,14 @@ def empty() -> Connection:
     connection = Connection(Path(":memory:"))
     migrate(connection, Path(":memory:"))
     return connection
+
+
+@pytest.mark.parametrize("before", [0, 1_000, 2_000, 3_500])
+def test_a_private_key_across_a_cut_leaves_nothing(before: int) -> None:
+    lines = "\n".join(hashlib.sha256(bytes([at])).hexdigest() for at in range(51))
+    key = f"-----BEGIN RSA PRIVATE KEY-----\n{lines}\n-----END RSA PRIVATE KEY-----"
+    half = (LONGEST_PROMPT - len(GAP)) // 2
+    for fill in (half - before, half + 4_096 - before):
+        text = ("word " * fill)[:fill] + "\n" + key + "\n" + "word " * LONGEST_PROMPT
+        kept = tidied(turn(prompt=text)).exchange.prompt
+        assert not [line for line in lines.split("\n") if line[8:40] in kept]
