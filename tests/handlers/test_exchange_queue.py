@@ -167,7 +167,7 @@ def test_a_private_key_across_a_cut_leaves_nothing(before: int) -> None:
     lines = "\n".join(hashlib.sha256(bytes([at])).hexdigest() for at in range(51))
     key = f"-----BEGIN RSA PRIVATE KEY-----\n{lines}\n-----END RSA PRIVATE KEY-----"
     half = (LONGEST_PROMPT - len(GAP)) // 2
-    for fill in (half - before, half + 4_096 - before):
-        text = ("word " * fill)[:fill] + "\n" + key + "\n" + "word " * LONGEST_PROMPT
+    around = ("word " * half)[: half - before], "word " * LONGEST_PROMPT
+    for text in (f"{around[0]}\n{key}\n{around[1]}", f"{around[1]}\n{key}\n{around[0]}"):
         kept = tidied(turn(prompt=text)).exchange.prompt
         assert not [line for line in lines.split("\n") if line[8:40] in kept]
