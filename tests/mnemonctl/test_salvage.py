@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from contextlib import closing
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from mnemonctl.doctor import Options
 from mnemond.commands.output import Output
 from mnemond.errors import INVALID_PARAMS, LOCKED, NOT_FOUND, STORAGE, MnemonError
 from mnemond.server.data_dir import lock, open_data_dir
+from mnemond.store.connection import Connection, SqliteError
 from tests.store.factory import contents, engine_at, remember
 from tests.store.test_checksums import flip
 
@@ -36,16 +36,27 @@ def directory(tmp_path: Path) -> Path:
 
 
 def damage(root: Path) -> Path:
-    """One bit of a memory's text; other places may have a copy of it that nobody reads."""
+    """Flip a bit of the text where its memory stands: the history has it as well, and splitting a page may have left a
+    copy in an unused part."""
     path = root / "data" / "default" / "mnemon.db"
-    whole, at = path.read_bytes(), -1
-    while (at := whole.index(LOST, at + 1)) >= 0:
-        flip(path, at)
-        with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as db:
-            if not db.execute("SELECT 1 FROM insights WHERE content = ?", (LOST.decode(),)).fetchall():
-                return path
-        flip(path, at)
-    raise AssertionError
+    whole = path.read_bytes()
+    for found in re.finditer(re.escape(LOST), whole):
+        flip(path, found.start())
+        if not is_readable(path):
+            return path
+        path.write_bytes(whole)
+    raise AssertionError("no memory has the text")
+
+
+def is_readable(path: Path) -> bool:
+    connection = Connection(path, read_only=True)
+    try:
+        connection.rows("SELECT content FROM insights")
+    except SqliteError:
+        return False
+    finally:
+        connection.close()
+    return True
 
 
 def run(root: Path, **typed: Any) -> tuple[int, dict[str, Any]]:
