@@ -99,6 +99,16 @@ class DaemonProcess:
             raise DaemonError(self._story(f"left with status {code}"))
         return time.monotonic() - begin
 
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """For as long as the block lasts it does nothing at all, as one that hangs: connections are still taken."""
+        process = self._running()
+        process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)
+
     def usage(self) -> Usage:
         """From /proc, so far."""
         pid = self._running().pid

@@ -1,15 +1,18 @@
-"""What a hook costs its host: each way to run one, beside the bare interpreter, interleaved in one run.
+"""What the hook of a prompt costs its host: each way to run one beside the bare interpreter, interleaved in one run.
 
-python -m benchmarks.hook_cost [--rounds N] [--nc PATH] [--json FILE]
+python -m benchmarks.hook_cost [--memories N] [--rounds N] [--nc PATH] [--json FILE]
 
-CPU is that of the whole process, waited for; wall includes its start by this program. A daemon that answers at once,
-one that hangs, and none. `nc -N -U` is measured where it is found: it has no deadline below a whole second (`-w`) and
-leaves with 1 where nobody listens, which is why no host is given it (docs/decisions/0022-hooks-by-a-launcher.md).
+A real daemon with that many memories, each prompt another question in a session of its own; then the same daemon
+stopped (SIGSTOP), and none. With `--memories 0` someone listens who says the same to everything, at once or never. CPU
+is that of the whole process of the hook, waited for; wall includes its start by this program. `nc -N -U` is measured
+where it is found: it has no deadline below a whole second (`-w`) and leaves with 1 where nobody listens, which is why
+no host is given it (docs/decisions/0022-hooks-by-a-launcher.md).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import resource
@@ -17,20 +20,31 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from statistics import median
 
+from benchmarks.daemon_process import DaemonProcess, temporary_data_dir
 from benchmarks.report import say, write_json
+from benchmarks.sizes import fill
+from benchmarks.synthetic import Notes
 from benchmarks.wire import Json
 from mnemonctl.setup import launchers
 
-EVENT = b'{"hook_event_name":"UserPromptSubmit","session_id":"b","prompt":"why no Redis"}\n'
+QUESTION = "why no Redis"
 ANSWER = b'{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"' + b"x" * 1500 + b'"}}\n'
+SEED = 7
+QUESTIONS = 200
+NC_CPU_MS = 2.0
+"""What `nc -N -U` may cost, of the processor."""
+LAUNCHER_TIMES = 1.1
+"""What the launcher may cost, in starts of a bare interpreter."""
+PROMISED_MS = 300.0
+"""Until when a hook has ended with nothing, where the daemon is stopped, hangs or is not there."""
 LIMIT_S = 5.0
 """Seconds after which a process that has no deadline of its own is ended here."""
 
@@ -66,6 +80,17 @@ def _serve(listener: socket.socket, over: threading.Event) -> None:
                 connection.sendall(ANSWER)
 
 
+def event(question: str) -> bytes:
+    """A prompt as Claude Code sends it; nothing was shown in its session yet."""
+    number = next(_numbers)
+    prompt = {"session_id": f"s{number}", "transcript_path": "/x.jsonl", "cwd": "/x", "prompt_id": f"p{number}",
+              "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": question}  # fmt: skip
+    return json.dumps(prompt).encode() + b"\n"
+
+
+_numbers = count()
+
+
 def commands(directory: Path, nc: str | None) -> dict[str, list[str]]:
     """Each way, by name; the first is what the others are compared with."""
     found = {
@@ -78,11 +103,11 @@ def commands(directory: Path, nc: str | None) -> dict[str, list[str]]:
     return found
 
 
-def once(command: list[str]) -> Json:
+def once(command: list[str], message: bytes) -> Json:
     """One process: milliseconds of CPU and wall, exit status (null when it was ended) and bytes it wrote."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     try:
-        done = subprocess.run(command, input=EVENT, capture_output=True, check=False, timeout=LIMIT_S)
+        done = subprocess.run(command, input=message, capture_output=True, check=False, timeout=LIMIT_S)
         code, said = done.returncode, len(done.stdout)
     except subprocess.TimeoutExpired:
         code, said = None, 0
@@ -91,28 +116,45 @@ def once(command: list[str]) -> Json:
     return {"cpu_ms": cpu * 1000, "wall_ms": wall * 1000, "exit": code, "bytes": said}
 
 
-def measure(rounds: int, nc: str | None) -> Json:
+def measure(rounds: int, nc: str | None, memories: int) -> Json:
     """Figures by situation and way."""
-    with tempfile.TemporaryDirectory() as folder:
-        directory = Path(folder)
+    with temporary_data_dir() as directory:
         for file in launchers.files(directory):
             file.write()
         (directory / "hook-start.stamp").touch()  # nothing is started meanwhile
         ways = commands(directory, nc)
-        sock = directory / "sock"
-        with daemon(sock, answers=True):
-            answered = _interleaved(ways, rounds)
-        with daemon(sock, answers=False):
-            hung = _interleaved(ways, max(3, rounds // 20))
-        absent = _interleaved(ways, max(3, rounds // 4))
+        few = max(3, rounds // 20)
+        if memories:
+            answered, hung = _with_memories(directory, ways, rounds, few, memories)
+        else:
+            sock = directory / "sock"
+            with daemon(sock, answers=True):
+                answered = _interleaved(ways, rounds, [QUESTION])
+            with daemon(sock, answers=False):
+                hung = _interleaved(ways, few, [QUESTION])
+        absent = _interleaved(ways, max(3, rounds // 4), [QUESTION])
     return {"answers": answered, "hangs": hung, "absent": absent}
 
 
-def _interleaved(ways: Mapping[str, list[str]], rounds: int) -> Json:
+def _with_memories(
+    directory: Path, ways: Mapping[str, list[str]], rounds: int, few: int, memories: int
+) -> tuple[Json, Json]:
+    notes = Notes(SEED)
+    texts = notes.take(memories)
+    fill(directory, texts)
+    questions = [notes.question(text) for text in texts[:: max(1, memories // QUESTIONS)]]
+    with DaemonProcess(directory) as process:
+        answered = _interleaved(ways, rounds, questions)
+        with process.stopped():
+            hung = _interleaved(ways, few, questions)
+    return answered, hung
+
+
+def _interleaved(ways: Mapping[str, list[str]], rounds: int, questions: list[str]) -> Json:
     taken: dict[str, list[Json]] = {name: [] for name in ways}
-    for _ in range(rounds):
+    for number in range(rounds):
         for name, command in ways.items():
-            taken[name].append(once(command))
+            taken[name].append(once(command, event(questions[number % len(questions)])))
     return {name: _summary(runs) for name, runs in taken.items()}
 
 
@@ -139,15 +181,33 @@ def render(figures: Json) -> str:
     return "\n".join(lines)
 
 
+def promises(figures: Json) -> list[tuple[str, bool]]:
+    """What is promised of a hook, each with whether these figures keep it."""
+    answers = figures["answers"]
+    ratio = answers["mnemond-hook"]["cpu_ms"] / answers["python -IS -c pass"]["cpu_ms"]
+    said = [(f"the launcher: {ratio:.2f} x a bare interpreter, at most {LAUNCHER_TIMES}", ratio <= LAUNCHER_TIMES)]
+    if "nc -N -U" in answers:
+        cost = answers["nc -N -U"]["cpu_ms"]
+        said.append((f"nc -N -U: {cost:.2f} ms of the processor, at most {NC_CPU_MS:g}", cost <= NC_CPU_MS))
+    for situation in ("hangs", "absent"):
+        row = figures[situation]["mnemond-hook"]
+        kept = row["wall_most_ms"] <= PROMISED_MS and (row["exit"], row["bytes"]) == ("0", 0)
+        said.append((f"the daemon {situation}: {row['wall_most_ms']:.0f} ms at most, and nothing said", kept))
+    return said
+
+
 def main(argv: list[str] | None = None) -> int:
     """0 when everything was measured."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hook_cost", description=__doc__)
+    parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--nc", default=shutil.which("nc"), help="an nc that knows -N and -U; default: that of PATH")
     parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args(argv)
-    figures = measure(options.rounds, options.nc and os.path.abspath(options.nc))
+    figures = measure(options.rounds, options.nc and os.path.abspath(options.nc), options.memories)
     say(f"Python {platform.python_version()}, {platform.machine()}\n{render(figures)}")
+    for sentence, kept in promises(figures):
+        say(f"{'kept' if kept else 'NOT KEPT'}: {sentence}")
     write_json(options.json, figures)
     return 0
 

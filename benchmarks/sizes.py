@@ -35,7 +35,7 @@ def _one_size(size: int, embedder: Embedder) -> Json:
     step = max(1, size // QUESTIONS)
     questions = [notes.question(text) for text in texts[::step][:QUESTIONS]]
     with temporary_data_dir() as data_dir:
-        figures: Json = {"memories": size, "fill": _fill(data_dir, texts)}
+        figures: Json = {"memories": size, "fill": fill(data_dir, texts)}
         figures["start"] = _start(data_dir, questions[0])
         with DaemonProcess(data_dir) as daemon, daemon.connect() as wire:
             figures["hot"] = _hot(daemon, wire, questions)
@@ -47,7 +47,8 @@ def _one_size(size: int, embedder: Embedder) -> Json:
     return figures
 
 
-def _fill(data_dir: Path, texts: list[str]) -> Json:
+def fill(data_dir: Path, texts: list[str]) -> Json:
+    """Seconds that a daemon takes to remember these texts, one by one; and what it takes of memory then."""
     with DaemonProcess(data_dir) as daemon, daemon.connect() as wire:
         begin = time.perf_counter()
         for _ in wire.pipeline("remember", ({"content": text, "no_diff": True} for text in texts)):
