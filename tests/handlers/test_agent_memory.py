@@ -11,12 +11,14 @@ from mnemond.config import Config
 from mnemond.errors import MnemonError
 from mnemond.handlers.agent_keeping import AgentKeeping
 from mnemond.handlers.agent_texts import GUIDE
+from mnemond.handlers.door import settle
 from mnemond.hook_settings import Hooks
-from mnemond.model.agent_event import Host, Moment
+from mnemond.model.agent_event import AgentEvent, Host, Moment
 from mnemond.protocol.hooks.replies import units
 from mnemond.text.project_name import project_of
 from mnemond.write_settings import Extraction
 from tests.handlers.agents_desk import APOLLO, Desk, desk
+from tests.handlers.toys import CALL
 
 SQLITE = "Chose SQLite as storage for Apollo because the team lacks Redis experience"
 PORT = "The staging server runs on port 8443 behind Caddy"
@@ -371,3 +373,36 @@ async def test_new_settings_count_at_once(tmp_path: Path) -> None:
         await known(over)
         over.daemon.go_by(Config(hooks=Hooks(enabled=False)))
         assert await over.asks(WHY) == ""
+
+
+async def test_a_store_that_is_cold_is_opened_without_anybody_else_waiting(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+    async with desk(tmp_path) as over:
+        said = over.daemon._agents.at(AgentEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s", text=WHY), CALL)
+        assert over.daemon.door.warm("default") is None  # nothing was opened on the way
+        assert SQLITE in str(await settle(said))
+        assert over.daemon.door.warm("default") is not None
+
+
+async def test_a_store_that_cannot_be_written_still_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+
+        def full(*_: object) -> None:
+            raise MnemonError(errors.STORAGE, "no space is left")
+
+        monkeypatch.setattr(over.daemon.door.warm("default").store, "submit", full)  # type: ignore[union-attr]
+        assert SQLITE in await over.asks(WHY)
+        with pytest.raises(MnemonError, match="no space is left"):
+            await over.answered("Because.")
+
+
+async def test_a_store_that_cannot_be_opened_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "data" / "default").mkdir(parents=True, mode=0o700)
+    (tmp_path / "data" / "default" / "mnemon.db").write_bytes(b"not a database, but as long as the head of one" * 100)
+    async with desk(tmp_path) as over:
+        for ask in (over.asks(WHY), over.at(Moment.SESSION_START), over.answered("Because.")):
+            with pytest.raises(MnemonError):
+                await ask
+        assert over.daemon._dispatcher.defects == 0

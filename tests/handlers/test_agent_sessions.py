@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemond.handlers import agent_sessions
@@ -95,6 +95,7 @@ def test_what_was_shown_is_known_until_it_changes_or_the_context_goes() -> None:
 
 
 @given(st.lists(st.integers(0, 2_000), max_size=1_500))
+@example(list(range(2_000)))
 def test_the_latest_that_were_shown_are_known(ids: list[int]) -> None:
     session = AgentSession()
     session.saw((str(each), "t") for each in ids)

@@ -34,7 +34,7 @@ from mnemond.text.project_name import LONGEST, Project, project_of
         ("/../..", ""),
         ("", ""),
         ("apollo", ""),
-        ("C:\\work\\apollo", ""),
+        ("C:\\apollo", ""),
         ("/home/ada/...", ""),
     ],
 )

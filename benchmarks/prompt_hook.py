@@ -1,0 +1,103 @@
+"""How long a hook of an agent waits for the daemon at each moment, beside a ping over the same way, interleaved.
+
+python -m benchmarks.prompt_hook [--size N] [--rounds N] [--json FILE]
+
+Each round trip is a connection of its own, as the launcher makes it; every prompt is a new turn of a new session, and
+asks after another memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.daemon_process import NO_CAP, DaemonProcess, temporary_data_dir
+from benchmarks.report import Cell, percentile, say, table, write_json
+from benchmarks.synthetic import Notes
+from benchmarks.wire import Json, request
+
+AROUND = "First look at how it is done now. Then write down a plan. Wait until I have read it. Do not commit yet. "
+PASTED = "0x00007f3a at frame in some_function of module line 42\n" * 2_000
+WARM_UP = 5
+
+
+def measure(size: int, rounds: int) -> Json:
+    """Milliseconds a round trip by what is asked: p50, p95 and the most, and how many were told something."""
+    notes = Notes(7)
+    with temporary_data_dir() as data_dir:
+        (data_dir / "config.toml").write_text(NO_CAP, "utf-8")
+        with DaemonProcess(data_dir) as daemon:
+            texts = notes.take(size)
+            with daemon.connect() as wire:
+                for at, text in enumerate(texts):
+                    wire.call("remember", content=text, no_diff=True, importance=1 + at % 5)
+            times: dict[str, list[float]] = defaultdict(list)
+            told: dict[str, int] = defaultdict(int)
+            for number in range(-WARM_UP, rounds):
+                for name, message in _messages(number, notes.question(texts[number])):
+                    begin = time.perf_counter()
+                    with daemon.connect() as wire:
+                        answer = wire.round_trip(message)
+                    if number >= 0:
+                        times[name].append((time.perf_counter() - begin) * 1e3)
+                        told[name] += b"recalled-data" in answer
+    return {name: _figures(each, told[name] / rounds) for name, each in times.items()}
+
+
+def _figures(times_ms: list[float], told: float) -> Json:
+    return {
+        "p50_ms": percentile(times_ms, 0.5), "p95_ms": percentile(times_ms, 0.95), "max_ms": max(times_ms),
+        "told": told,
+    }  # fmt: skip
+
+
+def _messages(number: int, question: str) -> Iterator[tuple[str, bytes]]:
+    yield "ping", request(7, "ping", {})
+    yield "a question", _prompt(number, "a", question)
+    yield "among instructions", _prompt(number, "b", f"{AROUND}{question} {AROUND}")
+    yield "before 100 kB", _prompt(number, "c", f"{question}\n{PASTED}")
+    yield "a session begins", _event(number, "d", "SessionStart", source="startup")
+    yield (
+        "an answer is kept",
+        _event(number, "a", "Stop", last_assistant_message=f"Because of {question}", prompt_id="1"),
+    )
+
+
+def _prompt(number: int, name: str, text: str) -> bytes:
+    return _event(number, name, "UserPromptSubmit", prompt=text, prompt_id="1")
+
+
+def _event(number: int, name: str, event: str, **fields: object) -> bytes:
+    payload = {"session_id": f"{name}{number}", "cwd": "/home/ada/apollo", "hook_event_name": event, **fields}
+    return json.dumps(payload).encode() + b"\n"
+
+
+def render(figures: Json, size: int) -> str:
+    """A table."""
+    heads = ("milliseconds", "p50", "p95", "max", "told")
+    rows: list[Sequence[Cell]] = [
+        [name, each["p50_ms"], each["p95_ms"], each["max_ms"], each["told"]] for name, each in figures.items()
+    ]
+    return table(f"A hook's round trip, {size:,} memories", heads, rows)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="benchmarks.prompt_hook", description=__doc__)
+    parser.add_argument("--size", type=int, default=1_000)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    figures = measure(options.size, options.rounds)
+    say(render(figures, options.size))
+    write_json(options.json, figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
