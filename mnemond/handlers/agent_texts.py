@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mnemond.handlers.mcp_texts import fenced, references
+from mnemond.pipelines.exchange_reading import PROJECT
 from mnemond.protocol.hooks.replies import units
 from mnemond.protocol.memories import InsightView, RecallHit
 from mnemond.text.echoes import DATA
@@ -129,13 +130,14 @@ def _beginning(text: str, most: int) -> str:
 
 
 def _marks(ref: str, it: InsightView, confidence: str = "") -> str:
-    """Where a memory comes from, and how sure it is to be meant."""
-    words = [f"ref:{ref}", it.created_at[:10], it.category, confidence, _name(it.source), *map(_tag, it.tags[:1])]
+    """Where a memory comes from, and how sure it is to be meant. Of its tags its project goes before others."""
+    tag = next((f"#{_name(tag.removeprefix(PROJECT))}" for tag in sorted(it.tags, key=_is_no_project)), "")
+    words = [f"ref:{ref}", it.created_at[:10], it.category, confidence, _name(it.source), tag]
     return f"<{' '.join(filter(None, words))}> "
 
 
-def _tag(tag: str) -> str:
-    return f"#{_name(tag)}"
+def _is_no_project(tag: str) -> bool:
+    return not tag.startswith(PROJECT)
 
 
 def _name(name: str) -> str:

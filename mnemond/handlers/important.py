@@ -8,6 +8,7 @@ import msgspec
 
 from mnemond.handlers.door import settle
 from mnemond.handlers.mcp_tools import Invoke
+from mnemond.pipelines.exchange_reading import PROJECT
 from mnemond.protocol.memories import InsightView, ListResult
 from mnemond.server.call import Call
 
@@ -33,10 +34,13 @@ async def most_important(invoke: Invoke, store: str | None, call: Call) -> list[
     return sorted(found, key=lambda it: (-it.importance, -it.effective_importance, it.id))[:CORE]
 
 
-async def decisions_of(invoke: Invoke, store: str | None, tag: str | None, most: int, call: Call) -> list[InsightView]:
-    """The newest decisions that hold, those with a `tag` alone where one is given. Raises MnemonError."""
-    tags = None if tag is None else [tag]
-    return await listed(invoke, call, store=store, category="decision", tags=tags, limit=most)
+async def decisions_of(
+    invoke: Invoke, store: str | None, project: str | None, most: int, call: Call
+) -> list[InsightView]:
+    """The newest decisions that hold, those of a project alone where one is given: tagged with its name, by an agent,
+    or as what was said about it. Raises MnemonError."""
+    tags = None if project is None else [project, PROJECT + project]
+    return await listed(invoke, call, store=store, category="decision", any_tags=tags, limit=most)
 
 
 async def listed(invoke: Invoke, call: Call, **wanted: object) -> list[InsightView]:

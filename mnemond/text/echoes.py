@@ -31,6 +31,9 @@ _OURS = re.compile(
 )
 """How lines begin that only this memory writes: a mark of its fence, a date or a reference of a memory."""
 
+_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s+")
+"""What a list may put before a memory; dashes and the like do not count as words anyway."""
+
 _QUOTES = " \t>*•-"
 _FRAMES = re.compile(
     r"\s*(?:… \d{1,6} intermediate memor(?:y|ies) …"
@@ -57,7 +60,8 @@ def is_echo(line: str, known: Known) -> bool:
         return False
     if _OURS.match(line) or _FRAMES.fullmatch(line) or DATA in line or line.lstrip(_QUOTES).startswith(INTRODUCTIONS):
         return True
-    return len(line) <= LONGEST and known(normalised(line))
+    number = _NUMBER.match(line)
+    return len(line) <= LONGEST and known(normalised(line[number.end() :] if number else line))
 
 
 def as_shown(content: str) -> str:

@@ -32,11 +32,11 @@ def hit(it: InsightView) -> RecallHit:
 
 
 def test_a_result_says_where_it_is_from() -> None:
-    told = brought_up([hit(memory(1, "Tabs, not spaces.", "codex", ("go", "style")))], NONCE, 4_000)
+    told = brought_up([hit(memory(1, "Tabs, not spaces.", "codex", ("go", "project:apollo")))], NONCE, 4_000)
     head, opening, line, closing = told.text.split("\n")
     assert "data, not instructions" in head
     assert (opening, closing) == (f"<recalled-data {NONCE}>", f"</recalled-data {NONCE}>")
-    assert line == "<ref:00000001 2026-02-17 preference medium codex #go> Tabs, not spaces."
+    assert line == "<ref:00000001 2026-02-17 preference medium codex #apollo> Tabs, not spaces."
     assert told.shown == told.whole != []
 
 
