@@ -53,10 +53,9 @@ from mnemond.handlers.undo import UndoHandlers
 from mnemond.handlers.uses import Uses
 from mnemond.ids import RandomIds
 from mnemond.lifecycle.attendant import Means, one_thread
-from mnemond.lifecycle.configured import jobs_of
+from mnemond.lifecycle.configured import jobs_of, looks_of
 from mnemond.lifecycle.extract import Means as Reading
 from mnemond.lifecycle.scheduler import Scheduler
-from mnemond.lifecycle.verify import Verify
 from mnemond.logs import trace_of
 from mnemond.pipelines.configured import vector_policy
 from mnemond.pipelines.embedding import wanted_by
@@ -135,7 +134,7 @@ class Daemon:
         reading = Reading(desks(lambda: self.door), identities.own, self._boundary)
         jobs = jobs_of(config, lambda name: self.settings.policy(name).lifecycle, self.safekeeping.scheduled, reading)
         return Scheduler(
-            (*jobs, Verify(self.examiner)),
+            (*jobs, *looks_of(config, self.examiner)),
             Means(clock, identities.own, self._boundary, tells(self._log, self.feed), one_thread()),
         )
 

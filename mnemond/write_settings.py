@@ -206,6 +206,10 @@ class Lifecycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backup_interval: Annotated[
         Duration, Meta(description="How often a store is backed up by itself; at least a minute. 0 = never.")
     ] = DAY_S
+    full_verify_interval: Annotated[
+        Duration,
+        Meta(description="How often all of a store is looked at, every page included; at least a minute. 0 = never."),
+    ] = 7 * DAY_S
     max_oplog: Annotated[
         int, Meta(ge=100, le=5_000, description="Lines of the log that are kept; more than that for a day at most.")
     ] = 5_000

@@ -16,7 +16,9 @@ from mnemond.lifecycle.job import Job
 from mnemond.lifecycle.prune import Prune
 from mnemond.lifecycle.trim import OperationsExpiry, OplogTrim
 from mnemond.lifecycle.vacuum import Vacuum
+from mnemond.lifecycle.verify import FullVerify, Verify
 from mnemond.model.policy import LifecyclePolicy
+from mnemond.store.invariants.examination import Examiner
 from mnemond.write_settings import seconds
 
 LEAST_S: Final = 60.0
@@ -42,6 +44,14 @@ def jobs_of(config: Config, policy: Callable[[str], LifecyclePolicy], copy: Copy
     if seconds(lifecycle.backup_interval) > 0:
         jobs.append(Backup(_interval(lifecycle.backup_interval), copy))
     return tuple(jobs)
+
+
+def looks_of(config: Config, examiner: Examiner) -> tuple[Job, ...]:
+    """The jobs that look at what others leave, and run after them."""
+    interval = config.lifecycle.full_verify_interval
+    if seconds(interval) > 0:
+        return FullVerify(_interval(interval), examiner), Verify(examiner)
+    return (Verify(examiner),)
 
 
 def _interval(duration: float | str) -> float:

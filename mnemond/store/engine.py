@@ -9,6 +9,7 @@ goes on from memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
@@ -22,6 +23,7 @@ from mnemond.store.ballast import Ballast
 from mnemond.store.comparison import Comparison
 from mnemond.store.connection import BusyError, Connection, ConstraintError, SqliteError
 from mnemond.store.database import Opened, load_index
+from mnemond.store.high_water import HighWater, last_line
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
 from mnemond.store.operation import carry_out
 from mnemond.store.outdated import is_outdated, with_fitting_vectors
@@ -45,16 +47,24 @@ class Engine:
     """One open store. `reopen` gives a fresh Opened after a storage failure; `ballast` goes when the disk is full."""
 
     def __init__(
-        self, opened: Opened, reopen: Callable[[], Opened], on_defect: Defect, ballast: Ballast | None = None
+        self,
+        opened: Opened,
+        reopen: Callable[[], Opened],
+        on_defect: Defect,
+        ballast: Ballast | None = None,
+        path: Path | None = None,
     ) -> None:
+        """`path`: of the database, beside which is noted how far it has come and what is known of it."""
         self._connection: Connection | None = opened.connection
         self._on_defect = on_defect
         self._index = opened.index
         self._reopen = reopen
         self._files = opened.files
         self.embedder = opened.embedder
-        self.standing = Standing(ballast)
+        self.standing = Standing(ballast, path)
+        self._high_water = None if path is None else HighWater(path)
         self.standing.opened(opened.read_only, opened.wrong)
+        self._compare(opened.connection)
         self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
 
     @property
@@ -94,6 +104,7 @@ class Engine:
             self.standing.heed(error)
             self._resync(f"COMMIT failed: {error}")
             return [_storage(f"the disk or database failed while committing: {error}", "unknown")] * len(batch)
+        self._note_progress(connection)
         if self._index.begun:
             self._index.publish()
         if purged:
@@ -225,7 +236,35 @@ class Engine:
             self._connection, self._index, self.embedder = opened.connection, opened.index, opened.embedder
             self._files = opened.files
             self.standing.opened(opened.read_only, opened.wrong)
+            self._compare(opened.connection)
         return self._connection
+
+    def _compare(self, connection: Connection) -> None:
+        """Whether what is there reaches as far as what was acknowledged."""
+        if self._high_water is None:
+            return
+        try:
+            noted, found = self._high_water.read(), last_line(connection)
+        except OSError as error:
+            self.standing.noted_in_vain(error)
+        except SqliteError as error:
+            self.standing.heed(error)
+        else:
+            if noted is not None and found < noted:
+                self.standing.fell_behind(found, noted)
+
+    def _note_progress(self, connection: Connection) -> None:
+        """Before anybody is told: what was committed is not to be missed unnoticed."""
+        if self._high_water is None:
+            return
+        try:
+            self._high_water.note(last_line(connection))
+            if self.standing.unnoted is not None:
+                self.standing.keep()
+        except OSError as error:
+            self.standing.noted_in_vain(error)
+        except SqliteError as error:
+            self.standing.heed(error)
 
     def rewrite(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a transaction of its own, between two batches; it may replace the embedder and every vector.
@@ -245,6 +284,7 @@ class Engine:
             self.standing.heed(error)
             self._resync(f"COMMIT failed: {error}")
             raise _storage(f"the disk or database failed while committing: {error}", "unknown") from error
+        self._note_progress(connection)
         self._follow(connection, embedder)
         self.checkpoint_if_due()
         if (lost := self._lost_files("unknown")) is not None:
@@ -301,11 +341,15 @@ class Engine:
 
     def distrust(self, reason: str) -> None:
         """What the file holds is not what was written, as a look at it found: nothing is written any more."""
-        self.standing.wrong = reason
+        self.standing.distrust(reason)
 
     def trust(self) -> None:
         """A look at all of the file found nothing wrong."""
-        self.standing.wrong = None
+        self.standing.trust()
+
+    def accept(self) -> None:
+        """What is missing of what was acknowledged is known, and the store goes on without it."""
+        self.standing.accept()
 
     def poison(self, reason: str) -> None:
         """After a defect nobody foresaw: trust neither the connection nor the index. Another defect may follow."""
@@ -314,6 +358,8 @@ class Engine:
     def close(self) -> None:
         """Copy the log into the database and close. Raises SqliteError when the checkpoint fails."""
         self._index.shortcuts.end()
+        if self._high_water is not None:
+            self._high_water.close()
         connection, self._connection = self._connection, None
         if connection is None:
             return

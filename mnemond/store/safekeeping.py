@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from mnemond.errors import BUSY, STORAGE, MnemonError
-from mnemond.store import names, verified_copy
+from mnemond.store import known, names, verified_copy
 from mnemond.store.backups import Backup, Kind, Shelf
 from mnemond.store.connection import BusyError, SqliteError
 from mnemond.store.durable import flush_directory, make_directory
@@ -138,6 +138,7 @@ def _put_in_place(ready: Path, path: Path) -> None:
     """The one step by which the store becomes another. Its log is empty, and would be read into the new database."""
     for part in ("-wal", "-shm"):
         path.with_name(path.name + part).unlink(missing_ok=True)
+    known.forget(path)
     os.replace(ready, path)
     flush_directory(path.parent)
 

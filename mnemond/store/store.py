@@ -121,6 +121,10 @@ class Store:
         """All of the file was looked at, and is sound. Raises MnemonError."""
         await self.read(lambda _: self._engine.trust())
 
+    async def accept(self) -> None:
+        """What is missing of what was acknowledged is known, and the store goes on without it. Raises MnemonError."""
+        await self.read(lambda _: self._engine.accept())
+
     async def reload(self, reason: str) -> None:
         """Read everything anew, because memory is not what the file says. Raises MnemonError."""
         await self.read(lambda _: self._engine.poison(reason))
@@ -173,5 +177,5 @@ def open_store(
     def open_it() -> Opened:
         return open_database(path, wanted, now_us(), vfs, search)
 
-    engine = Engine(open_it(), reopen=open_it, on_defect=on_defect, ballast=ballast)
+    engine = Engine(open_it(), reopen=open_it, on_defect=on_defect, ballast=ballast, path=path)
     return Store(name, path, engine, Writer(engine, loop, on_defect))

@@ -15,17 +15,29 @@ from mnemond.config import Config
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.handlers.doctor import VerifyHandlers
 from mnemond.handlers.door import settle
+<<<<<<< HEAD
 from mnemond.lifecycle.job import Work
 from mnemond.lifecycle.verify import Verify
 from mnemond.model.queued_exchange import QueuedExchange
 from mnemond.model.timestamp import format_us
+=======
+from mnemond.lifecycle.job import DAY_S, Work
+from mnemond.lifecycle.verify import FullVerify, Verify
+>>>>>>> 1ef49d2 (store: one that went backwards says so, and all of it is looked at every week)
 from mnemond.protocol.doctor import CheckView, VerifyParams, VerifyResult
 from mnemond.protocol.remembering import RememberParams
 from mnemond.store import exchanges, read_only
 from mnemond.store.invariants.examination import Examiner
 from mnemond.store.invariants.tiers import of_tier
+<<<<<<< HEAD
 from mnemond.write_settings import Extraction, Lifecycle
 from tests.handlers.toys import CALL, NOW_US, Bench, ToyEmbedder, bench
+=======
+from mnemond.store.job_records import read_all
+from mnemond.store.store import Store
+from mnemond.write_settings import Lifecycle
+from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
+>>>>>>> 1ef49d2 (store: one that went backwards says so, and all of it is looked at every week)
 
 TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team meets on Mondays")
 
@@ -126,6 +138,11 @@ async def test_a_store_whose_file_is_damaged_is_not_written_until_it_was_found_s
         await remember(on, "what comes after")
 
 
+def beside(home: Path) -> list[Path]:
+    """The files of a store that nobody has open."""
+    return sorted([path_in(home), path_in(home).with_name("high-water")])
+
+
 async def test_a_store_that_nobody_has_open_stays_closed(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as on:
         await remember(on, *TEXTS)
@@ -137,7 +154,7 @@ async def test_a_store_that_nobody_has_open_stays_closed(tmp_path: Path) -> None
     assert (result.open, problems(result)) == (False, {})
     skipped = {each.name for each in result.checks if each.state == "skipped"}
     assert skipped == {check.name for check in of_tier("full") if check.needs != "rows"}
-    assert sorted(path_in(tmp_path).parent.iterdir()) == before == [path_in(tmp_path)]
+    assert sorted(path_in(tmp_path).parent.iterdir()) == before == beside(tmp_path)
 
 
 async def test_a_log_that_was_left_is_not_read_past(tmp_path: Path) -> None:
@@ -221,6 +238,35 @@ async def test_the_job_says_what_it_found_and_changes_nothing(tmp_path: Path) ->
         assert await store.counts() == (before[0], before[1] - 1, before[2])
 
 
+async def test_the_job_that_looks_at_everything(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        await remember(on, *TEXTS)
+        private(tmp_path)
+        store, job, now_us = (await on.warm()).store, FullVerify(7 * DAY_S, Examiner()), on.clock.us
+
+        def work(*, sure: bool = False) -> Work:
+            identity = on.identities.own("default", "system:full_verify")
+            begun, threads = trio.current_time(), trio.CapacityLimiter(1)
+            return Work("full_verify", store, identity, now_us, now_us, begun, threads, sure=sure)
+
+        done = await job.run(work())
+        assert (done.outcome, done.detail) == ("nothing", f"{len(of_tier('full'))} checks")
+        assert "full_verify" in await store.read(read_all)
+        await store.condemn("a page was damaged")
+        await job.run(work())
+        assert degraded(store) is None, "it is sound again"
+        store._engine.standing.fell_behind(2, 5)
+        with pytest.raises(MnemonError, match="high_water: the store went backwards"):
+            await job.run(work())
+        assert degraded(store) is not None
+        await job.run(work(sure=True))
+        assert degraded(store) is None, "somebody knows"
+
+
+def degraded(store: Store) -> str | None:
+    return store.degraded_reason
+
+
 def test_every_name_is_told_apart() -> None:
     names = [check.name for check in (*of_tier("fast"), *of_tier("full"))]
     unique: Callable[[list[str]], int] = lambda found: len(set(found))  # noqa: E731
@@ -237,6 +283,7 @@ async def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest
         result = await handlers(on).verify(CALL, VerifyParams(full=True))
     assert set(problems(result)) == {"storage"}
     assert [each.name for each in result.checks if each.state == "skipped"] == ["sole_writer"]
+<<<<<<< HEAD
     assert sorted(path_in(tmp_path).parent.iterdir()) == [path_in(tmp_path)]
 
 
@@ -268,3 +315,6 @@ async def test_exchanges_that_are_stuck_are_named(
     assert [problem.what for problem in found.problems] == (
         [detail + (" (why)" if "why" in sql else "")] if state == "problem" else []
     )
+=======
+    assert sorted(path_in(tmp_path).parent.iterdir()) == beside(tmp_path)
+>>>>>>> 1ef49d2 (store: one that went backwards says so, and all of it is looked at every week)

@@ -20,7 +20,7 @@ from mnemond.handlers.exchange_queue import desks
 from mnemond.handlers.jobs import Attending, JobHandlers, tells
 from mnemond.handlers.remembering import RememberHandlers
 from mnemond.lifecycle.attendant import IDLE_S, USED, Means, one_thread
-from mnemond.lifecycle.configured import LEAST_S, jobs_of
+from mnemond.lifecycle.configured import LEAST_S, jobs_of, looks_of
 from mnemond.lifecycle.extract import Means as Reading
 from mnemond.lifecycle.job import Done
 from mnemond.lifecycle.scheduler import Scheduler
@@ -30,6 +30,7 @@ from mnemond.protocol.daemon import StatusParams, StatusResult
 from mnemond.protocol.jobs import JobsListParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.protocol.remembering import RememberParams
 from mnemond.server.feed import Feed
+from mnemond.store.invariants.examination import Examiner
 from mnemond.store.store import Store
 from mnemond.write_settings import Lifecycle
 from tests.handlers.toys import CALL, NOW_US, Bench, bench
@@ -188,11 +189,13 @@ def test_intervals_are_those_of_the_configuration() -> None:
     unread: Any = None
 
     def intervals(lifecycle: Lifecycle) -> dict[str, float]:
-        jobs = jobs_of(Config(lifecycle=lifecycle), lambda name: LifecyclePolicy(), copy, unread)
+        config = Config(lifecycle=lifecycle)
+        jobs = (*jobs_of(config, lambda name: LifecyclePolicy(), copy, unread), *looks_of(config, Examiner()))
         return {job.name: job.interval_s for job in jobs}
 
     assert intervals(Lifecycle())["backup"] == 86_400
-    assert "backup" not in intervals(Lifecycle(backup_interval=0))
+    assert intervals(Lifecycle())["full_verify"] == 604_800
+    assert {"backup", "full_verify"}.isdisjoint(intervals(Lifecycle(backup_interval=0, full_verify_interval=0)))
     found = intervals(Lifecycle(decay_interval="12h", prune_interval=1, backup_interval="7d"))
     assert (found["decay_refresh"], found["prune"], found["backup"]) == (43_200, LEAST_S, 604_800)
 

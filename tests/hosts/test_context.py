@@ -1,4 +1,4 @@
-"""What memory says by itself, in what the agents' models are asked: at the beginning of a session, and with a prompt."""
+"""What memory says by itself in what the agents' models are asked: when a session begins, and with a prompt."""
 
 from __future__ import annotations
 

@@ -7,7 +7,9 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from mnemond.store import high_water, known
 from mnemond.store.checksums import faulty_pages
+from mnemond.store.high_water import HighWater, last_line
 from mnemond.store.invariants.check import DAMAGED, Evidence, Problem, Steps, Tally
 
 MOST_LOG_BYTES: Final = 64 << 20
@@ -21,7 +23,8 @@ def modes(evidence: Evidence) -> Steps:
     """Files and directory are this user's alone, with one name each, and the log has not outgrown its bound."""
     path = evidence.path
     yield from _owned(path.parent, 0o700)
-    for file in (path, *(path.with_name(path.name + part) for part in ("-wal", "-shm"))):
+    beside = (path.with_name(name) for name in (f"{path.name}-wal", f"{path.name}-shm", high_water.FILE, known.FILE))
+    for file in (path, *beside):
         yield from _owned(file, 0o600)
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and (held := log.stat().st_size) > MOST_LOG_BYTES:
@@ -54,6 +57,29 @@ def sole_writer(evidence: Evidence) -> Steps:
     if evidence.session is not None and evidence.session.others_wrote:
         what = "another program has written to the database while this daemon had it open; memory may be behind"
         yield Problem(what, str(evidence.path), "end that program, then: mnemonctl daemon restart")
+
+
+ACCEPT: Final = (
+    "restore a backup (mnemonctl backup list); or go on with what is there: mnemonctl jobs run full_verify --yes"
+)
+
+
+def went_backwards(evidence: Evidence) -> Steps:
+    """The store reaches as far as it ever did, and nothing is known to be damaged. Where a daemon has it open, it has
+    compared, and writes on meanwhile."""
+    try:
+        noted, earlier = HighWater(evidence.path).read(), known.read(evidence.path)
+    except OSError as error:
+        yield Problem(f"what was noted beside the store cannot be read: {error.strerror}", str(evidence.path), DAMAGED)
+        return
+    found = last_line(evidence.connection)
+    if earlier.behind is not None:
+        yield Problem(earlier.behind, str(evidence.path), ACCEPT)
+    elif evidence.session is None and noted is not None and found < noted:
+        what = f"the log ends with line {found:,}, and line {noted:,} was acknowledged"
+        yield Problem(what, str(evidence.path), ACCEPT)
+    if evidence.session is None and earlier.wrong is not None:
+        yield Problem(earlier.wrong, str(evidence.path), DAMAGED)
 
 
 def checksums(evidence: Evidence) -> Steps:

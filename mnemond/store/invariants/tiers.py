@@ -21,6 +21,7 @@ CHECKS: Final = (
     Check("I3", "vectors_there", "fast", "a memory has a vector in both or in none", mirror.vectors_there, "mirror"),
     Check("I5", "ranges", "fast", "importance and times are possible ones", rows.ranges),
     Check("I8", "log", "fast", "the log has no gap", rows.log),
+    Check("I8", "high_water", "fast", "it reaches as far as it ever did", files.went_backwards),
     Check("I9", "vector_shapes", "fast", "vectors are as long as they should be", rows.vector_shapes),
     Check("M1", "unit_vectors", "fast", "vectors in memory have length 1", mirror.unit_vectors, "mirror"),
     Check("M2", "mirror_ids", "fast", "memory has every live row and no other", mirror.ids, "mirror"),

@@ -13,9 +13,11 @@ from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 from mnemond.model.timestamp import format_us
+from mnemond.store import known
 from mnemond.store.connection import Connection
 from mnemond.store.invariants.check import Evidence, Session
 from mnemond.store.invariants.schema import WANTED
+from mnemond.store.known import Known
 from tests.store.factory import EMBEDDER, START_US, engine_at, insight_id, open_at, remember, vector_of
 
 MEMORIES = 6
@@ -94,11 +96,13 @@ def evidence(
     session: Session = SOUND,
     flawed: str | None = None,
     flipped: bool = False,
+    behind: str | None = None,
     now_us: int = START_US + 1_000,
 ) -> Iterator[Evidence]:
     """The store of `make`, broken so. `flawed`: a table on whose first page a byte is wrong; `flipped`: a bit of an
-    unused page."""
+    unused page; `behind`: what is known to be missing."""
     make(path)
+    known.write(path, Known(behind=behind))
     change(path, *before)
     if flawed is not None:
         _miscount(path, flawed)

@@ -103,6 +103,7 @@ BROKEN: list[tuple[str, Tier, dict[str, Any]]] = [
     ("ranges", "fast", {"now_us": START_US - DAY_US - 1_000}),
     ("log", "fast", {"before": ["DELETE FROM oplog WHERE id = 3"]}),
     ("log", "fast", {"before": ["DELETE FROM oplog WHERE id = (SELECT max(id) FROM oplog)"]}),
+    ("high_water", "fast", {"behind": "the store went backwards"}),
     ("vector_shapes", "fast", {"before": [f"UPDATE insights SET embedding_dim = 7 WHERE {THREE}"]}),
     (
         "unit_vectors", "fast",
