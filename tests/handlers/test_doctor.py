@@ -15,29 +15,19 @@ from mnemond.config import Config
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.handlers.doctor import VerifyHandlers
 from mnemond.handlers.door import settle
-<<<<<<< HEAD
-from mnemond.lifecycle.job import Work
-from mnemond.lifecycle.verify import Verify
-from mnemond.model.queued_exchange import QueuedExchange
-from mnemond.model.timestamp import format_us
-=======
 from mnemond.lifecycle.job import DAY_S, Work
 from mnemond.lifecycle.verify import FullVerify, Verify
->>>>>>> 1ef49d2 (store: one that went backwards says so, and all of it is looked at every week)
+from mnemond.model.queued_exchange import QueuedExchange
+from mnemond.model.timestamp import format_us
 from mnemond.protocol.doctor import CheckView, VerifyParams, VerifyResult
 from mnemond.protocol.remembering import RememberParams
 from mnemond.store import exchanges, read_only
 from mnemond.store.invariants.examination import Examiner
 from mnemond.store.invariants.tiers import of_tier
-<<<<<<< HEAD
-from mnemond.write_settings import Extraction, Lifecycle
-from tests.handlers.toys import CALL, NOW_US, Bench, ToyEmbedder, bench
-=======
 from mnemond.store.job_records import read_all
 from mnemond.store.store import Store
-from mnemond.write_settings import Lifecycle
-from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
->>>>>>> 1ef49d2 (store: one that went backwards says so, and all of it is looked at every week)
+from mnemond.write_settings import Extraction, Lifecycle
+from tests.handlers.toys import CALL, NOW_US, Bench, ToyEmbedder, bench
 
 TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team meets on Mondays")
 
@@ -283,8 +273,7 @@ async def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest
         result = await handlers(on).verify(CALL, VerifyParams(full=True))
     assert set(problems(result)) == {"storage"}
     assert [each.name for each in result.checks if each.state == "skipped"] == ["sole_writer"]
-<<<<<<< HEAD
-    assert sorted(path_in(tmp_path).parent.iterdir()) == [path_in(tmp_path)]
+    assert sorted(path_in(tmp_path).parent.iterdir()) == beside(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -315,6 +304,3 @@ async def test_exchanges_that_are_stuck_are_named(
     assert [problem.what for problem in found.problems] == (
         [detail + (" (why)" if "why" in sql else "")] if state == "problem" else []
     )
-=======
-    assert sorted(path_in(tmp_path).parent.iterdir()) == beside(tmp_path)
->>>>>>> 1ef49d2 (store: one that went backwards says so, and all of it is looked at every week)
