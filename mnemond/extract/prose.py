@@ -58,13 +58,13 @@ class Prose(msgspec.Struct, frozen=True):
 def prose(content: str) -> Prose:
     """What somebody said in `content`. Linear time."""
     reader = _Reader()
-    reader.read(without_recalled(content[:MOST_READ]).splitlines())
+    reader.read(_without_recalled(content[:MOST_READ]).splitlines())
     if len(content) > MOST_READ:
         reader.leave_out(content[MOST_READ : MOST_READ + 200], "length")
     return Prose(tuple(reader.sentences), tuple(reader.others))
 
 
-def without_recalled(content: str) -> str:
+def _without_recalled(content: str) -> str:
     """`content` without what was recalled from memory and shown to a model: it is no news. A fence that does not end
     takes everything behind it along."""
     parts: list[str] = []

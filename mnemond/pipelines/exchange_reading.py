@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -11,7 +10,6 @@ import msgspec
 
 from mnemond.extract.fact import Context, Engine, Fact, Message
 from mnemond.extract.host import HostFact
-from mnemond.extract.prose import without_recalled
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import AddInsight, ChangeSet, RetireInsight, SettleFact
 from mnemond.model.insight import Insight
@@ -29,14 +27,12 @@ from mnemond.pipelines.extraction import (
 )
 from mnemond.pipelines.extraction import propose as propose_fact
 from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.known_lines import known_in
 from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.pairing import parted
 from mnemond.store.exchanges import Waiting
 from mnemond.store.proposal import Proposal, View
-from mnemond.text.similarity import normalised
-
-PROJECT: Final = "project:"
-"""Before the name of a project in the tag of what was said about it."""
+from mnemond.text.echoes import without_echoes
 
 SUMMARY: Final = "summary"
 """What the metadata of a summary's memories say they are."""
@@ -44,36 +40,16 @@ SUMMARY: Final = "summary"
 MOST_SUMMARIES: Final = 200
 """Memories of what conversations were about, newest first, among which an older summary is looked for."""
 
-_REFERENCE: Final = re.compile(r"\s*(?:[-*•+]\s+|\d{1,3}[.)]\s+)?<(?:t|ref):[^<>]{1,80}>")
-"""How every line begins that a memory is shown in to a model."""
-
-_NUMBER: Final = re.compile(r"\s*\d{1,3}[.)]\s+")
-"""What a list may put before it; dashes and the like do not count as words anyway."""
-
-
-def without_echo(text: str, snapshot: Snapshot) -> str:
-    """`text` without what memory itself said: what stands in its fences, lines in the form in which it shows memories,
-    and lines that are the words of a stored one. Told again, a memory is no news, and must not strengthen itself."""
-    return "\n".join(each for each in without_recalled(text).splitlines() if not _is_echo(each, snapshot))
-
-
-def _is_echo(line: str, snapshot: Snapshot) -> bool:
-    if _REFERENCE.match(line) is not None:
-        return True
-    number = _NUMBER.match(line)
-    words = normalised(line[number.end() :] if number else line)
-    return any(normalised(snapshot.insight(row).content) == words for row in snapshot.twins(words))
-
 
 def facts_of(waiting: Waiting, snapshot: Snapshot, policy: WritePolicy, engine: Engine) -> list[Fact]:
-    """What of an exchange is worth remembering; of a summary all of it, in parts that a memory can hold. Blocks as the
-    engine does, which for the rules is up to 50 ms."""
-    said = waiting.exchange
+    """What of an exchange is worth remembering and was not told by memory itself, also by what was written since it was
+    queued; of a summary all of it, in parts that a memory can hold. Blocks as the engine does, for the rules 50 ms."""
+    said, known = waiting.exchange, known_in(snapshot)
     context = context_of(snapshot, Provenance().scope, policy.extraction, said.at_us)
     if said.kind == "summary":
-        return _summarised(without_echo(said.reply, snapshot), context)
+        return _summarised(without_echoes(said.reply, known), context)
     told = (("user", said.prompt), ("assistant", said.reply))
-    messages = [Message(role, without_echo(text, snapshot), said_us=said.at_us) for role, text in told if text]
+    messages = [Message(role, without_echoes(text, known), said_us=said.at_us) for role, text in told if text]
     window = policy.extraction.message_window
     return list(extract_exchange(messages, context, window=window, engine=engine).facts)
 
@@ -103,7 +79,7 @@ def write_of(fact: Fact, waiting: Waiting, snapshot: Snapshot, policy: WritePoli
     provenance = Provenance(
         conversation_id=said.conversation_id or None,
         resolves=policy.extraction.auto_resolve_conflicts,
-        tags=((PROJECT + said.project)[:MAX_TAG],) if said.project else (),
+        tags=(said.project[:MAX_TAG],) if said.project else (),
         metadata={"host": said.host} | ({"kind": SUMMARY} if is_summary else {}),
     )
     known = snapshot.entity_spelling

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +15,7 @@ from benchmarks.wire import Wire, request
 from mnemond.model.queued_exchange import QueuedExchange
 from mnemond.store import exchanges
 from mnemond.store.connection import Connection
+from tests.daemon.test_dialects import by_socket
 from tests.daemon.typed import Terminal
 from tests.faults.test_kill9 import PATIENCE_S, kill
 
@@ -59,7 +62,6 @@ def test_it_is_read_and_recalled(home: Path) -> None:
         assert wire.call("status")["pending_exchanges"] == 0
         best = wire.call("recall", query="what did we decide for service number 5?")["results"][0]["insight"]
         assert NAMES[5] in best["content"]
-        assert best["tags"] == []
         found = stored(wire)
         assert wire.call("jobs.run", name="extract")["outcome"] == "nothing"
         assert stored(wire) == found
@@ -85,3 +87,28 @@ def test_killed_while_it_reads_every_fact_is_there_once(home: Path) -> None:
     assert db.row("SELECT count(*), count(DISTINCT op_id) FROM memory_operations WHERE op_id LIKE '%/%'"
                   " AND operation_type = 'CREATE'") == (len(found) - 1,) * 2  # fmt: skip
     db.close()
+
+
+def test_what_one_session_decides_the_next_one_is_told(tmp_path: Path) -> None:
+    def claude(event: str, session: str, **fields: object) -> dict[str, Any]:
+        (answer,) = by_socket(
+            daemon.socket_path,
+            json.dumps({"session_id": session, "cwd": "/home/ada/apollo", "hook_event_name": event, **fields}).encode(),
+        )
+        return cast("dict[str, Any]", answer)
+
+    with DaemonProcess(tmp_path) as daemon, daemon.connect() as wire:
+        prompt = "We decided to use Kestrelair for the billing service."
+        for _ in range(2):
+            claude("UserPromptSubmit", "first", prompt_id="1", prompt=prompt)
+            assert claude("Stop", "first", prompt_id="1", last_assistant_message="Noted, thanks!") == {}
+        claude("PostCompact", "first", trigger="auto", compact_summary="Ada moves billing to another service.")
+        deadline = time.monotonic() + PATIENCE_S
+        while wire.call("status")["pending_exchanges"] < 2 and time.monotonic() < deadline:
+            pass
+        assert wire.call("jobs.run", name="extract")["detail"] == "exchanges read: 2"
+        decided, summary = sorted(wire.call("list")["insights"], key=lambda it: it["category"], reverse=True)
+        assert (decided["category"], decided["tags"], decided["source"]) == ("decision", ["apollo"], "user")
+        assert (summary["category"], summary["content"]) == ("context", "Ada moves billing to another service.")
+        brief = json.dumps(claude("SessionStart", "second", source="startup"))
+        assert "Kestrelair for the billing service" in brief

@@ -15,7 +15,6 @@ from mnemond.model.changes import ChangeSet, PutInsight
 from mnemond.model.outcomes import Maintained
 from mnemond.model.queued_exchange import KEPT_DAYS
 from mnemond.model.timestamp import format_us
-from mnemond.pipelines.exchange_reading import without_echo
 from mnemond.protocol.undo import UndoParams
 from mnemond.store import exchanges
 from mnemond.store.exchanges import Backlog
@@ -42,7 +41,7 @@ async def test_a_fact_says_where_it_comes_from(tmp_path: Path, mock_clock: MockC
         await it.run()
         (fact,) = await it.memories()
         assert (fact.channel, fact.source, fact.conversation_id) == ("extract", "user", "c1")
-        assert (fact.tags, fact.scope.session_id) == (("project:api",), None)
+        assert (fact.tags, fact.scope.session_id) == (("api",), None)
         assert msgspec.json.decode(fact.metadata)["host"] == "codex"
         assert fact.created_at == fact.valid_from == format_us(NOW_US - DAY_US)
         ((cause, op_id),) = await it.rows("SELECT triggered_by, op_id FROM memory_operations")
@@ -132,18 +131,11 @@ async def test_what_was_recalled_is_not_remembered_again(tmp_path: Path, mock_cl
         told = "<recalled-data 0123456789abcdef>\nI prefer spaces over tabs.\n</recalled-data 0123456789abcdef>"
         for text in (told, "- User prefers tabs over spaces", "<t:2026-01-01> I prefer vim over emacs <ref:12345678>"):
             await it.say(text, text)
+        await it.say("I prefer vim over emacs.\nUser prefers tabs over spaces", conversation_id="c2")
         await it.run()
-        (only,) = await it.memories()
+        other, only = sorted(await it.memories(), key=lambda it: it.content, reverse=True)
+        assert other.content == "User prefers vim over emacs"  # the rest of what was said stays
         assert (only.content, only.corroboration_count) == ("User prefers tabs over spaces", 0)
-
-
-async def test_the_rest_of_what_was_said_stays(tmp_path: Path, mock_clock: MockClock) -> None:
-    async with session(tmp_path, mock_clock) as it:
-        await it.say("I prefer tabs over spaces.")
-        await it.run()
-        snapshot = (await it.warm()).store.snapshot
-        text = "before\n  1. user prefers TABS over spaces!\nafter\nUser prefers tabs over spaces in Go"
-        assert without_echo(text, snapshot) == "before\nafter\nUser prefers tabs over spaces in Go"
 
 
 # ------------------------------------------------------------ purging, switching off, expiring
