@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +54,22 @@ def test_the_agent_itself_takes_the_answers_for_successes(told: Told) -> None:
     hooks = [each for each in told.ran.lines() if each.get("subtype") == "hook_response"]
     assert all((each["exit_code"], each["outcome"]) == (0, "success") for each in hooks)
     assert ANSWER in told.ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), list(zip(AGENTS, (*AGENTS[1:], AGENTS[0]), strict=True)), ids=lambda agent: agent.name
+)
+def test_what_is_said_to_one_agent_the_next_one_knows(one: Agent, other: Agent, tmp_path: Path) -> None:
+    with home(tmp_path) as at:
+        one.prepared(at)
+        other.prepared(at)
+        ran = one.converse(at, SAID, [{"say": "I will use Postgres."}])
+        assert ran.status == 0, ran.everything
+        at.ask("jobs.run", name="extract")  # or some seconds later, when nobody uses the store
+        (known,) = at.ask("list")["insights"]
+        assert known["content"] == "User prefers Postgres over MySQL for new services because our team knows it well"
+        ran = other.converse(at, "Which database do I prefer for new services?", [{"say": "Postgres."}])
+        assert ran.status == 0, ran.everything
+        assert ran.main()[0].count(known["content"]) == 1
+        at.ask("jobs.run", name="extract")
+        assert len(at.ask("list")["insights"]) == 1  # a question and what memory said are no news
