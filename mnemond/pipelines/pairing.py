@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 import numpy as np
 
@@ -24,6 +26,10 @@ MOST_LOOKED_AT = 8
 """Rows by meaning, and as many by words, whose redundancy is worked out. RS rises with the cosine and with what the
 keywords share (spec 7.4); a row that is among the first of neither can only be highest where many are nearly as high,
 and then it matters little which of them becomes the partner."""
+
+
+REMEMBERED_KEYWORDS = 4096
+"""Memories whose keywords are kept as a set: newcomers are compared with the same ones again and again."""
 
 
 class Paired(msgspec.Struct, frozen=True):
@@ -120,10 +126,10 @@ def _nearest(
     likeness: Floats | None,
     policy: RedundancyPolicy,
 ) -> _Nearest | None:
-    words = set(newcomer.keywords.split())
+    words = _keyword_set(newcomer.keywords)
     best: _Nearest | None = None
     for row, cosine in _worth_a_look(snapshot, newcomer, similarity, likeness).items():
-        jaccard = _jaccard(words, set(snapshot.insight(row).keywords.split()))
+        jaccard = _jaccard(words, _keyword_set(snapshot.insight(row).keywords))
         score = redundancy(cosine, jaccard, policy)
         if best is None or score > best.score:
             best = _Nearest(row, score, cosine, jaccard)
@@ -150,7 +156,17 @@ def _worth_a_look(
     return rows
 
 
-def _jaccard(one: set[str], other: set[str]) -> float:
+@lru_cache(maxsize=REMEMBERED_KEYWORDS)
+def _keyword_set(keywords: str) -> frozenset[str]:
+    return frozenset(keywords.split())
+
+
+def forget_cached() -> None:
+    """Let go of remembered keywords, so that nothing of a purged memory stays."""
+    _keyword_set.cache_clear()
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     shared = len(one & other)
     together = len(one) + len(other) - shared
     return shared / together if together else 0.0

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 
 from mnemond.errors import BUSY, STORAGE, UNSUPPORTED, MnemonError
+from mnemond.model.changes import SetImportance
 from mnemond.model.outcomes import Remembered
 from mnemond.store import connection as connections
 from mnemond.store import migrate as migrating
@@ -19,7 +21,7 @@ from mnemond.store.connection import Connection, Value
 from mnemond.store.database import Opened, open_database
 from mnemond.store.engine import Engine, Result
 from tests.faults.failing_vfs import NAME, PLAN, FailingVfs
-from tests.store.factory import EMBEDDER, START_US, contents, engine_at, open_at, remember, stored
+from tests.store.factory import EMBEDDER, START_US, contents, engine_at, insight_id, open_at, remember, stored
 
 CACHE_KIB = 1024
 SPILLING = 64
@@ -144,7 +146,8 @@ def test_when_even_rolling_back_fails_the_file_is_read_again(tmp_path: Path, stu
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(1)])
     stubborn.refuses = frozenset({"ROLLBACK", "RELEASE operation"})
-    error = error_in(engine.commit([remember(2), remember(3)]))
+    several = msgspec.structs.replace(remember(3), changes=(SetImportance(insight_id(1), 0.5),))
+    error = error_in(engine.commit([remember(2), several]))
     assert (error.kind, error.outcome) == (STORAGE, "rejected")
     stubborn.refuses = frozenset()
     assert contents(engine) == {"memory number 1"}
