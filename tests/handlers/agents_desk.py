@@ -27,6 +27,9 @@ EMBEDDERS = Embedders(Embedding(), {}, lambda: 0.0)
 """The built-in one, read once for all tests."""
 
 APOLLO = "/home/ada/apollo"
+SQLITE = "Chose SQLite as storage for Apollo because the team lacks Redis experience"
+PORT = "The staging server runs on port 8443 behind Caddy"
+WHY = "Why did we choose SQLite?"
 
 
 class Desk:
@@ -73,6 +76,12 @@ class Desk:
 
 HOOKS, EXTRACTION = Hooks(), Extraction()
 """As shipped."""
+
+
+async def known(over: Desk) -> None:
+    """Two memories to ask after."""
+    await over.remember(SQLITE, category="decision", importance=4, tags=["apollo"])
+    await over.remember(PORT, category="fact")
 
 
 @asynccontextmanager
