@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mnemond.handlers.mcp_texts import fenced, references
-from mnemond.pipelines.exchange_reading import PROJECT
 from mnemond.protocol.hooks.replies import units
 from mnemond.protocol.memories import InsightView, RecallHit
 from mnemond.text.echoes import DATA
@@ -130,14 +129,10 @@ def _beginning(text: str, most: int) -> str:
 
 
 def _marks(ref: str, it: InsightView, confidence: str = "") -> str:
-    """Where a memory comes from, and how sure it is to be meant. Of its tags its project goes before others."""
-    tag = next((f"#{_name(tag.removeprefix(PROJECT))}" for tag in sorted(it.tags, key=_is_no_project)), "")
+    """Where a memory comes from, and how sure it is to be meant."""
+    tag = next((f"#{_name(tag)}" for tag in it.tags), "")
     words = [f"ref:{ref}", it.created_at[:10], it.category, confidence, _name(it.source), tag]
     return f"<{' '.join(filter(None, words))}> "
-
-
-def _is_no_project(tag: str) -> bool:
-    return not tag.startswith(PROJECT)
 
 
 def _name(name: str) -> str:

@@ -8,7 +8,6 @@ import msgspec
 
 from mnemond.handlers.door import settle
 from mnemond.handlers.mcp_tools import Invoke
-from mnemond.pipelines.exchange_reading import PROJECT
 from mnemond.protocol.memories import InsightView, ListResult
 from mnemond.server.call import Call
 
@@ -37,9 +36,9 @@ async def most_important(invoke: Invoke, store: str | None, call: Call) -> list[
 async def decisions_of(
     invoke: Invoke, store: str | None, project: str | None, most: int, call: Call
 ) -> list[InsightView]:
-    """The newest decisions that hold, those of a project alone where one is given: tagged with its name, by an agent,
-    or as what was said about it. Raises MnemonError."""
-    tags = None if project is None else [project, PROJECT + project]
+    """The newest decisions that hold, those of a project alone where one is given, whose name is their tag. Raises
+    MnemonError."""
+    tags = None if project is None else [project]
     return await listed(invoke, call, store=store, category="decision", any_tags=tags, limit=most)
 
 

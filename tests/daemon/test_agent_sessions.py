@@ -94,7 +94,9 @@ def queued(daemon: DaemonProcess) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini", "cursor", "copilot-cli", "cline"])
 def test_every_host_is_told_how_a_session_begins(host: str, daemon: DaemonProcess) -> None:
     one = of_host(host, "session_start")[0]
-    assert memories(hook(daemon, dict(one.payload)))[:2] == [FRIDAY, SQLITE]
+    assert one.heard is not None
+    own = json.dumps(one.payload).replace(one.heard["session"], f"begins-{host}")  # another host's would be the same
+    assert memories(hook(daemon, json.loads(own)))[:2] == [FRIDAY, SQLITE]
 
 
 @pytest.mark.parametrize(

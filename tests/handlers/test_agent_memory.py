@@ -131,7 +131,7 @@ async def test_a_session_begins_with_a_brief(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
         await over.remember("Never deploy on Friday", category="preference", importance=5)
-        await over.remember("Apollo logs as JSON", category="decision", importance=2, tags=["project:apollo"])
+        await over.remember("Apollo logs as JSON", category="decision", importance=2, tags=["apollo"])
         await over.remember("Zeus logs as text", category="decision", importance=2, tags=["zeus"])
         said = await over.at(Moment.SESSION_START, source="startup")
         lines = [line.split("> ")[-1] for line in said.splitlines()]

@@ -18,7 +18,6 @@ from mnemond.model.timestamp import format_us
 from mnemond.protocol.undo import UndoParams
 from mnemond.store import exchanges
 from mnemond.store.exchanges import Backlog
-from mnemond.text.echoes import without_echoes
 from tests.handlers.said import ANA, ANAS, DAY_US, session
 from tests.handlers.toys import CALL, NOW_US
 
