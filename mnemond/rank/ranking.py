@@ -30,9 +30,9 @@ class Context(msgspec.Struct, frozen=True):
     """
 
     near: float = 0.4
-    far: float = 0.3
+    far: float = 0.32
     answer: float = 1.0
-    asks: float = 0.3
+    asks: float = 0.32
     short: float = 30.0
     spread: float = 1.3
 
@@ -48,16 +48,16 @@ class Bonuses(msgspec.Struct, frozen=True):
     """
 
     speaker: float = 0.8
-    question: float = 1.5
+    question: float = 1.6
     when: float = 1.3
     precise: float = 0.3
     precise_days: float = 8.0
-    window: float = 0.7
+    window: float = 0.6
     adjacency: float = 1.6
     adjacency_rows: int = 64
-    brief: float = 0.5
-    brief_terms: float = 15.0
-    assistant: float = 1.0
+    brief: float = 0.4
+    brief_terms: float = 13.0
+    assistant: float = 1.6
 
 
 class Updating(msgspec.Struct, frozen=True):

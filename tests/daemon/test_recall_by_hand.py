@@ -55,22 +55,22 @@ $ mnemonctl recall --compact backups
 {OUTAGE}$ mnemonctl recall --mode beam --explain why backups stopped
 1. 00000003  2024-03-12  general/3
    Nobody was told about the backups
-   score .36 · confidence medium · keyword .20 · similarity .57
+   score .39 · confidence medium · keyword .20 · similarity .57
    reached 00000002 -temporal 1.0-> here
-   made of words +0.45 · meaning +1.44
-   above the next best by meaning +0.67, words +0.45
+   made of words +0.45 · meaning +1.55
+   above the next best by meaning +0.88, words +0.45
 
 2. 00000001  2024-03-12  general/3
    The disk was full
-   score .34 · confidence low · keyword 0 · similarity .31 · graph .96
+   score .35 · confidence low · keyword 0 · similarity .31 · graph .92
    reached 00000002 -causal .90-> here
-   made of meaning +0.77 · links +0.96
+   made of meaning +0.66 · links +0.92
 
 3. 00000002  2024-03-12  general/3
    Backups stopped on Tuesday night
    score .77 · confidence high · keyword .59 · similarity .74 · graph 1.0
-   made of words +1.33 · meaning +1.86 · adjacency +0.76 · links +1.00
-   above the next best by links +1.00, words +0.87, adjacency +0.76, meaning +0.42
+   made of words +1.33 · meaning +1.67 · adjacency +0.76 · links +1.00
+   above the next best by links +1.00, words +0.87, adjacency +0.76, meaning +0.13
 
 3 memories in store "$STORE" (sparse results)
 causes stand before what they led to
@@ -86,23 +86,23 @@ $ mnemonctl recall --mode probabilistic --seed 7 --now 2024-03-20T12:00:00Z --js
 {OUTAGE}$ mnemonctl recall --profile mnemon --explain why backups stopped
 1. 00000003  2024-03-12  general/3
    Nobody was told about the backups
-   score .81 · confidence medium · keyword .50 · similarity .57 · graph 1.0
+   score .85 · confidence high · keyword .50 · similarity .69 · graph 1.0
    reached 00000001 -causal .90-> 00000002 -temporal 1.0-> here
-   made of keyword +0.06 · similarity +0.17 · graph +0.58
+   made of keyword +0.06 · similarity +0.21 · graph +0.58
    above the next best by graph +0.58
 
 2. 00000001  2024-03-12  general/3
    The disk was full
-   score .33 · confidence medium · keyword 0 · similarity .31 · graph .42
+   score .30 · confidence medium · keyword 0 · similarity .30 · graph .36
    reached 00000002 -causal .90-> here
-   made of similarity +0.09 · graph +0.24
+   made of similarity +0.09 · graph +0.21
 
 3. 00000002  2024-03-12  general/3
    Backups stopped on Tuesday night
-   score .34 · confidence high · keyword 1.0 · similarity .74
+   score .34 · confidence high · keyword 1.0 · similarity .75
    reached 00000001 -causal .90-> here
    made of keyword +0.12 · similarity +0.22
-   above the next best by similarity +0.13, keyword +0.12
+   above the next best by similarity +0.14, keyword +0.12
 
 3 memories in store "$STORE" (sparse results)
 causes stand before what they led to
