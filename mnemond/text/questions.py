@@ -17,7 +17,7 @@ LAST: Final = 5
 """Sentences at the beginning and at the end that are searched with: what stands between them was pasted."""
 
 LEAST: Final = 12
-"""Quarters of a token of a sentence that can ask something: "go on" and "do it" ask nothing."""
+"""Quarters of a token of a sentence that asks something without a question mark: "ok, go on" asks nothing."""
 
 LONGEST: Final = 500
 """Characters of a sentence that are searched with."""
@@ -29,15 +29,12 @@ _END: Final = re.compile(r"(?<=[.!?…])[ \t]+|(?<=[。！？])|[\r\n]+")
 
 
 def questions(text: str) -> list[str]:
-    """The sentences to search with, in their order, each once; all of a text that has none that is long enough."""
+    """The sentences to search with, in their order, each once; none where nothing is asked or said."""
     read = text if len(text) <= 2 * READ else f"{text[:READ]}\n{text[-READ:]}"
     pieces = [piece.strip()[:LONGEST].strip() for piece in _END.split(read)]
     asking = list(dict.fromkeys(piece for piece in pieces if _asks(piece)))
-    if not asking:
-        whole = " ".join(read.split())[:LONGEST]
-        return [whole] if any(map(str.isalnum, whole)) else []
     return asking if len(asking) <= FIRST + LAST else [*asking[:FIRST], *asking[-LAST:]]
 
 
 def _asks(piece: str) -> bool:
-    return quarters(piece) >= LEAST and any(map(str.isalpha, piece))
+    return any(map(str.isalpha, piece)) and (quarters(piece) >= LEAST or piece.endswith(("?", "？")))
