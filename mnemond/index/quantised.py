@@ -23,6 +23,9 @@ Bytes = npt.NDArray[np.int8]
 LARGEST = 127
 """The largest code. -128 is left out, so that a vector and its opposite have opposite codes."""
 
+AT_ONCE = 16
+"""Vectors compared with all codes at once: for 100,000 rows, 13 MB are needed meanwhile."""
+
 BLOCK = 4096
 """Rows encoded at once: what is needed besides the codes stays at 8 MB for 256 dimensions."""
 
@@ -56,14 +59,45 @@ class Codes(NamedTuple):
         code = np.rint(vector / scale if scale > 0.0 else vector).astype(np.int8)
         apart = code * scale - vector
         coded = math.sqrt(np.dot(apart, apart))
-        return self._products(code[np.newaxis], scale, 0), (1.0 + self.off) * coded + self.off + ROUNDING
+        return self._products(code[np.newaxis], scale, 0), self._off_by(coded)
+
+    def all_within(self, vectors: Matrix) -> list[tuple[Floats, float]]:
+        """The same for each of `vectors`, shape (n, dimension): of 32 in a seventh of the time, as they share what it
+        takes to read the codes."""
+        found: list[tuple[Floats, float]] = []
+        for start in range(0, len(vectors), AT_ONCE):
+            block = vectors[start : start + AT_ONCE]
+            codes, scales = encode(block)
+            apart = codes * scales[:, np.newaxis] - block
+            coded = np.sqrt(np.einsum("ij,ij->i", apart, apart)).tolist()
+            cosines = _dots(codes, self.matrix).astype(np.float32)
+            cosines *= self.scales
+            cosines *= scales[:, np.newaxis]
+            found += zip(cosines, map(self._off_by, coded), strict=True)
+        return found
+
+    def _off_by(self, coded: float) -> float:
+        return (1.0 + self.off) * coded + self.off + ROUNDING
 
     def _products(self, code: Bytes, scale: Floats | np.float32, first: int) -> Floats:
-        found = np.empty((1, len(self.scales) - first), dtype=np.float32)
-        numkong.cdist(code, self.matrix[first:], "dot", out=found)
-        found *= self.scales[first:] * scale
-        cosines: Floats = found[0]
+        cosines: Floats = _dots(code, self.matrix[first:])[0].astype(np.float32)
+        cosines *= self.scales[first:] * scale
         return cosines
+
+
+def _dots(codes: Bytes, matrix: Bytes) -> npt.NDArray[np.int32]:
+    """The products of each of `codes`, (n, dimension), with each row of `matrix`, shape (n, rows).
+
+    As int32: what is wanted as anything else is converted number by number, which takes longer than the products
+    (10,000 rows of 256, one vector: 71 µs instead of 123; 32 vectors: 17 µs each instead of 127).
+    """
+    if len(codes) == 1:
+        turned = np.empty((len(matrix), 1), dtype=np.int32)
+        numkong.cdist(matrix, codes, "dot", out=turned)
+        return turned.T
+    found = np.empty((len(codes), len(matrix)), dtype=np.int32)
+    numkong.cdist(codes, matrix, "dot", out=found)
+    return found
 
 
 class Quantised:

@@ -12,7 +12,7 @@ from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index import listing, visibility
 from mnemond.index.adjacency import OUTWARDS, Adjacency, EdgeArrays, Links, logical
 from mnemond.index.conversations import Neighbours
-from mnemond.index.cosines import Cosines, cosines_of
+from mnemond.index.cosines import Cosines, cosines_of, cosines_of_all
 from mnemond.index.dense import Dense
 from mnemond.index.ledger import Ledger
 from mnemond.index.passages import PassageColumns
@@ -251,10 +251,13 @@ class Snapshot:
         """Cosine of every row with `vector` (length 1, shape (dimension,)), exact wherever it is asked for."""
         return cosines_of(self.parts.dense, vector)
 
-    def similarities(self, vectors: npt.NDArray[np.float32]) -> Floats:
-        """Cosine of every row with each of `vectors` (shape (n, dimension)), shape (n, rows)."""
-        found: Floats = np.dot(vectors, self.parts.dense.matrix.T)
-        return found
+    def cosines_of_all(self, vectors: npt.NDArray[np.float32]) -> list[Cosines]:
+        """The same for each of `vectors`, shape (n, dimension)."""
+        return cosines_of_all(self.parts.dense, vectors)
+
+    def continued(self, known: Cosines, vector: Vector) -> Cosines:
+        """What an earlier generation told of `vector`, with the rows that came since."""
+        return known.continued(self.parts.dense, vector)
 
     def similarity_between(self, row: int, rows: Rows) -> Floats:
         """Cosine of one row with others, shape (len(rows),); 0 where either has no vector."""

@@ -262,9 +262,8 @@ def test_cosines_of_several_vectors_are_those_of_each() -> None:
     rows = [(insight(f"m{number}"), unit(number, 1, 2, 0)) for number in range(3)]
     snapshot = MemoryIndex.build(rows, [], DIMENSION).snapshot
     vectors = np.stack([unit(1, 0, 0, 0), unit(0, 1, 2, 3)])
-    several = snapshot.similarities(vectors)
-    assert several.shape == (2, 3)
-    for found, vector in zip(several, vectors, strict=True):
+    for cosines, vector in zip(snapshot.cosines_of_all(vectors), vectors, strict=True):
+        found = cosines.of(np.arange(3))
         assert found.tolist() == pytest.approx(snapshot.similarity(vector).tolist())
         assert snapshot.similarity(vector, 1).tolist() == pytest.approx(found[1:].tolist())
     with pytest.raises(ValueError, match="not aligned"):

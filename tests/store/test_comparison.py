@@ -13,17 +13,21 @@ from tests.index.vector_worlds import DIMENSION, unit
 from tests.index.worlds import insight
 
 
+@pytest.mark.parametrize("late", [0, 1])
+@pytest.mark.parametrize("many", [1, 2, 40])
 @pytest.mark.parametrize("scanned_from", [1, 1_000])
-def test_cosines_are_those_of_the_rows_by_codes_as_without(scanned_from: int) -> None:
+def test_cosines_are_those_of_the_rows_by_codes_as_without(scanned_from: int, many: int, late: int) -> None:
     rows = unit(200, 1)
     known = [(insight(f"m{number:03}", f"text {number}", at=number), rows[number]) for number in range(200)]
     index = MemoryIndex.build(known, [], DIMENSION, search=VectorPolicy(scanned_from=scanned_from))
-    base, vector = index.snapshot, unit(1, 2)[0]
+    index.apply([AddInsight(insight("late", "without a code yet", at=998), unit(1, 3)[0])] * late)
+    base, vectors = index.snapshot, unit(many, 2)
+    vector = vectors[-1]
     assert base.is_scanned == (scanned_from == 1)
-    compared = Comparison(base, [None, vector])
+    compared = Comparison(base, [None, *vectors])
     assert compared.of(0, base) is None
     index.apply([AddInsight(insight("new", "another", at=999), vector)])
     for now in (base, index.snapshot):
-        found = compared.of(1, now)
+        found = compared.of(many, now)
         assert found is not None
         assert found.of(np.arange(now.rows)) == pytest.approx(now.similarity(vector), abs=1e-5)
