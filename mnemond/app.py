@@ -188,14 +188,15 @@ class Daemon:
 
     def _remembering(self, config: Config, clock: SystemClock, identities: Identities) -> AgentMemory:
         """What memory does by itself in agents' sessions."""
-        within_s = Limits.of(config.server).hook_s
+        within_s, sessions = Limits.of(config.server).hook_s, AgentSessions(monotonic_s)
+        self.door.on_forget.append(sessions.forget_texts)
         return AgentMemory(
             settings=config.hooks,
             invoke=self._invoke,
             stores=self.stores,
             recall=AgentRecall(self._invoke, self.door, self.uses, identities.nonce, monotonic_s, within_s),
             keeping=AgentKeeping(self.door, self.stores, self.exchanges, clock),
-            sessions=AgentSessions(monotonic_s),
+            sessions=sessions,
             seen=LastSeen(clock.now_us),
             nonce=identities.nonce,
         )

@@ -73,6 +73,10 @@ class AgentSession:
         self._shown.clear()
         self.briefed = False
 
+    def forget_texts(self) -> None:
+        """Let go of everything that was said."""
+        self.prompt = self.task = self.summary = ""
+
     def has_seen(self, insight_id: str, updated_at: str) -> bool:
         """Whether it was shown this memory as it is now."""
         return self._shown.get(insight_id) == updated_at
@@ -121,6 +125,12 @@ class AgentSessions:
         name = event.session or f"{event.host}:{event.cwd}"
         for key in [key for key in self._sessions if key[0] == name]:
             del self._sessions[key]
+
+    def forget_texts(self) -> None:
+        """Let go of what was said and is not answered yet, in every session: something was purged, and whoever asked
+        for that may have said it again. It must not come back as news."""
+        for session in self._sessions.values():
+            session.forget_texts()
 
     def is_new(self, event: AgentEvent) -> bool:
         """Whether this event was not heard before: hosts load each other's hooks, and tell it once for each."""

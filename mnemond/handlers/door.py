@@ -156,6 +156,8 @@ class StoreDoor:
         self._keeper = keeper
         self._warm: dict[str, OpenStore] = {}
         self._archives = Archives()
+        self.on_forget: list[Callable[[], None]] = []
+        """Told that whatever was kept of texts has to go."""
         self._loading: dict[str, trio.Lock] = {}
         self._threads = Threads(trio.CapacityLimiter(NEAR_THREADS), trio.CapacityLimiter(FAR_THREADS))
 
@@ -224,6 +226,8 @@ class StoreDoor:
         newer_fact.forget_cached()
         remembered.forget_texts()
         table.forget_cached()
+        for tell in self.on_forget:
+            tell()
 
     def go_by(self) -> None:
         """The policies changed: what is asked from now on is written and answered by them."""

@@ -10,7 +10,7 @@ from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.handlers.agent_keeping import AgentKeeping
 from mnemond.hook_settings import Hooks
-from mnemond.model.agent_event import Host, Moment
+from mnemond.model.agent_event import AgentEvent, Host, Moment
 from mnemond.protocol.hooks.replies import units
 from mnemond.write_settings import Extraction
 from tests.handlers.agents_desk import PORT, SQLITE, WHY, desk, known
@@ -288,3 +288,15 @@ async def test_what_could_not_be_kept_may_be_told_again(tmp_path: Path, monkeypa
                 await over.answered("Tabs it is.", prompt="Please use tabs.")
         await over.answered("Tabs it is.", prompt="Please use tabs.")
         assert len(await over.queued()) == 1
+
+
+async def test_what_was_said_does_not_outlive_a_purge(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        insight_id = await over.remember("The wifi password of the office is on the fridge")
+        await over.asks("Purge this: the wifi password of the office is on the fridge.")
+        await over.does("forget", id=insight_id, purge=True)
+        await over.answered("Done.")
+        assert [(each.prompt, each.reply) for each in await over.queued()] == [("", "Done.")]
+        assert (
+            over.daemon._agents._sessions.of(AgentEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s")).task == ""
+        )
