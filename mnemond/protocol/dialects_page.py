@@ -25,7 +25,8 @@ connection may mix them:
 | calls a method of MCP without that | MCP with a session: {", ".join(LEGACY)} |
 | is any other JSON-RPC 2.0 | [mnemond's own](protocol.md) |
 
-So `nc -N -U ~/.mnemon/sock` is a whole hook command, and a whole MCP server command.
+So `nc -N -U ~/.mnemon/sock` is a whole hook command, and a whole MCP server command, one that ends with the daemon;
+`~/.mnemon/bin/mnemond-mcp`, which `mnemonctl setup` writes, connects anew.
 
 ## Hooks
 

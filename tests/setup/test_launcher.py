@@ -192,19 +192,6 @@ def test_an_mcp_server_carries_both_directions_until_the_host_ends(directory: Pa
     assert daemon.messages == [b'{"method":"initialize"}\n']
 
 
-def test_an_mcp_server_ends_with_the_daemon(directory: Path) -> None:
-    with (
-        fake_daemon(directory, lambda _: b"bye\n"),
-        subprocess.Popen([launchers.path(directory, "mcp")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running,
-    ):
-        assert running.stdin is not None
-        assert running.stdout is not None
-        running.stdin.write(b"hello\n")
-        running.stdin.flush()
-        assert running.stdout.read() == b"bye\n"
-        assert running.wait(60) == 0
-
-
 def test_an_mcp_server_waits_for_the_daemon_it_starts(directory: Path) -> None:
     with subprocess.Popen([launchers.path(directory, "mcp")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         assert started(directory)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,15 +106,3 @@ def test_a_server_gives_up_a_daemon_that_does_not_come(tmp_path: Path, monkeypat
     with pytest.raises(FileNotFoundError):
         mcp.connect(bytes(tmp_path / "sock"), (TOUCH, bytes(tmp_path / "started")))
     assert not (tmp_path / "started").exists(), "there was no time left to start one"
-
-
-def test_requests_go_to_the_daemon_until_the_host_or_the_daemon_ends() -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs, standard_input(b"one\ntwo\n"):
-        mcp.requests(ours)
-        assert theirs.recv(100) == b"one\ntwo\n"
-        assert theirs.recv(100) == b""
-    ours, theirs = socket.socketpair()
-    theirs.close()
-    with ours, standard_input(b"nobody hears this\n"):
-        mcp.requests(ours)

@@ -1,0 +1,255 @@
+"""The MCP server that hosts run, over the end of a daemon and the beginning of the next."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.daemon_process import DaemonProcess
+from mnemonctl.launcher import mcp
+from mnemonctl.setup import launchers
+from tests.setup.json_files import VALUES
+
+WAIT_S = 30.0
+HELLO = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}
+ASKED = {"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "recall", "arguments": {"id": "b"}}}
+NOTED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+class Host:
+    """A program that runs the launcher."""
+
+    def __init__(self, directory: Path) -> None:
+        self.process = subprocess.Popen(
+            [launchers.path(directory, "mcp")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def say(self, *messages: object) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in messages))
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self.process.stdout is not None
+        assert select.select([self.process.stdout], [], [], WAIT_S)[0], "nothing was said"
+        return json.loads(self.process.stdout.readline())
+
+    def notices(self) -> None:
+        """Waits until the thread that reads a connection has ended with it."""
+        ends = time.monotonic() + WAIT_S
+        while len(os.listdir(f"/proc/{self.process.pid}/task")) > 1:
+            assert time.monotonic() < ends
+            time.sleep(0.005)
+
+    def leave(self) -> tuple[bytes, bytes]:
+        """What else it said, and its complaints; it ends well."""
+        out, complaints = self.process.communicate(timeout=WAIT_S)
+        assert self.process.returncode == 0
+        return out, complaints
+
+
+class Served:
+    """One connection, as the daemon has it."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        listener.settimeout(WAIT_S)
+        self.socket, _ = listener.accept()
+        self.socket.settimeout(WAIT_S)
+        self.lines = self.socket.makefile("rb")
+
+    def read(self) -> Any:
+        return json.loads(self.lines.readline())
+
+    def answer(self, number: object) -> None:
+        self.socket.sendall(json.dumps({"jsonrpc": "2.0", "id": number, "result": {}}).encode() + b"\n")
+
+    def end(self) -> None:
+        self.lines.close()
+        self.socket.close()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A data directory with the launcher; what would start a daemon leaves a mark instead."""
+    root = tmp_path / "m"
+    root.mkdir(mode=0o700)
+    for file in launchers.files(root):
+        file.write()
+        start = repr(tuple(map(os.fsencode, launchers.start_command(root))))
+        program = file.text.replace(start, repr((b"/usr/bin/touch", os.fsencode(root / "started"))))
+        file.path.write_text(program, "utf-8")
+    return root
+
+
+@contextmanager
+def listening(directory: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(directory / "sock"))
+        listener.listen(4)
+        yield listener
+    (directory / "sock").unlink()
+
+
+def test_who_waits_for_an_answer_gets_it_from_the_next_daemon(directory: Path) -> None:
+    with listening(directory) as listener:
+        host = Host(directory)
+        host.say(ASKED)
+        first = Served(listener)
+        assert first.read() == ASKED
+        first.socket.sendall(b'{"jsonrpc":"2.0","id":"a","resu')
+        first.end()
+        second = Served(listener)
+        assert second.read() == ASKED
+        second.answer("a")
+        assert host.hear()["id"] == "a"
+        second.end()
+        assert host.leave() == (b"", b"")
+
+
+def test_a_handshake_is_made_again_and_answered_once(directory: Path) -> None:
+    with listening(directory) as listener:
+        host = Host(directory)
+        host.say(HELLO, NOTED)
+        first = Served(listener)
+        assert [first.read(), first.read()] == [HELLO, NOTED]
+        first.answer(0)
+        assert host.hear()["id"] == 0
+        first.end()
+        host.notices()
+        host.say(ASKED)
+        second = Served(listener)
+        assert [second.read(), second.read()] == [HELLO, ASKED]
+        second.answer(0)
+        second.answer("a")
+        assert host.hear()["id"] == "a"
+        host.say({**ASKED, "id": 0})  # the number of the handshake may be taken again
+        assert second.read()["id"] == 0
+        second.answer(0)
+        assert host.hear()["id"] == 0
+        second.end()
+        assert host.leave() == (b"", b"")
+
+
+def test_nothing_is_asked_a_third_time(directory: Path) -> None:
+    """What ends two daemons might end every one."""
+    with listening(directory) as listener:
+        host = Host(directory)
+        host.say(ASKED)
+        for _ in range(2):
+            served = Served(listener)
+            assert served.read() == ASKED
+            served.end()
+        told = host.hear()
+        assert (told["id"], told["error"]["code"]) == ("a", -32603)
+        third = Served(listener)
+        host.say({**ASKED, "id": 7})
+        assert third.read()["id"] == 7
+        third.answer(7)
+        assert host.hear()["id"] == 7
+        third.end()
+        assert host.leave() == (b"", b"")
+
+
+def test_a_daemon_that_was_stopped_is_started_when_something_is_asked(directory: Path) -> None:
+    with listening(directory) as listener:
+        host = Host(directory)
+        Served(listener).end()
+        host.notices()
+    host.say(NOTED)
+    assert not (directory / "started").exists()
+    host.say(ASKED)
+    ends = time.monotonic() + WAIT_S
+    while not (directory / "started").exists():
+        assert time.monotonic() < ends
+        time.sleep(0.005)
+    with listening(directory) as listener:
+        served = Served(listener)
+        assert served.read() == ASKED
+        served.answer("a")
+        assert host.hear()["id"] == "a"
+        served.end()
+        assert host.leave() == (b"", b"")
+
+
+def test_a_host_that_leaves_while_no_daemon_runs_leaves_nothing(directory: Path) -> None:
+    with listening(directory) as listener:
+        host = Host(directory)
+        Served(listener).end()
+        host.notices()
+    assert host.leave() == (b"", b"")
+    assert not (directory / "started").exists()
+
+
+def test_what_answers_nobody_is_for_the_log(directory: Path) -> None:
+    with listening(directory) as listener:
+        host = Host(directory)
+        served = Served(listener)
+        served.answer(None)
+        host.say(ASKED)
+        assert served.read() == ASKED
+        served.answer("a")
+        assert host.hear()["id"] == "a"
+        served.end()
+        out, complaints = host.leave()
+    assert out == b""
+    assert complaints.startswith(b'mnemond-mcp: {"jsonrpc": "2.0", "id": null')
+
+
+def test_a_session_outlives_the_daemon(tmp_path: Path) -> None:
+    """The real one, killed while it is asked for nothing."""
+    root = tmp_path / "d"
+    root.mkdir(mode=0o700)
+    for file in launchers.files(root):
+        file.write()
+
+    def use(number: int, name: str, **arguments: str) -> dict[str, object]:
+        params = {"name": name, "arguments": arguments}
+        return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+    daemon = DaemonProcess(root)
+    daemon.start()
+    host = Host(root)
+    host.say(HELLO, NOTED, use(1, "remember", content="Releases happen on Tuesdays"))
+    assert [host.hear()["id"], host.hear()["id"]] == [0, 1]
+    daemon.stop()
+    daemon.start()
+    host.say(use(2, "recall", query="when are releases?"))
+    assert "Tuesdays" in host.hear()["result"]["content"][0]["text"]
+    host.say({"jsonrpc": "2.0", "id": 3, "method": "ping"})
+    assert host.hear()["result"] == {}  # as in MCP: the handshake is known to the second daemon
+    assert host.leave() == (b"", b"")
+    daemon.stop()
+
+
+@given(
+    st.dictionaries(st.sampled_from(["id", "method", "ident", "\\", '"id"', "é"]), VALUES, max_size=5),
+    st.sampled_from([None, 2]),
+    st.booleans(),
+)
+def test_a_member_is_found_as_it_is_written(document: dict[str, Any], indent: int | None, plain: bool) -> None:
+    line = json.dumps(document, indent=indent, ensure_ascii=plain).encode("utf-8", "surrogatepass")
+    for name in ("id", "method"):
+        found = mcp.member(line, json.dumps(name).encode())
+        value = document.get(name)
+        if name not in document or isinstance(value, dict | list):
+            assert found == b""
+        else:
+            assert found == json.dumps(value, ensure_ascii=plain).encode("utf-8", "surrogatepass")
+
+
+@given(st.binary(max_size=60), st.sampled_from([b"", b'{"id":', b'{"a":"', b'{"id":"\\', b"[{"]))
+def test_nothing_makes_the_search_stumble(data: bytes, begin: bytes) -> None:
+    assert mcp.member(begin + data, b'"id"') in begin + data
