@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -361,15 +361,20 @@ class Snapshot:
         """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
         return sum(logical(self.parts.adjacency.links(row)))
 
-    def document_frequency(self, term: str) -> int:
+    @property
+    def document_frequencies(self) -> Callable[[str], int]:
         """How many rows have an index term; dead ones count too, and ones that came after this snapshot."""
+        return self.parts.postings.frequency
+
+    def document_frequency(self, term: str) -> int:
+        """The same for one term."""
         return self.parts.postings.frequency(term)
 
     def entity_spelling(self, canonical: str) -> str | None:
         """How the store first spelled an entity, None when it never named it."""
-        names = self.parts.table.names
-        code = names.entities.find(canonical)
-        return None if code is None or code >= self.parts.entities else names.spellings[code]
+        parts = self.parts
+        code = parts.table.names.entities.find(canonical)
+        return None if code is None or code >= parts.entities else parts.table.names.spellings[code]
 
     def edge_counts(self) -> dict[str, int]:
         """Logical links of the store by type."""

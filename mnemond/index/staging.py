@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 EDGE_CODES = {name: code for code, name in enumerate(EDGE_TYPES)}
 
-_WAYS = {(True, True): BOTH, (True, False): OUTWARDS, (False, True): INWARDS}
-"""Of a memory's link, by whether there is an edge from it, and one to it."""
-
 FOUND_BY = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at",
     "channel", "intent", "valid_from", "invalid_at", "expires_at", "event_start", "event_end", "quarantined",
@@ -56,6 +53,7 @@ class Staging:
         self._adding: list[tuple[Insight, Vector | None]] = []
         self._patches: dict[int, Insight] = {}
         self._alive = index.alive.view()
+        self._all_alive = index.live == len(self._alive)
         self._ends: dict[str, int | None] = {}
         """Rows of ids as `_find` knows them, as long as no row comes or goes: edges of one memory ask for it again."""
 
@@ -185,11 +183,12 @@ class Staging:
             self._editor.put(source, target, EDGE_CODES[edge.edge_type], edge.weight)
 
     def _relate(self, change: AddRelations) -> None:
-        newer, find = self._live_row(change.id), self._find
+        newer, row_of = self._live_row(change.id), self._index.table.rows.get
+        gone, alive, known = self._retiring, self._alive, 0 if self._all_alive else len(self._alive)
         links = [
-            (older, EDGE_CODES[kind], weight, _WAYS[there is not None, back is not None])
+            (older, EDGE_CODES[kind], weight, INWARDS if there is None else OUTWARDS if back is None else BOTH)
             for other, kind, weight, there, back in change.relations
-            if (older := find(other)) is not None
+            if (older := row_of(other)) is not None and older not in gone and (older >= known or alive[older])
         ]
         self._editor.begin(newer, links)
 

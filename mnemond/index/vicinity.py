@@ -62,7 +62,8 @@ class Vicinity:
         latest = self._timeline.latest(most)
         if latest is not None:
             far = (self._at_us - created[latest]).tolist()
-            near = [(self._id(row), each) for row, each in zip(latest, far, strict=True) if each <= within_us]
+            insights = self._snapshot.parts.insights
+            near = [(insights[row].id, each) for row, each in zip(latest, far, strict=True) if each <= within_us]
             return [each for each in near if each[0] not in excluding][:k]
         rows = self._timeline.around(most)
         if rows is None:
@@ -86,7 +87,8 @@ class Vicinity:
             newest = listed[: -k - 1 : -1]
         else:
             newest = self._newest(np.array(listed, dtype=np.int64), k)
-        return 1 + len(listed), [self._id(row) for row in newest]
+        insights = self._snapshot.parts.insights
+        return 1 + len(listed), [insights[row].id for row in newest]
 
     def recent(self, k: int) -> list[tuple[Insight, int | None]]:
         """The k newest rows that are not newer than the newcomer, newest first, each with when its event was."""

@@ -70,20 +70,15 @@ def semantic_candidates(
 
 
 def _candidate(other: Insight, reached: Reached, cue: CausalCue | None, words: frozenset[str]) -> CausalCandidate:
+    shared = round(share_of_larger(token_set(other.content), words), 6)
     previous = cue_of(other) if cue is None else None
     decided = deciding(cue, previous)
+    if decided is None:
+        return CausalCandidate(other, reached.hop, reached.via, None, "causes", "from_candidate", shared)
     way: Literal["from_candidate", "to_candidate"] = (
         "to_candidate" if direction(cue, previous) == "new_to_previous" else "from_candidate"
     )
-    return CausalCandidate(
-        insight=other,
-        hop=reached.hop,
-        via=reached.via,
-        signal=None if decided is None else decided.signal,
-        sub_type="causes" if decided is None else decided.sub_type,
-        way=way,
-        overlap=round(share_of_larger(token_set(other.content), words), 6),
-    )
+    return CausalCandidate(other, reached.hop, reached.via, decided.signal, decided.sub_type, way, shared)
 
 
 def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> Iterator[Reached]:

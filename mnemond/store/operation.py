@@ -117,7 +117,11 @@ def _importances(
         if isinstance(change, _REWRITES)
     }
     rows = {row for insight_id in rewritten if (row := index.row_of(insight_id)) is not None}
-    rows |= {row for row, (was, now) in degrees.items() if min(was, DEGREE_CAP) != min(now, DEGREE_CAP) or was == NEW}
+    rows |= {
+        row
+        for row, (was, now) in degrees.items()
+        if was == NEW or (was != now and (was < DEGREE_CAP or now < DEGREE_CAP))
+    }
     now_us = parse_rfc3339(change_set.now)
     known, weights = index.table.degrees(), dict[str, float]()
     changed: list[SetImportance] = []

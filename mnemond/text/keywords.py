@@ -47,7 +47,7 @@ def _ranked(counts: Mapping[str, int], document_frequency: Callable[[str], int],
     every = log(documents + 1)
     weighed = []
     for word, times in counts.items():
-        frequency = min(document_frequency(word), documents)
-        weighed.append((times * (log(frequency + 1) - every), word))
+        frequency = document_frequency(word)
+        weighed.append((times * (log((min(documents, frequency)) + 1) - every), word))
     weighed.sort()
     return [word for _, word in weighed[:MOST_CONTENT]]
