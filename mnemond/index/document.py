@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -53,11 +52,13 @@ def document_of(insight: Insight) -> Document:
     inner = inner_terms(text)
     named = index_terms("\n".join((*insight.tags, *insight.entities))) if insight.tags or insight.entities else []
     day = day_terms(insight.created_at[:10])
-    counts: dict[str, float] = dict(Counter([*content, *inner, *named, *day]))
+    counts: dict[str, float] = {}
+    for term in (*content, *inner, *named, *day):
+        counts[term] = counts.get(term, 0) + 1
     for term in content[: _of_first_line(text, len(content))]:
         counts[term] += OPENING_SHARE
     own = len(content) + len(inner)
-    order = array("I", [numbered(term) for term in content]).tobytes()
+    order = array("I", [hash(term) & LARGEST_NUMBER for term in content]).tobytes()
     dated = insight.event_start is not None
     return Document(counts, own + len(named) + len(day), own, breadth, order, asking(text), dated)
 
@@ -70,7 +71,11 @@ def _of_first_line(text: str, terms: int) -> int:
 
 def numbered(term: str) -> int:
     """A number below 2³² for a term, the same as long as this process lives."""
-    return hash(term) & 0xFFFFFFFF
+    return hash(term) & LARGEST_NUMBER
+
+
+LARGEST_NUMBER: Final = 0xFFFFFFFF
+"""Of a term."""
 
 
 @lru_cache(maxsize=4096)

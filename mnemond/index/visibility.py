@@ -148,6 +148,8 @@ def _valid_now(parts: Parts, now: int, clock: int) -> list[Mask]:
     if extent.earliest_end_us <= now:
         masks.append(columns.ends_us > now)
     if extent.latest_stated_us > now or extent.latest_us > clock:
+        if clock == now:
+            return [*masks, columns.valid_us <= now]  # whether it says so or not
         unstated = (columns.valid_us <= columns.created_us) & (columns.valid_us <= clock)
         masks.append((columns.valid_us <= now) | unstated)
     return masks

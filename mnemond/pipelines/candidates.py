@@ -16,7 +16,7 @@ from mnemond.model.outcomes import Candidate
 from mnemond.model.policy import CausalPolicy, SemanticPolicy
 from mnemond.model.recall import Filter
 from mnemond.model.timestamp import parse_rfc3339
-from mnemond.text.causal_cues import CausalCue, deciding, direction
+from mnemond.text.causal_cues import CausalCue, direction
 from mnemond.text.similarity import share_of_larger, token_set
 
 
@@ -72,8 +72,7 @@ def semantic_candidates(
 def _candidate(other: Insight, reached: Reached, cue: CausalCue | None, words: frozenset[str]) -> CausalCandidate:
     shared = round(share_of_larger(token_set(other.content), words), 6)
     previous = cue_of(other) if cue is None else None
-    decided = deciding(cue, previous)
-    if decided is None:
+    if (decided := cue or previous) is None:
         return CausalCandidate(other, reached.hop, reached.via, None, "causes", "from_candidate", shared)
     way: Literal["from_candidate", "to_candidate"] = (
         "to_candidate" if direction(cue, previous) == "new_to_previous" else "from_candidate"
@@ -84,14 +83,17 @@ def _candidate(other: Insight, reached: Reached, cue: CausalCue | None, words: f
 def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> Iterator[Reached]:
     """Breadth first, along heavier edges before lighter ones, until there are enough."""
     mask = snapshot.visible(Filter(scope=it.scope, now_us=parse_rfc3339(it.updated_at)))
-    causal = {row for row, _, kind, _ in snapshot.links_listed(start) if kind == CAUSAL}
+    causal: set[int] = set()
     seen = {start}
     ring = [start]
     left = policy.max_candidates
     for hop in range(1, policy.max_hops + 1):
         following: list[int] = []
         for row in ring:
-            for _, other, kind in _heaviest_first(snapshot, row):
+            links = _heaviest_first(snapshot, row)
+            if row == start:
+                causal = {other for _, other, kind in links if kind == CAUSAL}
+            for _, other, kind in links:
                 if other in seen or (mask is not None and not mask[other]):
                     continue
                 seen.add(other)
@@ -106,4 +108,4 @@ def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> 
 
 def _heaviest_first(snapshot: Snapshot, row: int) -> list[tuple[float, int, int]]:
     """Negative weight, row at the other end, and type of each link; of equal ones the smaller row first."""
-    return sorted((-weight, other, kind) for other, weight, kind, _ in snapshot.links_listed(row))
+    return sorted([(-weight, other, kind) for other, weight, kind, _ in snapshot.links_listed(row)])
