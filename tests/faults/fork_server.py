@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Self
 
@@ -84,6 +85,8 @@ def _daemon(data_dir: str, log: str) -> None:
     status = 70
     try:
         status = main(["--data-dir", data_dir])
+    except BaseException:  # the process ends here
+        traceback.print_exc()
     finally:
         os._exit(status)
 
