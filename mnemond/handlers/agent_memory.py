@@ -20,7 +20,7 @@ from mnemond.model.agent_event import AgentEvent, Moment
 from mnemond.model.queued_exchange import ExchangeKind
 from mnemond.server.call import Call
 from mnemond.text.inert import inert
-from mnemond.text.wrapped import typed
+from mnemond.text.wrapped import summary, typed
 
 DECISIONS: Final = 8
 """Decisions of a project that a brief tells."""
@@ -77,8 +77,9 @@ class AgentMemory:
             case Moment.PRE_COMPACT:
                 self._sessions.of(event).was_summarised("")
             case Moment.POST_COMPACT:
-                self._sessions.of(event).was_summarised(event.text)
-                return self._kept(event, "", event.text, "summary")
+                summed_up = summary(event.text)
+                self._sessions.of(event).was_summarised(summed_up)
+                return self._kept(event, "", summed_up, "summary")
             case Moment.ASSISTANT_DONE:
                 return self._assistant_done(event)
             case Moment.SESSION_END:

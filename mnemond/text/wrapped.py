@@ -55,6 +55,10 @@ _REQUEST = re.compile(r"^#{1,2} My request for \w{1,20}:[ \t]*$", re.MULTILINE)
 _FILES_BEGIN, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"
 """Gemini CLI: files that a prompt names with "@"."""
 
+_THOUGHTS, _THOUGHTS_END = "<analysis>", "</analysis>"
+_SUMMARY, _SUMMARY_END = "<summary>", "</summary>"
+"""Claude Code 2.1: what its model is told to write when a conversation is compacted."""
+
 _COMMAND = re.compile(r"/[A-Za-z][\w:-]{0,63}(?=\s|$)")
 
 
@@ -73,6 +77,17 @@ def asked(prompt: str) -> str:
     said = typed(prompt)
     command = _COMMAND.match(said)
     return said if command is None else said[command.end() :].strip()
+
+
+def summary(text: str) -> str:
+    """What a model wrote that was told to sum up a conversation, without its thoughts before and the marks around it:
+    Claude Code hands on both."""
+    text = text.strip()
+    if text.startswith(_THOUGHTS) and (end := text.find(_THOUGHTS_END)) >= 0:
+        text = text[end + len(_THOUGHTS_END) :].lstrip()
+    if text.startswith(_SUMMARY):
+        text = text[len(_SUMMARY) :].removesuffix(_SUMMARY_END)
+    return text.strip()
 
 
 def _outside(text: str) -> Iterator[str]:

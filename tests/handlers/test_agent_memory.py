@@ -170,7 +170,8 @@ async def test_after_a_compaction_what_matters_to_the_summary_is_recalled(tmp_pa
     async with desk(tmp_path) as over:
         await known(over)
         assert PORT in await over.asks("Which port does the staging server use?")
-        assert await over.at(Moment.POST_COMPACT, text="We look for the port of the staging server.", hears=False) == ""
+        text = "<analysis>Hm.</analysis>\n<summary>\nWe look for the port of the staging server.\n</summary>"
+        assert await over.at(Moment.POST_COMPACT, text=text, hears=False) == ""
         said = await over.at(Moment.SESSION_START, source="compact")
         assert "About what is being done:" in said
         assert PORT in said

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.wrapped import LEFT_OUT, OPENED, asked, typed
+from mnemond.text.wrapped import LEFT_OUT, OPENED, asked, summary, typed
 
 CODEX = "# Context from my IDE setup:\n\n## Active file: src/pay.ts\n\n## My request for Codex:\nadd a retry\n"
 COMMAND = (
@@ -85,6 +85,33 @@ def test_no_name_is_both_left_out_and_opened() -> None:
     left_out = [name for names in LEFT_OUT.values() for name in names]
     opened = [name for names in OPENED.values() for name in names]
     assert len(set(left_out + opened)) == len(left_out + opened)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            "<analysis>\nThe user likes thinking.\n</analysis>\n\n<summary>\n1. Ada chose tea.\n</summary>",
+            "1. Ada chose tea.",
+        ),
+        ("<summary>Ada chose tea.</summary>", "Ada chose tea."),
+        ("<summary>Ada wrote <summary> twice.</summary></summary>", "Ada wrote <summary> twice.</summary>"),
+        ("<analysis>Hm.</analysis> Ada chose tea.", "Ada chose tea."),
+        ("<analysis>Hm. Ada chose tea.", "<analysis>Hm. Ada chose tea."),
+        ("<summary>Ada chose tea.", "Ada chose tea."),
+        ("Ada chose tea. <summary>No beginning.</summary>", "Ada chose tea. <summary>No beginning.</summary>"),
+        (" Ada chose tea. ", "Ada chose tea."),
+        ("", ""),
+    ],
+)
+def test_a_summary_is_what_its_writer_meant_for_others(text: str, left: str) -> None:
+    assert summary(text) == left
+
+
+@given(st.text("ab <>/", max_size=20))
+def test_a_summary_says_nothing_that_was_not_written(text: str) -> None:
+    assert summary(text) in text
+    assert summary(f"<analysis>x</analysis><summary>{text}</summary>") == text.strip()
 
 
 PIECES = st.sampled_from(
