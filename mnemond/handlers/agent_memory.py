@@ -75,7 +75,7 @@ class AgentMemory:
             case Moment.SUBAGENT_START:
                 return self._subagent_start(event, call)
             case Moment.PRE_COMPACT:
-                self._sessions.of(event).was_summarised("")
+                self._sessions.of(event).was_compacted()
             case Moment.POST_COMPACT:
                 summed_up = summary(event.text)
                 self._sessions.of(event).was_summarised(summed_up)
@@ -89,7 +89,7 @@ class AgentMemory:
     def _session_start(self, event: AgentEvent, call: Call) -> Said:
         session, place = self._session(event)
         if event.source == COMPACTED:
-            session.was_summarised("")
+            session.was_compacted(again=True)
         if not (event.hears and place.there) or (event.source == RESUMED and session.briefed):
             return ""
         return self._brief(place, session, event, call)
@@ -101,7 +101,7 @@ class AgentMemory:
         if place.tag or settings.project != "tag":
             decided = await decisions_of(self._invoke, store, place.tag or None, DECISIONS, call)
             parts.append(Part(f"Decisions{f' of {inert(place.tag)}' if place.tag else ''}, newest first:", decided))
-        about = session.summary if event.source == COMPACTED else typed(event.text)
+        about = session.summary or session.task if event.source == COMPACTED else typed(event.text)
         if about:
             hits = await self._recall.hits(about, place, settings, call)
             parts.append(Part("About what is being done:", [hit.insight for hit in hits]))

@@ -41,16 +41,17 @@ class AgentSession:
     """One session, or one subagent in it, whose context is its own.
 
     `prompt` is what the person said and nobody has answered yet; `summary` what became of a conversation that was
-    compacted; `task` what was asked last, for a subagent that is not told.
+    compacted, until something is asked; `task` what was asked last, for a subagent that is not told. `again`: it has
+    begun again after a compaction, and nothing was asked since.
     """
 
-    __slots__ = ("_shown", "briefed", "project", "prompt", "summary", "task")
+    __slots__ = ("_shown", "again", "briefed", "project", "prompt", "summary", "task")
 
     def __init__(self) -> None:
         self._shown: OrderedDict[str, str] = OrderedDict()
         self.project: Project | None = None
         self.prompt = self.task = self.summary = ""
-        self.briefed = False
+        self.briefed = self.again = False
 
     def works_in(self, directory: str) -> Project:
         """The project: that of the first directory the session named. Agents change it as they go."""
@@ -61,17 +62,24 @@ class AgentSession:
     def was_asked(self, prompt: str) -> None:
         """The person said this."""
         self.prompt = self.task = prompt[: ROOM * LONGEST_PROMPT]
+        self.summary, self.again = "", False
 
     def taken_prompt(self) -> str:
         """What the person said, once: it has its answer now."""
         prompt, self.prompt = self.prompt, ""
         return prompt
 
-    def was_summarised(self, summary: str) -> None:
-        """What it was shown is gone from its context, and so is what was said."""
-        self.summary = summary[:LONGEST_SUMMARY] or self.summary
+    def was_compacted(self, *, again: bool = False) -> None:
+        """What it was shown is gone from its context, and so is what was said. `again`: it begins again now."""
         self._shown.clear()
         self.briefed = False
+        self.again = again
+
+    def was_summarised(self, summary: str) -> None:
+        """This became of what was said. Hosts tell it before or after the session has begun again."""
+        self.summary = summary[:LONGEST_SUMMARY] or self.summary
+        if not self.again:
+            self.was_compacted()
 
     def forget_texts(self) -> None:
         """Let go of everything that was said."""

@@ -181,6 +181,20 @@ async def test_after_a_compaction_what_matters_to_the_summary_is_recalled(tmp_pa
         )  # fmt: skip
 
 
+async def test_a_summary_that_comes_after_the_session_has_begun_again_changes_nothing_of_that(tmp_path: Path) -> None:
+    """Claude Code says first that it begins again, and then what it goes on with."""
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert PORT in await over.asks("Which port does the staging server use?")
+        said = await over.at(Moment.SESSION_START, source="compact")
+        assert "About what is being done:" in said  # by what was asked last
+        assert PORT in said
+        assert await over.at(Moment.POST_COMPACT, text="We look for a port.", hears=False) == ""
+        assert await over.asks("So which port does the staging server use?") == ""  # it stands in the brief
+        assert await over.at(Moment.POST_COMPACT, text="We still look for a port.", hears=False) == ""
+        assert PORT in await over.asks("Now which port does the staging server use?")  # that was another compaction
+
+
 async def test_what_was_shown_before_a_compaction_is_shown_again(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mnemond.handlers.agent_texts import GUIDE
-from tests.hosts.agents import AGENTS, ANSWER, FACT, Agent
+from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, FACT, Agent
 from tests.hosts.home import Home, Ran, home
 
 pytestmark = pytest.mark.hosts
@@ -73,3 +74,25 @@ def test_what_is_said_to_one_agent_the_next_one_knows(one: Agent, other: Agent, 
         assert ran.main()[0].count(known["content"]) == 1
         at.ask("jobs.run", name="extract")
         assert len(at.ask("list")["insights"]) == 1  # a question and what memory said are no news
+
+
+def test_a_session_that_is_compacted_begins_again_with_what_mattered(tmp_path: Path) -> None:
+    """Claude Code: its hooks, in the order in which they come, and what is kept of the summary."""
+    agent, reply = CLAUDE_CODE, "<analysis>\nHm.\n</analysis>\n<summary>\nPgBouncer stands before Postgres.\n</summary>"
+    further = msgspec.structs.replace(agent, arguments=("--continue", *agent.arguments))
+    with home(tmp_path) as at:
+        agent.prepared(at)
+        at.ask("remember", content=FACT, category="decision", importance=3)
+        assert agent.converse(at, PROMPT, [{"say": ANSWER}]).status == 0
+        begun, begun_talks = len(at.tap.hooks()), len(at.tap.talks)
+        ran = further.converse(at, "/compact", [{"say": reply}])
+        assert ran.status == 0, ran.everything
+        hooks = [(each["hook_event_name"], each.get("source")) for each in at.tap.hooks()[begun:]]
+        assert hooks == [
+            ("SessionStart", "resume"), ("SessionStart", "compact"), ("PostCompact", None), ("SessionEnd", None),
+        ]  # fmt: skip
+        at.ask("jobs.run", name="extract")
+        kept = [each["content"] for each in at.ask("list")["insights"]]
+        assert kept == ["PgBouncer stands before Postgres.", FACT]
+        briefed = at.tap.talks[begun_talks:]
+        assert any(FACT.encode() in talk.told for talk in briefed if b'"source":"compact"' in talk.said)
