@@ -112,12 +112,11 @@ def question_terms(text: str) -> tuple[str, ...]:
 def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
     """The direction of a question, its rare words counting more where the embedder can weigh words and memories are
     talk; or why there is none. None, None where it has no direction or another dimension than the store's."""
-    by_word = _by_word(embedder)
-    if by_word is not None:
-        talk = _talk(snapshot)
+    by_word, talk = _by_word(embedder), _talk(snapshot)
+    if by_word is not None and talk:
         vector, lacking = by_word.embed_weighed(text[:READ], lambda word: _word_weight(snapshot, word, talk)), None
-    else:
-        (vector,), lacking = try_embed(embedder, [text], "query")
+    else:  # with a weight of 1 for all it is the same, and costs less
+        (vector,), lacking = try_embed(embedder, [text if by_word is None else text[:READ]], "query")
     return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, lacking
 
 
@@ -148,7 +147,7 @@ def _talk(snapshot: Snapshot) -> float:
 def _word_weight(snapshot: Snapshot, word: str, talk: float) -> float:
     """What a word of the question counts for in its vector: in talk, most of which is idle, as much as it is rare; in
     notes, which were written to be short, as much as any other (docs/decisions/0015)."""
-    return 1.0 - talk + talk * _word_rarity(snapshot, word) if talk else 1.0
+    return 1.0 - talk + talk * _word_rarity(snapshot, word)
 
 
 def _word_rarity(snapshot: Snapshot, word: str) -> float:
