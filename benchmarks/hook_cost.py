@@ -121,7 +121,6 @@ def measure(rounds: int, nc: str | None, memories: int) -> Json:
     with temporary_data_dir() as directory:
         for file in launchers.files(directory):
             file.write()
-        (directory / "hook-start.stamp").touch()  # nothing is started meanwhile
         ways = commands(directory, nc)
         few = max(3, rounds // 20)
         if memories:
@@ -129,10 +128,10 @@ def measure(rounds: int, nc: str | None, memories: int) -> Json:
         else:
             sock = directory / "sock"
             with daemon(sock, answers=True):
-                answered = _interleaved(ways, rounds, [QUESTION])
+                answered = _interleaved(directory, ways, rounds, [QUESTION])
             with daemon(sock, answers=False):
-                hung = _interleaved(ways, few, [QUESTION])
-        absent = _interleaved(ways, max(3, rounds // 4), [QUESTION])
+                hung = _interleaved(directory, ways, few, [QUESTION])
+        absent = _interleaved(directory, ways, max(3, rounds // 4), [QUESTION])
     return {"answers": answered, "hangs": hung, "absent": absent}
 
 
@@ -144,15 +143,16 @@ def _with_memories(
     fill(directory, texts)
     questions = [notes.question(text) for text in texts[:: max(1, memories // QUESTIONS)]]
     with DaemonProcess(directory) as process:
-        answered = _interleaved(ways, rounds, questions)
+        answered = _interleaved(directory, ways, rounds, questions)
         with process.stopped():
-            hung = _interleaved(ways, few, questions)
+            hung = _interleaved(directory, ways, few, questions)
     return answered, hung
 
 
-def _interleaved(ways: Mapping[str, list[str]], rounds: int, questions: list[str]) -> Json:
+def _interleaved(directory: Path, ways: Mapping[str, list[str]], rounds: int, questions: list[str]) -> Json:
     taken: dict[str, list[Json]] = {name: [] for name in ways}
     for number in range(rounds):
+        (directory / "hook-start.stamp").touch()  # so no hook starts a daemon: one has just been started, it says
         for name, command in ways.items():
             taken[name].append(once(command, event(questions[number % len(questions)])))
     return {name: _summary(runs) for name, runs in taken.items()}
