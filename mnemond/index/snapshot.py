@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index import listing, visibility
 from mnemond.index.adjacency import OUTWARDS, Adjacency, EdgeArrays, Links, logical
+from mnemond.index.columns import ColumnViews
 from mnemond.index.conversations import Neighbours
 from mnemond.index.cosines import Cosines, cosines_of, cosines_of_all
 from mnemond.index.dense import Dense
@@ -18,7 +19,7 @@ from mnemond.index.ledger import Ledger
 from mnemond.index.passages import PassageColumns
 from mnemond.index.postings import Bm25, Corpus, Floats, Postings
 from mnemond.index.selection import Rows, at_least_kth, not_behind_kth
-from mnemond.index.table import PREFIX, ColumnViews, Table
+from mnemond.index.table import PREFIX, Table
 from mnemond.index.validity import Extent
 from mnemond.model.changes import Vector
 from mnemond.model.edge import EDGE_TYPES
@@ -214,10 +215,7 @@ class Snapshot:
 
     def similarity(self, vector: Vector, first: int = 0) -> Floats:
         """Cosine of every row from `first` on with `vector` (length 1, shape (dimension,)), shape (rows - first,); 0
-        where there is no vector.
-
-        ValueError when the vector is of another dimension.
-        """
+        where there is no vector. ValueError when the vector is of another dimension."""
         return self.parts.dense.similarity(vector, first)
 
     def similarity_of(self, vector: Vector, rows: Rows) -> Floats:
@@ -247,17 +245,15 @@ class Snapshot:
         """Whether `cosines` reads codes first."""
         return self.parts.dense.scanned is not None
 
-    def cosines(self, vector: Vector) -> Cosines:
-        """Cosine of every row with `vector` (length 1, shape (dimension,)), exact wherever it is asked for."""
-        return cosines_of(self.parts.dense, vector)
+    def cosines(self, vector: Vector, known: Cosines | None = None) -> Cosines:
+        """Cosine of every row with `vector` (length 1, shape (dimension,)), exact wherever it is asked for; `known`:
+        what an earlier generation told of its rows."""
+        dense = self.parts.dense
+        return cosines_of(dense, vector) if known is None else known.continued(dense, vector)
 
     def cosines_of_all(self, vectors: npt.NDArray[np.float32]) -> list[Cosines]:
-        """The same for each of `vectors`, shape (n, dimension)."""
+        """The same of each of `vectors`, shape (n, dimension)."""
         return cosines_of_all(self.parts.dense, vectors)
-
-    def continued(self, known: Cosines, vector: Vector) -> Cosines:
-        """What an earlier generation told of `vector`, with the rows that came since."""
-        return known.continued(self.parts.dense, vector)
 
     def similarity_between(self, row: int, rows: Rows) -> Floats:
         """Cosine of one row with others, shape (len(rows),); 0 where either has no vector."""
@@ -286,9 +282,9 @@ class Snapshot:
         rows: Rows = columns.mention_row[columns.mention_entity == (NOWHERE if code is None else code)]
         return rows
 
-    def holders_listed(self, canonical: str) -> list[int]:
-        """The same as a list, in a time that does not grow with the store: for whoever wants a few of them."""
-        return self.parts.table.holders_of(canonical, self.rows)
+    def last_holders(self, canonical: str, k: int) -> tuple[int, list[int]]:
+        """How many these are, and the last k of them as a list, in a time that does not grow with the store."""
+        return self.parts.table.last_holders(canonical, self.rows, k)
 
     def speakers(self, term: str) -> tuple[int, ...]:
         """Numbers of the sources whose name has an index term; newer ones than this snapshot may be among them."""
@@ -361,13 +357,8 @@ class Snapshot:
         """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
         return sum(logical(self.parts.adjacency.links(row)))
 
-    @property
-    def document_frequencies(self) -> Callable[[str], int]:
-        """How many rows have an index term; dead ones count too, and ones that came after this snapshot."""
-        return self.parts.postings.frequency
-
     def document_frequency(self, term: str) -> int:
-        """The same for one term."""
+        """How many rows have an index term; dead ones count too, and ones that came after this snapshot."""
         return self.parts.postings.frequency(term)
 
     def entity_spelling(self, canonical: str) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.index.columns import CREATED, DTYPES, MENTIONS, Columns, ColumnViews
 from mnemond.index.growing import Column, Dictionary
 from mnemond.index.ledger import Ledger
 from mnemond.index.validity import LONG_AGO_US, Extent, ends_us, event_us, valid_us
@@ -27,79 +27,6 @@ STATUS_CODES = {name: code for code, name in enumerate(STATUSES)}
 
 REMEMBERED_NAMES = 16_384
 """Spellings whose canonical name is remembered: the same few name most memories of a store."""
-
-Part = TypeVar("Part")
-
-
-class Columns(NamedTuple, Generic[Part]):
-    """Numbers of each row, shape (rows,); the mentions, one entity of one row each, have shape (mentions,), and the
-    labels, one tag of one row each, have shape (labels,).
-
-    `category` to `intent` are numbers in `Names`, 0 for None; `status` in `STATUS_CODES`. `accessed_us`: last access,
-    else creation. `valid_us` to `event_end_us` as `validity` has them.
-    """
-
-    category: Part
-    source: Part
-    user: Part
-    session: Part
-    agent: Part
-    chain: Part
-    channel: Part
-    intent: Part
-    status: Part
-    importance: Part
-    created_us: Part
-    accesses: Part
-    accessed_us: Part
-    pinned: Part
-    degree: Part
-    valid_us: Part
-    ends_us: Part
-    event_start_us: Part
-    event_end_us: Part
-    quarantined: Part
-    mention_row: Part
-    mention_entity: Part
-    label_row: Part
-    label_tag: Part
-
-
-DTYPES = Columns(
-    category=np.int32, source=np.int32, user=np.int32, session=np.int32, agent=np.int32, chain=np.int32,
-    channel=np.int32, intent=np.int32, status=np.uint8, importance=np.int32, created_us=np.int64, accesses=np.int32,
-    accessed_us=np.int64, pinned=np.uint8, degree=np.int32, valid_us=np.int64, ends_us=np.int64,
-    event_start_us=np.int64, event_end_us=np.int64, quarantined=np.uint8, mention_row=np.int64,
-    mention_entity=np.int32, label_row=np.int64, label_tag=np.int32,
-)  # fmt: skip
-
-
-class ColumnViews:
-    """The columns as they are for the first rows, mentions and labels: an array each, made when it is asked for.
-
-    A generation asks for a few of them. What is shared with the writer only grows behind these rows.
-    """
-
-    def __init__(self, columns: Columns[Column]) -> None:
-        self._columns = columns
-        self._rows = len(columns.created_us)
-        self._mentions, self._labels = len(columns.mention_row), len(columns.label_row)
-
-    def __getattr__(self, name: str) -> npt.NDArray[Any]:
-        column: Column = getattr(self._columns, name)
-        length = self._mentions if name in _OF_MENTIONS else self._labels if name in _OF_LABELS else self._rows
-        found = self.__dict__[name] = column.first(length)
-        return found
-
-    def all(self) -> Columns[npt.NDArray[Any]]:
-        """Every one of them."""
-        return Columns(*(getattr(self, name) for name in Columns._fields))
-
-
-_OF_MENTIONS, _OF_LABELS = frozenset({"mention_row", "mention_entity"}), frozenset({"label_row", "label_tag"})
-
-MENTIONS = Columns._fields.index("mention_row")
-CREATED = Columns._fields.index("created_us")
 
 
 class Names:
@@ -284,13 +211,12 @@ class Table:
             self.holders.append([])
         self.holders[code].append(row)
 
-    def holders_of(self, canonical: str, rows: int) -> list[int]:
-        """Those of the first `rows` rows that name an entity, ascending."""
+    def last_holders(self, canonical: str, rows: int, k: int) -> tuple[int, list[int]]:
+        """How many of the first `rows` rows name an entity, and the last k of these, ascending."""
         code = self.names.entities.find(canonical)
-        if code is None or code >= len(self.holders):
-            return []
-        known = self.holders[code]
-        return known[: bisect_left(known, rows)]
+        known = [] if code is None or code >= len(self.holders) else self.holders[code]
+        count = bisect_left(known, rows)
+        return count, known[max(0, count - k) : count]
 
     def _label(self, start: int, insights: Sequence[Insight]) -> None:
         """Note every tag once a row, whatever its case."""

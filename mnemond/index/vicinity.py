@@ -80,14 +80,17 @@ class Vicinity:
 
     def holders(self, canonical: str, k: int) -> tuple[int, list[str]]:
         """How many rows name an entity, the newcomer included, and the k newest of the others."""
-        listed = self._snapshot.holders_listed(canonical)
+        insights = self._snapshot.parts.insights
+        if self._mask is None and self._snapshot.parts.ordered:
+            count, last = self._snapshot.last_holders(canonical, k)
+            return 1 + count, [insights[row].id for row in reversed(last)]
+        _, listed = self._snapshot.last_holders(canonical, self._snapshot.rows)
         if self._mask is not None:
             listed = self._seen(np.array(listed, dtype=np.int64)).tolist()
         if self._snapshot.parts.ordered:
             newest = listed[: -k - 1 : -1]
         else:
             newest = self._newest(np.array(listed, dtype=np.int64), k)
-        insights = self._snapshot.parts.insights
         return 1 + len(listed), [insights[row].id for row in newest]
 
     def recent(self, k: int) -> list[tuple[Insight, int | None]]:
@@ -96,8 +99,9 @@ class Vicinity:
         if found is None:
             rows = self._seen(np.flatnonzero(self._snapshot.parts.columns.created_us <= self._at_us))
             found = np.array(self._newest(rows, k), dtype=np.int64)
-        insights = [self._snapshot.insight(row) for row in found.tolist()]
-        return [(insight, event_us(insight)) for insight in insights]
+        every = self._snapshot.parts.insights
+        insights = [every[row] for row in found.tolist()]
+        return [(each, None if each.event_start is None else event_us(each)) for each in insights]
 
     def similar(self, at_least: float, k: int) -> list[tuple[str, float]]:
         """The k rows whose cosine is at least that: (id, cosine), best first, of equal ones the newer row."""

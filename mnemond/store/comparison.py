@@ -29,7 +29,7 @@ class Comparison:
         known = self._known.get(at)
         if known is None or now.rows == self._base.rows:
             return known
-        return now.continued(known, self._vectors[at])
+        return now.cosines(self._vectors[at], known)
 
 
 def _fits(vector: Vector, base: Snapshot) -> bool:

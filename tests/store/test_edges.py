@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.model.changes import RemoveEdge
-from mnemond.model.edge import MAX_METADATA, CreatedBy, Edge
-from mnemond.store import edges
+from mnemond.graph.links import edges_of
+from mnemond.model.changes import AddInsight, RemoveEdge
+from mnemond.model.edge import MAX_METADATA, CreatedBy, Edge, Relation
+from mnemond.store import edges, insights
 from mnemond.store.connection import Connection, ConstraintError
+from mnemond.store.edges import MOST_AT_ONCE
 from tests.store.factory import engine_at, insight_id, open_at, remember
 
 ONE, TWO, THREE = insight_id(1), insight_id(2), insight_id(3)
@@ -172,3 +174,22 @@ def test_logical_links_count_a_pair_once_but_causes_by_direction() -> None:
     links = [edge(), Edge(TWO, ONE, "semantic", 1.0), Edge(ONE, TWO, "causal", 1.0), Edge(TWO, ONE, "causal", 1.0)]
     assert edges.logical_links(links) == 3
     assert edges.logical_links([]) == 0
+
+
+@pytest.mark.parametrize("many", [1, 2, MOST_AT_ONCE, 2 * MOST_AT_ONCE + 1])
+def test_relations_are_the_edges_they_stand_for(tmp_path: Path, many: int) -> None:
+    db = open_at(tmp_path / "a.db").connection
+    for number in range(many + 1):
+        change = remember(number).changes[0]
+        assert isinstance(change, AddInsight)
+        insights.insert(db, change, None)
+    ways: list[tuple[str | None, str | None]] = [("{}", '{"a":1}')] * 30 + [("{}", None), (None, '{"b":2}')]
+    relations = [Relation(insight_id(n), "entity", n / 128, *ways[n % 32]) for n in range(1, many + 1)]
+    edges.insert_relations(db, insight_id(0), relations, "2026-02-18T00:00:00.000000Z")
+    wanted = [edge for each in relations for edge in edges_of(insight_id(0), each)]
+    found = [
+        Edge(*row) for row in db.rows("SELECT source_id, target_id, edge_type, weight, metadata, created_by FROM edges")
+    ]
+    assert sorted(found, key=edges.key) == sorted(wanted, key=edges.key)
+    assert {row[0] for row in db.rows("SELECT created_at FROM edges")} == {"2026-02-18T00:00:00.000000Z"}
+    db.close()
