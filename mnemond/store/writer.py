@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
+from mnemond.clock import monotonic_s
 from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.engine import Defect, Engine, Result
@@ -19,6 +20,9 @@ from mnemond.store.proposal import Write
 
 BATCH = 64
 """Operations a transaction at most: larger groups gain nothing (measured: 8 → 64 in a group 83 → 53 µs each)."""
+GATHERED_PER_S = 1000
+"""Writes that must come in a second for a batch to wait for more: each spares a flush of a millisecond or more, and
+delays the others by the pass that it came in."""
 CAPACITY = 4096
 """Writes that may wait; beyond it a write is refused as busy rather than queued without bound."""
 
@@ -59,6 +63,8 @@ class Writer:
         self._on_defect = on_defect
         self._waiting: deque[_Write | _Job] = deque()
         self._seen = 0
+        self._looked_s = 0.0
+        """When it was looked last how many wait: at the end of a pass, or when the first came, or a batch began."""
         self._alone = False
         """Whether the last batch was a single write: the next one probably comes alone as well."""
         self._gathering = False
@@ -138,6 +144,8 @@ class Writer:
 
     def _gather_soon(self) -> None:
         if not self._gathering:
+            if not self._busy and not self._seen:
+                self._looked_s = monotonic_s()
             self._gathering = True
             self._loop.run_sync_soon(self._gather)
 
@@ -146,20 +154,28 @@ class Writer:
 
         A batch handed over while requests are still arriving would be small, and its thread would fight the event
         loop for the interpreter: with 64 writers that costs more than the writing. Where the last write came alone,
-        the next is handed over at once: two passes of the loop cost a single writer a tenth of a remember.
+        the next is handed over at once: two passes of the loop cost a single writer a tenth of a remember. Where the
+        passes are long, because others recall, and bring few, waiting for the next is what takes longest.
         """
         self._gathering = False
         if self._busy or not self._waiting:
             return
-        if self._seen < len(self._waiting) < BATCH:
+        if self._seen < len(self._waiting) < BATCH and self._worth_waiting():
             self._seen = len(self._waiting)
             self._gather_soon()
             return
         self._seen = 0
         self._kick()
 
+    def _worth_waiting(self) -> bool:
+        """Whether the last pass brought so many writes that the next will bring more than it costs those that wait."""
+        now_s, before_s = monotonic_s(), self._looked_s
+        self._looked_s = now_s
+        return len(self._waiting) - self._seen >= GATHERED_PER_S * (now_s - before_s)
+
     def _kick(self) -> None:
         self._busy = True
+        self._looked_s = monotonic_s()
         first = self._waiting.popleft()
         if isinstance(first, _Job):
             self._inbox.put(first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -96,6 +98,64 @@ async def test_after_a_write_that_came_alone_the_next_does_not_wait_for_company(
     await collected.wait_for(72)
     assert counted.sizes == [1, 1, 64, 4, 2]
     await store.close()
+
+
+class Passes:
+    """An event loop whose passes are made by hand, and the clock that goes on meanwhile."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 100.0
+        self._soon: list[Callable[[], object]] = []
+        monkeypatch.setattr(writer, "monotonic_s", lambda: self.now_s)
+
+    def run_sync_soon(self, sync_fn: Callable[..., object], *args: object) -> None:
+        self._soon.append(partial(sync_fn, *args))
+
+    def end_one(self, seconds: float) -> None:
+        """A pass is over that took so long."""
+        self.now_s += seconds
+        soon, self._soon = self._soon, []
+        for each in soon:
+            each()
+
+
+@pytest.mark.parametrize(("pass_s", "each"), [(0.040, 3), (0.040, 39)])
+def test_a_long_pass_that_brings_few_writes_is_not_waited_for(
+    pass_s: float, each: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes, collected = Passes(monkeypatch), Collected()
+    engine = engine_at(tmp_path / "a.db")
+    writing = Writer(engine, passes, Defects())  # its thread is not started: what it is handed stays in the inbox
+    for number in range(each):
+        writing.submit(remember(number), collected)
+    passes.end_one(pass_s)
+    assert batches(writing) == [each]
+    engine.close()
+
+
+def test_short_passes_that_bring_many_writes_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, collected = Passes(monkeypatch), Collected()
+    engine = engine_at(tmp_path / "a.db")
+    writing = Writer(engine, passes, Defects())
+    for turn in range(3):
+        for number in range(10):
+            writing.submit(remember(10 * turn + number), collected)
+        passes.end_one(0.008)
+        assert batches(writing) == []
+    writing.submit(remember(99), collected)
+    passes.end_one(0.008)
+    assert batches(writing) == [31], "that pass brought one"
+    engine.close()
+
+
+def batches(writing: Writer) -> list[int]:
+    """How many writes each batch had that was handed to the thread."""
+    found = []
+    while not writing._inbox.empty():
+        batch = writing._inbox.get()
+        assert isinstance(batch, list)
+        found.append(len(batch))
+    return found
 
 
 async def test_results_come_in_order_after_the_index_has_them(tmp_path: Path) -> None:
