@@ -14,6 +14,10 @@ COVERAGE_FLOORS := all:95 protocol:100 server:100 store:100 index:100
 WITHOUT_COVERAGE := tests/architecture tests/benchmarks tests/daemon \
                     $(filter-out %/test_store_faults.py,$(wildcard tests/faults/test_*.py))
 
+# The long runs, in half an hour: with `make check` before them that is 35 minutes at most.
+DEEP_MINUTES ?= 30
+DEEP := $(BIN)/python -m pytest -m "deep or slow or hosts or hypothesis" --hypothesis-profile=deep -rs --minutes=$(DEEP_MINUTES)
+
 # flake8-async takes a third of a second for a file. Without one of these words a file breaks none of its rules.
 ASYNC_WORDS := async def|(import|from) (trio|anyio|asyncio)|BaseException|ExceptionGroup|except *:|except *\*
 
@@ -27,7 +31,7 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGET
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-all hosts bench load format docs clean \
+.PHONY: help demo test check check-all hosts bench load format docs clean check-deep-faults check-deep-rest \
         check-processes check-rules check-coverage check-types check-lint check-format check-async check-imports check-dependencies check-docs
 
 help: ## this list
@@ -47,7 +51,7 @@ check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
 
 check-all: check ## check, then the long fault, fuzz and load runs, every property with all its examples, real agents
 	@$(MAKE) --no-print-directory hosts || true
-	@$(BIN)/python -m pytest -m "deep or slow or hosts or hypothesis" --hypothesis-profile=deep
+	@$(SIDE_BY_SIDE) check-deep-faults check-deep-rest
 
 hosts: $(VENV)/.ready-dev ## install the agents and MCP clients of tests/hosts (1.3 GB) into .hosts
 	@$(BIN)/python -m tests.hosts.programs
@@ -79,6 +83,13 @@ check-rules:
 
 check-processes:
 	@$(BIN)/python -m pytest $(WITHOUT_COVERAGE)
+
+# Two halves again. Whatever has not begun when the time is up is skipped, and named.
+check-deep-faults:
+	@$(DEEP) tests/faults
+
+check-deep-rest:
+	@$(DEEP) --ignore=tests/faults
 
 check-coverage:
 	@for floor in $(COVERAGE_FLOORS); do \

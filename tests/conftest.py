@@ -6,8 +6,10 @@ import gc
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes says more of the machine than of the code: no test has a deadline. `make check` tries the
@@ -15,6 +17,9 @@ from hypothesis import settings
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("deep", deadline=None, max_examples=100)
 settings.load_profile("quick")
+
+BEGUN_S = pytest.StashKey[float]()
+"""When the run began."""
 
 IN_MEMORY = Path("/dev/shm")
 ENOUGH_BYTES = 256 << 20
@@ -34,6 +39,21 @@ def temporary_files_in_memory() -> None:
 
 
 temporary_files_in_memory()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--minutes", type=float, default=0.0, help="begin no test after so many; what is left is skipped")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[BEGUN_S] = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The long runs have a time in which they must fit; `-rs` says what did not."""
+    minutes = item.config.getoption("--minutes")
+    if minutes and time.monotonic() - item.config.stash[BEGUN_S] > 60 * minutes:
+        pytest.skip(f"the {minutes:g} minutes are over")
 
 
 def pytest_collection_finish() -> None:
