@@ -137,6 +137,21 @@ async def test_a_store_becomes_what_its_backup_holds_and_what_it_was_is_kept(tmp
         assert again.before.kind == "replaced"
 
 
+async def test_a_restore_ends_what_was_known_of_the_store(tmp_path: Path) -> None:
+    async with world_at(tmp_path) as world:
+        await world.remember("work", 1)
+        made = await world.keeping.back_up("work")
+        await world.remember("work", 2)
+        store = world.stores.warm("work")
+        assert store is not None
+        await store.condemn("a page is damaged")
+        await world.keeping.restore(made.backup, "work")
+        store = await world.stores.open("work")
+        assert store.degraded_reason is None, "not even that it went backwards"
+        await world.remember("work", 3)
+        assert await world.contents("work") == texts(1, 3)
+
+
 async def test_a_backup_becomes_a_store_of_another_name(tmp_path: Path) -> None:
     async with world_at(tmp_path) as world:
         await world.remember("work", 1)
