@@ -156,6 +156,7 @@ def retry_is_answered_once(server: ForkServer, home: Path, workload: Workload) -
     """A caller that was cut off repeats with the same op_id and ends with exactly one copy, acknowledged or not."""
     daemon = server.start(home)
     with daemon.connect() as wire:
+        assert wire.call("recall", query="memory").get("degraded_reason") is None, "no kill makes a store go backwards"
         for text, op_id in list(workload.sent.items())[-20:]:
             wire.call("remember", content=text, op_id=op_id, **KEPT)
     assert daemon.end(signal.SIGTERM) == 0
