@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import mnemond.store.connection  # noqa: F401 - whoever opens a store in this process writes checksums from here on
 from tests.faults.fork_server import ForkServer
 
 
