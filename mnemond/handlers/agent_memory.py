@@ -101,7 +101,7 @@ class AgentMemory:
         if place.tag or settings.project != "tag":
             decided = await decisions_of(self._invoke, store, place.tag or None, DECISIONS, call)
             parts.append(Part(f"Decisions{f' of {inert(place.tag)}' if place.tag else ''}, newest first:", decided))
-        about = session.summary or session.task if event.source == COMPACTED else typed(event.text)
+        about = typed(session.summary or session.task if event.source == COMPACTED else event.text)
         if about:
             hits = await self._recall.hits(about, place, settings, call)
             parts.append(Part("About what is being done:", [hit.insight for hit in hits]))

@@ -53,8 +53,8 @@ class AgentRecall:
         self._within_s = within_s
 
     async def about(self, text: str, place: Place, session: AgentSession, settings: Hooks, call: Call) -> str:
-        """What `session` is told about a text: empty where nothing surely belongs to it, or it was told already.
-        Raises MnemonError."""
+        """What `session` is told about a text, as `typed`: empty where nothing surely belongs to it, or it was told
+        already. Raises MnemonError."""
         begun_s = self._stopwatch()
         new = chosen(await self._found(text, place, settings, call), session, settings)
         told = brought_up(new, self._nonce(), settings.max_characters)

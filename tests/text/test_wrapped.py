@@ -62,7 +62,7 @@ def test_what_others_put_in_is_left_out(message: str, said: str) -> None:
     ],
 )
 def test_the_name_of_a_command_is_no_question(prompt: str, question: str) -> None:
-    assert asked(prompt) == question
+    assert asked(typed(prompt)) == question
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,17 @@ def test_the_name_of_a_command_is_no_question(prompt: str, question: str) -> Non
         "--- End of content ---" + "--- Content from referenced files ---" * 8_000,
         "<private " + "a" * 250_000,
         "<private " * 30_000,
+        "<" * 250_000,
+        "</" * 125_000,
+        "<é" * 125_000,
+        "<feedback" * 28_000,
     ],
 )
-def test_time_is_linear(hostile: str) -> None:
-    begun = time.perf_counter()
+def test_the_event_loop_is_not_held(hostile: str) -> None:
+    """Of the longest prompt that is read; with a name tried after the other at each "<" it took 80 ms."""
+    begun = time.process_time()
     typed(hostile)
-    assert time.perf_counter() - begun < 1.0
+    assert time.process_time() - begun < 0.05
 
 
 def test_no_name_is_both_left_out_and_opened() -> None:
