@@ -28,7 +28,7 @@ def eject(host: Host, ours: Ours, record: HostRecord, environ: Mapping[str, str]
     wanted = {str(each.path): each.wanted for each in host.settings()}
     paths = list(dict.fromkeys([*wanted, *(each.path for each in record.files)]))
     files = []
-    made = [directory for each in record.files for directory in each.directories]
+    made = [Path(directory) for each in record.files for directory in each.directories if _holds(directory, each.path)]
     for path in paths:
         entry = record.of(Path(path))
         done = _file(Path(path), wanted.get(path, Wanted(dialect=LENIENT)), ours, entry, dry_run=dry_run)
@@ -36,7 +36,7 @@ def eject(host: Host, ours: Ours, record: HostRecord, environ: Mapping[str, str]
         if entry is not None and not dry_run:
             record.files.remove(entry)
     if not dry_run:
-        host_file.remove_empty(map(Path, made))
+        host_file.remove_empty(made)
     if not dry_run and not left:
         _remove_own(host, ours.hook.parent.parent / "hosts")
     state: HostState = "planned" if dry_run else "prepared" if left else "removed"
@@ -52,17 +52,19 @@ def eject(host: Host, ours: Ours, record: HostRecord, environ: Mapping[str, str]
 
 
 def _file(path: Path, wanted: Wanted, ours: Ours, record: FileRecord | None, *, dry_run: bool) -> FileReport | None:
-    """Restore or clean one file; None when there is nothing of ours in it. Raises MnemonError."""
+    """Restore or clean one file; None when there is nothing of ours in it, whatever the record says of it: it may have
+    come with somebody else's data directory. Raises MnemonError."""
     file = host_file.read(path)
     if file.content is None:
         return None
-    if record is not None and host_file.fingerprint(file) == record.after:
-        if record.before is None:
-            return _removed(file, dry_run=dry_run)
-        if (content := _backed_up(record)) is not None:
-            return _written(file, content, record, "restored", dry_run=dry_run)
     text = file.text or ""
     try:
+        if (
+            record is not None
+            and standing(text or "{}", wanted, ours)
+            and (content := _before(record, file)) is not None
+        ):
+            return _written(file, content, record, "restored", dry_run=dry_run)
         after = without(text, wanted, ours, None if record is None else record.made)
         alone = record is not None and record.before is None and _is_bare(after, wanted)
     except JsonProblem as problem:
@@ -77,17 +79,29 @@ def _file(path: Path, wanted: Wanted, ours: Ours, record: FileRecord | None, *, 
     return done
 
 
+def _before(record: FileRecord, file: HostFile) -> bytes | None:
+    """What the file was before us, if it is as we left it."""
+    return _backed_up(record, file) if host_file.fingerprint(file) == record.after else None
+
+
 def _is_bare(text: str, wanted: Wanted) -> bool:
     """Whether nothing is left but what the root of such a file needs."""
     document = plain(text, wanted.dialect)
     return isinstance(document, dict) and not set(document) - set(wanted.root)
 
 
-def _backed_up(record: FileRecord) -> bytes | None:
-    """What the file was before us, if that is still known to the byte."""
+def _holds(directory: str, path: str) -> bool:
+    """Whether a file lies in a directory, at whatever depth."""
+    return Path(directory) in Path(path).parents
+
+
+def _backed_up(record: FileRecord, file: HostFile) -> bytes | None:
+    """What the file was before us, if that is still known to the byte: by a copy that is called and lies as ours do."""
+    if record.backup is None or not host_file.is_backup(Path(record.backup), file):
+        return None
     try:
-        content = None if record.backup is None else Path(record.backup).read_bytes()
-    except OSError:
+        content = host_file.read(Path(record.backup)).content
+    except MnemonError:
         return None
     return content if content is not None and digest(content) == record.before else None
 
@@ -136,7 +150,7 @@ def _restore_rewritten(record: FileRecord) -> None:
     """A host's program may lay its settings out anew. If they say the same as before us, they are put back as they
     were, byte for byte; otherwise they stay as the program left them."""
     file = host_file.read(Path(record.path))
-    before = _backed_up(record)
+    before = _backed_up(record, file)
     if file.content is None or (before is None and record.before is not None):
         return
     if file.content == before or _says_the_same(file.path, before, file.content):

@@ -141,6 +141,11 @@ def backup(file: HostFile) -> Path | None:
     raise MnemonError(DATA_DIR, f"there are a hundred backups of {file.path} of this second", hint="look at them")
 
 
+def is_backup(path: Path, file: HostFile) -> bool:
+    """Whether a path is that of a copy as `backup` makes them of this file."""
+    return path.parent == file.place.parent and path.name.startswith(f"{file.place.name}.{BACKUP}-")
+
+
 def remove(file: HostFile) -> None:
     """Take away a file that we made. Raises MnemonError."""
     unchanged(file)

@@ -233,6 +233,49 @@ def test_a_damaged_record_is_said_and_not_guessed(place: Place) -> None:
         run(place, eject=True)
 
 
+def test_a_record_makes_nothing_ours_that_is_not(place: Place) -> None:
+    """A data directory may have come from somebody else, with a record that names other files of this user."""
+    run(place)
+    letters = place.home / "letters"
+    for name in ("kept.json", "other.json", "key", "empty/x"):
+        (letters / name).parent.mkdir(parents=True, exist_ok=True)
+        (letters / name).write_text(f'{{"name": "{name}"}}', "utf-8")
+    (letters / "empty" / "x").unlink()
+
+    def said(name: str, *, before: str | None = None, backup: str | None = None) -> dict[str, Any]:
+        known = {each: digest(f'{{"name": "{each}"}}'.encode()) for each in ("kept.json", "other.json", "key")}
+        copy = None if backup is None else str(letters / backup)
+        return {"path": str(letters / name), "before": known.get(before or ""), "after": known[name], "backup": copy}
+
+    path = place.directory / "setup.json"
+    record = json.loads(path.read_text("utf-8"))
+    record["hosts"]["gemini"]["files"] += [
+        said("kept.json") | {"directories": [str(letters / "empty")]},
+        said("other.json", before="key", backup="key"),
+    ]
+    path.write_text(json.dumps(record), "utf-8")
+    before = everything(place)
+    code, _ = run(place, eject=True)
+    assert code == 0
+    assert settings(place).read_text("utf-8") == SETTINGS
+    assert {name: was for name, was in everything(place).items() if "letters" in str(name)} == {
+        name: was for name, was in before.items() if "letters" in str(name)
+    }
+
+
+def test_a_backup_is_one_of_ours_or_none(place: Place) -> None:
+    run(place)
+    key = place.home / "key"
+    key.write_text("{}", "utf-8")
+    path = place.directory / "setup.json"
+    record = json.loads(path.read_text("utf-8"))
+    record["hosts"]["gemini"]["files"][0] |= {"before": digest(b"{}"), "backup": str(key)}
+    path.write_text(json.dumps(record), "utf-8")
+    assert run(place, eject=True)[0] == 0
+    assert settings(place).read_text("utf-8") == SETTINGS
+    assert key.read_text("utf-8") == "{}"
+
+
 def test_an_upgrade_brings_entries_up_to_date_and_still_gives_the_first_file_back(place: Place) -> None:
     run(place)
     older = settings(place).read_text("utf-8").replace("3000", "9000")
