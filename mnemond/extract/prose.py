@@ -13,6 +13,7 @@ import msgspec
 
 from mnemond.extract.machine_lines import is_machine
 from mnemond.extract.sentences import sentences
+from mnemond.text.echoes import without_recalled
 
 MOST_READ = 100_000
 """Characters read of one message: more was pasted."""
@@ -29,8 +30,6 @@ WRAPPED = 60
 LONGEST_LINE = 2_000
 """Characters up to which broken lines are put together again."""
 
-_RECALLED = re.compile(r"<\s{0,3}recalled-data\b[ ]?([0-9a-f]{0,64})[^>\n]{0,40}>", re.IGNORECASE)
-_INTRODUCTION = "What stands between the two marks below was recalled from memory"
 _FENCE = re.compile(r"\s{0,12}(`{3,}|~{3,})")
 _TAG = re.compile(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>]{0,200})?>")
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{0,40})\s*>")
@@ -58,25 +57,10 @@ class Prose(msgspec.Struct, frozen=True):
 def prose(content: str) -> Prose:
     """What somebody said in `content`. Linear time."""
     reader = _Reader()
-    reader.read(_without_recalled(content[:MOST_READ]).splitlines())
+    reader.read(without_recalled(content[:MOST_READ]).splitlines())
     if len(content) > MOST_READ:
         reader.leave_out(content[MOST_READ : MOST_READ + 200], "length")
     return Prose(tuple(reader.sentences), tuple(reader.others))
-
-
-def _without_recalled(content: str) -> str:
-    """`content` without what was recalled from memory and shown to a model: it is no news. A fence that does not end
-    takes everything behind it along."""
-    parts: list[str] = []
-    at = 0
-    while (opening := _RECALLED.search(content, at)) is not None:
-        parts.append(content[at : opening.start()])
-        closing = content.find(f"</recalled-data {opening[1]}", opening.end())
-        end = content.find(">", closing) if closing >= 0 else -1
-        if end < 0:
-            return "".join(parts)
-        at = end + 1
-    return "".join([*parts, content[at:]]) if at else content
 
 
 class _Reader:
@@ -141,7 +125,7 @@ class _Reader:
         elif self._in_diff or line.startswith(("diff --git ", "@@ ")):
             self._in_diff = True
             self.leave_out(line, "code")
-        elif line.startswith((">", "＞", _INTRODUCTION)):
+        elif line.startswith((">", "＞")):
             self.leave_out(line, "quote")
         elif line.startswith("#") or line.count("|") > 1 or _HAS_LETTER.search(line) is None:
             self.leave_out(line, "markup")

@@ -7,9 +7,9 @@ fills with what it had already: every memory that was shown is there to be store
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 
-from mnemond.text.inert import inert
 from mnemond.text.similarity import normalised
 from mnemond.text.wrapped import typed
 
@@ -24,6 +24,9 @@ INTRODUCTIONS = ("mnemond is the long-term memory of this user", "mnemond rememb
 
 LONGEST = 8_000
 """Characters of a line that may be a memory: what a memory has at most."""
+
+_MARK = re.compile(r"<\s{0,3}(/?)recalled-data\b ?([0-9a-f]{0,64})[^>\n]{0,40}>", re.IGNORECASE)
+"""A mark of a fence: whether it ends one, and the number that the two marks of a fence have in common."""
 
 _LESS = r"(?:<|‹|&lt;)"
 _OURS = re.compile(
@@ -45,13 +48,44 @@ _FRAMES = re.compile(
 
 
 def without_echoes(text: str, known: Known = lambda _: False) -> str:
-    """What is new in a text: without wrapped parts, without lines in the forms in which this memory shows something,
-    and without lines that are word for word a memory.
+    """What is new in a text: without wrapped parts, without what `without_recalled` leaves out, and without lines that
+    are word for word a memory.
 
     Lines keep their order. Time is linear apart from `known`, which is asked once for each line.
     """
-    kept = [line for line in typed(text).splitlines() if not is_echo(line, known)]
-    return "\n".join(kept).strip()
+    return _without_lines(typed(_without_fences(text)), known).strip()
+
+
+def without_recalled(text: str) -> str:
+    """A text without what this memory shows: fences with all that stands in them, and lines in its forms, which are
+    what is left of a fence that was cut. Linear time."""
+    return _without_lines(_without_fences(text), lambda _: False)
+
+
+def _without_lines(text: str, known: Known) -> str:
+    return "\n".join(line for line in text.splitlines() if not is_echo(line, known))
+
+
+def _without_fences(text: str) -> str:
+    return "".join(_outside(text)) if _MARK.search(text) else text
+
+
+def _outside(text: str) -> Iterator[str]:
+    """The pieces of a text around its fences, each of which ends at the first mark with its own number: no other mark
+    that stands in one ends it. One that does not end is none."""
+    marks = list(_MARK.finditer(text))
+    ends: dict[str, list[int]] = {}
+    for mark in marks:
+        if mark[1]:
+            ends.setdefault(mark[2].lower(), []).append(mark.end())
+    start = 0
+    for mark in marks:
+        closing = ends.get(mark[2].lower(), [])
+        if mark[1] or mark.start() < start or (at := bisect_left(closing, mark.end())) == len(closing):
+            continue
+        yield text[start : mark.start()]
+        start = closing[at]
+    yield text[start:]
 
 
 def is_echo(line: str, known: Known) -> bool:
@@ -62,8 +96,3 @@ def is_echo(line: str, known: Known) -> bool:
         return True
     number = _NUMBER.match(line)
     return len(line) <= LONGEST and known(normalised(line[number.end() :] if number else line))
-
-
-def as_shown(content: str) -> str:
-    """A memory as one line of what is shown, normalised: what `known` is to recognise."""
-    return normalised(inert(content))

@@ -127,7 +127,7 @@ def test_recalled_memories_are_no_news() -> None:
     context = linearise([hit(1, "We use Go")], frame()).text
     assert "We use Go" in context
     assert said(f"before\n{context}\nafter it") == ["before", "after it"]
-    assert said(f"before\n{context[: -len(f'</recalled-data {NONCE}>') - 1]}\nafter it") == ["before"]
+    assert said(f"before\n{context[: -len(f'</recalled-data {NONCE}>') - 1]}\nafter it") == ["before", "after it"]
     twice = context + context.replace(NONCE, NONCE[::-1])
     assert said(f"{twice}\nWe use Go") == ["We use Go"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Hit, Signals
 from mnemond.pipelines.context import Frame, linearise
-from mnemond.text.echoes import as_shown, is_echo, without_echoes
+from mnemond.text.echoes import is_echo, without_echoes, without_recalled
 from mnemond.text.inert import inert
 from mnemond.text.similarity import normalised
 
@@ -73,8 +73,15 @@ def test_no_context_of_this_memory_is_news_however_it_was_cut(
 @given(WORDS, st.sampled_from(["", "- ", "* ", '"', "  "]))
 def test_a_memory_is_known_by_its_line(content: str, before: str) -> None:
     line = before + inert(content)
-    assert is_echo(line, lambda found: found == as_shown(line)) == bool(line.strip())
-    assert as_shown(inert(content)) == as_shown(content)
+    assert is_echo(line, lambda found: found == normalised(line)) == bool(line.strip())
+
+
+def test_a_fence_ends_at_its_own_mark_alone() -> None:
+    other = NONCE[::-1]
+    inside = f"A.\n<recalled-data {other}>\nB.\n</recalled-data {other}>\nC."
+    assert without_echoes(f"Old.\n<recalled-data {NONCE}>\n{inside}\n</recalled-data {NONCE}>\nNew.") == "Old.\n\nNew."
+    assert without_recalled(f"Old.\n<recalled-data {NONCE}>\nA.\n</recalled-data {other}>\nNew.") == "Old.\nA.\nNew."
+    assert without_recalled(f"Old. <recalled-data {NONCE}>A.</recalled-data {NONCE}> New.\n") == "Old.  New."
 
 
 @given(st.lists(st.text("abc .", max_size=12), max_size=6))
