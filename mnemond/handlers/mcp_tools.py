@@ -18,12 +18,10 @@ from mnemond.protocol.mcp.result import Json, failed, said
 from mnemond.protocol.memories import RecallResult
 from mnemond.protocol.types import Params
 from mnemond.server.call import Call
+from mnemond.text.project_name import named_project
 
 Invoke: TypeAlias = Callable[[str, bytes, Call], object]
 """Runs a method with its parameters as JSON: returns the result, a Deferred of it or a coroutine that returns it."""
-
-MAX_PROJECT: Final = 64
-"""Characters of a project's name."""
 
 CHANNEL: Final = "mcp"
 
@@ -46,11 +44,6 @@ class _Use(NamedTuple):
 def _text(render: Callable[..., str], *, fenced: bool = True) -> Callable[[Any, str], Json]:
     """A result as text; `fenced` where memories stand in it."""
     return lambda result, nonce: said(render(result, nonce) if fenced else render(result))
-
-
-def project_name(project: str) -> str:
-    """The name of a project that is given by name or by its directory."""
-    return project.rstrip("/").rpartition("/")[2].strip()[:MAX_PROJECT]
 
 
 def _recall(given: arguments.RecallArguments) -> dict[str, object]:
@@ -79,7 +72,7 @@ def _plain(given: Params) -> dict[str, object]:
 
 def _project(asked: dict[str, object]) -> str:
     project = asked.pop("project", "")
-    return project_name(project) if isinstance(project, str) else ""
+    return named_project(project) if isinstance(project, str) else ""
 
 
 def _status(result: Any, _: str) -> Json:  # noqa: ANN401

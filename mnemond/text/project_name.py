@@ -52,6 +52,14 @@ def project_of(directory: str) -> Project:
     return Project(name, f"{plain or 'project'}-{digits}")
 
 
+def named_project(project: str) -> str:
+    """The name of a project that somebody gives by its name or by a directory; empty for a directory that is in none. A
+    name may stand behind others, as in "team/apollo"."""
+    if project.startswith("/"):
+        return project_of(project).name
+    return project.rstrip("/").rpartition("/")[2].strip()[:LONGEST].strip()
+
+
 def _real_parts(directory: str) -> list[str]:
     """The names on the way, where "." and ".." are none; empty for what is no absolute path."""
     parts: list[str] = []

@@ -172,7 +172,7 @@ async def test_a_long_memory_is_cut_and_can_be_read_whole(tmp_path: Path) -> Non
 async def test_a_project_is_a_tag_and_comes_first(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await over.use("remember", content="The test server runs on port 8001", project="zeus", tags=["ports"])
-        await over.use("remember", content="A test server is started by make serve", project="/home/ada/apollo/")
+        await over.use("remember", content="A test server is started by make serve", project="/home/ada/apollo/src/")
         text = await over.use("recall", query="test server", project="/home/ada/apollo")
         assert "make serve" in text.splitlines()[2]
         assert "8001" in text

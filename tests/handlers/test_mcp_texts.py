@@ -10,7 +10,6 @@ import pytest
 from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.handlers import mcp_texts
-from mnemond.handlers.mcp_tools import project_name
 from mnemond.protocol.remembering import (
     CausalCandidate,
     ConflictView,
@@ -110,17 +109,3 @@ def test_why_something_was_not_done(error: MnemonError, text: str) -> None:
 def test_ids_that_begin_alike_are_shown_whole() -> None:
     assert mcp_texts.references([ID, OTHER]) == ["aaaaaaaa", "bbbbbbbb"]
     assert mcp_texts.references([ID, ID.replace("1", "2")]) == [ID, ID.replace("1", "2")]
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ("apollo", "apollo"),
-        ("/home/ada/apollo", "apollo"),
-        ("/home/ada/apollo//", "apollo"),
-        ("/", ""),
-        ("x" * 99, "x" * 64),
-    ],
-)
-def test_a_project_has_the_name_of_its_directory(given: str, name: str) -> None:
-    assert project_name(given) == name

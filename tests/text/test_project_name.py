@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.store.names import is_valid
-from mnemond.text.project_name import LONGEST, Project, project_of
+from mnemond.text.project_name import LONGEST, Project, named_project, project_of
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,22 @@ from mnemond.text.project_name import LONGEST, Project, project_of
 def test_names(directory: str, name: str) -> None:
     assert project_of(directory).name == name
     assert bool(project_of(directory).store) == bool(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("apollo", "apollo"),
+        ("team/apollo/", "apollo"),
+        ("/home/ada/apollo", "apollo"),
+        ("/home/ada/apollo/src", "apollo"),
+        ("/home/ada", ""),
+        ("/", ""),
+        ("x" * 99, "x" * 64),
+    ],
+)
+def test_a_project_is_named_as_its_sessions_name_it(given: str, name: str) -> None:
+    assert named_project(given) == name
 
 
 def test_stores_are_told_apart_by_where_they_lie() -> None:
