@@ -204,22 +204,6 @@ def prepare(
     )
 
 
-def ready(
-    messages: Sequence[Message], provenance: Provenance, snapshot: Snapshot, policy: WritePolicy, now_us: int
-) -> list[FactWrite]:
-    """The facts of the latest exchange, made ready for whoever writes them without being asked for an answer: what is
-    left is to embed them (`fact_vectors.embedded`) and to propose each. Blocks as `extract_exchange` does; empty where
-    extraction is switched off."""
-    settings = policy.extraction
-    if not settings.enabled:
-        return []
-    context = context_of(snapshot, provenance.scope, settings, now_us)
-    found = extract_exchange(messages, context, window=settings.message_window)
-    resolves = provenance.resolves and settings.auto_resolve_conflicts
-    whence = msgspec.structs.replace(provenance, resolves=resolves)
-    return [prepare(each, whence, now_us, snapshot.entity_spelling, policy) for each in found.facts]
-
-
 def propose(write: FactWrite, identity: Identity, limits: Limits) -> Proposal:
     """The write of one fact, to be decided when its turn comes; its outcome is `Remembered`."""
     proposal = remember.propose(write.prepared, identity, limits)

@@ -15,7 +15,7 @@ from mnemond.extract.host import HostFact
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.outcomes import Remembered
 from mnemond.model.policy import ExtractionPolicy, LifecyclePolicy, WritePolicy
-from mnemond.pipelines import extraction, fact_vectors
+from mnemond.pipelines import extraction
 from mnemond.pipelines.extraction import Fate, Provenance
 from mnemond.pipelines.limits import limits_of
 from tests.pipelines.audit_world import AuditWorld, vector_for
@@ -230,18 +230,3 @@ def test_another_engine_can_stand_behind_the_same_interface(desk: Desk) -> None:
     found = extraction.extract_exchange([Message("user", "We never deploy on Fridays")], desk.context(), window=1,
                                         engine=Silent())  # fmt: skip
     assert found.engine == "silent"
-
-
-def test_a_job_gets_its_facts_ready_to_be_written(desk: Desk) -> None:
-    said = [Message("user", "We never deploy on Fridays"), Message("assistant", "ok")]
-    (write,) = extraction.ready(said, Provenance(conversation_id="c1"), desk.snapshot, POLICY, desk.clock_us)
-    assert (write.content, write.resolves) == ("We never deploy on Fridays", True)
-    (embedded,) = fact_vectors.embedded(None, [write], "there is none")
-    outcome = desk.commit(extraction.propose(embedded, desk.identity(), limits_of(None, POLICY)))
-    assert isinstance(outcome, Remembered)
-    assert (outcome.action, outcome.embed_error) == ("added", "there is none")
-    careful = msgspec.structs.replace(POLICY, extraction=ExtractionPolicy(auto_resolve_conflicts=False))
-    (write,) = extraction.ready(said, Provenance(), desk.snapshot, careful, desk.clock_us)
-    assert not write.resolves
-    off = msgspec.structs.replace(POLICY, extraction=ExtractionPolicy(enabled=False))
-    assert extraction.ready(said, Provenance(), desk.snapshot, off, desk.clock_us) == []
