@@ -21,12 +21,13 @@ from mnemond.extract.finding import Finding, Judged, Scene
 from mnemond.extract.first_person import about
 from mnemond.extract.importance import importance
 from mnemond.extract.named import entities_of, named_last, with_person
-from mnemond.extract.prose import Prose, Sentence, prose
+from mnemond.extract.prose import MOST_READ, Prose, Sentence, prose
 from mnemond.extract.relations import FUNCTIONAL, relations_of
 from mnemond.extract.speaker import UNKNOWN, called, stated_name
 from mnemond.extract.unfit import is_question, is_request
 from mnemond.text.contrast import numbers
 from mnemond.text.cue_words import CORRECTION, found, reading
+from mnemond.text.echoes import without_recalled
 from mnemond.text.similarity import token_set
 
 NAME = "rules"
@@ -107,7 +108,7 @@ class _Reading:
     def _user_name(self) -> str:
         """What they say goes before what a host calls them."""
         users = [each for each in (*self._context.earlier, *self._messages) if each.role == "user"]
-        stated = (stated_name(each.content.replace("’", "'")) for each in reversed(users))
+        stated = (stated_name(_own_words(each).replace("’", "'")) for each in reversed(users))
         named = (called(each.name) for each in reversed(users) if each.name)
         return next(filter(None, stated), None) or self._context.speaker or next(filter(None, named), None) or UNKNOWN
 
@@ -259,6 +260,11 @@ def _is_relationship(new: Finding, relations: Sequence[Relation]) -> bool:
 
 def _longer(fact: Fact, more: str) -> Fact:
     return msgspec.structs.replace(fact, content=fact.content.rstrip(" .。!！") + more)
+
+
+def _own_words(message: Message) -> str:
+    """As much of a message as is looked at for a name; what memory shows in it was said by anybody."""
+    return without_recalled(message.content[:MOST_READ])
 
 
 def _words_of(messages: Sequence[Message]) -> list[frozenset[str]]:

@@ -145,6 +145,11 @@ def test_it_is_what_was_named_last_in_the_same_group() -> None:
     assert contents("We use Redis.\n\nIt costs 5 dollars per month.") == ["We use Redis"]
 
 
+def test_nobody_is_called_what_memory_said() -> None:
+    recalled = "<recalled-data 0123456789abcdef>\n<t:2026-01-02> My name is Bob.\n</recalled-data 0123456789abcdef>\n"
+    assert contents(f"{recalled}I prefer tabs over spaces.") == ["User prefers tabs over spaces"]
+
+
 def test_a_name_given_before_is_the_speakers() -> None:
     earlier = (Message("user", "my name is Jonas"),)
     assert contents("I prefer short answers", earlier=earlier) == ["Jonas prefers short answers"]
