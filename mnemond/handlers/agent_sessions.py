@@ -9,10 +9,12 @@ from typing import Final
 
 from mnemond.model.agent_event import AgentEvent, Moment
 from mnemond.model.queued_exchange import LONGEST_PROMPT
+from mnemond.pipelines.queueing import shortened
 from mnemond.text.project_name import Project, project_of
 
 MOST_SESSIONS: Final = 128
-"""Sessions known at once; the one that was quiet for longest goes for another. Some 40 kB each at most."""
+"""Sessions known at once; the one that was quiet for longest goes for another. Each takes 160 kB at most, 36 of
+which are texts; more where these are no ASCII."""
 
 MOST_SHOWN: Final = 512
 """Memories of which a session is known to have been shown them; the first go for others."""
@@ -28,7 +30,8 @@ LONGEST_SUMMARY: Final = 4_000
 """Characters of a summary that are searched with later."""
 
 ROOM: Final = 2
-"""So many times what is kept of a prompt is held of it: its middle is left out where it is stored."""
+"""So many times what is kept of a prompt is held of it, so that what is cut is looked through for secrets first
+(`queueing.MARGIN`)."""
 
 COMPACTED: Final = "compact"
 """How a session begins that goes on with a summary of itself."""
@@ -61,7 +64,7 @@ class AgentSession:
 
     def was_asked(self, prompt: str) -> None:
         """The person said this."""
-        self.prompt = self.task = prompt[: ROOM * LONGEST_PROMPT]
+        self.prompt = self.task = shortened(prompt, ROOM * LONGEST_PROMPT)
         self.summary, self.again = "", False
 
     def taken_prompt(self) -> str:
@@ -119,7 +122,7 @@ class AgentSessions:
 
         It is known by its own name alone: one host may call in the names of two, where it runs another's hooks as well.
         """
-        key = (event.session or f"{event.host}:{event.cwd}", agent)
+        key = (_name(event), agent)
         session = self._sessions.get(key)
         if session is None:
             session = self._sessions[key] = AgentSession()
@@ -130,7 +133,7 @@ class AgentSessions:
 
     def ended(self, event: AgentEvent) -> None:
         """Nothing more will come of this session."""
-        name = event.session or f"{event.host}:{event.cwd}"
+        name = _name(event)
         for key in [key for key in self._sessions if key[0] == name]:
             del self._sessions[key]
 
@@ -157,9 +160,14 @@ class AgentSessions:
         self._heard.pop(_key(event), None)
 
 
+def _name(event: AgentEvent) -> str:
+    """What a session is called; one that its host does not name is the one in its directory."""
+    return event.session or f"{event.host}:{event.cwd}"
+
+
 def _key(event: AgentEvent) -> bytes:
-    """What an event is known by. The host is no part of it, for the reason above, nor what only one of two says."""
-    session = event.session or f"{event.host}:{event.cwd}"
+    """What an event is known by. The host is no part of it, since two may call for one event, nor what only one
+    of them says."""
     source = event.source if event.source == COMPACTED else ""
-    said = (session, event.moment, source, event.turn, event.agent, event.text, event.prompt)
+    said = (_name(event), event.moment, source, event.turn, event.agent, event.text, event.prompt)
     return hashlib.blake2b("\0".join(said).encode("utf-8", "replace"), digest_size=16).digest()

@@ -117,6 +117,13 @@ def test_a_prompt_is_taken_once() -> None:
     assert (session.taken_prompt(), session.taken_prompt(), session.task) == ("why?", "", "why?")
 
 
+def test_of_a_long_prompt_beginning_and_end_are_held() -> None:
+    session = AgentSession()
+    session.was_asked(f"This log: {'x y ' * 50_000} Why did it stop?")
+    assert session.prompt.startswith("This log: ")
+    assert session.prompt.endswith(" Why did it stop?")
+
+
 def test_a_summary_is_bounded() -> None:
     session = AgentSession()
     session.was_summarised("x" * 100_000)
