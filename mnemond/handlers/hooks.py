@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 import msgspec
 
@@ -11,10 +10,7 @@ from mnemond.model.agent_event import AgentEvent, Host, Moment
 from mnemond.protocol.hooks.heard import Heard, Payload
 from mnemond.protocol.hooks.replies import takes_context
 from mnemond.server.call import Call
-from mnemond.server.deferred import Deferred
-
-Said: TypeAlias = "str | Deferred[str] | Coroutine[Any, Any, str]"
-"""What is to be said: now, later, or once the coroutine has run."""
+from mnemond.server.hooks import Said
 
 
 class Remembering(Protocol):

@@ -18,9 +18,12 @@ from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
 from mnemond.server.dispatch import Dispatcher, Reply, Spawn
 
-Hearer: TypeAlias = Callable[[Payload, Call], "str | Deferred[str] | Coroutine[Any, Any, str]"]
-"""Told what was heard; returns what is to be said, now, later or at the end of a coroutine, empty for nothing. May
-raise anything. A coroutine runs to its end, whether or not anybody still waits for what it says."""
+Said: TypeAlias = "str | Deferred[str] | Coroutine[Any, Any, str]"
+"""What is to be said, empty for nothing: now, later, or once the coroutine has run."""
+
+Hearer: TypeAlias = Callable[[Payload, Call], Said]
+"""Told what was heard; returns what is to be said. May raise anything. A coroutine runs to its end, whether or not
+anybody still waits for what it says."""
 
 NAME: Final = "(hook)"
 """By which they are counted among the methods."""
@@ -51,7 +54,7 @@ class Hooks:
     def _answer(self, payload: Payload, call: Call, spawn: Spawn, within_s: float) -> Reply | Deferred[Reply]:
         if payload.heard is None or self._hearer is None:
             return reply(payload)
-        said: str | Deferred[str] | Coroutine[Any, Any, str] = ""
+        said: Said = ""
         with self._boundary():
             said = self._heard_by(self._hearer, payload, call)
         if isinstance(said, Coroutine):
@@ -75,7 +78,7 @@ class Hooks:
         spawn(run)
         return said
 
-    def _heard_by(self, hearer: Hearer, payload: Payload, call: Call) -> str | Deferred[str] | Coroutine[Any, Any, str]:
+    def _heard_by(self, hearer: Hearer, payload: Payload, call: Call) -> Said:
         """A refusal is no news for a host; whoever uses the store next hears of it."""
         try:
             return hearer(payload, call)
