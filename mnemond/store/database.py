@@ -15,6 +15,7 @@ from mnemond.store.checksums import is_damage
 from mnemond.store.connection import FULL, Connection, SqliteError
 from mnemond.store.damage import damaged_file
 from mnemond.store.files import StoreFiles
+from mnemond.store.lasting import leave_out, no_collections
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
 from mnemond.store.migrate import migrate, refuse_newer
 
@@ -79,8 +80,13 @@ def load_index(
 ) -> MemoryIndex:
     """Build the in-memory index from the rows, which are the truth. Raises SqliteError."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
-    rows = insights.load_active(connection, dimension, model)
-    return MemoryIndex.build(rows, edges.load_arrays(connection), dimension, made_by=made_by(embedder), search=search)
+    with no_collections():
+        rows = insights.load_active(connection, dimension, model)
+        index = MemoryIndex.build(
+            rows, edges.load_arrays(connection), dimension, made_by=made_by(embedder), search=search
+        )
+    leave_out(index.snapshot.rows)
+    return index
 
 
 def _expired(connection: Connection, now_us: int) -> str | None:
