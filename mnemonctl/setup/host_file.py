@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from mnemonctl.setup.own_file import digest, replace, unusable
+from mnemonctl.setup.own_file import digest, make_directories, replace, unusable
 from mnemond.errors import BUSY, CONFIG, DATA_DIR, MnemonError
 
 LARGEST: Final = 1 << 20
@@ -111,7 +111,7 @@ def write(file: HostFile, content: bytes) -> list[Path]:
     check_writable(file)
     made = [path for path in file.place.parents if not path.exists()]
     try:
-        file.place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(file.place.parent)
     except OSError as error:
         raise unusable(file.place.parent, error) from None
     unchanged(file)

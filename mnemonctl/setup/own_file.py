@@ -32,7 +32,7 @@ class OwnFile(msgspec.Struct, frozen=True):
     def write(self) -> None:
         """Put it there, as a whole or not at all. Raises MnemonError."""
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directories(self.path.parent)
         except OSError as error:
             raise unusable(self.path.parent, error) from None
         replace(self.path, self.text.encode(), self.mode)
@@ -43,6 +43,14 @@ class OwnFile(msgspec.Struct, frozen=True):
             self.path.unlink(missing_ok=True)
         except OSError as error:
             raise unusable(self.path, error) from None
+
+
+def make_directories(path: Path) -> None:
+    """Make a directory and those above it that are not there, all of them 0700: `Path.mkdir` gives its mode to the last
+    one only. Raises OSError."""
+    for each in (*reversed(path.parents), path):
+        if not each.is_dir():
+            each.mkdir(mode=0o700, exist_ok=True)
 
 
 def replace(path: Path, content: bytes, mode: int) -> None:

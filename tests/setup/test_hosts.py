@@ -73,6 +73,19 @@ def test_claude_code_installs_our_plugin_and_gives_its_settings_back(place: Plac
     assert [path.name for path in settings.parent.iterdir() if "bak" in path.name] == []
 
 
+def test_every_directory_that_is_made_is_private(place: Place) -> None:
+    with_program(place, "claude")
+    before = os.umask(0o022)  # the usual one
+    try:
+        assert run(place, target=["claude-code"])[0] == 0
+        assert run(place, target=["cursor"])[0] == 0
+    finally:
+        os.umask(before)
+    made = [place.directory, place.home / ".cursor", *(each for each in place.directory.rglob("*") if each.is_dir())]
+    assert place.directory / "hosts" / "claude-code" / "plugins" in made
+    assert {each: oct(each.stat().st_mode & 0o777) for each in made} == dict.fromkeys(made, "0o700")
+
+
 def test_claude_code_brings_the_plugin_up_to_date_when_the_user_changed_the_skill(place: Place) -> None:
     with_program(place, "claude")
     run(place)
