@@ -90,12 +90,12 @@ class McpHandlers:
 
     def tools_call(self, call: Call, request: Request) -> object:
         """What a tool returns. Raises MnemonError(INVALID_PARAMS) for no tool of that name, and for arguments that
-        its schema does not allow."""
+        are no object."""
         asked = McpRequest(request.arguments)
         name = asked.text("name")
         if name not in USES:
             raise _unknown("tool", name, USES)
-        return self._tools.use(name, asked.arguments(USES[name].arguments), call, partial(complete, asked.era))
+        return self._tools.use(name, asked.given(), call, partial(complete, asked.era))
 
     async def resources_list(self, call: Call, request: Request) -> object:
         """The guide, and the core of every store."""

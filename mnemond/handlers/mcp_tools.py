@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 from mnemond.errors import MnemonError
 from mnemond.handlers import mcp_texts
 from mnemond.handlers.afterwards import afterwards
+from mnemond.protocol.decode import decode_params
 from mnemond.protocol.mcp import arguments
 from mnemond.protocol.mcp.result import Json, failed, said
 from mnemond.protocol.memories import RecallResult
@@ -105,13 +106,18 @@ class McpTools:
         """A long text, made where it holds nobody up."""
         return await trio.to_thread.run_sync(render, limiter=self._threads)
 
-    def use(self, name: str, given: Params, call: Call, shaped: Callable[[Json], object]) -> object:
-        """What a tool returns, `shaped` for its era: now, as a Deferred or as a coroutine.
+    def use(self, name: str, given: bytes, call: Call, shaped: Callable[[Json], object]) -> object:
+        """What a tool returns to the arguments `given`, an object, `shaped` for its era: now, as a Deferred or as a
+        coroutine.
 
-        What mnemond refuses is a result too, for the model to read.
+        What is refused is a result too, by the tool's schema (SEP-1303) as by mnemond: hosts show a model no error of
+        the protocol.
         """
         use = USES[name]
-        params = msgspec.json.encode(use.asked(given))
+        try:
+            params = msgspec.json.encode(use.asked(decode_params(use.arguments, given)))
+        except MnemonError as error:
+            return shaped(_refusal(error))
 
         def done(result: object) -> object:
             if is_long(result):

@@ -221,14 +221,30 @@ async def test_what_a_tool_cannot_do_is_told_to_the_model(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "params",
-    [None, {}, {"name": 5}, {"name": "recal"}, {"name": "zzz"}, {"name": "recall"}, {"name": "recall", "arguments": []},
-     {"name": "recall", "arguments": {"query": 5}}, {"name": "recall", "arguments": {"query": "x", "full": True}}],
+    [None, {}, {"name": 5}, {"name": "recal"}, {"name": "zzz"}, {"name": "recall", "arguments": []},
+     {"name": "recall", "arguments": "x"}],
 )  # fmt: skip
-async def test_what_is_no_tool_or_no_argument_of_it_is_a_bad_request(params: object, tmp_path: Path) -> None:
+async def test_what_is_no_tool_or_no_arguments_is_a_bad_request(params: object, tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         error = await over.error("tools/call", params)
         assert error["code"] == -32602
         assert error["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(None, "query is missing"), ({}, "query is missing"), ({"query": 5}, "query must be a string"),
+     ({"query": "x", "full": True}, "there is no parameter 'full'"), ({"query": "x", "limit": 99}, "limit"),
+     ({"query": "x", "category": "rumour"}, "category must be one of")],
+)  # fmt: skip
+@pytest.mark.parametrize("modern", [True, False])
+async def test_what_a_schema_does_not_allow_is_told_to_the_model(
+    arguments: object, words: str, modern: bool, tmp_path: Path
+) -> None:
+    async with desk(tmp_path) as over:
+        result = await over.ask("tools/call", {"name": "recall", "arguments": arguments}, modern=modern)
+        assert result["isError"] is True
+        assert words in result["content"][0]["text"]
 
 
 async def test_status_has_a_structure_that_its_schema_promises(tmp_path: Path) -> None:

@@ -61,11 +61,16 @@ class McpRequest:
         """A parameter as it is written; empty for one that is not there."""
         return bytes(self._members.get(name, b""))
 
-    def arguments(self, kind: type[P]) -> P:
-        """The member `arguments`. A null is as good as nothing. Raises MnemonError(INVALID_PARAMS)."""
+    def given(self) -> bytes:
+        """The member `arguments`, as an object in which a null is as good as nothing. Raises
+        MnemonError(INVALID_PARAMS) for anything else."""
         given = self._members.get("arguments", b"")
         members = {} if bytes(given) in (b"", b"null") else _object("arguments", given)
-        return decode_params(kind, joined({name: raw for name, raw in members.items() if bytes(raw) != b"null"}))
+        return joined({name: raw for name, raw in members.items() if bytes(raw) != b"null"})
+
+    def arguments(self, kind: type[P]) -> P:
+        """The same, decoded. Raises MnemonError(INVALID_PARAMS)."""
+        return decode_params(kind, self.given())
 
 
 def joined(members: Mapping[str, msgspec.Raw]) -> bytes:
