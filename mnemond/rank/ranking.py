@@ -44,7 +44,8 @@ class Bonuses(msgspec.Struct, frozen=True):
     question asks for a time and the row has a date, and `precise` more for one of no more than `precise_days`.
     `window`: made, and again spoken of, in the time that is asked about. `adjacency`: words side by side as in the
     question, as a share of its weight, for the best `adjacency_rows`. `brief`: rows of a conversation with fewer than
-    `brief_terms` terms say little. `assistant`: what an assistant said is seldom what a user wants to be reminded of.
+    `brief_terms` terms say little. `assistant`: what an assistant said is seldom what a user wants to be reminded of,
+    unless it was kept as something, a decision or a fact.
     """
 
     speaker: float = 0.8

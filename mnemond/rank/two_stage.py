@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.model.insight import Category
 from mnemond.model.timestamp import DAY_US
 from mnemond.rank.adjacent_words import adjacent_words
 from mnemond.rank.agreement import agreement, trust
@@ -153,6 +154,9 @@ def _spread(signal: Floats) -> float:
     return math.sqrt(float(apart.dot(apart)) / len(signal))
 
 
+UNSORTED: Category = "general"
+"""The category of what nobody sorted, as messages that are remembered one by one."""
+
 LEAST_SPREAD = 0.25
 """Part of the usual spread that a signal has at least."""
 
@@ -176,14 +180,17 @@ def _in_window(snapshot: Snapshot, rows: Rows, window: tuple[int, int]) -> Float
 
 
 def _standing(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
-    """What a row stands for whatever is asked: little where it is very short, or an assistant's."""
+    """What a row stands for whatever is asked: little where it is very short, or an assistant's talk. What somebody
+    sorted, as a decision or as a fact, is talk no more, whoever said it."""
     bonuses = ranking.bonuses
     own = snapshot.passages.own[rows]
     brief = np.minimum(0.0, np.log((1.0 + own) / np.float32(bonuses.brief_terms))) * np.float32(bonuses.brief)
     brief *= snapshot.in_conversation(rows)
-    number = snapshot.parts.table.names.sources.find(ASSISTANT)
-    if number is not None:
-        brief -= np.float32(bonuses.assistant) * (snapshot.parts.columns.source[rows] == number)
+    names, columns = snapshot.parts.table.names, snapshot.parts.columns
+    assistant, unsorted = names.sources.find(ASSISTANT), names.categories.find(UNSORTED)
+    if assistant is not None and unsorted is not None:
+        talk = (columns.source[rows] == assistant) & (columns.category[rows] == unsorted)
+        brief -= np.float32(bonuses.assistant) * talk
     standing: Floats = brief.astype(np.float32, copy=False)
     return standing
 

@@ -126,11 +126,12 @@ def test_brief_turns_and_what_an_assistant_says_stand_for_little() -> None:
             said("brief", "redis", 0),
             said("long", "redis " + "filler " * 20, 1),
             said("told", "redis " + "filler " * 20, 2, source="assistant"),
+            said("kept", "redis " + "filler " * 20, 3, source="assistant", category="decision"),
             insight("note", "redis"),  # of no conversation
         ]
     )
     assert part(snapshot, ranked(snapshot, "redis"), STANDING) == pytest.approx(
-        {"brief": 0.5 * math.log((1 + 1) / 15), "long": 0.0, "told": -1.0, "note": 0.0}
+        {"brief": 0.5 * math.log((1 + 1) / 15), "long": 0.0, "told": -1.0, "kept": 0.0, "note": 0.0}
     )
 
 
