@@ -73,6 +73,20 @@ def test_claude_code_installs_our_plugin_and_gives_its_settings_back(place: Plac
     assert [path.name for path in settings.parent.iterdir() if "bak" in path.name] == []
 
 
+def test_a_dry_run_does_not_have_claude_code_make_its_files(place: Place) -> None:
+    with_program(place, "claude")
+    program = place.home / "bin" / "claude"
+    ours = program.with_name("claude-itself")
+    program.rename(ours)
+    program.write_text(f'#!/bin/sh\n: > {place.home}/.claude.json\nexec {ours} "$@"\n', "utf-8")
+    program.chmod(0o755)
+    assert run(place, dry_run=True)[1]["targets"]["claude-code"]["state"] == "planned"
+    assert everything(place) == {}
+    assert run(place)[1]["targets"]["claude-code"]["state"] == "installed"
+    assert (place.home / ".claude.json").exists()
+    assert run(place)[1]["targets"]["claude-code"]["state"] == "unchanged"
+
+
 def test_every_directory_that_is_made_is_private(place: Place) -> None:
     with_program(place, "claude")
     before = os.umask(0o022)  # the usual one

@@ -131,8 +131,9 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
         return uninstall + ([[claude, "plugin", "marketplace", "remove", MARKETPLACE]] if known else [])
 
     def _listed(self) -> dict[str, Any] | None:
-        """What Claude Code says of the plugin. Raises MnemonError."""
-        if self.program is None:
+        """What Claude Code says of the plugin. It is not asked where it never ran: it makes its files whatever it is
+        asked, and it has no plugins there. Raises MnemonError."""
+        if self.program is None or not self.settings.parent.is_dir():
             return None
         said = host_program.run([self.program, "plugin", "list", "--json"], self.place.environ)
         try:
