@@ -37,6 +37,9 @@ LONGEST = 1 << 21
 LOST = b',"error":{"code":-32603,"message":"mnemond ended twice while it worked on this; look before you repeat it"}}\n'
 """What is said of a request that was sent `MOST` times."""
 
+CANCELLED = b'"notifications/cancelled"'
+"""What is said of a request whose answer nobody waits for any more: none will come."""
+
 MOST = 2
 """Times that a request is sent: what ends two daemons might end every one."""
 
@@ -115,10 +118,12 @@ class Link:
 
     def say(self, line: bytes) -> None:
         """A line of the host. One that wants no answer is worth no new connection."""
-        number = member(line, b'"id"')
+        number, method = member(line, b'"id"'), member(line, b'"method"')
         with self.lock:
-            if member(line, b'"method"') == b'"initialize"':
+            if method == b'"initialize"':
                 self.hello = line
+            elif method == CANCELLED:
+                self.forget(member(line, b'"requestId"', 2))
             if number:
                 self.waiting[number] = line
             if self.connection is None:
@@ -166,9 +171,9 @@ class Link:
             write(line)
 
 
-def member(line: bytes, name: bytes) -> bytes:
-    """A member of the outermost object, a text or a number, as it is written; empty where there is none. `name` has its
-    quotation marks."""
+def member(line: bytes, name: bytes, level: int = 1) -> bytes:
+    """A member of the outermost object, or of those so many levels down, a text or a number, as it is written; empty
+    where there is none. `name` has its quotation marks."""
     depth, at, key, end = 0, 0, b"", len(line)
     while at < end:
         char = line[at : at + 1]
@@ -186,11 +191,11 @@ def member(line: bytes, name: bytes) -> bytes:
             while at < end and line[at : at + 1] not in b",]} \t\r\n":
                 at += 1
         else:
-            key = b"" if char == b"," and depth == 1 else key
+            key = b"" if char == b"," and depth == level else key
             continue
-        if depth == 1 and not key:
+        if depth == level and not key:
             key = line[begin:at]
-        elif depth == 1 and key == name:
+        elif depth == level and key == name:
             return line[begin:at]
     return b""
 

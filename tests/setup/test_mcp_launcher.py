@@ -163,6 +163,23 @@ def test_nothing_is_asked_a_third_time(directory: Path) -> None:
         assert host.leave() == (b"", b"")
 
 
+def test_what_was_cancelled_is_not_asked_again(directory: Path) -> None:
+    """No answer to it comes, so it would wait for as long as the host stays."""
+    given_up = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a", "reason": "id"}}
+    with listening(directory) as listener:
+        host = Host(directory)
+        host.say(ASKED, {**ASKED, "id": 7}, given_up)
+        first = Served(listener)
+        assert [first.read()["id"], first.read()["id"], first.read()] == ["a", 7, given_up]
+        first.end()
+        second = Served(listener)
+        assert second.read()["id"] == 7
+        second.answer(7)
+        assert host.hear()["id"] == 7
+        second.end()
+        assert host.leave() == (b"", b"")
+
+
 def test_a_daemon_that_was_stopped_is_started_when_something_is_asked(directory: Path) -> None:
     with listening(directory) as listener:
         host = Host(directory)
