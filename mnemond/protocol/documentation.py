@@ -30,7 +30,8 @@ Version {PROTOCOL}. A client connects to the Unix stream socket `sock` in the da
 A message is one line of UTF-8 JSON; the end of the stream (a half-close) ends a message too, and blank lines are
 ignored. Requests of one connection are answered as they finish; the id says which. A request without an id is a
 notification and is never answered. An id is a string, a number or null and comes back exactly as it was written.
-Parameters are given by name, and for some methods the first ones by position.
+Parameters are given by name, and for some methods the first ones by position. The escape of half a character ("\\ud83d"
+alone) counts as U+FFFD.
 
 | limit | value |
 |---|---|

@@ -9,6 +9,7 @@ import msgspec
 from mnemond import errors
 from mnemond.errors import FieldProblem, MnemonError
 from mnemond.protocol.depth import MAX_DEPTH, too_deep
+from mnemond.protocol.halves import without_halves
 
 MAX_BATCH = 100
 """Requests in one batch; more are refused as a whole."""
@@ -84,16 +85,25 @@ _BUFFER_BYTES = 1024
 
 
 def parse(message: bytes) -> Request | Refused | list[Request | Refused]:
-    """The call in a message, or the list of calls of a batch. Never raises for anything a client can send."""
+    """The call in a message, or the list of calls of a batch. Never raises for anything a client can send.
+
+    Half a character becomes U+FFFD: JavaScript sends the escape of one for a text that it cut, and a refusal could not
+    say of which request, so that its sender would wait.
+    """
     if too_deep(message):
         error = MnemonError(errors.TOO_LARGE, f"the message nests more than {MAX_DEPTH} levels deep")
         return perhaps_foreign(message, Refused(error), whole=False)
     if not message.isascii() and not _is_utf8(message):
         return perhaps_foreign(message, Refused(MnemonError(errors.PARSE, "the message is not UTF-8")))
-    if message[:1] == b"[":
-        return _parse_batch(message)
-    parsed = _parse_one(message)
-    return parsed if isinstance(parsed, Request) else perhaps_foreign(message, parsed)
+    parsed = _parsed(message)
+    if isinstance(parsed, Refused) and parsed.error.kind is errors.PARSE:
+        message = without_halves(message)
+        parsed = _parsed(message)
+    return perhaps_foreign(message, parsed) if isinstance(parsed, Refused) else parsed
+
+
+def _parsed(message: bytes) -> Request | Refused | list[Request | Refused]:
+    return _parse_batch(message) if message[:1] == b"[" else _parse_one(message)
 
 
 def perhaps_foreign(message: bytes, refused: Refused, *, whole: bool = True) -> Refused:

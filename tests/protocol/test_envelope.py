@@ -72,6 +72,7 @@ def test_every_byte_of_a_message_must_be_utf8(message: bytes) -> None:
         (b'{"jsonrpc":"2.0","method":"ping"', errors.PARSE, b"null", "not JSON"),
         (b'{"jsonrpc":"2.0",,}', errors.PARSE, b"null", "not JSON"),
         (b"[1,", errors.PARSE, b"null", "not JSON"),
+        (rb'{"id":7,"jsonrpc":"2.0","params":["\ud83d"]}', errors.INVALID_REQUEST, b"7", "method must be a string"),
         (b'{"\xff":1}', errors.PARSE, b"null", "not UTF-8"),
         (b"\xef\xbb\xbf{}", errors.PARSE, b"null", "not JSON"),
         (b"[" * 65, errors.TOO_LARGE, b"null", "64 levels"),
@@ -82,6 +83,24 @@ def test_what_is_no_request_is_explained(message: bytes, kind: errors.Kind, id_:
     answer = refused(message)
     assert (answer.error.kind, bytes(answer.id)) == (kind, id_)
     assert sentence in answer.error.message
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (rb"a \ud83d", "a \ufffd"),
+        (rb"\uDC00\ud83d\uDE00 \uD83D\ud83d", "\ufffd\U0001f600 \ufffd\ufffd"),
+        (rb"\ud83d C:\\ud83d \\\ud83d", "\ufffd C:\\ud83d \\\ufffd"),
+        (rb"C:\\ud83d", "C:\\ud83d"),
+    ],
+)
+def test_half_a_character_is_no_reason_to_let_a_caller_wait(sent: bytes, read: str) -> None:
+    message = CALL[:-1] % b'"a"' + b',"params":{"query":"%b"}}' % sent
+    for found in (parse(message), parse(b"[%b]" % message)):
+        request = found[0] if isinstance(found, list) else found
+        assert isinstance(request, Request)
+        assert bytes(request.id) == b'"a"'
+        assert msgspec.json.decode(request.params) == {"query": read}
 
 
 def test_a_request_without_id_is_a_notification() -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
 from mnemond.protocol.envelope import MALFORMED
+from mnemond.protocol.halves import without_halves
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _text = msgspec.json.Decoder(str)
 _number = msgspec.json.Decoder(float)
 _elements = msgspec.json.Decoder(list[msgspec.Raw])
-
-_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_HALF = re.compile(_HIGH + rb"(?!" + _LOW + rb")|(?<!" + _HIGH + rb")" + _LOW)
 
 
 class Fields:
@@ -78,9 +75,8 @@ def members_of(raw: bytes | msgspec.Raw) -> dict[str, msgspec.Raw] | None:
 
 
 def mended(message: bytes) -> bytes:
-    """The same without bytes that are no UTF-8 and without halves of characters: programs that cut a text by UTF-16
-    units send the escape of half of one, which no decoder takes."""
-    return _HALF.sub(rb"\\ufffd", message.decode("utf-8", "replace").encode())
+    """The same without bytes that are no UTF-8 and without halves of characters."""
+    return without_halves(message.decode("utf-8", "replace").encode())
 
 
 def text_of(raw: msgspec.Raw) -> str:
