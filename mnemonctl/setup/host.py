@@ -109,6 +109,30 @@ class Host(Protocol):
         ...
 
 
+class OfSettingsAlone:
+    """A host that is set up by its settings and nothing else, of which no trap is known."""
+
+    def registration(self) -> Registration | None:
+        """None."""
+        return None
+
+    def remarks(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    def untrusted(self) -> list[str]:
+        """It asks nobody."""
+        return []
+
+    def duplicates(self) -> list[str]:
+        """Nothing known."""
+        return []
+
+    def switched_off(self) -> list[str]:
+        """Nothing known."""
+        return []
+
+
 def first_of(*reasons: str | None) -> str | None:
     """The first that is one."""
     return next((reason for reason in reasons if reason is not None), None)

@@ -11,13 +11,21 @@ from typing import Final
 
 from mnemonctl.setup import settings_file
 from mnemonctl.setup.entries import Wanted
-from mnemonctl.setup.host import HOOK_TIMEOUT_S, Place, Settings, first_of, said_by_directory, said_by_program
+from mnemonctl.setup.host import (
+    HOOK_TIMEOUT_S,
+    OfSettingsAlone,
+    Place,
+    Settings,
+    first_of,
+    said_by_directory,
+    said_by_program,
+)
 from mnemonctl.setup.json_text import STRICT, Dialect
 
 EVENTS: Final = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
 
 
-class CopilotCli:
+class CopilotCli(OfSettingsAlone):
     """One configuration: $COPILOT_HOME, else ~/.copilot."""
 
     name = "copilot-cli"
@@ -42,23 +50,7 @@ class CopilotCli:
             Settings(self._home / "mcp-config.json", Wanted(server=server)),
         ]
 
-    def registration(self) -> None:
-        """None."""
-        return
-
-    def untrusted(self) -> list[str]:
-        """It asks nobody."""
-        return []
-
-    def remarks(self) -> list[str]:
-        """Nothing."""
-        return []
-
     def switched_off(self) -> list[str]:
         """`disableAllHooks`."""
         settings = self._home / "settings.json"
         return settings_file.switches(settings, Dialect(comments=True), {("disableAllHooks",): True})
-
-    def duplicates(self) -> list[str]:
-        """Nothing known."""
-        return []

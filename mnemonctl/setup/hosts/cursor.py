@@ -6,7 +6,15 @@ import shlex
 from typing import Final
 
 from mnemonctl.setup.entries import Wanted
-from mnemonctl.setup.host import HOOK_TIMEOUT_S, Place, Settings, first_of, said_by_directory, said_by_program
+from mnemonctl.setup.host import (
+    HOOK_TIMEOUT_S,
+    OfSettingsAlone,
+    Place,
+    Settings,
+    first_of,
+    said_by_directory,
+    said_by_program,
+)
 from mnemonctl.setup.json_text import Dialect
 
 EVENTS: Final = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "subagentStart", "sessionEnd")
@@ -14,7 +22,7 @@ DIALECT: Final = Dialect(comments=True, trailing_commas=True)
 """It is made from VS Code, whose settings allow both."""
 
 
-class Cursor:
+class Cursor(OfSettingsAlone):
     """This user's ~/.cursor."""
 
     name = "cursor"
@@ -37,23 +45,3 @@ class Cursor:
             Settings(self._home / "hooks.json", hooks),
             Settings(self._home / "mcp.json", Wanted(server=server, dialect=DIALECT)),
         ]
-
-    def registration(self) -> None:
-        """None."""
-        return
-
-    def untrusted(self) -> list[str]:
-        """It asks nobody."""
-        return []
-
-    def remarks(self) -> list[str]:
-        """Nothing."""
-        return []
-
-    def switched_off(self) -> list[str]:
-        """Nothing known."""
-        return []
-
-    def duplicates(self) -> list[str]:
-        """Nothing known."""
-        return []

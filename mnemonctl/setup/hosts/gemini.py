@@ -10,7 +10,15 @@ from typing import Final
 
 from mnemonctl.setup import settings_file
 from mnemonctl.setup.entries import Wanted
-from mnemonctl.setup.host import HOOK_TIMEOUT_S, Place, Settings, first_of, said_by_directory, said_by_program
+from mnemonctl.setup.host import (
+    HOOK_TIMEOUT_S,
+    OfSettingsAlone,
+    Place,
+    Settings,
+    first_of,
+    said_by_directory,
+    said_by_program,
+)
 from mnemonctl.setup.json_text import Dialect
 
 EVENTS: Final = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
@@ -20,7 +28,7 @@ MILLISECONDS: Final = 1000
 DIALECT: Final = Dialect(comments=True)
 
 
-class Gemini:
+class Gemini(OfSettingsAlone):
     """This user's ~/.gemini."""
 
     name = "gemini"
@@ -42,18 +50,6 @@ class Gemini:
         server: dict[str, object] = {"command": str(self._place.ours.mcp), "args": []}
         return [Settings(self._file, Wanted(dict.fromkeys(EVENTS, handler), server=server, dialect=DIALECT))]
 
-    def registration(self) -> None:
-        """None, see above."""
-        return
-
-    def untrusted(self) -> list[str]:
-        """It asks nobody."""
-        return []
-
-    def remarks(self) -> list[str]:
-        """Nothing."""
-        return []
-
     def switched_off(self) -> list[str]:
         """`hooksConfig.enabled`, and the names that are switched off one by one."""
         off = settings_file.switches(
@@ -65,7 +61,3 @@ class Gemini:
             if isinstance(disabled, list) and "mnemond" in disabled
             else []
         )
-
-    def duplicates(self) -> list[str]:
-        """Nothing known."""
-        return []
