@@ -9,6 +9,7 @@ import msgspec
 
 from mnemond.extract.exchange import latest_exchange
 from mnemond.extract.fact import Message
+from mnemond.extract.rules import SPEAKERS
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Filter
@@ -23,8 +24,6 @@ MOST_KNOWN: Final = 10
 
 QUERY_LENGTH: Final = 2_000
 """Characters of the exchange by which they are found."""
-
-SPEAKERS: Final = ("user", "assistant")
 
 
 class ExchangeContext(NamedTuple):

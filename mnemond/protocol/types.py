@@ -28,7 +28,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MAX_TAGS = 50
-"""Tags that one filter asks for: as many as a memory may have."""
+"""Tags that one filter asks for: more than any memory has."""
 
 Tags = Annotated[tuple[Name, ...], msgspec.Meta(max_length=MAX_TAGS)]
 

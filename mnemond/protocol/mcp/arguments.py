@@ -7,10 +7,17 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.protocol.links import MAX_DEPTH
-from mnemond.protocol.types import MAX_NAME, MAX_TAGS, Params
+from mnemond.protocol.types import MAX_NAME, Params
 
 Category: TypeAlias = Literal["preference", "decision", "fact", "insight", "context", "general"]
 LinkType: TypeAlias = Literal["causal", "semantic", "entity", "temporal"]
+
+MAX_CONTENT = 8_000
+"""Characters of a memory, and of a question (spec 8)."""
+
+MOST_TAGS, MAX_TAG = 20, 100
+MOST_ENTITIES = 50
+"""Of one memory, and characters of a tag (spec 8): a model that keeps to the schema is not refused."""
 
 MOST_RECALLED = 30
 """Memories one call may return: more than that fills a model's context with what it did not ask for."""
@@ -30,6 +37,7 @@ Project: TypeAlias = (
     | UnsetType
 )  # fmt: skip
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
+Tag: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TAG)]
 Identifier: TypeAlias = Annotated[
     str, Meta(min_length=6, max_length=64, description="Id of the memory, or the first characters that recall shows.")
 ]
@@ -40,7 +48,7 @@ class RecallArguments(Params, frozen=True, kw_only=True):
     query: Annotated[
         str,
         Meta(
-            min_length=1, max_length=8000,
+            min_length=1, max_length=MAX_CONTENT,
             description="What you want to know, as a question or statement with the names involved.",
         ),
     ]  # fmt: skip
@@ -59,7 +67,7 @@ class RememberArguments(Params, frozen=True, kw_only=True):
     content: Annotated[
         str,
         Meta(
-            min_length=1, max_length=8000,
+            min_length=1, max_length=MAX_CONTENT,
             description="One or two sentences that a stranger would understand: names, absolute dates, the reason.",
         ),
     ]  # fmt: skip
@@ -68,11 +76,11 @@ class RememberArguments(Params, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1, le=5, description="5 must never be lost, 3 is usual, 1 is a detail.")] | UnsetType
     ) = UNSET
     tags: (
-        Annotated[tuple[Name, ...], Meta(max_length=MAX_TAGS, description="Words to find it by that it does not say.")]
+        Annotated[tuple[Tag, ...], Meta(max_length=MOST_TAGS, description="Words to find it by that it does not say.")]
         | UnsetType
     ) = UNSET
     entities: (
-        Annotated[tuple[Name, ...], Meta(max_length=MAX_TAGS, description="Whom and what it is about, by name.")]
+        Annotated[tuple[Name, ...], Meta(max_length=MOST_ENTITIES, description="Whom and what it is about, by name.")]
         | UnsetType
     ) = UNSET
     source: Annotated[Name, Meta(description="Who said so: user, agent, or where you read it.")] | UnsetType = UNSET
@@ -109,15 +117,17 @@ class ForgetArguments(Params, frozen=True, kw_only=True):
 
 class UpdateArguments(Params, frozen=True, kw_only=True):
     id: Identifier
-    content: Annotated[str, Meta(min_length=1, max_length=8000, description="The whole new text.")] | UnsetType = UNSET
+    content: (
+        Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT, description="The whole new text.")] | UnsetType
+    ) = UNSET
     category: Annotated[Category | UnsetType, Meta(description="Another kind.")] = UNSET
     importance: Annotated[int, Meta(ge=1, le=5, description="Another importance.")] | UnsetType = UNSET
     tags: (
-        Annotated[tuple[Name, ...], Meta(max_length=MAX_TAGS, description="All tags, instead of those before.")]
+        Annotated[tuple[Tag, ...], Meta(max_length=MOST_TAGS, description="All tags, instead of those before.")]
         | UnsetType
     ) = UNSET
     entities: (
-        Annotated[tuple[Name, ...], Meta(max_length=MAX_TAGS, description="All names, instead of those before.")]
+        Annotated[tuple[Name, ...], Meta(max_length=MOST_ENTITIES, description="All names, instead of those before.")]
         | UnsetType
     ) = UNSET
     store: Store = UNSET

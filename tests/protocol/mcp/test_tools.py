@@ -12,6 +12,7 @@ import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.model.insight import CATEGORIES
+from mnemond.pipelines import draft
 from mnemond.protocol.links import LinkParams
 from mnemond.protocol.mcp import arguments, resources
 from mnemond.protocol.mcp.prompts import PROMPTS
@@ -81,6 +82,15 @@ def test_choices_are_those_of_the_methods_behind() -> None:
         msgspec.convert({"source_id": "aaaaaa", "target_id": "bbbbbb", "type": kind}, LinkParams)
     assert len(link) == 4
     assert recall["limit"]["maximum"] == arguments.MOST_RECALLED
+
+
+@pytest.mark.parametrize("name", ["remember", "update"])
+def test_what_the_schema_allows_is_not_refused_for_its_length(name: str) -> None:
+    fields = DECLARED[name]["inputSchema"]["properties"]
+    assert fields["content"]["maxLength"] == draft.MAX_CONTENT
+    assert (fields["tags"]["maxItems"], fields["tags"]["items"]["maxLength"]) == (draft.MAX_TAGS, draft.MAX_TAG)
+    assert fields["entities"]["maxItems"] == draft.MAX_ENTITIES
+    assert fields["entities"]["items"]["maxLength"] == draft.MAX_ENTITY
 
 
 def test_all_of_it_costs_a_model_little() -> None:
