@@ -40,6 +40,10 @@ LOST = b',"error":{"code":-32603,"message":"mnemond ended twice while it worked 
 CANCELLED = b'"notifications/cancelled"'
 """What is said of a request whose answer nobody waits for any more: none will come."""
 
+AGREED = b'"notifications/subscriptions/acknowledged"'
+SUBSCRIPTION = b'"io.modelcontextprotocol/subscriptionId"'
+"""What the daemon says when it has agreed to a subscription: no other answer will come."""
+
 MOST = 2
 """Times that a request is sent: what ends two daemons might end every one."""
 
@@ -167,8 +171,15 @@ class Link:
         elif number == b"null":
             complain(line[:-1])
         else:
-            self.forget(number)
+            self.forget(number or acknowledged(line))
             write(line)
+
+
+def acknowledged(line: bytes) -> bytes:
+    """The id of a subscription that the daemon has agreed to: it gets no other answer. Empty for any other line."""
+    if member(line, b'"method"') != AGREED:
+        return b""
+    return member(line[line.rfind(b"{") :], SUBSCRIPTION)
 
 
 def member(line: bytes, name: bytes, level: int = 1) -> bytes:

@@ -201,6 +201,34 @@ def test_a_daemon_that_was_stopped_is_started_when_something_is_asked(directory:
         assert host.leave() == (b"", b"")
 
 
+CANCELLED = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a", "reason": "{"}}
+AGREED = {
+    "jsonrpc": "2.0",
+    "method": "notifications/subscriptions/acknowledged",
+    "params": {"notifications": {}, "_meta": {"io.modelcontextprotocol/subscriptionId": "a"}},
+}
+
+
+@pytest.mark.parametrize("over", [CANCELLED, AGREED])
+def test_what_is_answered_no_more_is_not_asked_again(over: dict[str, object], directory: Path) -> None:
+    """A daemon that its user stops stays stopped, though a request was cancelled, or a subscription made."""
+    with listening(directory) as listener:
+        host = Host(directory)
+        served = Served(listener)
+        host.say(ASKED)
+        assert served.read() == ASKED
+        if over is CANCELLED:
+            host.say(over)
+            assert served.read() == over
+        else:
+            served.socket.sendall(json.dumps(over).encode() + b"\n")
+            assert host.hear() == over
+        served.end()
+        host.notices()
+    assert host.leave() == (b"", b"")
+    assert not (directory / "started").exists()
+
+
 def test_a_host_that_leaves_while_no_daemon_runs_leaves_nothing(directory: Path) -> None:
     with listening(directory) as listener:
         host = Host(directory)
