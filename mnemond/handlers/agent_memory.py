@@ -153,6 +153,7 @@ class AgentMemory:
             await self._keeping.keep(event, place, prompt, reply, kind)
         except MnemonError:
             self._sessions.unhear(event)  # told again, it may be kept
+            self._sessions.of(event).give_back(prompt)
             raise
         return ""
 

@@ -72,6 +72,11 @@ class AgentSession:
         prompt, self.prompt = self.prompt, ""
         return prompt
 
+    def give_back(self, prompt: str) -> None:
+        """What was taken could not be kept: it waits again, unless something was purged or said meanwhile."""
+        if self.task and not self.prompt:
+            self.prompt = prompt
+
     def was_compacted(self, *, again: bool = False) -> None:
         """What it was shown is gone from its context, and so is what was said. `again`: it begins again now."""
         self._shown.clear()

@@ -1,9 +1,9 @@
 """The synchronous heart of a store: a batch of change sets becomes one transaction, then one new snapshot.
 
 Runs on the store's writer thread only. The order is fixed: BEGIN, a savepoint for each operation that may still be
-refused (none where there is only one), COMMIT (flushed to disk), index, answer. COMMIT may raise although it committed, so after any failure there
-the index is rebuilt from a fresh connection; when even that fails the store is poisoned: writes are refused, recall
-goes on from memory.
+refused (none where there is only one), COMMIT (flushed to disk), index, answer. COMMIT may raise although it committed,
+so after any failure there the index is rebuilt from a fresh connection; when even that fails the store is poisoned:
+writes are refused, recall goes on from memory.
 """
 
 from __future__ import annotations

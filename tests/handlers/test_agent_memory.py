@@ -301,8 +301,13 @@ async def test_what_could_not_be_kept_may_be_told_again(tmp_path: Path, monkeypa
             broken.setattr(AgentKeeping, "keep", fail)
             with pytest.raises(MnemonError):
                 await over.answered("Tabs it is.", prompt="Please use tabs.")
+            await over.asks("Please use spaces.")
+            with pytest.raises(MnemonError):
+                await over.answered("Spaces it is.")
+        await over.answered("Spaces it is.")
         await over.answered("Tabs it is.", prompt="Please use tabs.")
-        assert len(await over.queued()) == 1
+        kept = [(each.prompt, each.reply) for each in await over.queued()]
+        assert kept == [("Please use spaces.", "Spaces it is."), ("Please use tabs.", "Tabs it is.")]
 
 
 async def test_what_was_said_does_not_outlive_a_purge(tmp_path: Path) -> None:

@@ -117,6 +117,20 @@ def test_a_prompt_is_taken_once() -> None:
     assert (session.taken_prompt(), session.taken_prompt(), session.task) == ("why?", "", "why?")
 
 
+def test_a_prompt_that_is_given_back_waits_again_unless_something_came_between() -> None:
+    session = AgentSession()
+    session.was_asked("why?")
+    session.give_back(session.taken_prompt())
+    assert session.prompt == "why?"
+    taken = session.taken_prompt()
+    session.was_asked("how?")
+    session.give_back(taken)
+    assert session.taken_prompt() == "how?"
+    session.forget_texts()
+    session.give_back("how?")
+    assert session.prompt == ""
+
+
 def test_of_a_long_prompt_beginning_and_end_are_held() -> None:
     session = AgentSession()
     session.was_asked(f"This log: {'x y ' * 50_000} Why did it stop?")
