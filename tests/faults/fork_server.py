@@ -85,7 +85,7 @@ def _daemon(data_dir: str, log: str) -> None:
     status = 70
     try:
         status = main(["--data-dir", data_dir])
-    except BaseException:  # the process ends here
+    except BaseException:  # noqa: ASYNC103 - the process ends here
         traceback.print_exc()
     finally:
         os._exit(status)
