@@ -13,11 +13,11 @@ from mnemond.handlers.agent_recall import AgentRecall
 from mnemond.handlers.agent_sessions import COMPACTED, AgentSession, AgentSessions
 from mnemond.handlers.agent_texts import Part, brief
 from mnemond.handlers.important import decisions_of, most_important
-from mnemond.handlers.mcp_tools import Invoke
 from mnemond.hook_settings import Hooks
 from mnemond.model.agent_event import AgentEvent, Moment
 from mnemond.model.queued_exchange import ExchangeKind
 from mnemond.server.call import Call
+from mnemond.server.dispatch import Invoke
 from mnemond.server.hooks import Said
 from mnemond.text.inert import inert
 from mnemond.text.wrapped import summary, typed

@@ -12,12 +12,12 @@ from mnemond.handlers.agent_place import Place
 from mnemond.handlers.agent_sessions import AgentSession
 from mnemond.handlers.agent_texts import brought_up
 from mnemond.handlers.door import StoreDoor, settle
-from mnemond.handlers.mcp_tools import Invoke
 from mnemond.handlers.uses import Uses
 from mnemond.hook_settings import Hooks
 from mnemond.pipelines.use import is_used
 from mnemond.protocol.memories import RecallHit, RecallResult
 from mnemond.server.call import Call
+from mnemond.server.dispatch import Invoke
 from mnemond.text.questions import questions
 from mnemond.text.wrapped import asked
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mnemond.handlers.mcp_texts import fenced, references
+from mnemond.handlers.fence import fenced, references
 from mnemond.protocol.hooks.replies import units
 from mnemond.protocol.memories import InsightView, RecallHit
 from mnemond.text.echoes import DATA

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import trio
@@ -21,11 +21,7 @@ from mnemond.protocol.memories import ListResult, RecallResult
 from mnemond.protocol.remembering import DiffResult
 from mnemond.server.call import Call
 from mnemond.server.deferred import Deferred
-from mnemond.server.dispatch import Handler
-
-Invoke: TypeAlias = Callable[[str, bytes, Call], object]
-"""Runs a method with its parameters as JSON: returns the result, a Deferred of it or a coroutine that returns it."""
-
+from mnemond.server.dispatch import Handler, Invoke
 
 LONG_TEXT = 16_000
 """Characters of memories that are laid out on the event loop: wrapping costs up to .2 µs a character."""

@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from mnemond.handlers.door import settle
-from mnemond.handlers.mcp_tools import Invoke
 from mnemond.protocol.memories import InsightView, ListResult
 from mnemond.server.call import Call
+from mnemond.server.dispatch import Invoke
 
 CORE: Final = 20
 """Memories of a core."""

@@ -13,7 +13,7 @@ from mnemond.handlers import mcp_texts
 from mnemond.handlers.afterwards import afterwards
 from mnemond.handlers.door import settle
 from mnemond.handlers.important import most_important
-from mnemond.handlers.mcp_tools import USES, Invoke, McpTools
+from mnemond.handlers.mcp_tools import USES, McpTools
 from mnemond.protocol.envelope import Request
 from mnemond.protocol.gc import GcResult
 from mnemond.protocol.mcp import prompts, resources
@@ -27,7 +27,7 @@ from mnemond.protocol.memories import GetResult
 from mnemond.protocol.stores import StoreListResult
 from mnemond.protocol.wording import nearest, short
 from mnemond.server.call import Call
-from mnemond.server.dispatch import Foreigner, Verbatim
+from mnemond.server.dispatch import Foreigner, Invoke, Verbatim
 
 CAPABILITIES: Final[Json] = {"tools": {}, "resources": {}, "prompts": {}}
 """Nothing of it changes while the daemon runs, so there is nothing to be notified of."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import trio
@@ -19,10 +19,8 @@ from mnemond.protocol.mcp.result import Json, failed, said
 from mnemond.protocol.memories import RecallResult
 from mnemond.protocol.types import Params
 from mnemond.server.call import Call
+from mnemond.server.dispatch import Invoke
 from mnemond.text.project_name import named_project
-
-Invoke: TypeAlias = Callable[[str, bytes, Call], object]
-"""Runs a method with its parameters as JSON: returns the result, a Deferred of it or a coroutine that returns it."""
 
 CHANNEL: Final = "mcp"
 

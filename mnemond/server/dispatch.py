@@ -24,6 +24,9 @@ Handler: TypeAlias = Callable[[Call, Any], object]
 Foreigner: TypeAlias = Callable[[Call, Request], object]
 """Answers a method of another protocol, which reads its parameters itself: as a Handler, or with a Verbatim."""
 
+Invoke: TypeAlias = Callable[[str, bytes, Call], object]
+"""Runs a method with its parameters as JSON: returns the result, a Deferred of it or a coroutine that returns it."""
+
 OnDefect: TypeAlias = Callable[[str, BaseException], None]
 """Told the method's name and what escaped; must not raise."""
 

@@ -10,6 +10,7 @@ import pytest
 from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.handlers import mcp_texts
+from mnemond.handlers.fence import references
 from mnemond.protocol.remembering import (
     CausalCandidate,
     ConflictView,
@@ -107,5 +108,5 @@ def test_why_something_was_not_done(error: MnemonError, text: str) -> None:
 
 
 def test_ids_that_begin_alike_are_shown_whole() -> None:
-    assert mcp_texts.references([ID, OTHER]) == ["aaaaaaaa", "bbbbbbbb"]
-    assert mcp_texts.references([ID, ID.replace("1", "2")]) == [ID, ID.replace("1", "2")]
+    assert references([ID, OTHER]) == ["aaaaaaaa", "bbbbbbbb"]
+    assert references([ID, ID.replace("1", "2")]) == [ID, ID.replace("1", "2")]
