@@ -27,6 +27,9 @@ Messages: TypeAlias = str | Mapping[str, str] | Sequence[Mapping[str, str]]
 PAGE = 100
 """Memories that are asked for at once."""
 
+OURS = "relations"
+"""Among the metadata of a fact: what was found in it, in a form that callers cannot give back."""
+
 _EVENTS = {"CREATE": "ADD", "UPDATE": "UPDATE", "MERGE": "UPDATE", "NONE": "NONE", "FAILED": "NONE"}
 """What Mem0 calls what became of a fact."""
 
@@ -181,7 +184,7 @@ def _view(insight: InsightDetail) -> Item:
     found = {
         "id": insight.id,
         "memory": insight.content,
-        "metadata": insight.metadata or None,
+        "metadata": {name: value for name, value in insight.metadata.items() if name != OURS} or None,
         "created_at": insight.created_at,
         "updated_at": insight.updated_at,
         "user_id": insight.user_id,

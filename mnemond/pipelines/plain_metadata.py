@@ -35,7 +35,7 @@ def plain_problems(metadata: Mapping[str, object]) -> list[FieldProblem]:
     return [
         FieldProblem(FIELD, f"metadata.{key[:40]!a} must be a text, a number, true, false, null or a list of these")
         for key, value in metadata.items()
-        if not _is_plain(value)
+        if not is_plain(value)
     ][:MAX_TOLD]
 
 
@@ -68,7 +68,8 @@ def as_text(metadata: Mapping[str, object]) -> str:
     return _json.encode(metadata).decode()
 
 
-def _is_plain(value: object) -> bool:
+def is_plain(value: object) -> bool:
+    """Whether somebody may note this with a memory. What is not plain the store noted itself."""
     return all(map(_is_scalar, value)) if isinstance(value, list) else _is_scalar(value)
 
 

@@ -21,7 +21,7 @@ from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.newcomer import as_newcomer, keywords_of, with_reading
 from mnemond.pipelines.pairing import parted
-from mnemond.pipelines.plain_metadata import RESERVED, as_text
+from mnemond.pipelines.plain_metadata import RESERVED, as_text, is_plain
 from mnemond.pipelines.reading import Reading, clean, notes_of
 from mnemond.pipelines.relink import Relinked, Relinking, relinked
 from mnemond.pipelines.rereading import read_again
@@ -205,11 +205,14 @@ def _revised(old: Insight, wanted: Wanted, snapshot: Snapshot, policy: WritePoli
 
 
 def _metadata(old: Insight, wanted: Wanted) -> str:
-    """What is noted with it now: in the place of what was, but for the dates of its text."""
+    """What is noted with it now: in the place of what was, but for what nobody else could note: the dates of its text,
+    and who has to do with whom, by which a later fact takes its place."""
     if wanted.metadata is UNSET:
         return old.metadata
     had = msgspec.json.decode(old.metadata, type=dict[str, object])
-    noted = (wanted.metadata or {}) | {name: value for name, value in had.items() if name == RESERVED}
+    noted = (wanted.metadata or {}) | {
+        name: value for name, value in had.items() if name == RESERVED or not is_plain(value)
+    }
     return as_text(noted) if noted else NO_METADATA
 
 

@@ -14,7 +14,8 @@ from mnemond.protocol.types import IdOrPrefix, Name, OpId, Params, Result, Store
 class UpdateParams(Params, frozen=True, kw_only=True):
     """Fields that are absent stay as they are; at least one of content, category, importance, tags, entities, source,
     conversation_id, created_at and metadata must be there. Lists replace the ones before, and metadata all that was
-    noted but the dates of the text. A null conversation_id removes it, and so do null metadata.
+    noted but the dates of the text and the relations that were extracted from it. A null conversation_id removes it,
+    and so do null metadata.
 
     `entity_mode` says how given entities go together with those of the text; without given ones, those that somebody
     had provided stay. `allow_secret` keeps what looks like a key or a password as it is; without it such a thing is

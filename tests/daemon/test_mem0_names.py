@@ -43,6 +43,12 @@ def test_what_is_added_is_found_by_who_it_is_of(memory: Memory) -> None:
     assert (again["event"], again["id"]) == ("NONE", added["id"])
 
 
+def test_what_somebody_notes_keeps_a_fact_replaceable(memory: Memory) -> None:
+    (first,) = memory.add("I work at Acme.", user_id="ana", metadata={"project": "apollo"})["results"]
+    (second,) = memory.add("I work at Universal Exports International now.", user_id="ana")["results"]
+    assert (second["event"], second["previous_id"]) == ("UPDATE", first["id"])
+
+
 def test_without_inference_each_message_is_kept_as_it_is(memory: Memory) -> None:
     texts = ["The lighthouse keeper logs the tide", "Noted, the tide is logged"]
     said = [{"role": role, "content": text} for role, text in zip(("user", "assistant"), texts, strict=True)]
