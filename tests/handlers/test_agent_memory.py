@@ -12,6 +12,7 @@ from mnemond.handlers.agent_keeping import AgentKeeping
 from mnemond.hook_settings import Hooks
 from mnemond.model.agent_event import AgentEvent, Host, Moment
 from mnemond.protocol.hooks.replies import units
+from mnemond.text.echoes import without_echoes
 from mnemond.write_settings import Extraction
 from tests.handlers.agents_desk import PORT, SQLITE, WHY, desk, known
 
@@ -257,6 +258,8 @@ async def test_what_memory_said_itself_is_not_kept(tmp_path: Path) -> None:
         await known(over)
         brief = await over.at(Moment.SESSION_START)
         brought_up = await over.asks(WHY, session="t")
+        for line in f"{brief}\n{brought_up}".splitlines():  # each by itself, wherever a transcript was cut
+            assert without_echoes(line) == ""
         await over.asks(f"{brief}\n{brought_up}")
         await over.answered(f"{brought_up}\n- {SQLITE}\n* “{PORT}”")
         await over.at(Moment.POST_COMPACT, text=f"{brief}\n{SQLITE}")
