@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
+from mnemond.text.retold import bare, pieces
 from mnemond.text.similarity import normalised
 from mnemond.text.wrapped import typed
 
@@ -28,11 +29,18 @@ LONGEST = 8_000
 _MARK = re.compile(r"<\s{0,3}(/?)recalled-data\b ?([0-9a-f]{0,64})[^>\n]{0,40}>", re.IGNORECASE)
 """A mark of a fence: whether it ends one, and the number that the two marks of a fence have in common."""
 
-_LESS = r"(?:<|‹|&lt;)"
+_LESS = r"(?:<|‹|&lt;|\\u003c)"
 _OURS = re.compile(
     rf"[\s>*•\d.)|`-]{{0,16}}{_LESS}(?:/?recalled-data [0-9a-f]|t:\d{{4}}-\d\d-\d\d|ref:[0-9a-f]{{4}})", re.IGNORECASE
 )
 """How lines begin that only this memory writes: a mark of its fence, a date or a reference of a memory."""
+
+_SHOWN = re.compile(
+    rf"(?:{_LESS}|\[)ref:[0-9a-f]{{4,36}} (?:\d{{4}}-\d\d-\d\d|\d{{1,3}} away by) "
+    rf"|{_LESS}/?recalled-data [0-9a-f]{{8,32}}(?:>|›|&gt;|\\u003e)",
+    re.IGNORECASE,
+)
+"""What nobody else writes, wherever it stands in a line: in JSON, in a table."""
 
 _NUMBER = re.compile(r"\s*\d{1,3}[.)]\s+")
 """What a list may put before a memory; dashes and the like do not count as words anyway."""
@@ -49,9 +57,9 @@ _FRAMES = re.compile(
 
 def without_echoes(text: str, known: Known = lambda _: False) -> str:
     """What is new in a text: without wrapped parts, without what `without_recalled` leaves out, and without lines that
-    are word for word a memory.
+    are word for word a memory, or several, however they are dressed (`retold`).
 
-    Lines keep their order. Time is linear apart from `known`, which is asked once for each line.
+    Lines keep their order. Time is linear apart from `known`, which is asked a few times for each line.
     """
     return _without_lines(typed(_without_fences(text)), known).strip()
 
@@ -94,5 +102,15 @@ def is_echo(line: str, known: Known) -> bool:
         return False
     if _OURS.match(line) or _FRAMES.fullmatch(line) or DATA in line or line.lstrip(_QUOTES).startswith(INTRODUCTIONS):
         return True
+    if _SHOWN.search(line):
+        return True
     number = _NUMBER.match(line)
-    return len(line) <= LONGEST and known(normalised(line[number.end() :] if number else line))
+    if len(line) > LONGEST:
+        return False
+    return known(normalised(line[number.end() :] if number else line)) or any(_says(text, known) for text in bare(line))
+
+
+def _says(text: str, known: Known) -> bool:
+    """Whether a text is a memory, or several beside each other and nothing else."""
+    parts = pieces(text)
+    return known(normalised(text)) or (bool(parts) and all(known(normalised(part)) for part in parts))

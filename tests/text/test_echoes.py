@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -46,6 +48,48 @@ def known(line: str) -> bool:
 )
 def test_echoes_are_left_out(text: str, news: str) -> None:
     assert without_echoes(text, known) == news
+
+
+OTHER = "-5 °C is the least that the rack in Bergen takes."
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "> {}", "**{}**", "- **{}**", "- [x] {}", "| 1a2b3c4d | {} |", '{{"content": "{}"}}', '  "text": "{}",',
+        "✅ {}", "(a) {}", "As I recall, {}", "According to memory: {}", "You told me earlier that {}",
+        "> From memory: “{}”",
+        "[ref:1a2b3c4d 2026-01-02 fact high user] {}",
+        r'{{"text": "\u003cref:1a2b3c4d 2026-01-02 fact high user\u003e {}',
+        '[{{"type":"text","text":"2 memories\\n<recalled-data 0123456789abcdef>\\n{}', "- {0}. {0}", "{0}; {0}",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("memory", [STORED, OTHER, STORED[:-1]])
+def test_a_memory_is_no_news_however_it_is_dressed(form: str, memory: str) -> None:
+    memories = {normalised(STORED), normalised(OTHER)}
+    assert is_echo(form.format(memory), memories.__contains__)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- 5 °C is the least that the rack in Bergen takes.", "5 °C is the least that the rack in Bergen takes.",
+        f"You told me earlier that {STORED[:-1]}, and Redis came later.", f"It is wrong that {STORED}",
+        f"2027-01-02: {STORED}", "As I recall, SQLite was chosen.", "", "…",
+    ],
+)  # fmt: skip
+def test_what_says_something_else_is_news(line: str) -> None:
+    memories = {normalised(STORED), normalised(OTHER)}
+    assert not is_echo(line, memories.__contains__)
+
+
+@pytest.mark.parametrize(
+    "piece", [">", "> ", '{"text": "', "ref:1a2b", "- ", "; ", ". ", "**", "| ", "1a2b3c4d | ", "a) "]
+)
+def test_no_line_takes_long(piece: str) -> None:
+    begun = time.process_time()
+    is_echo(piece * (8_000 // len(piece)), lambda _: False)
+    assert time.process_time() - begun < 0.05
 
 
 def hit(number: int, content: str) -> Hit:
