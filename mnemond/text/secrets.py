@@ -43,6 +43,9 @@ MOST_ACCESS_KEYS = 16
 
 _MARK = "[REDACTED:"
 
+_HIDDEN = re.compile("(?<=[!-~])[\u00ad\u200b-\u200d\u2060\ufeff]+(?=[!-~])")
+"""Where web pages and chat programs let a long word break: it is copied with the word, and hides it from every rule."""
+
 
 class Secret(msgspec.Struct, frozen=True):
     """One secret: `text[start:end]`."""
@@ -104,8 +107,13 @@ def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
 
 
 def redact(text: str) -> Redacted:
-    """`text` with every secret replaced by `[REDACTED:<kind>]`; nothing is found in what comes back."""
+    """`text` with every secret replaced by `[REDACTED:<kind>]`; nothing is found in what comes back.
+
+    What does not show between ASCII characters goes only where a secret is found without it.
+    """
     kinds: dict[str, None] = {}
+    if not text.isascii() and _HIDDEN.search(text) and find_secrets(joined := _HIDDEN.sub("", text)):
+        text = joined
     while found := find_secrets(text):
         pieces: list[str] = []
         end = 0

@@ -223,6 +223,14 @@ def test_a_text_without_secrets_comes_back_as_it_is() -> None:
     assert redact(text).text is text
 
 
+@pytest.mark.parametrize("hidden", ["\u200b", "\u00ad", "\u2060\ufeff"])
+def test_what_does_not_show_hides_no_secret(hidden: str) -> None:
+    token = "ghp_" + hidden.join(("a8Kd93jfLs02", "mNq7Rt5Vx1Zb4", "Cw6Ye3Gh9Jk"))
+    assert redact(f"The CI uses {token} today") == Redacted("The CI uses [REDACTED:github] today", ("github",))
+    harmless = f"A no{hidden}table word, and क्{hidden}ष"
+    assert redact(harmless) == Redacted(harmless, ())
+
+
 def test_letters_that_grow_in_lower_case_move_nothing() -> None:
     assert redact("İİİ password=" + "winter94").text == "İİİ password=[REDACTED:password]"
 
