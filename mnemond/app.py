@@ -37,6 +37,7 @@ from mnemond.handlers.hooks import HookHandler
 from mnemond.handlers.jobs import Attending, JobHandlers, tells
 from mnemond.handlers.links import LinkHandlers
 from mnemond.handlers.mcp import McpHandlers
+from mnemond.handlers.missed_starts import may_have_missed
 from mnemond.handlers.pins import PinHandlers
 from mnemond.handlers.reads import ReadHandlers
 from mnemond.handlers.remembering import RememberHandlers
@@ -115,7 +116,7 @@ class Daemon:
         self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
         attending = Attending(self.keeper, self.scheduler, self.feed)
         self.door = StoreDoor(self.stores, supply, self.settings, attending, self.scheduler.used)
-        self._agents = self._remembering(config, clock, identities)
+        self._agents = self._remembering(data_dir, config, clock, identities)
         life = Life(
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
@@ -186,9 +187,10 @@ class Daemon:
             GcHandlers(self.door, identities, clock),
         )
 
-    def _remembering(self, config: Config, clock: SystemClock, identities: Identities) -> AgentMemory:
+    def _remembering(self, data_dir: Path, config: Config, clock: SystemClock, identities: Identities) -> AgentMemory:
         """What memory does by itself in agents' sessions."""
-        within_s, sessions = Limits.of(config.server).hook_s, AgentSessions(monotonic_s)
+        within_s = Limits.of(config.server).hook_s
+        sessions = AgentSessions(monotonic_s, missed=may_have_missed(data_dir, clock.now_us()))
         self.door.on_forget.append(sessions.forget_texts)
         return AgentMemory(
             settings=config.hooks,

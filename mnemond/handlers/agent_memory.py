@@ -90,12 +90,14 @@ class AgentMemory:
         session, place = self._session(event)
         if event.source == COMPACTED:
             session.was_compacted(again=True)
+        session.owed = False
         if not (event.hears and place.there) or (event.source == RESUMED and session.briefed):
             return ""
         return self._brief(place, session, event, call)
 
     async def _brief(self, place: Place, session: AgentSession, event: AgentEvent, call: Call) -> str:
-        settings, store = self._settings, place.store
+        """What was told too late was not shown, and is owed."""
+        settings, store, begun_s = self._settings, place.store, self._recall.now_s()
         core = Part("What matters most:", await most_important(self._invoke, store, call))
         parts = [core]
         if place.tag or settings.project != "tag":
@@ -106,6 +108,9 @@ class AgentMemory:
             hits = await self._recall.hits(about, place, settings, call)
             parts.append(Part("About what is being done:", [hit.insight for hit in hits]))
         told = brief(parts, self._nonce(), settings.max_characters)
+        session.owed = not self._recall.is_in_time(begun_s)
+        if session.owed:
+            return told.text
         session.briefed = True
         session.saw((it.id, it.updated_at) for it in told.whole)
         return told.text
@@ -118,6 +123,8 @@ class AgentMemory:
         session.was_asked(said)
         if not (event.hears and place.there):
             return ""
+        if session.owed:
+            return self._brief(place, session, event, call)
         return self._recall.about(said, place, session, self._settings, call)
 
     def _subagent_start(self, event: AgentEvent, call: Call) -> Said:

@@ -52,13 +52,21 @@ class AgentRecall:
         """So long does a hook wait from now on."""
         self._within_s = within_s
 
+    def now_s(self) -> float:
+        """Seconds on the stopwatch, for `is_in_time`."""
+        return self._stopwatch()
+
+    def is_in_time(self, begun_s: float) -> bool:
+        """Whether a hook that was asked then still waits for what it is told."""
+        return self._stopwatch() - begun_s < self._within_s
+
     async def about(self, text: str, place: Place, session: AgentSession, settings: Hooks, call: Call) -> str:
         """What `session` is told about a text, as `typed`: empty where nothing surely belongs to it, or it was told
         already. Raises MnemonError."""
         begun_s = self._stopwatch()
         new = chosen(await self._found(text, place, settings, call), session, settings)
         told = brought_up(new, self._nonce(), settings.max_characters)
-        if told.text and self._stopwatch() - begun_s < self._within_s:
+        if told.text and self.is_in_time(begun_s):
             session.saw((it.id, it.updated_at) for it in told.shown)
             self._count(place, new[: len(told.shown)])
         return told.text

@@ -45,12 +45,14 @@ class AgentSession:
 
     `prompt` is what the person said and nobody has answered yet; `summary` what became of a conversation that was
     compacted, until something is asked; `task` what was asked last, for a subagent that is not told. `again`: it has
-    begun again after a compaction, and nothing was asked since.
+    begun again after a compaction, and nothing was asked since. `owed`: it was not told its brief when it began, and is
+    with its next prompt.
     """
 
-    __slots__ = ("_shown", "again", "briefed", "project", "prompt", "summary", "task")
+    __slots__ = ("_shown", "again", "briefed", "owed", "project", "prompt", "summary", "task")
 
-    def __init__(self) -> None:
+    def __init__(self, *, owed: bool = False) -> None:
+        self.owed = owed
         self._shown: OrderedDict[str, str] = OrderedDict()
         self.project: Project | None = None
         self.prompt = self.task = self.summary = ""
@@ -114,7 +116,9 @@ class AgentSession:
 class AgentSessions:
     """All of them. For the event loop's thread."""
 
-    def __init__(self, stopwatch: Callable[[], float]) -> None:
+    def __init__(self, stopwatch: Callable[[], float], *, missed: bool = False) -> None:
+        """`missed`: sessions may have begun without a daemon; one that is not heard to begin is owed its brief."""
+        self._missed = missed
         self._stopwatch = stopwatch
         self._sessions: OrderedDict[tuple[str, str], AgentSession] = OrderedDict()
         self._heard: OrderedDict[bytes, float] = OrderedDict()
@@ -130,7 +134,7 @@ class AgentSessions:
         key = (_name(event), agent)
         session = self._sessions.get(key)
         if session is None:
-            session = self._sessions[key] = AgentSession()
+            session = self._sessions[key] = AgentSession(owed=self._missed)
         self._sessions.move_to_end(key)
         while len(self._sessions) > MOST_SESSIONS:
             self._sessions.popitem(last=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.handlers.agent_keeping import AgentKeeping
+from mnemond.handlers.missed_starts import STAMP
 from mnemond.hook_settings import Hooks
 from mnemond.model.agent_event import AgentEvent, Host, Moment
 from mnemond.protocol.hooks.replies import units
@@ -141,6 +144,33 @@ async def test_a_session_begins_with_a_brief(tmp_path: Path) -> None:
             "Decisions of apollo, newest first:", "Apollo logs as JSON",
         ]  # fmt: skip
         assert await over.asks(WHY) == ""  # it stands in the brief
+
+
+@pytest.mark.parametrize(("age_s", "briefs"), [(1.0, True), (120.0, False), (None, False)])
+async def test_a_session_that_began_without_a_daemon_is_briefed_with_its_first_prompt(
+    age_s: float | None, briefs: bool, tmp_path: Path
+) -> None:
+    if age_s is not None:
+        (tmp_path / STAMP).touch()
+        os.utime(tmp_path / STAMP, (time.time() - age_s,) * 2)
+    async with desk(tmp_path) as over:
+        await known(over)
+        assert ("What matters most:" in await over.asks("Make the button blue")) == briefs
+        assert (SQLITE in await over.asks(WHY)) != briefs, "none twice"
+        assert "What matters most:" in await over.at(Moment.SESSION_START, session="another")
+        assert "What matters most:" not in await over.asks(WHY, session="another")
+
+
+async def test_a_brief_that_came_too_late_comes_with_the_next_prompt(tmp_path: Path) -> None:
+    async with desk(tmp_path) as over:
+        await known(over)
+        over.daemon._agents.go_by(Hooks(), 0.0)
+        assert SQLITE in await over.at(Moment.SESSION_START)
+        over.daemon._agents.go_by(Hooks(), 10.0)
+        said = await over.asks(WHY)
+        assert "What matters most:" in said
+        assert said.count(SQLITE) == 1
+        assert await over.asks(WHY) == ""
 
 
 async def test_a_brief_is_never_too_long(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mnemonctl.launcher import hook, mcp
+from mnemond.handlers.missed_starts import STAMP
 from tests.mnemonctl.daemons import fake_daemon
 
 TOUCH = b"/usr/bin/touch"
@@ -73,7 +74,7 @@ def fake_daemon_at(directory: Path, answer: bytes) -> Iterator[Path]:
 
 
 def test_where_nobody_listens_one_is_started_once_a_minute(tmp_path: Path) -> None:
-    mark, stamp = tmp_path / "started", tmp_path / "hook-start.stamp"
+    mark, stamp = tmp_path / "started", tmp_path / STAMP
     command = (TOUCH, bytes(mark))
     assert hook.ask(bytes(tmp_path), b"{}", command) == b""
     assert reap_and_see(mark)
@@ -96,7 +97,7 @@ def reap_and_see(mark: Path) -> bool:
 def test_where_something_else_is_wrong_nothing_is_started(tmp_path: Path) -> None:
     (tmp_path / "sock").symlink_to(tmp_path / "sock")
     assert hook.ask(bytes(tmp_path), b"{}", (TOUCH, bytes(tmp_path / "started"))) == b""
-    assert not (tmp_path / "hook-start.stamp").exists()
+    assert not (tmp_path / STAMP).exists()
     with pytest.raises(OSError, match="symbolic links"):
         mcp.connect(bytes(tmp_path / "sock"), (TOUCH, bytes(tmp_path / "started")))
 
