@@ -22,9 +22,6 @@ candidates begin, it is 29 % and 33 % of the former, and in a store of some hund
 at .70 every third finds one in LoCoMo, every fifth among the commits of Tendermint.
 """
 
-LEAST_SHARED = 0.15
-"""Share of its words from which a recent memory with a causal cue is linked without asking (spec 8)."""
-
 _INDENT = "  "
 
 
@@ -60,13 +57,8 @@ def candidates(result: RememberResult, style: Style) -> list[str]:
         for each in result.semantic_candidates
         if each.similarity >= LEAST_ALIKE and not each.auto_linked and each.id not in told
     ]
-    causal = [_causal(each, result.id, style) for each in result.causal_candidates if _is_likely(each)]
+    causal = [_causal(each, result.id, style) for each in result.causal_candidates if each.is_likely]
     return [*_block("Perhaps related:", semantic), *_block("Perhaps cause and effect:", causal)]
-
-
-def _is_likely(candidate: CausalCandidate) -> bool:
-    """Whether more speaks for a cause than being near in the graph; the others are left to programs."""
-    return candidate.causal_signal is not None and candidate.overlap >= LEAST_SHARED
 
 
 def _block(title: str, shown: list[str]) -> list[str]:

@@ -201,13 +201,17 @@ def _fate(result: RememberResult) -> str:
 
 
 def _candidates(result: RememberResult) -> list[str]:
-    """What may be cause, effect, kin or contradiction, for somebody to judge."""
+    """What may be cause, effect, kin or contradiction, for somebody to judge: no memory twice, and none for which only
+    its time speaks. In a young store each memory is beside each."""
+    told = {each.id for each in result.conflicts}
+    likely = [each for each in result.causal_candidates if each.is_likely and each.id not in told]
     causal = [
         f"<ref:{inert(each.id[:REF])} may be the "
         f"{'cause' if each.suggested_direction == 'from_candidate' else 'effect'}> {_shown(each.content, CANDIDATE)}"
-        for each in result.causal_candidates[:CANDIDATES]
+        for each in likely[:CANDIDATES]
     ]
-    kin = [each for each in result.semantic_candidates if not each.auto_linked][:CANDIDATES]
+    told.update(each.id for each in likely)
+    kin = [each for each in result.semantic_candidates if not each.auto_linked and each.id not in told][:CANDIDATES]
     alike = [f"<ref:{inert(each.id[:REF])} may belong together> {_shown(each.content, CANDIDATE)}" for each in kin]
     conflicts = [
         f"<ref:{inert(each.id[:REF])} does not agree with it> {inert(each.reason)}"

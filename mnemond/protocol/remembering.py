@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -77,6 +77,10 @@ class SemanticCandidate(msgspec.Struct, frozen=True):
     auto_linked: bool = False
 
 
+LEAST_SHARED: Final = 0.15
+"""Share of its words from which a recent memory with a causal cue is linked without asking (spec 8)."""
+
+
 class CausalCandidate(msgspec.Struct, frozen=True):
     """A memory that may be a cause or an effect. `suggested_direction`: `from_candidate` means it is the cause."""
 
@@ -88,6 +92,11 @@ class CausalCandidate(msgspec.Struct, frozen=True):
     suggested_sub_type: str
     suggested_direction: Literal["from_candidate", "to_candidate"]
     overlap: float
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether more speaks for a cause than being near in the graph; the others are left to programs."""
+        return self.causal_signal is not None and self.overlap >= LEAST_SHARED
 
 
 class QualityDetail(msgspec.Struct, frozen=True):

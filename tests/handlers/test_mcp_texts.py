@@ -70,24 +70,41 @@ def test_what_there_is_to_know_besides() -> None:
     ]
 
 
-def cause(direction: Literal["from_candidate", "to_candidate"]) -> CausalCandidate:
-    return CausalCandidate(OTHER, "It <broke>\nat night", 1, "temporal", None, "causes", direction, 0.5)
+def cause(direction: Literal["from_candidate", "to_candidate"], **fields: object) -> CausalCandidate:
+    found = CausalCandidate(OTHER, "It <broke>\nat night", 1, "temporal", "because", "causes", direction, 0.5)
+    return msgspec.structs.replace(found, **fields)
+
+
+@pytest.mark.parametrize("fields", [{"causal_signal": None}, {"overlap": 0.1}])
+def test_what_was_only_said_at_the_same_time_is_no_cause(fields: dict[str, object]) -> None:
+    assert told(causal_candidates=[cause("from_candidate", **fields)]) == f"Remembered: {ID}."
+
+
+def test_nothing_is_to_be_judged_twice() -> None:
+    text = told(
+        causal_candidates=[cause("from_candidate"), cause("to_candidate", id="c" * 36)],
+        semantic_candidates=[SemanticCandidate("c" * 36, "x", "fact", None, 0.7)],
+        conflicts=[ConflictView(OTHER, "CONFLICT", 0.6, "the numbers differ")],
+    )
+    assert [line.partition(">")[0] for line in text.splitlines() if line.startswith("<ref:")] == [
+        "<ref:bbbbbbbb does not agree with it", "<ref:cccccccc may be the effect",
+    ]  # fmt: skip
 
 
 def test_what_there_is_to_judge_is_fenced() -> None:
-    kin = SemanticCandidate(OTHER, "x" * 500, "fact", None, 0.7)
+    kin = SemanticCandidate("d" * 36, "x" * 500, "fact", None, 0.7)
     text = told(
         causal_candidates=[cause("from_candidate"), cause("to_candidate")],
         semantic_candidates=[msgspec.structs.replace(kin, auto_linked=True), *[kin] * 5],
-        conflicts=[ConflictView(OTHER, "CONFLICT", 0.6, "the numbers differ")],
+        conflicts=[ConflictView("e" * 36, "CONFLICT", 0.6, "the numbers differ")],
     )
     lines = text.splitlines()
     assert lines[1].startswith("Judge for yourself, then link or correct.")
     assert lines[2] == f"<recalled-data {NONCE}>"
-    assert lines[3] == "<ref:bbbbbbbb does not agree with it> the numbers differ"
+    assert lines[3] == "<ref:eeeeeeee does not agree with it> the numbers differ"
     assert lines[4] == "<ref:bbbbbbbb may be the cause> It ‹broke> at night"
     assert lines[5] == "<ref:bbbbbbbb may be the effect> It ‹broke> at night"
-    assert lines[6:9] == [f"<ref:bbbbbbbb may belong together> {'x' * 160}… (340 more)"] * 3
+    assert lines[6:9] == [f"<ref:dddddddd may belong together> {'x' * 160}… (340 more)"] * 3
     assert lines[9:] == [f"</recalled-data {NONCE}>"]
 
 
