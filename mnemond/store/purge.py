@@ -88,6 +88,5 @@ def _remove_what_was_told(connection: Connection, insight_id: str) -> None:
     connection.run("DELETE FROM core_summaries WHERE instr(node_ids, ?)", (insight_id,))
     connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
-    row = connection.row("SELECT content FROM insights WHERE id = ?", (insight_id,))
-    if row is not None:
-        exchanges.purge(connection, row[0])
+    for (content,) in connection.rows("SELECT content FROM insights WHERE id = ?", (insight_id,)):
+        exchanges.purge(connection, content)

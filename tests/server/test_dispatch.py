@@ -9,6 +9,7 @@ from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.protocol.envelope import Request, parse
 from mnemond.server.call import Call, Spoken
+from mnemond.server.deferred import Deferred
 from mnemond.server.dispatch import Dispatcher, Verbatim
 from tests.server.toys import METHODS, Answer, Nothing, Pair, Toys
 
@@ -90,6 +91,16 @@ def test_a_line_that_is_no_reply_is_sent_as_it_is() -> None:
     dispatcher, call = foreign(line=b'{"method":"hello"}')
     assert answered(dispatcher, call, "listen") == b'{"method":"hello"}'
     assert answered(dispatcher, call, "listen", "") is None
+
+
+def test_a_foreign_notification_that_takes_time_is_not_answered_either() -> None:
+    dispatcher, call = foreign()
+    later: Deferred[object] = Deferred()
+    dispatcher._foreigners = {"wait": lambda call, request: later}
+    reply = answered(dispatcher, call, "wait", "")
+    assert isinstance(reply, Deferred)
+    later.resolve({})
+    assert (reply.result(), call.spoken.unanswered) == (None, {})
 
 
 def test_a_defect_in_a_foreign_method_is_one_of_ours() -> None:

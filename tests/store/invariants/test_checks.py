@@ -156,6 +156,13 @@ def test_every_check_has_something_broken_for_it() -> None:
     assert {name for name, _, _ in BROKEN} | {"files"} == {check.name for check in CHECKS}
 
 
+def test_others_have_their_turn_while_pages_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with evidence(tmp_path / "mnemon.db") as found:
+        plain = list(findings(found, "full")).count(None)
+        monkeypatch.setattr("mnemond.store.checksums.PAGES_A_STEP", 4)
+        assert list(findings(found, "full")).count(None) > plain
+
+
 def test_files_that_others_may_read(tmp_path: Path) -> None:
     path = tmp_path / "mnemon.db"
     with evidence(path) as found:
