@@ -57,9 +57,13 @@ class Entry:
         self._hurried = False
 
     def finished(self, record: JobRecord, now: float, *, again: bool = False) -> None:
-        """It ran; the next time is an interval from now, or, where something is left or came meanwhile, now."""
+        """It ran; the next time is an interval from now, or, where something came meanwhile, now. What is left was due
+        when it began: it has waited long enough as well."""
         self.record, self.error, self.skipped, self.failures = record, None, None, 0
-        self.due = now if again or self._hurried else now + self.job.interval_s
+        if again:
+            self.due = min(self.due, now)
+        else:
+            self.due = now if self._hurried else now + self.job.interval_s
 
     def failed(self, why: str, now: float) -> None:
         """It did not; it is tried again after a pause."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -29,6 +30,7 @@ class Toy:
         self.held: trio.Event | None = None
         self.error: Exception | None = None
         self.at_once = 0
+        self.left = 0
 
     async def run(self, work: Work) -> Done:
         self.runs.append(work)
@@ -38,7 +40,9 @@ class Toy:
                 await self.held.wait()
             if self.error is not None:
                 raise self.error
-            return await work.note(work.done(1))
+            done = await work.note(work.done(1))
+            self.left -= 1
+            return msgspec.structs.replace(done, again=self.left >= 0)
         finally:
             self.at_once -= 1
 
@@ -138,6 +142,21 @@ async def test_a_store_that_is_used_all_the_time_is_put_in_order_nevertheless(
             await over.pass_time(1)
             passed += 1
         assert passed == PATIENCE_S
+
+
+async def test_what_a_run_left_has_waited_already(tmp_path: Path, mock_clock: MockClock) -> None:
+    """Else a store that is used all the time would be read sixteen exchanges in ten minutes, and the rest pile up."""
+    toy = Toy()
+    async with kept(tmp_path, mock_clock, toy) as over:
+        toy.left = 5
+        await over.pass_time(HOUR_S - 1)
+        for _ in range(int(PATIENCE_S) + 1):
+            over.attendant.used()
+            await over.pass_time(1)
+        assert len(toy.runs) == 1 + 1 + 5
+        over.attendant.used()
+        await over.pass_time(1)
+        assert len(toy.runs) == 7
 
 
 async def test_nothing_runs_while_a_write_waits(tmp_path: Path, mock_clock: MockClock) -> None:
