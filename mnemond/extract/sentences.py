@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _MASKED = re.compile(r"`[^`\n]{1,400}`|https?://[^\s<>]{1,400}")
-_END = re.compile(r"[。！？]+[」』”’）\"')]*|[.!?…]+[\"'”’)\]]*(?=\s|$)")
+_END = re.compile(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|dr|mr|mrs|ms|prof|st|nos?|fig|approx|resp|incl|al|ca|eq|sec|ver|vol|ch|pp|dept|est|jr|sr"
     r"|inc|ltd"

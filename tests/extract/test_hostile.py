@@ -73,6 +73,14 @@ REPEATED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("run", ["…", ".", "?!"])
+def test_a_run_of_marks_is_looked_at_once(run: str) -> None:
+    """As long as an answer that is kept; one search over it holds every other thread."""
+    started = time.process_time()
+    extracted(Message("assistant", "they went" + run * (24_000 // len(run)) + "x"))
+    assert time.process_time() - started < 0.25
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("role", ["user", "assistant"])
 @pytest.mark.parametrize("piece", REPEATED)
