@@ -81,6 +81,7 @@ class FullHeap:
             yield
         finally:
             apsw.hard_heap_limit(0)
+            apsw.soft_heap_limit(0)  # the hard limit brought it down, and does not take it up again
             self.fired = apsw.memory_high_water() + self.LARGEST > limit
 
 
