@@ -30,7 +30,7 @@ from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.known_lines import known_in
 from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.pairing import parted
-from mnemond.store.exchanges import Waiting
+from mnemond.store.exchanges import Waiting, digest
 from mnemond.store.proposal import Proposal, View
 from mnemond.text.echoes import without_echoes
 
@@ -43,7 +43,15 @@ MOST_SUMMARIES: Final = 200
 
 def facts_of(waiting: Waiting, snapshot: Snapshot, policy: WritePolicy, engine: Engine) -> list[Fact]:
     """What of an exchange is worth remembering and was not told by memory itself, also by what was written since it was
-    queued; of a summary all of it, in parts that a memory can hold. Blocks as the engine does, for the rules 50 ms."""
+    queued, nor purged since; of a summary all of it, in parts that a memory can hold. Blocks as the engine does, for
+    the rules 50 ms."""
+    purged = frozenset(waiting.purged.split())
+    return [
+        fact for fact in _said(waiting, snapshot, policy, engine) if not purged or digest(fact.content) not in purged
+    ]
+
+
+def _said(waiting: Waiting, snapshot: Snapshot, policy: WritePolicy, engine: Engine) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
     context = context_of(snapshot, Provenance().scope, policy.extraction, said.at_us)
     if said.kind == "summary":

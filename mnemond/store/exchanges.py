@@ -6,6 +6,7 @@ that remembers it; so wherever a process ends, the row says exactly what is left
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, cast
 
@@ -25,6 +26,7 @@ from mnemond.model.queued_exchange import (
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.store.connection import Connection, Value
 from mnemond.store.damage import damaged
+from mnemond.text.similarity import normalised
 
 LONGEST_ERROR: Final = 300
 """Characters kept of why an exchange could not be read."""
@@ -34,14 +36,20 @@ LONGEST_PAUSE_US: Final = FIRST_PAUSE_S * 1_000_000 << MOST_TRIES
 KEPT_US: Final = KEPT_DAYS * 86_400 * 1_000_000
 
 _COLUMNS: Final = (
-    "number, id, kind, tries, written, said_at, host, conversation_id, project, facts, prompt, reply, dedupe_key"
+    "number, id, kind, tries, written, said_at, host, conversation_id, project, facts, prompt, reply, dedupe_key,"
+    " purged"
 )
 _EMPTIED: Final = "prompt = '', reply = ''"
+_DONE: Final = f"state = 'done', facts = NULL, not_before = NULL, error = NULL, purged = '', {_EMPTIED}"
+
+MOST_PURGED: Final = 200
+"""Memories that are known to have been purged while an exchange waited; one that saw more goes unread."""
 
 
 class Waiting(NamedTuple):
     """A row that is pending. `facts`: what of it is still to be written, None before it was read; `written`: how many
-    of its facts were settled before; `tries`: how often somebody began with it."""
+    of its facts were settled before; `tries`: how often somebody began with it; `purged`: digests of the memories that
+    were purged since it was queued."""
 
     number: int
     id: str
@@ -49,6 +57,7 @@ class Waiting(NamedTuple):
     tries: int
     written: int
     facts: str | None
+    purged: str = ""
 
 
 class Backlog(NamedTuple):
@@ -118,12 +127,12 @@ def oldest(connection: Connection, limit: int, after: int = 0, now_us: int | Non
 
 
 def _waiting(row: Sequence[Any]) -> Waiting:
-    number, id_, kind, tries, written, said_at, host, conversation, project, facts, prompt, reply, key = row
+    number, id_, kind, tries, written, said_at, host, conversation, project, facts, prompt, reply, key, purged = row
     exchange = QueuedExchange(
         host=host, at_us=parse_rfc3339(said_at), conversation_id=conversation or "", project=project or "",
         prompt=prompt, reply=reply, kind=cast("ExchangeKind", kind), key=key,
     )  # fmt: skip
-    return Waiting(number, id_, exchange, tries, written, facts)
+    return Waiting(number, id_, exchange, tries, written, facts, purged)
 
 
 def begin(connection: Connection, number: int) -> bool:
@@ -144,8 +153,8 @@ def plan(connection: Connection, waiting: Waiting, facts: str) -> bool:
     return bool(
         connection.run(
             f"UPDATE exchanges SET facts = ?, tries = 1, error = NULL, {_EMPTIED}"  # noqa: S608 - words of ours
-            " WHERE number = ? AND state = 'pending' AND facts IS NULL AND prompt = ? AND reply = ?",
-            (facts, waiting.number, waiting.exchange.prompt, waiting.exchange.reply),
+            " WHERE number = ? AND state = 'pending' AND facts IS NULL AND prompt = ? AND reply = ? AND purged = ?",
+            (facts, waiting.number, waiting.exchange.prompt, waiting.exchange.reply, waiting.purged),
         )
     )
 
@@ -153,7 +162,7 @@ def plan(connection: Connection, waiting: Waiting, facts: str) -> bool:
 def advance(connection: Connection, number: int, facts: str, left: str | None) -> bool:
     """The first of its `facts` is settled, and `left` are those still to be written (both JSON); None: there is none,
     it is done. False, and nothing, where `facts` is not what it still waits for."""
-    state = "state = 'done', not_before = NULL, error = NULL," if left is None else ""
+    state = "state = 'done', not_before = NULL, error = NULL, purged = ''," if left is None else ""
     return bool(
         connection.run(
             f"UPDATE exchanges SET {state} written = written + 1, facts = ?"  # noqa: S608 - words of ours
@@ -166,8 +175,7 @@ def advance(connection: Connection, number: int, facts: str, left: str | None) -
 def finish(connection: Connection, number: int) -> None:
     """Nothing of it is worth remembering, or all of it is remembered."""
     connection.run(
-        f"UPDATE exchanges SET state = 'done', facts = NULL, not_before = NULL, error = NULL, {_EMPTIED}"  # noqa: S608
-        " WHERE number = ? AND state = 'pending'",
+        f"UPDATE exchanges SET {_DONE} WHERE number = ? AND state = 'pending'",  # noqa: S608 - words of ours
         (number,),
     )
 
@@ -240,20 +248,36 @@ def _before(now_us: int) -> str:
     return format_us(now_us - KEPT_US)
 
 
+def digest(text: str) -> str:
+    """By which a text is known that must not be kept: the same for texts that differ in case and spaces alone."""
+    return hashlib.blake2b(normalised(text).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
 def purge(connection: Connection, text: str) -> None:
     """Take the text of a memory out of whatever waits or was set aside: an exchange that says it again is left without
-    it, and facts that say it go. Raises MnemonError(STORAGE) for a damaged row."""
+    it, facts that say it go, and what is still to be read is told not to find it anew, in whatever words it was said.
+    Raises MnemonError(STORAGE) for a damaged row."""
     for column in ("prompt", "reply"):
         connection.run(
             f"UPDATE exchanges SET {column} = replace({column}, ?1, '') WHERE instr({column}, ?1)",  # noqa: S608
             (text,),
         )
+    own = digest(text)
     for number, facts in connection.rows("SELECT number, facts FROM exchanges WHERE facts IS NOT NULL"):
         found = _facts(facts)
-        kept = [each for each in found if text not in _texts(each)]
+        kept = [each for each in found if text not in _texts(each) and _digest_of(each) != own]
         if len(kept) < len(found):
             left = msgspec.json.encode(kept).decode()
             connection.run("UPDATE exchanges SET facts = ? WHERE number = ?", (left, number))
+    most = MOST_PURGED * (len(own) + 1)
+    waits = "state <> 'done' AND facts IS NULL"
+    connection.run(f"UPDATE exchanges SET {_DONE} WHERE {waits} AND length(purged) >= ?", (most,))  # noqa: S608
+    connection.run(f"UPDATE exchanges SET purged = purged || ? WHERE {waits}", (f"{own} ",))  # noqa: S608
+
+
+def _digest_of(fact: object) -> str:
+    content = fact.get("content") if isinstance(fact, dict) else None
+    return digest(content) if isinstance(content, str) else ""
 
 
 def _facts(text: str) -> list[object]:

@@ -157,6 +157,20 @@ async def test_a_purge_reaches_what_waits(tmp_path: Path, mock_clock: MockClock)
         assert not await store.rewrite(lambda on: exchanges.plan(on, row, "[]"))
 
 
+async def test_what_was_purged_is_not_found_anew_in_other_words(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with session(tmp_path, mock_clock) as it:
+        await it.say("I prefer pnpm over npm. I also prefer tabs over spaces.")
+        store = (await it.warm()).store
+        await store.rewrite(lambda on: exchanges.purge(on, "User prefers pnpm over npm"))
+        await it.say("I prefer vim over emacs.")
+        await it.run()
+        assert await it.contents() == ["User also prefers tabs over spaces", "User prefers vim over emacs"]
+        assert await it.rows("SELECT DISTINCT purged FROM exchanges") == [("",)]
+        await it.say("I prefer pnpm over npm.")  # said again, it may be learned again
+        await it.run()
+        assert len(await it.contents()) == 3
+
+
 async def test_switched_off_nothing_is_read(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
         await it.say(ANA)

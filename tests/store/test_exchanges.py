@@ -139,6 +139,27 @@ def test_what_says_something_else_stays_in_a_purge(on: Connection) -> None:
     assert exchanges.oldest(on, 1)[0].facts == BOTH
 
 
+def test_what_was_read_before_a_purge_is_read_again(on: Connection) -> None:
+    said(on)
+    (before,) = exchanges.oldest(on, 9)
+    exchanges.purge(on, "Ana lives in Oslo")
+    assert not exchanges.plan(on, before, BOTH)
+    (after,) = exchanges.oldest(on, 9)
+    assert after.purged.split() == [exchanges.digest("ana  lives in oslo.")]
+    assert exchanges.plan(on, after, '[{"content":"Ana lives in Rome"},{"content":"kept"}]')
+    exchanges.purge(on, "ANA lives in Rome")
+    assert exchanges.oldest(on, 9)[0].facts == '[{"content":"kept"}]'
+
+
+def test_what_waits_while_very_much_is_purged_goes_unread(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanges, "MOST_PURGED", 2)
+    said(on)
+    for number in range(3):
+        assert exchanges.backlog(on) == Backlog(1, 0)
+        exchanges.purge(on, f"purged {number}")
+    assert exchanges.backlog(on) == Backlog(0, 0)
+
+
 def test_a_damaged_row_ends_a_purge_in_words(on: Connection) -> None:
     said(on)
     exchanges.plan(on, exchanges.oldest(on, 1)[0], "{")

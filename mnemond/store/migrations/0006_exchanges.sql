@@ -18,7 +18,8 @@ CREATE TABLE exchanges(
   facts TEXT,
   prompt TEXT NOT NULL,
   reply TEXT NOT NULL,
+  purged TEXT NOT NULL DEFAULT '',
   CHECK(facts IS NULL OR (prompt = '' AND reply = '')),
-  CHECK(state <> 'done' OR (prompt = '' AND reply = '' AND facts IS NULL))
+  CHECK(state <> 'done' OR (prompt = '' AND reply = '' AND facts IS NULL AND purged = ''))
 ) STRICT;
 CREATE INDEX exchanges_pending ON exchanges(number) WHERE state = 'pending';
