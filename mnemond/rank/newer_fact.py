@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.insight import Insight
+from mnemond.model.insight import Category, Insight
 from mnemond.rank.correction import corrects
 from mnemond.rank.question import Floats, Rows
 from mnemond.rank.ranking import Updating
@@ -150,7 +150,13 @@ _STEP: Final = np.float32(1e-3)
 """So far above; of several corrections the newest goes highest."""
 
 ASSISTANT: Final = "assistant"
-"""Source of what an assistant said: it repeats and proposes numbers that are nobody's facts."""
+UNSORTED: Category = "general"
+"""Source, and category, of an assistant's talk: it repeats and proposes what is nobody's fact. What somebody or
+something made a decision or a fact of is talk no more."""
+
+
+def _is_talk(insight: Insight) -> bool:
+    return insight.source == ASSISTANT and insight.category == UNSORTED
 
 
 def forget_cached() -> None:
@@ -167,7 +173,7 @@ def _by_numbers(
     snapshot: Snapshot, insights: list[Insight], rows: Rows, rank: Rows, covered: Floats, policy: Updating
 ) -> set[tuple[int, int]]:
     """Positions of a correction and of what it corrects."""
-    facts = [_NOTHING if each.source == ASSISTANT else _read(each.content) for each in insights]
+    facts = [_NOTHING if _is_talk(each) else _read(each.content) for each in insights]
     source = snapshot.parts.columns.source[rows]
     found: set[tuple[int, int]] = set()
     for new, fact in enumerate(facts):
@@ -204,7 +210,7 @@ def _by_statements(
     terms: Mapping[str, float],
 ) -> set[tuple[int, int]]:
     """Positions of a correction and of what it corrects."""
-    told = [(place, _told(each.content)) for place, each in enumerate(insights) if each.source != ASSISTANT]
+    told = [(place, _told(each.content)) for place, each in enumerate(insights) if not _is_talk(each)]
     newer = [(place, each) for place, each in told if each.brief or each.announces]
     if len(newer) < 2 and not any(each.announces for _, each in newer):  # no change, and no two short ones are left
         return set()

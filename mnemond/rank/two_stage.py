@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.snapshot import Mask, Snapshot
-from mnemond.model.insight import Category
 from mnemond.model.timestamp import DAY_US
 from mnemond.rank.adjacent_words import adjacent_words
 from mnemond.rank.agreement import agreement, trust
 from mnemond.rank.closeness import Closeness
 from mnemond.rank.context_score import ContextScores, context_scores
-from mnemond.rank.newer_fact import ASSISTANT, newer_first
+from mnemond.rank.newer_fact import ASSISTANT, UNSORTED, newer_first
 from mnemond.rank.question import Floats, Question, Rows
 from mnemond.rank.ranking import Ranking
 from mnemond.rank.shortlist import SMALLEST, Candidates, shortlist
@@ -153,9 +152,6 @@ def _spread(signal: Floats) -> float:
     apart = signal - np.float32(mean)
     return math.sqrt(float(apart.dot(apart)) / len(signal))
 
-
-UNSORTED: Category = "general"
-"""The category of what nobody sorted, as messages that are remembered one by one."""
 
 LEAST_SPREAD = 0.25
 """Part of the usual spread that a signal has at least."""

@@ -221,6 +221,14 @@ def test_what_somebody_says_of_themselves_is_not_corrected_by_another() -> None:
     assert stated(fact(1, old, ASSISTANT), fact(2, new, ASSISTANT), terms=place) == [3.0, 2.0]
 
 
+def test_what_an_assistant_told_is_corrected_once_it_is_more_than_talk() -> None:
+    sorted_ = [
+        insight(f"{at}", text, at=at, source=ASSISTANT, category="fact")
+        for at, text in ((1, "Deploys go out on Tuesdays"), (2, "Deploys go out on Thursdays now"))
+    ]
+    assert stated(*sorted_)[1] > 3.0
+
+
 def test_a_long_memory_corrects_only_where_it_announces_a_change() -> None:
     long = " and so on, as ever" * 10
     assert stated(TUESDAY, fact(2, f"Deploys go out on Thursdays. It went{long}.")) == [3.0, 2.0]

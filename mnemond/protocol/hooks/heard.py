@@ -20,10 +20,11 @@ MAX_PATH = 4096
 """Characters of a directory: PATH_MAX of Linux."""
 
 MAX_TEXT = 32_000
-"""Characters of a prompt, message or summary; what is longer is cut. Four times what one memory holds."""
+"""Characters of any other text; what is longer is cut. Four times what one memory holds."""
 
 MAX_WRAPPED = 250_000
-"""Characters of a prompt with everything that editors and other programs have put around it, such as open files."""
+"""Characters of a prompt with everything that editors and other programs have put around it, such as open files; and of
+an answer or a summary, which are cut in the middle where they are kept."""
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,8 +34,8 @@ _TEXTS: Final[Mapping[MomentName, tuple[str, ...]]] = {
 }
 """Where hosts say what a moment is about."""
 
-_WRAPPED: Final = ("prompt", "session_start", "subagent_start")
-"""Moments whose text may stand behind what other programs have put before it."""
+_WHOLE: Final = ("prompt", "session_start", "subagent_start", "assistant_done", "post_compact")
+"""Moments whose text may stand behind what other programs have put before it, or is kept with its end."""
 
 _STARTS: Final = {"TaskStart": "startup", "TaskResume": "resume"}
 """How a session began, where the event's name says so."""
@@ -104,7 +104,7 @@ def _directory(fields: Fields) -> str:
 
 
 def _text(moment: MomentName, fields: Fields) -> str:
-    found = fields.text(*_TEXTS[moment], most=MAX_WRAPPED if moment in _WRAPPED else MAX_TEXT)
+    found = fields.text(*_TEXTS[moment], most=MAX_WRAPPED if moment in _WHOLE else MAX_TEXT)
     if moment == "tool_failure" and (tool := fields.text(*_TOOL, most=MAX_NAME)):
         return f"{tool}: {found}"[:MAX_TEXT]
     return found

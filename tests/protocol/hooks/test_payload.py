@@ -148,6 +148,13 @@ def test_lengths_are_bounded() -> None:
     ]  # fmt: skip
 
 
+def test_an_answer_is_heard_to_its_end() -> None:
+    found = read(json.dumps({"hook_event_name": "Stop", "last_assistant_message": "x" * 40_000 + "end"}).encode())
+    assert found is not None
+    assert found.heard is not None
+    assert found.heard.text.endswith("end")
+
+
 @pytest.mark.parametrize(
     ("given_", "kept"),
     [
