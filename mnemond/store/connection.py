@@ -203,11 +203,11 @@ class Connection:
         """Write the first page of a copy, which tells cksumvfs whether there are checksums to compute.
 
         A backup writes that page last, and whatever exceeds the cache (2 MB) before: without checksums until then, and
-        pages in the write-ahead log have none of their own. It is written with what this database reserves, or the
-        checksums would lie over the data of one that reserves nothing.
+        pages in the write-ahead log have none of their own. Where this database has none, neither has the copy, or they
+        would lie over its data; what `reserved` says is asked for, and comes with the next VACUUM alone.
         """
         copy.pragma("page_size", self.pragma("page_size"))
-        copy.reserve_bytes(reserve=self.reserved)
+        copy.reserve_bytes(reserve=checksums.RESERVED if self.is_checksummed else 0)
         copy.pragma("user_version", 1)
 
     def close(self) -> None:

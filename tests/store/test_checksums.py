@@ -148,10 +148,17 @@ def test_a_backup_of_more_than_its_cache_from_the_log_has_them_on_every_page(tmp
     assert faulty(tmp_path / "copy.db") == []
 
 
-def test_a_backup_of_a_file_without_them_is_that_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_a_backup_of_a_file_without_them_is_that_file(
+    again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as without:
         without.setattr(connection, "HAS_CHECKSUMS", False)
         db = swollen(tmp_path / "a.db", 0)
+    if again:  # opened by a release that knows of them, and asks for them
+        db.close()
+        db = Connection(tmp_path / "a.db")
+        assert not db.is_checksummed
     db.backup_to(tmp_path / "copy.db")
     rows = db.rows("SELECT x FROM t")
     db.close()
