@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 import trio
 
@@ -128,22 +128,23 @@ def _capacity(warm: OpenStore) -> CheckView:
 async def _exchanges(warm: OpenStore, now_us: int) -> CheckView:
     """What was said in agents' sessions is read soon, or set aside; neither piles up."""
     name = warm.store.name
-    backlog, stuck, why = await warm.store.read(
+    backlog, stuck, why, let_go = await warm.store.read(
         lambda it: (
             exchanges.backlog(it),
             exchanges.count_queued_before(it, now_us - STUCK_US),
             exchanges.last_error(it),
+            exchanges.let_go(it),
         )
     )
+    unread = f"; let go of unread, ever: {let_go:,}" if let_go else ""
     if not warm.policy.extraction.enabled and not backlog.failed:
-        detail = f"extraction.enabled is false; exchanges that wait: {backlog.pending:,}"
-        return CheckView(
-            name="exchanges", ok=True, state="note" if backlog.pending else "ok", detail=detail, store=name
-        )
+        detail = f"extraction.enabled is false; exchanges that wait: {backlog.pending:,}{unread}"
+        state: Literal["note", "ok"] = "note" if backlog.pending or let_go else "ok"
+        return CheckView(name="exchanges", ok=True, state=state, detail=detail, store=name)
     if not (backlog.failed or stuck):
-        detail = f"exchanges to be read: {backlog.pending:,}"
-        return CheckView(name="exchanges", ok=True, state="ok", detail=detail, store=name)
-    what = f"exchanges that could not be read: {backlog.failed:,}; that wait longer than a day: {stuck:,}"
+        detail = f"exchanges to be read: {backlog.pending:,}{unread}"
+        return CheckView(name="exchanges", ok=True, state="note" if let_go else "ok", detail=detail, store=name)
+    what = f"exchanges that could not be read: {backlog.failed:,}; that wait longer than a day: {stuck:,}{unread}"
     problem = ProblemView(
         f"{what} ({why})" if why else what,
         str(warm.store.path),

@@ -24,12 +24,16 @@ from mnemond.model.queued_exchange import (
     QueuedExchange,
 )
 from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.store import meta
 from mnemond.store.connection import Connection, Value
 from mnemond.store.damage import damaged
 from mnemond.text.similarity import normalised
 
 LONGEST_ERROR: Final = 300
 """Characters kept of why an exchange could not be read."""
+
+LET_GO: Final = "exchanges_let_go"
+"""The key of the store's count of exchanges that nobody read."""
 
 NEVER_ENDED: Final = "whoever read it never came to an end"
 LONGEST_PAUSE_US: Final = FIRST_PAUSE_S * 1_000_000 << MOST_TRIES
@@ -96,10 +100,17 @@ def append(connection: Connection, exchange_id: str, exchange: QueuedExchange, n
         ),
     )  # fmt: skip
     if added:
-        _only_newest(connection, "state = 'pending'", MOST_PENDING)
+        if unread := _only_newest(connection, "state = 'pending'", MOST_PENDING):
+            meta.note(connection, [(LET_GO, str(let_go(connection) + unread))])
         _only_newest(connection, "state = 'done'", MOST_SETTLED)
         _only_newest(connection, "state = 'failed'", MOST_SETTLED)
     return bool(added)
+
+
+def let_go(connection: Connection) -> int:
+    """How many were let go of unread, ever, because too many came after them."""
+    row = connection.row("SELECT value FROM meta WHERE key = ?", (LET_GO,))
+    return 0 if row is None or not str(row[0]).isdecimal() else int(row[0])
 
 
 def _only_newest(connection: Connection, which: str, most: int) -> int:

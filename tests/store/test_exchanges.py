@@ -75,6 +75,13 @@ def test_a_row_that_is_done_stays_done(on: Connection) -> None:
     assert (exchanges.backlog(on), exchanges.last_error(on)) == (Backlog(0, 0), None)
 
 
+def test_what_is_let_go_of_unread_is_counted(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanges, "MOST_PENDING", 2)
+    for number in range(1, 6):
+        said(on, number)
+    assert (exchanges.backlog(on), exchanges.let_go(on)) == (Backlog(2, 0), 3)
+
+
 def test_how_long_they_wait(on: Connection) -> None:
     said(on)
     assert exchanges.count_queued_before(on, START_US - 365 * 86_400_000_000) == 0
