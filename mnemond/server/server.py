@@ -23,6 +23,7 @@ from mnemond.server.limits import Limits
 from mnemond.server.listener import Listener
 from mnemond.server.peer import credentials, is_gone
 from mnemond.server.refusal import MOST_LEAVING, discard, last_word, see_out
+from mnemond.server.spare_descriptors import SpareDescriptors
 
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _OUT_OF_MEMORY = (errno.ENOBUFS, errno.ENOMEM)
@@ -53,7 +54,7 @@ class Server:
         self.stop_requested_at = math.inf
         """On trio's clock; infinite before a stop was asked for."""
         self._emptied = trio.Event()
-        self._spare: int | None = None
+        self._spare = SpareDescriptors()
         self._leaving = 0
         self._nursery: trio.Nursery | None = None
 
@@ -77,7 +78,7 @@ class Server:
         for its owner to close."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
-            self._spare = _spare_descriptor()
+            self._spare.top_up()
             try:
                 nursery.start_soon(self._flusher)
                 nursery.start_soon(self._sweeper, listener)
@@ -169,8 +170,7 @@ class Server:
     async def _accept_some(self, listener: Listener) -> bool:
         """Accept and serve for one turn; whether more may be waiting. The others have had theirs when it says so."""
         turn_ends = trio.current_time() + self.limits.inline_ms / 1000
-        if self._spare is None:  # a thread that opened a file at the wrong moment had taken it
-            self._spare = _spare_descriptor()
+        self._spare.top_up()
         while trio.current_time() < turn_ends:
             try:
                 sock, _ = listener.socket.accept()
@@ -184,17 +184,16 @@ class Server:
 
     async def _accept_failed(self, listener: Listener, error: OSError) -> bool:
         await trio.lowlevel.checkpoint()
-        if error.errno in _OUT_OF_DESCRIPTORS and self._spare is not None:
-            return self._turn_away(listener, self._spare)
+        if error.errno in _OUT_OF_DESCRIPTORS and self._spare.give_up():
+            return self._turn_away(listener)
         if error.errno in _OUT_OF_DESCRIPTORS + _OUT_OF_MEMORY:
             await trio.sleep(_PAUSE_S)
             return False
         return error.errno != errno.EINVAL  # of a socket that refuses newcomers: the backlog is empty
 
-    def _turn_away(self, listener: Listener, spare: int) -> bool:
-        """With no descriptor left, give up the spare one to accept a client and tell it so. Whether there was a
-        client: without a descriptor accepting fails even when nobody waits, so only this can end the loop."""
-        os.close(spare)
+    def _turn_away(self, listener: Listener) -> bool:
+        """A descriptor was given up: accept a client with it and tell it so. Whether there was a client: without a
+        descriptor accepting fails even when nobody waits, so only this can end the loop."""
         try:
             sock, _ = listener.socket.accept()
         except OSError:
@@ -203,7 +202,7 @@ class Server:
             self._refuse(sock, "the daemon has no file descriptor left", may_linger=False)
             return True
         finally:
-            self._spare = _spare_descriptor()
+            self._spare.top_up()
 
     def _refuse(self, sock: socket.socket, sentence: str, *, may_linger: bool) -> None:
         self.counters.refused += 1
@@ -285,17 +284,8 @@ class Server:
         for connection in list(self._connections):
             self.counters.abandoned += connection.unanswered
             connection.close()
-        if self._spare is not None:
-            os.close(self._spare)
-            self._spare = None
+        self._spare.close()
 
 
 def _nobody(_connection: int) -> None:
     """Nobody wants to hear of it."""
-
-
-def _spare_descriptor() -> int | None:
-    try:
-        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None

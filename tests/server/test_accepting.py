@@ -17,8 +17,10 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.server import server as server_module
+from mnemond.server import spare_descriptors
 from mnemond.server.limits import Limits
 from mnemond.server.peer import credentials
+from mnemond.server.spare_descriptors import SPARE, SpareDescriptors
 from tests.server.toys import Client, Served, Toys, listening, request, serving
 
 
@@ -108,7 +110,7 @@ class Failing:
 async def test_accepting_goes_on_after_a_failure(
     code: int, mock_clock: MockClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "_spare_descriptor", lambda: None)
+    monkeypatch.setattr(spare_descriptors, "_opened", lambda: None)
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -142,13 +144,12 @@ async def test_the_spare_descriptor_may_be_too_late(tmp_path: Path, monkeypatch:
             nursery.cancel_scope.cancel()
 
 
-async def test_a_spare_descriptor_that_somebody_took_is_found_again(
+async def test_spare_descriptors_that_somebody_took_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread that opens a file at the wrong moment gets the spare one; what it gives back is spare once more."""
-    spare = server_module._spare_descriptor
-    answers = [spare, lambda: None, spare, spare]
-    monkeypatch.setattr(server_module, "_spare_descriptor", lambda: answers.pop(0)())
+    """A thread that opens a file at the wrong moment gets one; what it gives back is spare once more."""
+    opened, taken = spare_descriptors._opened, [False]
+    monkeypatch.setattr(spare_descriptors, "_opened", lambda: None if taken[0] else opened())
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -157,7 +158,8 @@ async def test_a_spare_descriptor_that_somebody_took_is_found_again(
         async with trio.open_nursery() as nursery:
             await nursery.start(server.serve, listener)
             served = Served(tmp_path, server, toys)
-            for refused in (1, 2):
+            for refused in range(1, 2 * SPARE + 1):
+                taken[0] = refused < SPARE
                 failing.codes = [errno.EMFILE]
                 (reply,) = await (await served.connect()).rest()
                 assert isinstance(reply, dict)
@@ -172,7 +174,9 @@ def test_no_spare_descriptor_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> N
         raise OSError(errno.EMFILE, "none left")
 
     monkeypatch.setattr(os, "open", refuse)
-    assert server_module._spare_descriptor() is None
+    spare = SpareDescriptors()
+    spare.top_up()
+    assert not spare.give_up()
 
 
 async def test_another_user_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
