@@ -6,6 +6,7 @@ python -m benchmarks.load [--memories 10000] [--seconds 20] [--clients 32] [--at
 from __future__ import annotations
 
 import argparse
+import heapq
 import platform
 import random
 import selectors
@@ -45,9 +46,9 @@ class Client:
         self.kind = ""
         self.sent = 0.0
 
-    def send(self, kind: str, message: bytes) -> None:
-        """Ask; the time runs from here."""
-        self.kind, self.sent = kind, time.perf_counter()
+    def send(self, kind: str, message: bytes, due: float) -> None:
+        """Ask; the time runs from when that was due, so that who has to wait to ask has waited as well."""
+        self.kind, self.sent = kind, due
         self.wire.post(message)
 
     def answered(self) -> float:
@@ -72,23 +73,34 @@ class Requests:
         return "recall", request(1, "recall", {"query": self._random.choice(self._questions)})
 
 
-def drive(daemon: DaemonProcess, clients: int, seconds: float, requests: Requests) -> dict[str, list[float]]:
-    """Milliseconds of every answered request, by kind. Each client asks again when it has its answer."""
+def drive(
+    daemon: DaemonProcess, clients: int, seconds: float, requests: Requests, rate: float = 0.0
+) -> dict[str, list[float]]:
+    """Milliseconds of every answered request, by kind. Each client asks again when it has its answer, or, where a rate
+    is given, no sooner than its share of so many requests a second."""
     times: dict[str, list[float]] = {"recall": [], "remember": []}
+    pause = clients / rate if rate else 0.0
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
-        for _ in range(clients):
+        begin, under_way = time.perf_counter(), 0
+        resting: list[tuple[float, int, Client]] = []
+        for number in range(clients):
             client = Client(stack.enter_context(daemon.connect()))
-            selector.register(client.wire, selectors.EVENT_READ, client)
-            client.send(*requests.next())
-        ends, waiting = time.perf_counter() + seconds, clients
-        while waiting:
-            for key, _ in selector.select():
-                client = key.data
+            selector.register(client.wire, selectors.EVENT_READ, (number, client))
+            heapq.heappush(resting, (begin + pause * number / clients, number, client))
+        ends = begin + seconds
+        while under_way or (resting and resting[0][0] < ends):
+            while resting and resting[0][0] <= (now := time.perf_counter()) and now < ends:
+                due, _, client = heapq.heappop(resting)
+                client.send(*requests.next(), due if rate else now)
+                under_way += 1
+            now = time.perf_counter()
+            for key, _ in selector.select(max(0.0, resting[0][0] - now) if resting and now < ends else None):
+                number, client = key.data
                 times[client.kind].append(client.answered())
-                if time.perf_counter() < ends:
-                    client.send(*requests.next())
-                else:
-                    waiting -= 1
+                under_way -= 1
+                heapq.heappush(resting, (client.sent + pause, number, client))
+            if time.perf_counter() >= ends:
+                resting.clear()
     return times
 
 
@@ -114,7 +126,13 @@ def backing_up(daemon: DaemonProcess, _: Notes, done: threading.Event) -> None:
             wire.call("backup.create")
 
 
-COMPANY: dict[str, Company] = {"alone": nothing, "beside an import": importing, "beside backups": backing_up}
+COMPANY: dict[str, Company] = {
+    "alone": nothing, "500 a second": nothing, "beside an import": importing, "beside backups": backing_up,
+}  # fmt: skip
+
+RATES = {"500 a second": 500.0}
+"""Requests a second in all, where clients do not ask as fast as they are answered: in the other phases all of them wait
+for each other, and a time says no more than how many they are."""
 
 
 class LogSize:
@@ -162,10 +180,8 @@ def measure(memories: int, seconds: float, clients: int, attempts: int) -> Json:
             log = Path(wire.call("status")["db_path"] + "-wal")
         say(f"  {memories:,} memories are stored")
         for number, (name, company) in enumerate(COMPANY.items()):
-            requests = Requests(notes, questions, SEED + number)
-            phases[name] = _phase(
-                daemon, company, LogSize(log), (clients, seconds, requests), Notes(SEED + 100 + number)
-            )
+            load = (clients, seconds, Requests(notes, questions, SEED + number), RATES.get(name, 0.0))
+            phases[name] = _phase(daemon, company, LogSize(log), load, Notes(SEED + 100 + number))
             say(f"  {name}: {phases[name]['per_s']:.0f} requests a second")
         return {
             "memories": memories, "clients": clients, "seconds": seconds, "phases": phases,
@@ -174,13 +190,12 @@ def measure(memories: int, seconds: float, clients: int, attempts: int) -> Json:
 
 
 def _phase(
-    daemon: DaemonProcess, company: Company, log: LogSize, load: tuple[int, float, Requests], notes: Notes
+    daemon: DaemonProcess, company: Company, log: LogSize, load: tuple[int, float, Requests, float], notes: Notes
 ) -> Json:
-    clients, seconds, requests = load
     before = daemon.usage()
     with Probe(daemon.socket_path) as probe, beside(lambda done: company(daemon, notes, done), log.watch):
         begin = time.perf_counter()
-        times = drive(daemon, clients, seconds, requests)
+        times = drive(daemon, *load)
         took = time.perf_counter() - begin
     after, count = daemon.usage(), sum(map(len, times.values()))
     return {
