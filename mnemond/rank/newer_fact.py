@@ -210,18 +210,17 @@ def _by_statements(
     terms: Mapping[str, float],
 ) -> set[tuple[int, int]]:
     """Positions of a correction and of what it corrects."""
-    told = [(place, _told(each.content)) for place, each in enumerate(insights) if not _is_talk(each)]
-    newer = [(place, each) for place, each in told if each.brief or each.announces]
+    told = {place: _told(each.content) for place, each in enumerate(insights) if not _is_talk(each)}
+    newer = [(place, each) for place, each in told.items() if each.brief or each.announces]
     if len(newer) < 2 and not any(each.announces for _, each in newer):  # no change, and no two short ones are left
         return set()
     news = [_Heard(place, piece) for place, each in newer for piece in each.pieces if each.brief or piece.announces]
-    olds = [_Heard(place, piece) for place, each in told for piece in each.pieces]
-    pieces = {place: each.pieces for place, each in told}
+    olds = [_Heard(place, piece) for place, each in told.items() for piece in each.pieces]
     asked: dict[int, list[_Piece]] = {}
 
     def is_asked(one: _Heard) -> bool:
         if one.place not in asked:
-            asked[one.place] = _asked(pieces[one.place], terms, policy.cover * float(covered[one.place]))
+            asked[one.place] = _asked(told[one.place].pieces, terms, policy.cover * float(covered[one.place]))
         return any(piece is one.piece for piece in asked[one.place])
 
     source = snapshot.parts.columns.source[rows].tolist()

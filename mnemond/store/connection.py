@@ -168,7 +168,8 @@ class Connection:
 
     @property
     def reserved(self) -> int:
-        """Bytes at the end of each page that SQLite leaves to others. Raises SqliteError."""
+        """Bytes at the end of each page that SQLite leaves to others; of a connection that may write, what its next
+        VACUUM leaves. Raises SqliteError."""
         self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
         return self._db.reserve_bytes()
 

@@ -65,7 +65,7 @@ MOST_UNITS: Final = 30
 """Units of a statement; of a longer one the first."""
 
 REMEMBERED: Final = 1_024
-"""Texts whose sentences are remembered, and sentences whose statement is."""
+"""Sentences whose statement is remembered."""
 
 _END: Final = re.compile(r"([!?;。！？；，\n]+|\.+(?=\s|$))")
 _WORD: Final = re.compile(r"[a-z0-9']+")
@@ -162,13 +162,9 @@ class Statement:
 
 def forget_cached() -> None:
     """Let go of every text that was read, so that nothing of a purged memory stays."""
-    announces.cache_clear()
-    content_words.cache_clear()
-    sentences.cache_clear()
     statement.cache_clear()
 
 
-@lru_cache(maxsize=REMEMBERED)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text in order, without questions and long ones. Linear time."""
     found = islice(_sentences(text[:READ]), MOST)
@@ -186,7 +182,6 @@ def _sentences(text: str) -> Iterator[str]:
                 yield sentence
 
 
-@lru_cache(maxsize=REMEMBERED)
 def announces(text: str) -> bool:
     """Whether a text may say that something changed: far cheaper than to read it."""
     small = text[:READ].lower()
@@ -197,7 +192,6 @@ def announces(text: str) -> bool:
     return ("of " in small or " on" in small or "more" in small) and ANNOUNCING_SINCE.search(small) is not None
 
 
-@lru_cache(maxsize=REMEMBERED)
 def content_words(small: str) -> frozenset[str]:
     """Words of a sentence in small letters that say something, with pronouns; unless it is ASCII its characters."""
     return frozenset(_WORD.findall(small) if small.isascii() else small) - _WORDLESS
