@@ -6,7 +6,8 @@ explicit checkpoints only, `secure_delete`, no symbolic links, no URI file names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,12 @@ import apsw
 
 from mnemond.errors import UNSUPPORTED, MnemonError
 from mnemond.store import checksums
+from mnemond.store.insertion import Insertion, NotKept, Row, Value, Waiting
 
 SqliteError = apsw.Error
 BusyError = apsw.BusyError
 FullError = apsw.FullError
 ConstraintError = apsw.ConstraintError
-Value = None | int | float | str | bytes
 
 MINIMUM_SQLITE = (3, 51, 3)
 """Older ones, from 3.7.0, can corrupt a database that two connections write and checkpoint at once (WAL-reset bug)."""
@@ -89,6 +90,10 @@ class Connection:
         is given again then."""
         self.entities: set[str] = set()
         """Ids of rows of `entities` that are there (`store.entities`); emptied as well."""
+        self._waiting = Waiting()
+        self._gathers = False
+        self._last: dict[Insertion, int] = {}
+        """By what is gathered, the last number that a row of this batch was given."""
         self._forget = partial(_empty, self.numbers, self.entities)  # no method: it would refer to itself
         self._db.set_rollback_hook(self._forget)
         try:
@@ -125,34 +130,89 @@ class Connection:
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> int:
         """Execute one statement that returns no rows; the number of rows it changed."""
+        if self._waiting:
+            self._put_in()
         self._db.execute(sql, values)
         return self._db.changes()
 
-    def insert(self, sql: str, values: Sequence[Value]) -> int:
-        """Execute an INSERT of one row; its rowid."""
-        self._db.execute(sql, values)
-        return self._db.last_insert_rowid()
+    @contextmanager
+    def gathering(self, *, really: bool) -> Iterator[None]:
+        """Until the end, rows that are added wait to be inserted together; whatever else is executed comes after them.
+
+        Raises NotKept, there or at the end, where a constraint stands against one: by then nobody knows whose it was.
+        """
+        self._gathers = really
+        try:
+            yield
+            if self._waiting:
+                self._put_in()
+        finally:
+            self._gathers = False
+            self._waiting.drop()
+            self._last.clear()
+
+    def _put_in(self) -> None:
+        try:
+            for sql, values in self._waiting.take():
+                self.run(sql, values)
+        except ConstraintError as error:
+            raise NotKept from error
+
+    def add(self, into: Insertion, rows: Sequence[Row]) -> None:
+        """Insert rows. Raises ConstraintError, or later NotKept where rows are gathered."""
+        if self._gathers:
+            self._waiting.add(into, rows)
+        else:
+            self.run_many(into.one, rows)
+
+    def add_numbered(self, into: Insertion, last: str, values: Row) -> int:
+        """Insert a row whose first column is its number; the number. `last`: a query for the highest number there is.
+        Raises as `add` does."""
+        if not self._gathers:
+            self.run(into.one, (None, *values))
+            return self._db.last_insert_rowid()
+        if into not in self._last:
+            (highest,) = self.row(last) or (None,)
+            self._last[into] = highest or 0
+        self._last[into] = number = self._last[into] + 1
+        self._waiting.add(into, [(number, *values)])
+        return number
+
+    @property
+    def gathers(self) -> bool:
+        """Whether rows that are added wait for others."""
+        return self._gathers
 
     def take_back(self, savepoint: str) -> None:
         """Undo everything since a savepoint, and end it."""
+        self._waiting.drop()
+        self._last.clear()
         self._forget()
         self.run(f"ROLLBACK TO {savepoint}")
         self.run(f"RELEASE {savepoint}")
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
         """Execute one statement that returns no rows once for each tuple of values."""
+        if self._waiting:
+            self._put_in()
         self._db.executemany(sql, rows)
 
     def script(self, sql: str) -> None:
         """Execute several statements."""
+        if self._waiting:
+            self._put_in()
         self._db.execute(sql)
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """Every row of a query."""
+        if self._waiting:
+            self._put_in()
         return self._db.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Sequence[Value] = ()) -> tuple[Any, ...] | None:
         """The first row of a query, or None."""
+        if self._waiting:
+            self._put_in()
         return self._db.execute(sql, values).fetchone()
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,15 +14,17 @@ from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.index.adjacency import EdgeArrays
 from mnemond.model.changes import RemoveEdge
 from mnemond.model.edge import EDGE_TYPES, MAX_METADATA, NO_METADATA, CreatedBy, Edge, Relation
-from mnemond.store.connection import Connection, Value
+from mnemond.store.connection import Connection
+from mnemond.store.insertion import Insertion, Value
 from mnemond.store.numbers import number_of, numbers_of
 
 _REST = ("weight", "metadata", "created_by", "boost_days", "last_boosted_at")
 _INSERT = (
     f"INSERT INTO edge_rows(source, target, kind, {', '.join(_REST)}, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_AUTOMATIC = "INSERT INTO edge_rows(source, target, kind, weight, metadata, created_at) VALUES"
+_OF_AUTOMATIC = ("source", "target", "kind", "weight", "metadata", "created_at")
 """The other columns have what an automatic edge begins with."""
+_AUTOMATIC = Insertion(4, "edge_rows", _OF_AUTOMATIC)
 MOST_AT_ONCE = 32
 """Relations whose edges go in one statement. Nearly every memory has fewer; 34 rows take 45 µs so, 65 one by one."""
 _UPDATE = f"UPDATE edge_rows SET {', '.join(f'{name} = ?' for name in _REST)}"  # noqa: S608 - names only
@@ -34,8 +36,6 @@ _CAUSAL = _NUMBERS["causal"]
 
 CHOSEN: tuple[CreatedBy, ...] = ("host", "user")
 """Makers whose edges no automatic one changes (spec 4, rules)."""
-
-Values = tuple[Value, ...]
 
 _json = msgspec.json.Encoder()
 _object = msgspec.json.Decoder(dict[str, Any])
@@ -57,21 +57,33 @@ def insert_all(connection: Connection, edges: Sequence[Edge], now: str) -> None:
 def insert_relations(connection: Connection, insight_id: str, relations: Sequence[Relation], now: str) -> None:
     """Insert the first edges of a memory. Raises ConstraintError when one is there, or has an end that is not."""
     numbers = numbers_of(connection, {insight_id, *[relation[0] for relation in relations]})
+    if connection.gathers:
+        connection.add(_AUTOMATIC, list(_rows(numbers, insight_id, relations, now)))
+        return
     number, one = numbers.get, numbers.get(insight_id)
-    both, single = [each for each in relations if each.there is not None and each.back is not None], list[Values]()
+    both = [each for each in relations if each.there is not None and each.back is not None]
     for start in range(0, len(both), MOST_AT_ONCE):
         part = both[start : start + MOST_AT_ONCE]
         values: list[Value] = [one, now]
         for other, kind, weight, there, back in part:
             values += (number(other), _NUMBERS[kind], weight, there, back)
         connection.run(_both_ways(len(part)), values)
-    for other, kind, weight, there, back in relations if len(both) < len(relations) else ():
-        if there is None:
-            single.append((number(other), one, _NUMBERS[kind], weight, back, now))
-        elif back is None:
-            single.append((one, number(other), _NUMBERS[kind], weight, there, now))
-    if single:
-        connection.run_many(f"{_AUTOMATIC}(?, ?, ?, ?, ?, ?)", single)
+    if len(both) < len(relations):
+        single = [each for each in relations if each.there is None or each.back is None]
+        connection.add(_AUTOMATIC, list(_rows(numbers, insight_id, single, now)))
+
+
+def _rows(
+    numbers: Mapping[str, int], insight_id: str, relations: Iterable[Relation], now: str
+) -> Iterator[tuple[Value, ...]]:
+    """What `_AUTOMATIC` is given."""
+    one = numbers.get(insight_id)
+    for other, name, weight, there, back in relations:
+        number, kind = numbers.get(other), _NUMBERS[name]
+        if there is not None:
+            yield one, number, kind, weight, there, now
+        if back is not None:
+            yield number, one, kind, weight, back, now
 
 
 @cache
@@ -81,7 +93,7 @@ def _both_ways(relations: int) -> str:
         f"(?1,?{at},?{at + 1},?{at + 2},?{at + 3},?2),(?{at},?1,?{at + 1},?{at + 2},?{at + 4},?2)"
         for at in range(3, 3 + 5 * relations, 5)
     ]
-    return _AUTOMATIC + ",".join(rows)
+    return f"INSERT INTO edge_rows({', '.join(_OF_AUTOMATIC)}) VALUES {','.join(rows)}"  # noqa: S608 - names only
 
 
 def upsert(connection: Connection, edge: Edge, now: str, *, strict: bool = False) -> tuple[Edge, Edge | None]:

@@ -24,11 +24,12 @@ from mnemond.store.comparison import Comparison
 from mnemond.store.connection import BusyError, Connection, ConstraintError, SqliteError
 from mnemond.store.database import Opened, load_index
 from mnemond.store.high_water import HighWater, last_line
+from mnemond.store.insertion import NotKept
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
 from mnemond.store.operation import carry_out
 from mnemond.store.outdated import is_outdated, with_fitting_vectors
 from mnemond.store.proposal import Write
-from mnemond.store.savepoint import NotKept, Savepoint
+from mnemond.store.savepoint import Savepoint
 from mnemond.store.standing import Standing
 from mnemond.text.remembered import forget_texts
 
@@ -143,9 +144,18 @@ class Engine:
 
     def _write(self, connection: Connection, batch: Sequence[Write], *, always: bool) -> tuple[list[Result], bool]:
         """The same once. Raises NotKept where one has to be taken back that has no savepoint unless all have."""
-        results: list[Result] = []
-        purged, several = False, len(batch) > 1
+        several = len(batch) > 1
         connection.run("BEGIN IMMEDIATE")
+        with connection.gathering(really=several and not always):
+            carried = self._carried(connection, batch, several=several, always=always)
+        oplog.trim(connection)
+        return carried
+
+    def _carried(
+        self, connection: Connection, batch: Sequence[Write], *, several: bool, always: bool
+    ) -> tuple[list[Result], bool]:
+        results: list[Result] = []
+        purged = False
         comparison = Comparison(self._index.working, [_vector(write, self.embedder) for write in batch])
         for at, given in enumerate(batch):
             write = with_fitting_vectors(given, self.embedder)
@@ -154,15 +164,16 @@ class Engine:
             try:
                 carried = carry_out(connection, self._index, write, similarity, self.embedder, savepoint)
             except (MnemonError, ConstraintError) as error:
-                if self._index.begun != begun:
-                    raise  # nobody foresaw it: what is staged already cannot be taken back alone
+                if self._index.begun != begun:  # nobody foresaw it: what is staged cannot be taken back alone
+                    if connection.gathers:
+                        raise NotKept from error  # its rows, once they are not gathered, are refused before that
+                    raise
                 savepoint.take_back()
                 results.append(self._refusal(error))
                 continue
             savepoint.end()
             results.append(carried.outcome)
             purged |= carried.purged
-        oplog.trim(connection)
         return results, purged
 
     def _refusal(self, error: MnemonError | SqliteError) -> MnemonError:

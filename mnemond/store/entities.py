@@ -7,9 +7,14 @@ from collections.abc import Sequence
 
 from mnemond.model.entity import Entity
 from mnemond.store.connection import Connection
+from mnemond.store.insertion import Insertion
 
 MOST_KNOWN = 65_536
 """Entities that a connection remembers to be there."""
+
+_UNLESS_THERE = " ON CONFLICT DO NOTHING"
+_NAMED = Insertion(1, "entities", ("id", "name", "canonical_name", "entity_type", "created_at"), _UNLESS_THERE)
+_MENTIONED = Insertion(2, "memory_entities", ("memory_id", "entity_id", "mention_text"), _UNLESS_THERE)
 
 
 def entity_id(entity: Entity) -> str:
@@ -25,18 +30,11 @@ def mention(connection: Connection, insight_id: str, mentions: Sequence[Entity],
     known = connection.entities
     new = [(key, it.name, it.canonical, it.kind, now) for key, it in named if key not in known]
     if new:
-        connection.run_many(
-            "INSERT INTO entities(id, name, canonical_name, entity_type, created_at) VALUES(?, ?, ?, ?, ?)"
-            " ON CONFLICT DO NOTHING",
-            new,
-        )
+        connection.add(_NAMED, new)
         if len(known) > MOST_KNOWN:
             known.clear()
         known.update(row[0] for row in new)
-    connection.run_many(
-        "INSERT INTO memory_entities(memory_id, entity_id, mention_text) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
-        [(insight_id, key, entity.name) for key, entity in named],
-    )
+    connection.add(_MENTIONED, [(insight_id, key, entity.name) for key, entity in named])
 
 
 def replace(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:

@@ -25,8 +25,9 @@ from mnemond.model.queued_exchange import (
 )
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.store import meta
-from mnemond.store.connection import Connection, Value
+from mnemond.store.connection import Connection
 from mnemond.store.damage import damaged
+from mnemond.store.insertion import Value
 from mnemond.text.similarity import normalised
 
 LONGEST_ERROR: Final = 300

@@ -12,6 +12,7 @@ from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 from mnemond.store.connection import Connection
 from mnemond.store.damage import damaged
+from mnemond.store.insertion import Insertion
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -22,6 +23,10 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _json = msgspec.json.Encoder()
+_DONE = Insertion(
+    5, "memory_operations",
+    ("operation_type", "memory_id", "before_state", "after_state", "triggered_by", "op_id", "created_at", "undoes"),
+)  # fmt: skip
 
 
 class Entry(NamedTuple):
@@ -36,11 +41,7 @@ class Entry(NamedTuple):
 def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entry]) -> None:
     """Write the rows of one operation, in the transaction of the changes they describe."""
     if entries:
-        connection.run_many(
-            "INSERT INTO memory_operations(operation_type, memory_id, before_state, after_state, triggered_by, op_id,"
-            " created_at, undoes) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-            [_values(change_set, entry) for entry in entries],
-        )
+        connection.add(_DONE, [_values(change_set, entry) for entry in entries])
 
 
 def _values(change_set: ChangeSet, entry: Entry) -> tuple[str | None, ...]:

@@ -12,8 +12,9 @@ import numpy as np
 from mnemond.model.changes import AddInsight, CountUse, RetireInsight, Vector
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.recall import Filter
-from mnemond.store.connection import Connection, Value
+from mnemond.store.connection import Connection
 from mnemond.store.damage import damaged
+from mnemond.store.insertion import Insertion, Value
 from mnemond.store.meta import EmbedderRecord
 
 _COLUMNS = (
@@ -27,9 +28,9 @@ _COLUMNS = (
 
 _NAMES = ", ".join(_COLUMNS)
 _VECTOR = ("embedding", "embedding_model", "embedding_dim")
-_INSERT = (
-    f"INSERT INTO insights({_NAMES}, content_hash, {', '.join(_VECTOR)}) VALUES({', '.join('?' * (len(_COLUMNS) + 4))})"
-)
+_ADDED = Insertion(0, "insights", ("number", *_COLUMNS, "content_hash", *_VECTOR))
+_ASKED = Insertion(3, "hypothetical_queries", ("insight_id", "ord", "query"))
+_LAST = "SELECT max(number) FROM insights"
 _SET_ALL = ", ".join(f"{name} = ?" for name in (*_COLUMNS[1:], "content_hash", "deleted_at"))
 _UPDATE = f"UPDATE insights SET {_SET_ALL}"  # noqa: S608 - names only
 _SET_VECTOR = (
@@ -50,7 +51,7 @@ def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord 
     """Insert one active insight with its vector. Raises ConstraintError when the id exists."""
     it = change.insight
     values = (*_values(it), content_hash(it.content), *_vector_values(change.vector, embedder))
-    connection.numbers[it.id] = connection.insert(_INSERT, values)
+    connection.numbers[it.id] = connection.add_numbered(_ADDED, _LAST, values)
     if change.queries:
         _ask(connection, it.id, change.queries)
 
@@ -62,10 +63,7 @@ def replace_queries(connection: Connection, insight_id: str, queries: Sequence[s
 
 
 def _ask(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
-    connection.run_many(
-        "INSERT INTO hypothetical_queries(insight_id, ord, query) VALUES(?, ?, ?)",
-        [(insight_id, place, query) for place, query in enumerate(queries)],
-    )
+    connection.add(_ASKED, [(insight_id, place, query) for place, query in enumerate(queries)])
 
 
 def update(connection: Connection, it: Insight) -> bool:

@@ -17,7 +17,8 @@ from mnemond.model.edge import EDGE_TYPES, MAX_METADATA, NO_METADATA
 from mnemond.model.insight import CATEGORIES
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.store import oplog
-from mnemond.store.connection import Connection, Value
+from mnemond.store.connection import Connection
+from mnemond.store.insertion import Value
 from mnemond.store.insights import content_hash
 
 FLOAT32_VERSION: Final = 1

@@ -14,6 +14,7 @@ from mnemond.model.outcomes import Linked, Merged, Outcome, Remembered, Retained
 from mnemond.model.timestamp import format_us
 from mnemond.store.connection import Connection
 from mnemond.store.damage import damaged
+from mnemond.store.insertion import Insertion
 from mnemond.store.proposal import Write
 
 RETENTION_US = 7 * 86_400 * 1_000_000
@@ -22,6 +23,7 @@ RETENTION_US = 7 * 86_400 * 1_000_000
 _WORD = re.compile(r'"([^"\\]{1,64})"')
 """Short texts in JSON, ids among them."""
 
+_RECORDED = Insertion(7, "operations", ("op_id", "method", "request_digest", "outcome", "created_at"))
 _json = msgspec.json.Encoder()
 _outcomes = msgspec.json.Decoder(Outcome)
 
@@ -61,16 +63,9 @@ def _decoded(op_id: str, text: str) -> Outcome:
 
 def record(connection: Connection, change_set: ChangeSet, outcome: Outcome) -> None:
     """Remember the outcome in the same transaction as the change."""
-    connection.run(
-        "INSERT INTO operations(op_id, method, request_digest, outcome, created_at) VALUES(?, ?, ?, ?, ?)",
-        (
-            change_set.op_id,
-            change_set.method,
-            change_set.request_digest,
-            _json.encode(outcome).decode(),
-            change_set.now,
-        ),
-    )
+    encoded = _json.encode(outcome).decode()
+    row = (change_set.op_id, change_set.method, change_set.request_digest, encoded, change_set.now)
+    connection.add(_RECORDED, [row])
 
 
 def purge(connection: Connection, insight_ids: Collection[str]) -> None:

@@ -6,19 +6,18 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from mnemond.store.connection import Connection
+from mnemond.store.insertion import Insertion
 
 MAX_LINES = 5000
 """Lines kept (spec 4)."""
 MAX_DETAIL = 500
 """Characters of a line's detail (spec 19)."""
+_LINE = Insertion(6, "oplog", ("operation", "insight_id", "detail", "created_at"))
 
 
 def append(connection: Connection, operation: str, insight_id: str | None, detail: str, now: str) -> None:
     """Write one line. `detail` never holds memory text."""
-    connection.run(
-        "INSERT INTO oplog(operation, insight_id, detail, created_at) VALUES(?, ?, ?, ?)",
-        (operation, insight_id, detail[:MAX_DETAIL], now),
-    )
+    connection.add(_LINE, [(operation, insight_id, detail[:MAX_DETAIL], now)])
 
 
 class Line(NamedTuple):

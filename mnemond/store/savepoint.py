@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from mnemond.model.changes import AddInsight, AddRelations, ChangeSet
 from mnemond.store.connection import Connection
+from mnemond.store.insertion import NotKept
 
 _CERTAIN = frozenset({AddInsight, AddRelations})
-
-
-class NotKept(Exception):  # noqa: N818 - no error of anybody's: the batch is written once more, with savepoints
-    """What an operation has to be taken back to was not kept."""
 
 
 class Savepoint:

@@ -18,8 +18,9 @@ from mnemond.index.link_editor import Editor
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.model.changes import Change
 from mnemond.store import database
-from mnemond.store.connection import Connection, Value
+from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
+from mnemond.store.insertion import Value
 from mnemond.store.operation import carry_out
 from mnemond.store.proposal import Write
 from mnemond.store.savepoint import Savepoint

@@ -14,6 +14,7 @@ from mnemond.model.outcomes import Collected, Remembered
 from mnemond.store import edges, numbers
 from mnemond.store.connection import Connection, ConstraintError
 from mnemond.store.engine import Engine
+from mnemond.store.insertion import Insertion
 from mnemond.store.numbers import number_of, numbers_of
 from tests.store.factory import engine_at, insight_id, open_at, remember
 
@@ -84,13 +85,14 @@ def test_the_number_of_a_purged_memory_may_be_given_again(tmp_path: Path) -> Non
     engine.close()
 
 
+INSIGHTS = Insertion(0, "insights", ("number", "id", "content", "created_at", "updated_at"))
+
+
 @pytest.mark.parametrize("statement", ["ROLLBACK", "INSERT OR ROLLBACK INTO meta(key) VALUES(NULL)"])
 def test_a_transaction_that_was_taken_back_leaves_no_number(tmp_path: Path, statement: str) -> None:
     connection = open_at(tmp_path / "a.db").connection
     connection.run("BEGIN IMMEDIATE")
-    number = connection.insert(
-        "INSERT INTO insights(id, content, created_at, updated_at) VALUES('a', 'b', 'c', 'd')", ()
-    )
+    number = connection.add_numbered(INSIGHTS, "SELECT max(number) FROM insights", ("a", "b", "c", "d"))
     assert number_of(connection, "a") == number
     if statement == "ROLLBACK":
         connection.run(statement)

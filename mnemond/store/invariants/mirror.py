@@ -12,7 +12,7 @@ import numpy as np
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import UNIT_TOLERANCE, normalise
-from mnemond.store.connection import Value
+from mnemond.store.insertion import Value
 from mnemond.store.invariants.check import RELOAD, Evidence, Steps, Tally
 from mnemond.store.invariants.rows import pages_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from mnemond.model.timestamp import format_us
-from mnemond.store.connection import Value
+from mnemond.store.insertion import Value
 from mnemond.store.insights import content_hash
 from mnemond.store.invariants.check import DAMAGED, PAGE, Evidence, Steps, Tally
 
