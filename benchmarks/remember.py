@@ -1,4 +1,4 @@
-"""What remembering costs, beside the floor of the same run: python -m benchmarks.remember [--sizes …] [--rounds N]
+"""What remembering costs, beside the floor of the same run: python -m benchmarks.remember [--sizes …] [--flush-ms N]
 
 One client: each remember, then one flush of a page, then the very rows that remember wrote once more in a bare
 transaction on a copy of the store. The bare transaction is timed with its own flush, so the floor, one flush and the
@@ -18,6 +18,7 @@ from benchmarks.bare_write import BareWrites, Flush
 from benchmarks.daemon_process import DaemonProcess, temporary_data_dir
 from benchmarks.diary import Diary
 from benchmarks.report import Cell, median, percentile, say, table, write_json
+from benchmarks.slow_disk import slow_down
 from benchmarks.wire import Json, RpcError, request, result_of
 
 SEED = 11
@@ -212,7 +213,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=300, help="writes that are compared with their floor")
     parser.add_argument("--cpu-writes", type=int, default=600, help="writes over which CPU is counted")
     parser.add_argument("--json", type=Path, help="file for the figures")
+    parser.add_argument("--flush-ms", type=float, default=0.0, help="how much longer each flush of the disk takes")
     options = parser.parse_args(argv)
+    if options.flush_ms > 0:
+        slow_down("benchmarks.remember", sys.argv[1:] if argv is None else argv, options.flush_ms)
     figures = measure(options.sizes, options.rounds, options.cpu_writes)
     say(render(figures))
     write_json(options.json, figures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -109,3 +110,20 @@ def test_the_copy_is_opened_as_the_product_opens_its_own(tmp_path: Path) -> None
         assert (bare._copy.pragma("secure_delete"), bare._copy.pragma("foreign_keys")) == (1, 1)
         assert isinstance(bare._live, apsw.Connection)
         bare.close()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="a slower disk is made with a C compiler")
+def test_a_slower_disk_is_slower_for_the_daemon_and_for_the_floor(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    sizes = ["--sizes", "70", "--rounds", "4", "--cpu-writes", "4"]
+    with pytest.raises(SystemExit) as left:
+        remember.main([*sizes, "--flush-ms", "3", "--json", str(out)])
+    assert left.value.code == 0
+    (found,) = json.loads(out.read_text(encoding="utf-8"))["remember"]
+    assert min(found["flush_p50_ms"], found["bare_p50_ms"], found["remember_p50_ms"]) >= 3
+
+
+def test_a_slower_disk_takes_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(SystemExit, match=r"C compiler .cc.; leave --flush-ms out"):
+        remember.main(["--flush-ms", "1"])
