@@ -9,11 +9,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Protocol, Self
 
 from benchmarks.wire import RpcError, Wire
 
@@ -38,14 +38,43 @@ class DaemonError(Exception):
     """The daemon did not start or did not stop; the message has the end of its log."""
 
 
+class Running(Protocol):
+    """The part of subprocess.Popen that is needed."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+Launch = Callable[[Path, Mapping[str, str], Path], Running]
+"""Starts a daemon on a data directory, in an environment, with a file for what it says."""
+
+
+def _launched(data_dir: Path, environment: Mapping[str, str], log: Path) -> Running:
+    with log.open("ab") as said:
+        return subprocess.Popen(
+            [sys.executable, "-m", "mnemond", "--data-dir", str(data_dir)],
+            stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environment, start_new_session=True,
+        )  # fmt: skip
+
+
 class DaemonProcess:
     """`python -m mnemond` on `data_dir`, ready to answer once the context is entered."""
+
+    launch: ClassVar[Launch] = staticmethod(_launched)
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
         self.socket_path = data_dir / "sock"
         self._log_path = data_dir / "benchmark-stderr.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -63,11 +92,7 @@ class DaemonProcess:
     def spawn(self) -> None:
         """Start the process without waiting."""
         environment = {key: value for key, value in os.environ.items() if not _ours(key)}
-        with self._log_path.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "mnemond", "--data-dir", str(self.data_dir)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True,
-            )  # fmt: skip
+        self._process = type(self).launch(self.data_dir, environment, self._log_path)
 
     def connect_when_ready(self) -> Wire:
         """A connection as soon as the socket accepts one."""
@@ -118,7 +143,7 @@ class DaemonProcess:
         resident, anonymous = (int(sizes[key].split()[0]) / 1024 for key in ("VmRSS", "RssAnon"))
         return Usage(ticks / os.sysconf("SC_CLK_TCK"), resident, anonymous)
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Running:
         if self._process is None:
             raise DaemonError("the daemon was never started")
         return self._process

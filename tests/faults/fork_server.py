@@ -1,17 +1,22 @@
 """Daemons that start in milliseconds: a process that has imported everything forks one for each start.
 
-Run as a program it is that process: a line "DATA_DIR<tab>LOG" on standard input starts a daemon, and its process id is
-the answer; a line with a process id waits for that process, and its exit status is the answer.
+Run as a program it is that process. A line [DATA_DIR, LOG, ENVIRONMENT] on standard input, JSON, starts a daemon, and
+its process id is the answer (null for the environment of this process); a line [PROCESS_ID] waits for that process, and
+its exit status is the answer.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -52,6 +57,7 @@ class ForkServer:
             [sys.executable, "-m", "tests.faults.fork_server"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )  # fmt: skip
+        self._turn = threading.Lock()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,24 +65,68 @@ class ForkServer:
 
     def start(self, data_dir: Path) -> Forked:
         """Fork a daemon, and do not wait for it."""
-        return Forked(self, data_dir, self._ask(f"{data_dir}\t{data_dir.with_suffix('.log')}"))
+        return Forked(self, data_dir, self._ask([str(data_dir), str(data_dir.with_suffix(".log")), None]))
+
+    def launch(self, data_dir: Path, environment: Mapping[str, str], log: Path) -> ForkedProcess:
+        """The same for whoever starts processes."""
+        return ForkedProcess(self, self._ask([str(data_dir), str(log), dict(environment)]))
 
     def wait(self, pid: int) -> int:
         """The exit status of a daemon that ends."""
-        return self._ask(str(pid))
+        return self._ask([pid])
 
-    def _ask(self, line: str) -> int:
+    def _ask(self, request: list[object]) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        with self._turn:
+            self._process.stdin.write(f"{json.dumps(request)}\n")
+            self._process.stdin.flush()
+            return int(self._process.stdout.readline())
 
 
-def _daemon(data_dir: str, log: str) -> None:
+class ForkedProcess:
+    """What subprocess.Popen says of a process, for one that is somebody else's child."""
+
+    def __init__(self, server: ForkServer, pid: int) -> None:
+        self.pid = pid
+        self._server = server
+        self._code: int | None = None
+        self._handle = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        """Its exit status, None while it runs."""
+        return self._after(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status once it has ended. Raises subprocess.TimeoutExpired."""
+        code = self._after(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("mnemond", timeout or 0.0)
+        return code
+
+    def _after(self, timeout: float | None) -> int | None:
+        if self._code is None and select.select([self._handle], [], [], timeout)[0]:
+            os.close(self._handle)
+            self._code = self._server.wait(self.pid)
+        return self._code
+
+    def send_signal(self, sig: int) -> None:
+        """Nothing where it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+
+def _daemon(data_dir: str, log: str, environment: Mapping[str, str] | None) -> None:
     """The life of a forked process."""
     from mnemond.__main__ import main
 
+    if environment is not None:
+        os.environ.clear()
+        os.environ.update(environment)
     os.setsid()
     written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     silent = os.open(os.devnull, os.O_RDWR)
@@ -97,12 +147,12 @@ def serve() -> None:
 
     running = set[int]()
     for line in sys.stdin:
-        first, _, log = line.rstrip("\n").partition("\t")
-        if not log:
-            answer = os.waitstatus_to_exitcode(os.waitpid(int(first), 0)[1])
-            running.discard(int(first))
+        request = json.loads(line)
+        if len(request) == 1:
+            answer = os.waitstatus_to_exitcode(os.waitpid(request[0], 0)[1])
+            running.discard(request[0])
         elif (answer := os.fork()) == 0:
-            _daemon(first, log)
+            _daemon(*request)
         else:
             running.add(answer)
         sys.stdout.write(f"{answer}\n")
