@@ -198,9 +198,7 @@ class Connection:
         self._db.executemany(sql, rows)
 
     def script(self, sql: str) -> None:
-        """Execute several statements."""
-        if self._waiting:
-            self._put_in()
+        """Execute several statements, in no batch."""
         self._db.execute(sql)
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:

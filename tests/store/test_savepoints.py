@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from mnemond.errors import BUSY, NOT_FOUND, MnemonError
-from mnemond.model.changes import ChangeSet, RetireInsight, SetImportance
+from mnemond.model.changes import ChangeSet, RetireInsight, SetImportance, SettleFact
 from mnemond.model.outcomes import Remembered
 from mnemond.store import connection as connections
 from mnemond.store.connection import SAVEPOINT_BYTES, Connection
@@ -121,6 +121,17 @@ def test_the_first_of_a_batch_may_be_the_one_that_nobody_expected(tmp_path: Path
     mirrored(engine, tmp_path / "a.db")
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 3"]
+
+
+def test_a_fact_that_does_not_wait_any_more_among_several_leaves_nothing(tmp_path: Path, noted: type[Noted]) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    late = msgspec.structs.replace(remember(1), queue=(SettleFact(7, "[]", None),))
+    results = engine.commit([remember(2), late, remember(3)])
+    assert [type(result) for result in results] == [Remembered, MnemonError, Remembered]
+    assert noted.asked.count("ROLLBACK") == 1, "a new memory alone is foreseen to be refused by nothing"
+    mirrored(engine, tmp_path / "a.db")
+    engine.close()
+    assert stored(tmp_path / "a.db") == ["memory number 2", "memory number 3"]
 
 
 def test_a_database_that_is_busy_right_after_a_refusal_loses_nothing(tmp_path: Path, noted: type[Noted]) -> None:
