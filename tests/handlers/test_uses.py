@@ -1,4 +1,4 @@
-"""What recalls found is counted soon, in one write, and whatever becomes of that write concerns nobody who asked."""
+"""What recalls found is counted soon, in small writes, and whatever becomes of that write concerns nobody who asked."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from mnemond.handlers.uses import GATHER_S, Uses
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet
 from mnemond.model.insight import Insight
+from mnemond.model.outcomes import Used
 from mnemond.model.timestamp import format_us
 from mnemond.protocol.context import CompactResult, ContextParams, ContextResult
 from mnemond.protocol.memories import ForgetParams, RecallParams, RecallResult
@@ -38,6 +39,7 @@ class Desk:
         self.name = name
         self.writes: list[tuple[float, dict[str, int]]] = []
         self.broken: Exception | None = None
+        self.done: list[Done] = []
 
     def submit(self, write: ChangeSet, done: Done) -> None:
         if self.broken is not None:
@@ -45,6 +47,7 @@ class Desk:
         assert (write.method, write.triggered_by) == ("recall", "system:recall")
         counts = {change.id: change.times for change in write.changes}  # type: ignore[union-attr]
         self.writes.append((trio.current_time(), counts))
+        self.done.append(done)
 
     @property
     def warm(self) -> OpenStore:
@@ -125,6 +128,37 @@ async def test_no_more_wait_than_there_is_room_for(autojump_clock: MockClock, mo
         over.uses.note(desk.warm, ["d"])
         await trio.sleep(2 * GATHER_S)
     assert [counts for _, counts in desk.writes] == [{"a": 1, "b": 1, "c": 1}, {"d": 1}]
+
+
+async def test_many_are_written_a_few_at_a_time_with_room_for_others_between(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    desk = Desk()
+    async with counting() as over:
+        over.uses.note(desk.warm, ["a", "b", "c", "d", "e"])
+        await trio.sleep(2 * GATHER_S)
+        assert [counts for _, counts in desk.writes] == [{"a": 1, "b": 1}]
+        over.uses.note(desk.warm, ["a"])  # while the others wait
+        desk.done[0](Used("one"))
+        await trio.sleep(0.5 * GATHER_S)
+        assert [counts for _, counts in desk.writes[1:]] == [{"c": 1, "d": 1}]
+        desk.done[1](MnemonError(STORAGE, "the disk failed"))
+        await trio.sleep(0.25 * GATHER_S)
+        assert [counts for _, counts in desk.writes[2:]] == [{"e": 1}]
+    assert [counts for _, counts in desk.writes[3:]] == [{"a": 1}]
+    assert over.defects == []
+
+
+async def test_a_stop_writes_what_is_left_of_many(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    desk = Desk()
+    async with counting() as over:
+        over.uses.note(desk.warm, ["a", "b", "c", "d", "e"])
+        await trio.sleep(2 * GATHER_S)
+        assert len(desk.writes) == 1
+    assert [counts for _, counts in desk.writes] == [{"a": 1, "b": 1}, {"c": 1, "d": 1}, {"e": 1}]
+    assert over.defects == []
 
 
 @pytest.mark.parametrize("error", [MnemonError(BUSY, "too many writes wait"), RuntimeError("a defect")])
