@@ -62,6 +62,7 @@ from mnemond.pipelines.configured import vector_policy
 from mnemond.pipelines.embedding import wanted_by
 from mnemond.protocol.registry import METHODS
 from mnemond.server.call import Call
+from mnemond.server.completions import Completions
 from mnemond.server.dispatch import Boundary, Dispatcher, Handler
 from mnemond.server.feed import Feed
 from mnemond.server.latency import Latencies, TimedDispatcher
@@ -94,12 +95,12 @@ class Daemon:
     ) -> None:
         self._log = log
         self._started_s = monotonic_s()
-        clock, ids = SystemClock(), RandomIds()
+        clock, ids, loop = SystemClock(), RandomIds(), Completions(trio.lowlevel.current_trio_token())
         self.stores = StoreRegistry(
             data_dir,
             wanted=wanted_by(supply),
             now_us=clock.now_us,
-            loop=trio.lowlevel.current_trio_token(),
+            loop=loop,
             on_defect=self._on_defect,
             warn=self._warn,
             search=vector_policy(config),
@@ -127,7 +128,7 @@ class Daemon:
         self._about = DaemonHandlers(data_dir, config, self.stores, self.door, life)
         self._dispatcher = self._dispatching(self._about, supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), HookHandler(self._agents))
-        self.feed.tell = self.server.tell
+        self.feed.tell, self.server.between = self.server.tell, loop.take_up
         self.server.on_drained, self.server.on_gone = self.feed.pump, self.feed.gone
 
     def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:

@@ -72,7 +72,7 @@ class Uses:
             waiting = self._waiting[name] = _Gathered(warm)
             self._nursery.start_soon(self._count_soon, name)
         times = waiting.times
-        if len(times.keys() | insight_ids) <= MOST_WAITING:
+        if len(times) + sum(each not in times for each in set(insight_ids)) <= MOST_WAITING:
             times.update(insight_ids)
 
     async def _count_soon(self, name: str) -> None:

@@ -97,6 +97,7 @@ class Connection:
                 await self._opened()
             self._work()
             self.flush()
+            self._host.take_up()
             if trio.current_time() >= self._turn_ends:
                 await trio.lowlevel.checkpoint()
                 self._new_turn()

@@ -27,6 +27,9 @@ class Host(Protocol[C_contra]):
     def flush_soon(self, connection: C_contra, /) -> None:
         """Send the connection's replies in the next pass of the event loop."""
 
+    def take_up(self) -> None:
+        """A request was answered: hear what other threads have finished meanwhile, and send what came of it."""
+
     def drained(self, connection: C_contra, /) -> None:
         """Everything is sent of a connection that could not be told something before."""
 

@@ -30,6 +30,9 @@ _OUT_OF_MEMORY = (errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S = 0.1
 """How long accepting rests when the system has no room for another connection; it would spin otherwise."""
 
+TAKE_UP_S = 0.005
+"""Between two looks at what other threads have finished, in a pass of the event loop that is longer."""
+
 
 class Server:
     """Serves one listening socket. Build it, `serve` once, `request_stop` from anywhere on the event loop."""
@@ -48,6 +51,9 @@ class Server:
         """Hears the number of a connection that can be told something again."""
         self.on_gone: Callable[[int], None] = _nobody
         """Hears the number of a connection that is closed."""
+        self.between: Callable[[], object] = _nothing
+        """Called between two requests: does what other threads have asked for."""
+        self._taken_up_at = -math.inf
         self._dirty: dict[Connection, None] = {}
         self._flush = trio.Event()
         self._stop = trio.Event()
@@ -99,9 +105,20 @@ class Server:
         self._nursery.start_soon(run)
 
     def flush_soon(self, connection: Connection) -> None:
-        """Send the connection's replies in the next pass of the event loop, once for all that come until then."""
+        """Send the connection's replies after the request that is being answered, in the next pass of the event loop
+        at the latest, once for all that come until then."""
         self._dirty[connection] = None
         self._flush.set()
+
+    def take_up(self) -> None:
+        """Between two requests of any client: hear what other threads have finished, and send what came of it."""
+        now = trio.current_time()
+        if now - self._taken_up_at < TAKE_UP_S:
+            return
+        self._taken_up_at = now
+        self.between()
+        if self._dirty:
+            self._flush_all()
 
     def tell(self, connection: int, line: bytes) -> bool:
         """Send a message that answers nothing. False where the client lags (`on_drained` hears when it no longer does)
@@ -129,9 +146,12 @@ class Server:
         while True:
             await self._flush.wait()
             self._flush = trio.Event()
-            dirty, self._dirty = self._dirty, {}
-            for connection in dirty:
-                connection.flush()
+            self._flush_all()
+
+    def _flush_all(self) -> None:
+        dirty, self._dirty = self._dirty, {}
+        for connection in dirty:
+            connection.flush()
 
     async def _sweeper(self, listener: Listener) -> None:
         while True:
@@ -289,3 +309,7 @@ class Server:
 
 def _nobody(_connection: int) -> None:
     """Nobody wants to hear of it."""
+
+
+def _nothing() -> None:
+    """No other thread asks for anything."""
