@@ -218,6 +218,7 @@ class Attendant:
             asked=asked is not None,
             sure=asked is not None and asked.sure,
             dry_run=asked is not None and asked.dry_run,
+            used_at=lambda: self._used_at,
         )
 
     def _note(self, entry: Entry, work: Work, result: Done | MnemonError) -> None:

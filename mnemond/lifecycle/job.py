@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
 
@@ -24,6 +25,16 @@ HOUR_S: Final = 3_600.0
 DAY_S: Final = 24 * HOUR_S
 
 
+RESTS: Final = 3.0
+"""For so many times as long as a write took, a job leaves a store alone that somebody used meanwhile; a quarter of the
+writer's time is its own then. Beside 500 requests a second, which take most of what one interpreter can do, a prune
+without rests took the rest and more: recalls queued up for a second and longer."""
+
+
+def _never() -> float:
+    return -math.inf
+
+
 class Done(msgspec.Struct, frozen=True):
     """What a run came to; the fields are those of `JobRecord`. Of a dry run, what it would have come to. `again`: it
     left something, and is due again at once."""
@@ -41,7 +52,8 @@ class Work(msgspec.Struct, frozen=True):
     All its transactions are parts of one operation, `identity`, so that it is taken back as a whole. `now_us` is what
     counts as now for the age of memories, `aged_us` what is kept of it (`model.ageing`). `sure`: it may change more
     than it would dare by itself. `dry_run`: nothing may be written. `begun`: by trio's clock. `threads`: where to
-    think for longer than the event loop can wait.
+    think for longer than the event loop can wait. `used_at`: when somebody asked something of the store last, by trio's
+    clock.
     """
 
     name: str
@@ -54,10 +66,16 @@ class Work(msgspec.Struct, frozen=True):
     asked: bool = False
     sure: bool = False
     dry_run: bool = False
+    used_at: Callable[[], float] = _never
 
     def seconds(self) -> float:
         """Since the run began. For the event loop's thread."""
         return trio.current_time() - self.begun
+
+    async def make_room(self, since: float) -> None:
+        """Between two writes, of which the first began at `since`: rest, if anybody else wants something meanwhile."""
+        if self.used_at() >= since:
+            await trio.sleep(RESTS * (trio.current_time() - since))
 
     def done(self, changed: int, detail: str = "", *, undoable: bool = False) -> Done:
         """It went through, and changed so much."""
@@ -87,7 +105,7 @@ class Work(msgspec.Struct, frozen=True):
         no more. The last of these transactions notes the run. Raises MnemonError."""
         changed, more = 0, True
         while more:
-            seconds, before = self.seconds(), changed
+            seconds, before, since = self.seconds(), changed, trio.current_time()
 
             def part(connection: Connection, seconds: float = seconds, before: int = before) -> tuple[int, bool]:
                 many, left = change(connection)
@@ -97,6 +115,8 @@ class Work(msgspec.Struct, frozen=True):
 
             many, more = await self.store.rewrite(part)
             changed += many
+            if more:
+                await self.make_room(since)
         return self.done(changed, undertaken)
 
 

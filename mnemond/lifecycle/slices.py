@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import msgspec
+import trio
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.lifecycle.job import METHOD, Done, Work
@@ -44,8 +45,11 @@ async def in_slices(work: Work, ids: Sequence[str], size: int, choose: Choose, l
         def decide(view: View, part: _Slice = part) -> ChangeSet:
             return _decided(work, part, choose(view.snapshot, part.ids), line)
 
+        since = trio.current_time()
         outcome = cast("Maintained", await work.store.written(work.identity.proposal(METHOD, decide)))
         changed += outcome.changed
+        if not part.last:
+            await work.make_room(since)
     return work.done(changed, undoable=undoable)
 
 
