@@ -30,7 +30,7 @@ from mnemond.service.log_file import LogFile
 from mnemond.service.notify import Notifier
 from mnemond.service.reload import Reload
 from mnemond.service.supervision import Supervision
-from mnemond.store import legacy, raw_open
+from mnemond.store import lasting, legacy, raw_open
 from mnemond.store.connection import check_sqlite_version
 from mnemond.store.safekeeping import sweep
 
@@ -81,6 +81,7 @@ def run(data_dir: Path, logs: Logs, said: Said = SAID_NOTHING) -> None:
     Raises MnemonError for a data directory, a lock, a configuration or a model that cannot be used.
     """
     harden_process()
+    lasting.keep_short()
     check_sqlite_version()
     # Links on the way are resolved once, here; SQLite follows none, and the last part must not be one.
     directory = open_data_dir(data_dir.parent.resolve() / data_dir.name)

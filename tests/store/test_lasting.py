@@ -5,20 +5,24 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from time import perf_counter
+from weakref import ref
 
 import pytest
 
 from mnemond.index.adjacency import EdgeArrays
 from mnemond.store import edges, lasting
 from mnemond.store.connection import Connection
-from mnemond.store.lasting import MANY, leave_out, no_collections
+from mnemond.store.lasting import MANY, keep_short, leave_out, no_collections
 from tests.store.factory import engine_at, open_at, remember
 
 
 @pytest.fixture(autouse=True)
 def _thawed() -> Iterator[None]:
+    hearing = list(gc.callbacks)
     yield
     gc.unfreeze()
+    gc.callbacks[:] = hearing
 
 
 def test_collections_wait_until_the_last_block_has_ended() -> None:
@@ -53,3 +57,61 @@ def test_a_store_is_opened_without_collections(tmp_path: Path, monkeypatch: pyte
     assert (enabled, gc.isenabled()) == ([False], True)
     assert index.snapshot.rows == 19
     assert gc.get_freeze_count() > 0
+
+
+def test_what_a_long_collection_has_looked_at_is_left_out_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_short()
+    lasting_for = [[number] for number in range(1_000)]
+    monkeypatch.setattr(lasting, "LONG_S", 3_600.0)
+    gc.collect()
+    assert gc.get_freeze_count() == 0
+    monkeypatch.setattr(lasting, "LONG_S", 0.0)
+    gc.collect(1)
+    assert gc.get_freeze_count() == 0
+    gc.collect()
+    assert gc.get_freeze_count() > len(lasting_for)
+    assert len(gc.get_objects()) < len(lasting_for)
+
+
+def test_cycles_that_come_later_are_found_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_short()
+    monkeypatch.setattr(lasting, "LONG_S", 0.0)
+    gc.collect()
+
+    class Knot:
+        def __init__(self) -> None:
+            self.self = self
+
+    tied = ref(Knot())
+    assert tied() is not None
+    gc.collect()
+    assert tied() is None
+
+
+def test_a_growing_heap_is_looked_at_about_once() -> None:
+    """What was there is looked at about once in all; else five times, as each collection looks at everything."""
+    keep_short()
+    took: list[float] = []
+    begun = [0.0]
+
+    def timed(phase: str, info: dict[str, int]) -> None:
+        if info["generation"] == 2 and phase == "start":
+            begun[0] = perf_counter()
+        elif info["generation"] == 2:
+            took.append(perf_counter() - begun[0])
+
+    gc.callbacks.append(timed)
+    grown: list[list[object]] = []
+    for _ in range(1_500_000):
+        grown.append([])  # noqa: PERF401 - one by one, as memories come
+    whole_s = _whole_collection_s()
+    assert took
+    assert sum(took) < 2.5 * whole_s
+
+
+def _whole_collection_s() -> float:
+    gc.unfreeze()
+    gc.callbacks.clear()
+    begin = perf_counter()
+    gc.collect()
+    return perf_counter() - begin
