@@ -65,7 +65,7 @@ ifdef DATA
 endif
 	@$(BIN)/python -m benchmarks.latency
 
-load: $(VENV)/.ready ## many clients at once, an import and backups beside them, and a crowd; takes minutes
+load: $(VENV)/.ready ## many clients at once, alone and beside jobs, backups and an import, and a crowd; takes minutes
 	@$(BIN)/python -m benchmarks.load
 
 format: $(VENV)/.ready-dev ## format the code and mend what can be mended automatically
