@@ -202,7 +202,7 @@ class Phase:
             "rate": rate, "requests": count, "per_s": count / self._took_s, "rounds": len(self._pings),
             **{kind: {"count": len(many), "p50_ms": median(many), "p99_ms": percentile(many, 0.99)}
                for kind, many in self._times.items()},
-            "ping": {key: max(each[key] for each in self._pings) for key in ("p50_ms", "p99_ms", "longest_ms")},
+            "ping": {key: max(each[key] for each in self._pings) for key in self._pings[0] if key != "pings"},
             "log_most_mib": self._log.most_mib, "daemon_cpu_share": self._cpu_s / self._took_s,
             "rss_mib": self._daemon.usage().rss_mib, "stolen_share": self._stolen / max(1, self._ticks),
             "company": {"runs": company.runs, "changed": company.changed, "unit": company.unit,
@@ -288,14 +288,14 @@ def render(figures: Json) -> str:
             ratio = phase[kind]["p99_ms"] / alone[kind]["p99_ms"] if phase["rate"] else None
             kinds += [phase[kind]["p50_ms"], phase[kind]["p99_ms"], ratio]
         longest, verdict = phase["ping"]["longest_ms"], ", ".join(missed(name, phase)) or "kept"
-        shares = (phase["daemon_cpu_share"], phase["stolen_share"])
+        shares = (phase["daemon_cpu_share"], phase["stolen_share"], phase["ping"]["latest_ms"])
         times.append([name, phase["per_s"], *kinds, longest, phase["log_most_mib"], *shares, verdict])
         company = phase["company"]
         if company["unit"]:
             works.append([name, company["runs"], company["changed"], company["unit"], company["share"]])
     title = f"{figures['clients']} clients, 9 recalls to 1 remember, {figures['memories']:,} memories (milliseconds)"
     heads = ("", "requests/s", "recall p50", "p99", "by alone", "remember p50", "p99", "by alone", "longest", "log MiB",
-             "CPU", "stolen", "promised")  # fmt: skip
+             "CPU", "stolen", "probe late", "promised")  # fmt: skip
     beside_them = table("beside them", ("", "runs", "changed", "of", "share of the time"), works)
     return "\n".join((table(title, heads, times), beside_them, crowd.render(figures["crowd"])))
 
