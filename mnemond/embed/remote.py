@@ -120,11 +120,11 @@ class Endpoint:
         """
         deadline = deadline or self._within(self.limits.probe_s)
         if not self._turn.acquire(timeout=deadline.left()):
-            raise self._late(deadline)
+            raise self._unanswered(deadline)
         try:
             if self._known is None or self._now_s() >= self._known[0]:
                 self._learn(self._asked(self._within(min(deadline.left(), self.limits.probe_s))))
-            found = self._known[1] if self._known is not None else self._late(deadline)
+            found = self._known[1] if self._known is not None else self._unanswered(deadline)
         finally:
             self._turn.release()
         if isinstance(found, MnemonError):
@@ -187,6 +187,10 @@ class Endpoint:
 
     def _late(self, deadline: Deadline) -> MnemonError:
         return self.distrusted(f"is too slow: no answer within {deadline.seconds:.1f} s", "it is asked again soon")
+
+    def _unanswered(self, deadline: Deadline) -> MnemonError:
+        """The error of who waited for another's question: as of whoever asks, whichever of the two is first."""
+        return self.distrusted(f"did not answer within {deadline.seconds:.1f} s", "see that it runs and is idle")
 
     def other_build(self) -> MnemonError:
         """The error for a server that has the model, but not the build whose vectors are wanted."""

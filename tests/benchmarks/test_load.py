@@ -15,10 +15,11 @@ def test_load_runs_every_phase_and_the_crowd(
 ) -> None:
     monkeypatch.setattr(company, "PAUSE_S", 0.05)
     monkeypatch.setattr(company, "HELD_S", 0.05)
+    monkeypatch.setattr(company, "LOOK_S", 0.01)
     monkeypatch.setattr(company, "STALE", 0.01)
     monkeypatch.setattr(load, "REMEMBERS", 0.5)
     out = tmp_path / "out.json"
-    arguments = ["--memories", "30", "--seconds", "0.2", "--clients", "4", "--attempts", "20", "--json", str(out)]
+    arguments = ["--memories", "30", "--seconds", "0.1", "--clients", "4", "--attempts", "20", "--json", str(out)]
     assert load.main(arguments) == 0
     figures = json.loads(out.read_text(encoding="utf-8"))["load"]
     assert list(figures["phases"]) == [load.PRUNED[0], *(name for name, _, _ in load.PHASES)]

@@ -115,7 +115,7 @@ def test_the_copy_is_opened_as_the_product_opens_its_own(tmp_path: Path) -> None
 @pytest.mark.skipif(shutil.which("cc") is None, reason="a slower disk is made with a C compiler")
 def test_a_slower_disk_is_slower_for_the_daemon_and_for_the_floor(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    sizes = ["--sizes", "70", "--rounds", "4", "--cpu-writes", "4"]
+    sizes = ["--sizes", "20", "--rounds", "2", "--cpu-writes", "2"]
     with pytest.raises(SystemExit) as left:
         remember.main([*sizes, "--flush-ms", "3", "--json", str(out)])
     assert left.value.code == 0

@@ -1,0 +1,7 @@
+"""What tests of benchmarks share."""
+
+from __future__ import annotations
+
+from tests.faults.forked_daemons import forked_daemons
+
+__all__ = ["forked_daemons"]
