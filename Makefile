@@ -49,8 +49,7 @@ test: $(VENV)/.ready-dev ## the tests, without the long ones
 
 check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
 	@rm -f .coverage*
-	@$(SIDE_BY_SIDE) check-processes check-rules check-memory check-async check-types check-lint check-format check-imports check-dependencies check-docs
-	@$(MAKE) --no-print-directory check-coverage
+	@$(SIDE_BY_SIDE) check-processes check-rules check-memory check-coverage check-async check-types check-lint check-format check-imports check-dependencies check-docs
 	@echo "make check: all passed"
 
 check-all: check ## check, then the long fault, fuzz and load runs, every property with all its examples, real agents
@@ -100,7 +99,7 @@ check-deep-faults:
 check-deep-rest:
 	@$(DEEP) --ignore=tests/faults
 
-check-coverage:
+check-coverage: check-memory check-rules
 	@$(BIN)/python -m coverage combine -q .coverage-memory .coverage-rules
 	@for floor in $(COVERAGE_FLOORS); do \
 	  package=$${floor%:*}; least=$${floor#*:}; \
