@@ -10,8 +10,6 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Json
 from tests.server.test_fuzz import NASTY, converse, count_replies, mutate, owed_to
@@ -93,10 +91,5 @@ def fuzz(data_dir: Path, connections: int, seed: int) -> None:
     assert "Traceback" not in log
 
 
-def test_hostile_connections(tmp_path: Path) -> None:
-    fuzz(tmp_path, 200, seed=1)
-
-
-@pytest.mark.deep
 def test_five_thousand_hostile_connections(tmp_path: Path) -> None:
-    fuzz(tmp_path, 5000, seed=2)
+    fuzz(tmp_path, 5000, seed=1)
