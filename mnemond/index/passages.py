@@ -25,7 +25,7 @@ class PassageColumns(NamedTuple):
     def order(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The terms of several rows one behind the other, and how many each has."""
         parts = [self.orders[row] for row in rows]
-        sizes = np.array([len(part) for part in parts], dtype=np.int64) // np.dtype(np.uint32).itemsize
+        sizes = np.array(list(map(len, parts)), dtype=np.int64) // np.dtype(np.uint32).itemsize
         return np.frombuffer(b"".join(parts), dtype=np.uint32), sizes
 
 

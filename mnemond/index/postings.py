@@ -144,10 +144,20 @@ class Postings:
         """How many rows have a term by now; rows that are dead count too."""
         return self._lists.get(term, _NOWHERE)[1]
 
+    def live_frequency(self, term: str, corpus: Corpus) -> int:
+        """How many of the rows of `corpus` have a term and are live."""
+        alive = corpus.alive
+        if alive is not None:
+            return int(np.count_nonzero(alive[self.of(term, corpus.rows)[0]]))
+        start, used, _ = self._lists.get(term, _NOWHERE)
+        if used and self._arena[0].item(start + used - 1) < corpus.rows:
+            return used
+        return len(self.of(term, corpus.rows)[0])
+
     def shared(self, terms: Iterable[str], rows: int) -> Rows:
         """How many of these different terms each row has, shape (rows,); rows that are dead count too."""
-        lists = [self.of(term, rows)[0] for term in terms]
-        found = np.concatenate(lists) if lists else np.zeros(0, dtype=np.int64)
+        lists = self.rows_of(terms, rows)
+        found = np.concatenate(lists) if lists else _NO_ROWS
         counts: Rows = np.bincount(found, minlength=rows)
         return counts
 
@@ -178,6 +188,17 @@ class Postings:
         if used and found.item(-1) >= rows:
             found = found[: int(np.searchsorted(found, rows))]
         return found, arena_times[start : start + len(found)]
+
+    def rows_of(self, terms: Iterable[str], rows: int) -> list[Rows]:
+        """The rows below `rows` of each of many terms."""
+        found: list[Rows] = []
+        places = [self._lists.get(term, _NOWHERE) for term in terms]
+        arena_rows, _ = self._arena
+        for start, used, _ in places:
+            if used and arena_rows.item(start + used - 1) >= rows:
+                used = int(np.searchsorted(arena_rows[start : start + used], rows))
+            found.append(arena_rows[start : start + used])
+        return found
 
     def compacted(self, alive: npt.NDArray[np.uint8], renumbered: Rows) -> Postings:
         """The same without dead rows, packed; `renumbered[row]` is a live row's new number. Order is kept."""

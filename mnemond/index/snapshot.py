@@ -200,9 +200,10 @@ class Snapshot:
         """Live rows whose normalised text may be equal to this normalised text (their hashes are), ascending."""
         return [row for row in self.parts.table.twins.get(hash(text), ()) if row < self.rows and self._is_live(row)]
 
-    def text_hash(self, row: int) -> int:
+    def text_hashes(self, rows: Sequence[int]) -> list[int]:
         """The same number for rows of the same normalised text, as long as this process lives."""
-        return self.parts.table.hashes[row]
+        hashes = self.parts.table.hashes
+        return [hashes[row] for row in rows]
 
     # ------------------------------------------------------------ signals
 

@@ -157,13 +157,14 @@ def _word_rarity(snapshot: Snapshot, word: str) -> float:
     if not word.isalnum():
         return rarity(snapshot, EVERYWHERE * snapshot.live)
     term = index_term(word)
-    return rarity(snapshot, snapshot.live_among(snapshot.postings(term)[0]) if term else 0)
+    return rarity(snapshot, snapshot.parts.postings.live_frequency(term, snapshot.parts.corpus) if term else 0)
 
 
 def rarity(snapshot: Snapshot, frequency: float) -> float:
     """Inverse document frequency as BM25 has it; of a word that nobody wrote, that of one that one row has."""
-    found = min(max(1.0, frequency), float(max(1, snapshot.live)))
-    return math.log1p((snapshot.live - found + 0.5) / (found + 0.5))
+    live = snapshot.live
+    found = min(max(1.0, frequency), float(max(1, live)))
+    return math.log1p((live - found + 0.5) / (found + 0.5))
 
 
 def _terms(snapshot: Snapshot, repeats: Counter[str]) -> list[Term]:
@@ -195,17 +196,15 @@ def _relatives(
     if by_word is None:
         return []
     number = {each.text: place for place, each in enumerate(found) if not speaking[place]}
-    lists: list[SoftList] = []
+    alike: list[tuple[int, str, float]] = []
     seen: set[str] = set()
     for word in _LATIN_WORD.findall(fold(text[:READ])):
         term = index_term(word)
         if term in number and term not in seen and len(seen) < MOST_RELATED:
             seen.add(term)
-            for other, cosine in by_word.alike(word):
-                rows, _ = snapshot.postings(other)
-                if len(rows):
-                    lists.append(SoftList(number[term], rows, cosine))
-    return lists
+            alike += [(number[term], other, cosine) for other, cosine in by_word.alike(word)]
+    rows = snapshot.parts.postings.rows_of([other for _, other, _ in alike], snapshot.rows)
+    return [SoftList(term, found, cosine) for (term, _, cosine), found in zip(alike, rows, strict=True) if len(found)]
 
 
 def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[Term]) -> tuple[tuple[int, int, float], ...]:

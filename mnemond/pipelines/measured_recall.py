@@ -106,11 +106,10 @@ def _ranked(
     own = usual if limit + SPARE <= usual.shortlisting.rows else _wider(usual, limit + SPARE)
     ranked = rank(snapshot, question, near, sought.visible, most, own)
     speaking = _speaking(ranked, profile)
-    if len(ranked.rows) >= min(most, own.shortlisting.rows):
-        texts = {snapshot.text_hash(row) for row in speaking.rows.tolist()}
-        if len(texts) < limit:
-            every = rank(snapshot, question, near, sought.visible, EVERY, _wider(usual, MANY_COPIES + limit))
-            return _speaking(every, profile)
+    full = len(ranked.rows) >= min(most, own.shortlisting.rows)
+    if full and len(set(snapshot.text_hashes(speaking.rows.tolist()))) < limit:
+        every = rank(snapshot, question, near, sought.visible, EVERY, _wider(usual, MANY_COPIES + limit))
+        return _speaking(every, profile)
     return speaking
 
 

@@ -22,11 +22,14 @@ class Distinct(NamedTuple):
 
 def distinct(snapshot: Snapshot, rows: Sequence[int], limit: int) -> Distinct:
     """The first `limit` of `rows` (best first) that differ in their texts."""
+    hashes = snapshot.text_hashes(rows)
+    if len(set(hashes)) == len(rows):
+        return Distinct(list(range(min(limit, len(rows)))), {})
     places: list[int] = []
     first: dict[int, int] = {}
     also: dict[int, tuple[str, ...]] = {}
-    for place, row in enumerate(rows):
-        known = first.setdefault(snapshot.text_hash(row), place)
+    for place, (row, text) in enumerate(zip(rows, hashes, strict=True)):
+        known = first.setdefault(text, place)
         if known != place:
             also[known] = (*also.get(known, ()), snapshot.insight(row).id)
         elif len(places) < limit:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
+from mnemond.index.document import LARGEST_NUMBER
 from mnemond.index.snapshot import Snapshot
 from mnemond.rank.question import Floats, Question, Rows
 
@@ -14,11 +17,18 @@ def adjacent_words(snapshot: Snapshot, question: Question, rows: Rows) -> Floats
     if not question.pairs or not len(rows):
         return total
     terms, sizes = snapshot.passages.order(rows.tolist())
-    owners = np.repeat(np.arange(len(rows)), sizes)
-    first, second = terms[:-1], terms[1:]
-    together = owners[:-1] == owners[1:]
+    ends = np.cumsum(sizes)
+    neighbours = terms[1:].astype(np.uint64)  # each word with the one before it as one number
+    neighbours <<= _BEHIND
+    neighbours |= terms[:-1]
     for one, other, weight in question.pairs:
-        found = (first == np.uint32(one)) & (second == np.uint32(other)) & together
-        if found.any():
-            total[owners[:-1][found]] += np.float32(weight)  # assigned once, however often a row has it
+        found = (neighbours == np.uint64(other << NUMBER_BITS | one)).nonzero()[0]
+        if len(found):
+            owners = ends.searchsorted(found, side="right")
+            owners = owners[ends.searchsorted(found + 1, side="right") == owners]  # else the other is the next row's
+            total[owners] += np.float32(weight)  # assigned once, however often a row has it
     return total
+
+
+NUMBER_BITS: Final = LARGEST_NUMBER.bit_length()
+_BEHIND: Final = np.uint64(NUMBER_BITS)

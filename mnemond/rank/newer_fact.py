@@ -9,7 +9,7 @@ that says of the same thing what can only be so instead. What is linked as super
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
@@ -21,17 +21,10 @@ from mnemond.model.insight import Category, Insight
 from mnemond.rank.correction import corrects
 from mnemond.rank.question import Floats, Rows
 from mnemond.rank.ranking import Updating
+from mnemond.rank.sentence_pairs import Heard, Piece, near, told
 from mnemond.text import statements
 from mnemond.text.contrast import numbers
-from mnemond.text.statements import (
-    LONGEST,
-    PERSONS,
-    Sentence,
-    announces,
-    content_words,
-    sentences,
-    statement,
-)
+from mnemond.text.statements import PERSONS, statement
 from mnemond.text.tokens import fold
 
 READ: Final = 600
@@ -63,45 +56,13 @@ _DECIDED: Final = re.compile(r"\bdid (?:\w{1,30} ){1,3}(?:decide|agree|settle|ch
 MOST_COMPARED: Final = 400
 """Pairs of statements that are compared for one answer, some 2 ms: twenty memories of one sentence each have 190."""
 
-MOST_APART: Final = (2, 4)
-"""Words, or half the characters of Chinese, that the older of two sentences may have and the newer not: a value; and
-where that one announces a change, also a verb and what else it does not repeat. The newer may have two more, to say
-since when. Only such pairs are read, which are few."""
-
 MOST_ASKED: Final = 3
 """Sentences of a memory that a question may be asking for."""
-
-
-MOST_TOLD: Final = 4_096
-"""Memories whose sentences are remembered: about a kilobyte each."""
 
 
 class _Fact(NamedTuple):
     numbers: frozenset[str]
     changes: bool
-
-
-class _Piece(NamedTuple):
-    """A sentence of a memory; its words, and whether it announces a change."""
-
-    sentence: Sentence
-    words: frozenset[str]
-    announces: bool
-
-
-class _Told(NamedTuple):
-    """A memory, sentence by sentence; whether it is as short as one, and whether it may announce a change."""
-
-    pieces: tuple[_Piece, ...]
-    brief: bool
-    announces: bool
-
-
-class _Heard(NamedTuple):
-    """A sentence, by position of its row."""
-
-    place: int
-    piece: _Piece
 
 
 def asks_state(question: str) -> bool:
@@ -162,7 +123,7 @@ def _is_talk(insight: Insight) -> bool:
 def forget_cached() -> None:
     """Let go of every text that was read, so that nothing of a purged memory stays."""
     _read.cache_clear()
-    _told.cache_clear()
+    told.cache_clear()
     statements.forget_cached()
 
 
@@ -210,21 +171,19 @@ def _by_statements(
     terms: Mapping[str, float],
 ) -> set[tuple[int, int]]:
     """Positions of a correction and of what it corrects."""
-    told = {place: _told(each.content) for place, each in enumerate(insights) if not _is_talk(each)}
-    newer = [(place, each) for place, each in told.items() if each.brief or each.announces]
-    if len(newer) < 2 and not any(each.announces for _, each in newer):  # no change, and no two short ones are left
+    memories = {place: told(each.content) for place, each in enumerate(insights) if not _is_talk(each)}
+    newer = [each for each in memories.values() if each.brief or each.announces]
+    if len(newer) < 2 and not any(each.announces for each in newer):  # no change, and no two short ones are left
         return set()
-    news = [_Heard(place, piece) for place, each in newer for piece in each.pieces if each.brief or piece.announces]
-    olds = [_Heard(place, piece) for place, each in told.items() for piece in each.pieces]
-    asked: dict[int, list[_Piece]] = {}
+    asked: dict[int, list[Piece]] = {}
 
-    def is_asked(one: _Heard) -> bool:
+    def is_asked(one: Heard) -> bool:
         if one.place not in asked:
-            asked[one.place] = _asked(told[one.place].pieces, terms, policy.cover * float(covered[one.place]))
+            asked[one.place] = _asked(memories[one.place].pieces, terms, policy.cover * float(covered[one.place]))
         return any(piece is one.piece for piece in asked[one.place])
 
     source = snapshot.parts.columns.source[rows].tolist()
-    pairs = ((old, new) for old, new in _near(olds, news, rank.tolist()) if is_asked(old))
+    pairs = ((old, new) for old, new in near(memories, rank.tolist()) if is_asked(old))
     return {
         (new.place, old.place)
         for old, new in islice(pairs, MOST_COMPARED)
@@ -232,40 +191,14 @@ def _by_statements(
     }
 
 
-def _near(olds: Sequence[_Heard], news: Sequence[_Heard], rank: Sequence[int]) -> Iterator[tuple[_Heard, _Heard]]:
-    """Pairs of an older and a newer sentence that are worth reading: they share something, and neither has much that
-    the other lacks. Words are bits, because hundreds of pairs are looked at for one answer."""
-    bits = {word: 1 << at for at, word in enumerate({word for new in news for word in new.piece.words})}
-    of_olds = [
-        (old, rank[old.place], sum([bits[word] for word in old.piece.words if word in bits]), len(old.piece.words),
-         1 if old.piece.sentence.small.isascii() else 2)
-        for old in olds
-    ]  # fmt: skip
-    for new in news:
-        made, own, many = rank[new.place], sum([bits[word] for word in new.piece.words]), len(new.piece.words)
-        apart = MOST_APART[new.piece.announces]
-        for old, made_old, of_old, many_old, times in of_olds:
-            if made_old < made and (shared := (own & of_old).bit_count()):
-                most = apart * times
-                if many_old - shared <= most and many - shared <= most + 2:
-                    yield old, new
-
-
-@lru_cache(maxsize=MOST_TOLD)
-def _told(content: str) -> _Told:
-    changes = announces(content)
-    pieces = (_Piece(each, content_words(each.small), changes and announces(each.text)) for each in sentences(content))
-    return _Told(tuple(pieces), len(content) <= LONGEST, changes)
-
-
-def _asked(found: Sequence[_Piece], terms: Mapping[str, float], least: float) -> list[_Piece]:
+def _asked(found: Sequence[Piece], terms: Mapping[str, float], least: float) -> list[Piece]:
     """The sentences of a memory that a question asks for, as far as their words tell: the best of them."""
     weights = [sum([weight for term, weight in terms.items() if term in each.sentence.small]) for each in found]
     order = sorted(range(len(found)), key=lambda at: -weights[at])[:MOST_ASKED]
     return [found[at] for at in order if weights[at] > 0.0 and weights[at] >= least]
 
 
-def _corrects(old: _Heard, new: _Heard, *, same_speaker: bool) -> bool:
+def _corrects(old: Heard, new: Heard, *, same_speaker: bool) -> bool:
     """What is said of whoever speaks is corrected by the same alone."""
     one, other = statement(old.piece.sentence.text), statement(new.piece.sentence.text)
     if not (same_speaker or PERSONS.isdisjoint((*one.units[:1], *other.units[:1]))):

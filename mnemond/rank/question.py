@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -78,18 +79,23 @@ def gathered_relatives(lists: list[SoftList], longest: float, most: int, worth: 
     """The best soft lists that are not longer than `longest`, `most` entries in all; the best come last, so that they
     stay where a row is written twice. A cosine counts for `worth` of itself."""
     kept: list[SoftList] = []
-    for each in sorted(lists, key=lambda each: -each.cosine):
-        if len(each.rows) <= min(longest, most):
-            most -= len(each.rows)
+    for each in sorted(lists, key=_COSINE, reverse=True):
+        size = len(each.rows)
+        if size <= longest and size <= most:
+            most -= size
             kept.append(each)
     if not kept:
         return Gathered(_NO_ROWS, _NO_ROWS, _NO_VALUES)
     kept.reverse()
-    sizes = [len(each.rows) for each in kept]
-    terms = np.repeat(np.array([each.term for each in kept], dtype=np.int64), sizes)
-    values = np.repeat(np.array([worth * each.cosine for each in kept], dtype=np.float32), sizes)
-    return Gathered(terms, np.concatenate([each.rows for each in kept]), values)
+    of, rows, cosines = zip(*kept, strict=True)
+    sizes = list(map(len, rows))
+    values = np.array(cosines, dtype=np.float64)
+    values *= worth
+    return Gathered(
+        np.array(of, dtype=np.int64).repeat(sizes), np.concatenate(rows), values.astype(np.float32).repeat(sizes)
+    )
 
 
+_COSINE: Final = itemgetter(SoftList._fields.index("cosine"))
 _NO_ROWS: Rows = np.zeros(0, dtype=np.int64)
 _NO_VALUES: Floats = np.zeros(0, dtype=np.float32)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.index.selection import at_least_kth
 from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.rank.closeness import Closeness
 from mnemond.rank.question import Floats, Gathered, Question, Rows, gathered_relatives, gathered_terms
@@ -88,18 +89,13 @@ SMALLEST = 1e-9
 
 def _best(snapshot: Snapshot, every: Floats, most: int) -> Rows:
     """Rows with the largest positive scores."""
-    rows = np.flatnonzero(every > 0.0)  # a partition of mostly zeros takes many times as long
-    if len(rows) <= most:
-        return rows
+    rows = at_least_kth(every, most)
     scores = every[rows]
-    best = np.argpartition(scores, len(scores) - most)[len(scores) - most :]
-    least = scores[best].min()
-    if np.count_nonzero(scores == least) > np.count_nonzero(scores[best] == least):
-        # More rows tie for the last place than have room: which of them come is not left to chance.
-        tied = scores >= least
-        found: Rows = rows[tied][snapshot.best(scores[tied], most, rows[tied])]
-        return found
-    return rows[best]
+    if len(rows) <= most or scores.min() <= 0.0:  # all are in, or those that tie for the last place are not positive
+        return rows[scores > 0.0]
+    # More rows tie for the last place than have room: which of them come is not left to chance.
+    found: Rows = rows[snapshot.best(scores, most, rows)]
+    return found
 
 
 def _with_those_beside(snapshot: Snapshot, rows: Rows, visible: Mask | None) -> Rows:

@@ -100,6 +100,19 @@ def test_how_many_of_some_terms_each_row_has() -> None:
     assert [postings.frequency(term) for term in "abcz"] == [3, 1, 2, 0]
 
 
+def test_how_many_live_rows_have_a_term() -> None:
+    postings = Postings.build(DOCUMENTS)
+    assert [postings.live_frequency(term, corpus(DOCUMENTS)) for term in "abcd"] == [3, 1, 2, 0]
+    assert [postings.live_frequency(term, corpus(DOCUMENTS[:2])) for term in "abcd"] == [2, 1, 0, 0]
+    assert [postings.live_frequency(term, corpus(DOCUMENTS, [1, 0, 1, 0])) for term in "abcd"] == [1, 1, 1, 0]
+
+
+def test_the_rows_of_many_terms() -> None:
+    postings = Postings.build(DOCUMENTS)
+    assert [each.tolist() for each in postings.rows_of("acda", 4)] == [[0, 1, 3], [2, 3], [], [0, 1, 3]]
+    assert [each.tolist() for each in postings.rows_of("acb", 2)] == [[0, 1], [], [0]]
+
+
 @examples(100)
 @given(STORES, st.integers(0, 20))
 def test_rows_added_one_by_one_stand_as_if_they_had_come_at_once(documents: list[Counts], at_once: int) -> None:

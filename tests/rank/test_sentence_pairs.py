@@ -1,0 +1,68 @@
+"""Which pairs of sentences are laid side by side."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.rank.sentence_pairs import MOST_APART, near, told
+from mnemond.text.statements import content_words
+from tests.examples import examples
+
+WORDS = ["ana", "bergen", "budget", "cake", "deploys", "door", "friday", "lives", "moved", "oslo", "raised", "thursday"]
+CHINESE = "安娜住在奥斯陆卑尔根"
+SENTENCE = st.one_of(
+    st.lists(st.sampled_from(WORDS), min_size=2, max_size=7).map(" ".join),
+    st.text(CHINESE, min_size=2, max_size=8),
+)
+MEMORY = st.lists(SENTENCE, min_size=1, max_size=3).map(lambda many: f"{'. '.join(many)}.")
+Pair = tuple[int, str, int, str]
+
+
+def pairs(contents: list[str], rank: list[int]) -> list[Pair]:
+    found = near({place: told(content) for place, content in enumerate(contents)}, rank)
+    return [(old.place, old.piece.sentence.text, new.place, new.piece.sentence.text) for old, new in found]
+
+
+def one_by_one(contents: list[str], rank: list[int]) -> list[Pair]:
+    """The same by its definition."""
+    pieces = [
+        (place, told(content).brief, each) for place, content in enumerate(contents) for each in told(content).pieces
+    ]
+    found: list[Pair] = []
+    for (place, brief, new), (older, _, old) in product(pieces, pieces):
+        words, others = content_words(old.sentence.small), content_words(new.sentence.small)
+        most = MOST_APART[new.announces] * (1 if old.sentence.small.isascii() else 2)
+        apart = len(words - others) <= most and len(others - words) <= most + 2
+        if rank[older] < rank[place] and (brief or new.announces) and words & others and apart:
+            found.append((older, old.sentence.text, place, new.sentence.text))
+    return found
+
+
+@given(st.lists(MEMORY, max_size=6), st.randoms(use_true_random=False))
+@examples(300)
+def test_bits_leave_out_no_pair_and_let_none_through(contents: list[str], random: Random) -> None:
+    rank = list(range(len(contents)))
+    random.shuffle(rank)
+    assert pairs(contents, rank) == one_by_one(contents, rank)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "near_enough"),
+    [
+        ("Ana lives in Oslo.", "Ana lives in Bergen.", True),
+        ("Ana lives in Oslo.", "The budget is small.", False),
+        ("Ana lives in Oslo with a cat.", "Ana lives in Bergen.", True),
+        ("Ana lives in Oslo with a cat and a dog.", "Ana lives in Bergen.", False),
+        ("Ana lives in Oslo with a cat and a dog.", "Ana lives in Bergen now.", True),
+        ("安娜住在奥斯陆", "安娜住在卑尔根", True),
+    ],
+)
+def test_a_value_may_differ_and_where_a_change_is_announced_a_little_more(
+    older: str, newer: str, near_enough: bool
+) -> None:
+    assert bool(pairs([older, newer], [0, 1])) == near_enough
