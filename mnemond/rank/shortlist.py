@@ -52,11 +52,14 @@ def shortlist(
         wider = _best(snapshot, first, WIDER * limits.rows)
         lacking = np.maximum(near.of(wider), 0.0) - np.maximum(near.first[wider], 0.0)
         first[wider] += lacking * meaning
-    rows = _with_those_beside(snapshot, _best(snapshot, first, limits.rows), visible)
+    best = _best(snapshot, first, limits.rows)
+    together = bool(snapshot.in_conversation(best).any())  # where all are notes, nothing stands beside them
+    rows = _with_those_beside(snapshot, best, visible) if together else np.sort(best)
     where = np.full(snapshot.rows + 1, -1, dtype=np.int64)  # the last one for a row that is not there
     where[rows] = np.arange(len(rows))
     times = _times(len(rows), len(question.weights), where, exact, soft)
-    return Candidates(rows, times, where[around(snapshot, rows)])
+    beside = where[around(snapshot, rows)] if together else np.full((len(BESIDE), len(rows)), -1, dtype=np.int64)
+    return Candidates(rows, times, beside)
 
 
 def around(snapshot: Snapshot, rows: Rows) -> npt.NDArray[np.int64]:
