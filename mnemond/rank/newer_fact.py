@@ -183,10 +183,9 @@ def _by_statements(
         return any(piece is one.piece for piece in asked[one.place])
 
     source = snapshot.parts.columns.source[rows].tolist()
-    pairs = ((old, new) for old, new in near(memories, rank.tolist()) if is_asked(old))
     return {
         (new.place, old.place)
-        for old, new in islice(pairs, MOST_COMPARED)
+        for old, new in islice(near(memories, rank.tolist(), is_asked), MOST_COMPARED)
         if _corrects(old, new, same_speaker=source[old.place] == source[new.place])
     }
 
