@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from mnemond.text.statements import LONGEST, Sentence, announces, content_words, sentences
+from mnemond.text.statements import LONGEST, READ, Sentence, announces, content_words, sentences
 
 MOST_APART: Final = (2, 4)
 """Words, or half the characters of Chinese, that the older of two sentences may have and the newer not: a value; and
@@ -18,7 +18,7 @@ BITS: Final = 60
 about eight lack their bit there as well, and two are enough to tell."""
 
 MOST_TOLD: Final = 8_192
-"""Memories whose sentences are remembered: about half a kilobyte each."""
+"""Memories whose sentences are remembered: about half a kilobyte each, 8 at most."""
 
 
 class Piece(NamedTuple):
@@ -45,9 +45,18 @@ class Heard(NamedTuple):
     piece: Piece
 
 
-@lru_cache(maxsize=MOST_TOLD)
 def told(content: str) -> Told:
     """A memory as it is compared. Linear time."""
+    return _told(content[:READ])  # what is remembered would keep the rest as well, long after the memory has left
+
+
+def forget_cached() -> None:
+    """Let go of every text that was read, so that nothing of a purged memory stays."""
+    _told.cache_clear()
+
+
+@lru_cache(maxsize=MOST_TOLD)
+def _told(content: str) -> Told:
     changes = announces(content)
     pieces = tuple(_piece(each, changes=changes) for each in sentences(content))
     return Told(pieces, len(content) <= LONGEST, changes)

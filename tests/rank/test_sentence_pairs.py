@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 from random import Random
 
@@ -88,3 +89,10 @@ def test_no_sentence_is_read_more_than_once_nor_for_one_that_nobody_asked_for(
     found = list(near(memories, list(range(20)), lambda _: asked))
     assert bool(found) == asked
     assert len(words) == len(set(words)) <= read
+
+
+def test_of_a_long_memory_no_more_is_remembered_than_is_read() -> None:
+    content = "".join(["Ana has moved to Oslo. ", "x" * 8_000])
+    before = sys.getrefcount(content)
+    assert told(content).announces
+    assert sys.getrefcount(content) == before
