@@ -18,6 +18,7 @@ import numpy as np
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import Category, Insight
+from mnemond.rank import sentence_pairs
 from mnemond.rank.correction import corrects
 from mnemond.rank.question import Floats, Rows
 from mnemond.rank.ranking import Updating
@@ -123,7 +124,7 @@ def _is_talk(insight: Insight) -> bool:
 def forget_cached() -> None:
     """Let go of every text that was read, so that nothing of a purged memory stays."""
     _read.cache_clear()
-    told.cache_clear()
+    sentence_pairs.forget_cached()
     statements.forget_cached()
 
 
@@ -183,10 +184,9 @@ def _by_statements(
         return any(piece is one.piece for piece in asked[one.place])
 
     source = snapshot.parts.columns.source[rows].tolist()
-    pairs = ((old, new) for old, new in near(memories, rank.tolist()) if is_asked(old))
     return {
         (new.place, old.place)
-        for old, new in islice(pairs, MOST_COMPARED)
+        for old, new in islice(near(memories, rank.tolist(), is_asked), MOST_COMPARED)
         if _corrects(old, new, same_speaker=source[old.place] == source[new.place])
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 from random import Random
 
@@ -24,7 +25,7 @@ Pair = tuple[int, str, int, str]
 
 
 def pairs(contents: list[str], rank: list[int]) -> list[Pair]:
-    found = near({place: told(content) for place, content in enumerate(contents)}, rank)
+    found = near({place: told(content) for place, content in enumerate(contents)}, rank, lambda _: True)
     return [(old.place, old.piece.sentence.text, new.place, new.piece.sentence.text) for old, new in found]
 
 
@@ -66,3 +67,32 @@ def test_a_value_may_differ_and_where_a_change_is_announced_a_little_more(
     older: str, newer: str, near_enough: bool
 ) -> None:
     assert bool(pairs([older, newer], [0, 1])) == near_enough
+
+
+def alike(number: int) -> str:
+    """A dozen sentences whose bits tell them from no other memory's."""
+    return f"Memory {number}. {'. '.join(['We have moved it to the one with a door now'] * 11)}."
+
+
+@pytest.mark.parametrize(("asked", "read"), [(True, 21), (False, 0)])
+def test_no_sentence_is_read_more_than_once_nor_for_one_that_nobody_asked_for(
+    asked: bool, read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = {number: told(alike(number)) for number in range(20)}
+    words: list[str] = []
+
+    def noted(small: str) -> frozenset[str]:
+        words.append(small)
+        return content_words(small)
+
+    monkeypatch.setattr("mnemond.rank.sentence_pairs.content_words", noted)
+    found = list(near(memories, list(range(20)), lambda _: asked))
+    assert bool(found) == asked
+    assert len(words) == len(set(words)) <= read
+
+
+def test_of_a_long_memory_no_more_is_remembered_than_is_read() -> None:
+    content = "".join(["Ana has moved to Oslo. ", "x" * 8_000])
+    before = sys.getrefcount(content)
+    assert told(content).announces
+    assert sys.getrefcount(content) == before
