@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -357,9 +357,9 @@ class Snapshot:
         """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
         return sum(logical(self.parts.adjacency.links(row)))
 
-    def document_frequency(self, term: str) -> int:
-        """How many rows have an index term; dead ones count too, and ones that came after this snapshot."""
-        return self.parts.postings.frequency(term)
+    def document_frequencies(self, terms: Iterable[str]) -> list[int]:
+        """How many rows have each index term; dead ones count too, and ones that came after this snapshot."""
+        return self.parts.postings.frequencies(terms)
 
     def entity_spelling(self, canonical: str) -> str | None:
         """How the store first spelled an entity, None when it never named it."""
