@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -282,8 +283,8 @@ class Snapshot:
         rows: Rows = columns.mention_row[columns.mention_entity == (NOWHERE if code is None else code)]
         return rows
 
-    def last_holders(self, canonical: str, k: int) -> tuple[int, list[int]]:
-        """How many these are, and the last k of them as a list, in a time that does not grow with the store."""
+    def last_holders(self, canonical: str, k: int) -> tuple[int, array[int]]:
+        """How many these are, and the last k of them, in a time that does not grow with the store."""
         return self.parts.table.last_holders(canonical, self.rows, k)
 
     def speakers(self, term: str) -> tuple[int, ...]:
