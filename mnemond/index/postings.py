@@ -140,9 +140,10 @@ class Postings:
         np.add.at(total, rows, part)
         return total, sum(most)
 
-    def frequency(self, term: str) -> int:
-        """How many rows have a term by now; rows that are dead count too."""
-        return self._lists.get(term, _NOWHERE)[1]
+    def frequencies(self, terms: Iterable[str]) -> list[int]:
+        """How many rows have each term by now; rows that are dead count too."""
+        known = self._lists.get
+        return [known(term, _NOWHERE)[1] for term in terms]
 
     def live_frequency(self, term: str, corpus: Corpus) -> int:
         """How many of the rows of `corpus` have a term and are live."""

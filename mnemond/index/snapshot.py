@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -283,8 +284,8 @@ class Snapshot:
         rows: Rows = columns.mention_row[columns.mention_entity == (NOWHERE if code is None else code)]
         return rows
 
-    def last_holders(self, canonical: str, k: int) -> tuple[int, list[int]]:
-        """How many these are, and the last k of them as a list, in a time that does not grow with the store."""
+    def last_holders(self, canonical: str, k: int) -> tuple[int, array[int]]:
+        """How many these are, and the last k of them, in a time that does not grow with the store."""
         return self.parts.table.last_holders(canonical, self.rows, k)
 
     def speakers(self, term: str) -> tuple[int, ...]:
@@ -358,9 +359,9 @@ class Snapshot:
         """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
         return sum(logical(self.parts.adjacency.links(row)))
 
-    def document_frequency(self, term: str) -> int:
-        """How many rows have an index term; dead ones count too, and ones that came after this snapshot."""
-        return self.parts.postings.frequency(term)
+    def document_frequencies(self, terms: Iterable[str]) -> list[int]:
+        """How many rows have each index term; dead ones count too, and ones that came after this snapshot."""
+        return self.parts.postings.frequencies(terms)
 
     def entity_spelling(self, canonical: str) -> str | None:
         """How the store first spelled an entity, None when it never named it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -80,8 +81,8 @@ class Table:
         """Rows by the hash of their normalised text, dead ones included."""
         self.hashes: list[int] = []
         """That hash of each row."""
-        self.holders: list[list[int]] = []
-        """Rows that name each entity, by its number, ascending, dead ones included."""
+        self.holders: list[array[int]] = []
+        """Rows that name each entity, by its number, ascending, dead ones included; what numpy takes as they lie."""
         self.ordered = True
         """Whether no row is older than one stored before it."""
         self.extent = Extent()
@@ -208,13 +209,13 @@ class Table:
 
     def _hold(self, code: int, row: int) -> None:
         while len(self.holders) <= code:
-            self.holders.append([])
+            self.holders.append(array("q"))
         self.holders[code].append(row)
 
-    def last_holders(self, canonical: str, rows: int, k: int) -> tuple[int, list[int]]:
+    def last_holders(self, canonical: str, rows: int, k: int) -> tuple[int, array[int]]:
         """How many of the first `rows` rows name an entity, and the last k of these, ascending."""
         code = self.names.entities.find(canonical)
-        known = [] if code is None or code >= len(self.holders) else self.holders[code]
+        known = array("q") if code is None or code >= len(self.holders) else self.holders[code]
         count = bisect_left(known, rows)
         return count, known[max(0, count - k) : count]
 

@@ -85,13 +85,9 @@ class Vicinity:
             count, last = self._snapshot.last_holders(canonical, k)
             return 1 + count, [insights[row].id for row in reversed(last)]
         _, listed = self._snapshot.last_holders(canonical, self._snapshot.rows)
-        if self._mask is not None:
-            listed = self._seen(np.array(listed, dtype=np.int64)).tolist()
-        if self._snapshot.parts.ordered:
-            newest = listed[: -k - 1 : -1]
-        else:
-            newest = self._newest(np.array(listed, dtype=np.int64), k)
-        return 1 + len(listed), [insights[row].id for row in newest]
+        rows = self._seen(np.array(listed, dtype=np.int64))
+        newest = rows[: -k - 1 : -1].tolist() if self._snapshot.parts.ordered else self._newest(rows, k)
+        return 1 + len(rows), [insights[row].id for row in newest]
 
     def recent(self, k: int) -> list[tuple[Insight, int | None]]:
         """The k newest rows that are not newer than the newcomer, newest first, each with when its event was."""

@@ -34,10 +34,9 @@ def with_reading(insight: Insight, reading: Reading, snapshot: Snapshot) -> Insi
 
 def keywords_of(insight: Insight, names: Sequence[str], snapshot: Snapshot) -> str:
     """What tells a memory from the others of its store, separated by spaces (spec 6.2)."""
-    frequency = snapshot.document_frequency
     found = keywords(
         insight.content,
-        document_frequency=lambda word: frequency(index_term(word)),
+        document_frequencies=lambda words: snapshot.document_frequencies(map(index_term, words)),
         documents=snapshot.live,
         tags=insight.tags,
         entities=names,

@@ -58,7 +58,7 @@ def insert_relations(connection: Connection, insight_id: str, relations: Sequenc
     """Insert the first edges of a memory. Raises ConstraintError when one is there, or has an end that is not."""
     numbers = numbers_of(connection, {insight_id, *[relation[0] for relation in relations]})
     if connection.gathers:
-        connection.add(_AUTOMATIC, list(_rows(numbers, insight_id, relations, now)))
+        connection.add(_AUTOMATIC, _rows(numbers, insight_id, relations, now))
         return
     number, one = numbers.get, numbers.get(insight_id)
     both = [each for each in relations if each.there is not None and each.back is not None]
@@ -70,20 +70,22 @@ def insert_relations(connection: Connection, insight_id: str, relations: Sequenc
         connection.run(_both_ways(len(part)), values)
     if len(both) < len(relations):
         single = [each for each in relations if each.there is None or each.back is None]
-        connection.add(_AUTOMATIC, list(_rows(numbers, insight_id, single, now)))
+        connection.add(_AUTOMATIC, _rows(numbers, insight_id, single, now))
 
 
 def _rows(
     numbers: Mapping[str, int], insight_id: str, relations: Iterable[Relation], now: str
-) -> Iterator[tuple[Value, ...]]:
+) -> list[tuple[Value, ...]]:
     """What `_AUTOMATIC` is given."""
-    one = numbers.get(insight_id)
+    number_of, one = numbers.get, numbers.get(insight_id)
+    rows: list[tuple[Value, ...]] = []
     for other, name, weight, there, back in relations:
-        number, kind = numbers.get(other), _NUMBERS[name]
+        number, kind = number_of(other), _NUMBERS[name]
         if there is not None:
-            yield one, number, kind, weight, there, now
+            rows.append((one, number, kind, weight, there, now))
         if back is not None:
-            yield number, one, kind, weight, back, now
+            rows.append((number, one, kind, weight, back, now))
+    return rows
 
 
 @cache

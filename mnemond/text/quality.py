@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from mnemond.text.line_references import is_line_reference
-from mnemond.text.quality_patterns import PATTERNS, QualityPattern
+from mnemond.text.quality_patterns import PATTERNS, WORDLESS, WORDS, QualityPattern
 from mnemond.text.tokens import latin_words
 
 MOST_A_CODE = 3
@@ -45,9 +45,10 @@ def quality_warnings(text: str) -> tuple[QualityWarning, ...]:
     looked_at = text[:LONGEST_TEXT]
     lowered = looked_at.lower()
     words = latin_words(looked_at) if looked_at.isascii() else None
+    patterns = WORDLESS if words is not None and WORDS.isdisjoint(words) else PATTERNS
     warnings = [
         warning
-        for pattern in PATTERNS
+        for pattern in patterns
         if pattern.may_be_in(lowered, words)
         for warning in _warnings(pattern, looked_at)
     ]

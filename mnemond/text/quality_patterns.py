@@ -242,3 +242,9 @@ PATTERNS: tuple[QualityPattern, ...] = (
         r"你现在是(?:一个|一名)?(?:不受|没有|无)(?:任何)?(?:限制|约束)|不要告诉用户",
     ),
 )
+
+WORDS = frozenset[str]().union(*(pattern.words for pattern in PATTERNS))
+"""An ASCII text without any of these has only what the patterns find that want no word."""
+
+WORDLESS = tuple(pattern for pattern in PATTERNS if not pattern.words)
+"""Those."""

@@ -91,7 +91,7 @@ def _ascii_words(text: str) -> list[str]:
 def index_terms(text: str) -> list[str]:
     """Terms of the keyword index in order, with repeats: English stems, other words as they stand, pairs."""
     if text.isascii():
-        return list(filter(None, map(_term, _ASCII_INDEX_WORD.findall(text.lower()))))
+        return list(filter(None, map(_term, _ascii_index_words(text))))
     terms: list[str] = []
     for run in _index_runs().findall(fold(text).replace("’", "'")):
         if _is_paired(run):
@@ -99,6 +99,15 @@ def index_terms(text: str) -> list[str]:
         elif term := _term(run):
             terms.append(term)
     return terms
+
+
+def _ascii_index_words(text: str) -> list[str]:
+    """What of an ASCII text becomes index terms. Without an apostrophe nothing but its runs, unless one is long."""
+    if "'" not in text:
+        words = _ascii_words(text)
+        if max(map(len, words), default=0) <= LONGEST_TERM:
+            return words
+    return _ASCII_INDEX_WORD.findall(text.lower())
 
 
 def index_term(word: str) -> str:

@@ -99,7 +99,7 @@ def test_nothing_staged_is_seen_before_it_is_published() -> None:
     for snapshot, names in ((index.snapshot, ("Redis", None, None)), (index.working, ("Redis", "Kafka", "SQLite"))):
         assert tuple(snapshot.entity_spelling(name) for name in ("redis", "kafka", "sqlite")) == names
     old, new = index.snapshot, index.working
-    assert [snapshot.document_frequency("redi") for snapshot in (old, new)] == [2, 2]  # of the writer's, always
+    assert [snapshot.document_frequencies(["redi"]) for snapshot in (old, new)] == [[2], [2]]  # of the writer's, always
     assert [snapshot.live for snapshot in (old, new)] == [1, 2]
     assert [snapshot.row_of("abcdeg") for snapshot in (old, new)] == [None, 1]
     assert [snapshot.find("abcdeg") for snapshot in (old, new)] == [[], ["abcdeg"]]

@@ -153,7 +153,7 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
 def _assert_lists_say_the_same(snapshot: Snapshot) -> None:
     """What is kept as a list for writers is what readers find in arrays."""
     for name in filter(None, snapshot.parts.table.names.entities.values()):
-        assert snapshot.last_holders(name, snapshot.rows)[1] == snapshot.holders(name).tolist()
+        assert snapshot.last_holders(name, snapshot.rows)[1].tolist() == snapshot.holders(name).tolist()
     for row in range(snapshot.rows):
         _, links = snapshot.fan([row])
         assert snapshot.links_listed(row) == [tuple(link)[:4] for link in links.tolist()]

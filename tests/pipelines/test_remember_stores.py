@@ -116,7 +116,7 @@ def test_no_secret_reaches_the_file_the_index_or_the_log(tmp_path: Path) -> None
     engine = engine_at(tmp_path / "a.db")
     [result] = engine.commit([proposed(engine, 1, f"the key is {SECRET}", tags=[SECRET], entities=[SECRET])])
     assert isinstance(result, Remembered)
-    assert engine.index.snapshot.document_frequency(SECRET.lower()) == 0
+    assert engine.index.snapshot.document_frequencies([SECRET.lower()]) == [0]
     assert engine.index.snapshot.entity_spelling(SECRET.lower()) is None
     engine.close()
     assert SECRET.encode() not in b"".join(file.read_bytes() for file in tmp_path.iterdir())

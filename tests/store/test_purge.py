@@ -114,7 +114,7 @@ def test_nothing_stays_whatever_became_of_it(world: RevisionWorld, story: str) -
         assert "Xyzzyplugh" not in world.snapshot.insight(row).content
     assert world.snapshot.find(one) == []
     assert world.snapshot.entity_spelling("zorkmid labs") is None
-    assert world.snapshot.document_frequency("xyzzyplugh") == 0
+    assert world.snapshot.document_frequencies(["xyzzyplugh"]) == [0]
     assert _remembered.cache_info().currsize <= world.snapshot.rows
     with pytest.raises(MnemonError) as caught:
         world.drop(one, purge=True)

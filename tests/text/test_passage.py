@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.passage import asking, inner_terms
+from mnemond.text.passage import _NAME, _PART, SHORTEST_PART, asking, inner_terms
+from mnemond.text.tokens import index_terms
 from tests.examples import examples
 
 
@@ -52,3 +53,11 @@ def test_any_text_has_a_share_and_parts(text: str) -> None:
     assert (asking(text) > 0.0) <= ("?" in text or "？" in text)
     assert all(inner_terms(text))
     assert asking(text + "\nReally?") > 0.0
+
+
+@examples(300)
+@given(st.one_of(st.text(max_size=60), st.text(alphabet="aAbB éÉ中ǅ-_'7\n\x1c", max_size=40)))
+def test_words_that_are_passed_over_have_no_parts(text: str) -> None:
+    names = [name for name in _NAME.findall(text) if not (name[1:].islower() or name.isupper())]
+    parts = [part for name in names if len(found := _PART.findall(name)) > 1 for part in found]
+    assert inner_terms(text) == index_terms(" ".join(part for part in parts if len(part) >= SHORTEST_PART))

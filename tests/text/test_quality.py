@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.quality import LONGEST_MATCH, MOST_A_CODE, MOST_TRIED, MOST_WARNINGS, QualityWarning, quality_warnings
-from mnemond.text.quality_patterns import PATTERNS
+from mnemond.text.quality_patterns import PATTERNS, WORDLESS
 
 FIRING = [
     ("instance_id", "The API runs on i-0abc12345def67890", "i-0abc12345def67890"),
@@ -166,3 +166,8 @@ def test_any_text_has_bounded_warnings_that_quote_it(text: str) -> None:
     for warning in found:
         assert len(warning.match) <= LONGEST_MATCH
         assert text[warning.offset :].startswith(warning.match)
+
+
+def test_a_text_without_any_of_the_words_is_read_by_the_other_patterns() -> None:
+    assert [pattern for pattern in PATTERNS if not pattern.words] == list(WORDLESS) != []
+    assert quality_warnings("billing service, cheap") == ()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mnemond.text.similarity import token_set
 from mnemond.text.stop_words import FUNCTION_WORDS
-from mnemond.text.tokens import LONGEST_TERM, fold, index_terms, latin_words, tokens
+from mnemond.text.tokens import _ASCII_INDEX_WORD, LONGEST_TERM, _term, fold, index_terms, latin_words, tokens
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,14 @@ def test_terms_are_right_when_threads_stem_at_the_same_time() -> None:
 @example("it's_K9 a-b\x00c\x1fd")
 def test_latin_words_are_the_runs_of_the_folded_text(text: str) -> None:
     assert latin_words(text) == frozenset(re.findall("[a-z0-9]+", fold(text)))
+
+
+@given(st.one_of(st.text(st.characters(max_codepoint=127)), st.text(alphabet="aAsS' 7-", max_size=150)))
+@example(f"a {'b' * LONGEST_TERM} c")
+@example(f"a {'b' * (LONGEST_TERM + 1)} c")
+def test_index_terms_of_an_ascii_text_are_those_of_its_words(text: str) -> None:
+    words = _ASCII_INDEX_WORD.findall(text.lower())
+    assert index_terms(text) == [term for word in words if (term := _term(word))]
 
 
 @given(st.text(st.characters(max_codepoint=127)))
