@@ -52,7 +52,8 @@ class StatsHandlers:
 
     async def _stats(self, warm: OpenStore) -> StatsResult:
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()
-        figures = await trio.to_thread.run_sync(_read, warm.store, limiter=self._threads)
+        with warm.store.visited():
+            figures = await trio.to_thread.run_sync(_read, warm.store, limiter=self._threads)
         embedding = None if warm.embedder is None else warm.embedder.name
         result = await trio.to_thread.run_sync(
             _result, warm.store.name, embedding, snapshot, figures, now_us, limiter=self._threads

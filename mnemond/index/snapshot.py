@@ -203,8 +203,7 @@ class Snapshot:
 
     def text_hashes(self, rows: Sequence[int]) -> list[int]:
         """The same number for rows of the same normalised text, as long as this process lives."""
-        hashes = self.parts.table.hashes
-        return [hashes[row] for row in rows]
+        return list(map(self.parts.table.hashes.__getitem__, rows))
 
     # ------------------------------------------------------------ signals
 

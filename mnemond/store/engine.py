@@ -9,6 +9,7 @@ writes are refused, recall goes on from memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -367,7 +368,8 @@ class Engine:
         self._resync(reason)
 
     def close(self) -> None:
-        """Copy the log into the database and close. Raises SqliteError when the checkpoint fails."""
+        """Copy the log into the database, unless somebody else holds it, and close: it is read from the log then.
+        Raises SqliteError when the checkpoint fails."""
         self._index.shortcuts.end()
         if self._high_water is not None:
             self._high_water.close()
@@ -378,7 +380,8 @@ class Engine:
             if self.read_only is None:
                 if self._unwiped:
                     self._wipe(connection)
-                connection.checkpoint(truncate=True)
+                with suppress(BusyError):
+                    connection.checkpoint(truncate=True)
         finally:
             connection.close()
 

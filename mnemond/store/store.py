@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import trio
 
-from mnemond.errors import MnemonError
+from mnemond.errors import STOPPING, MnemonError
 from mnemond.index.dense import VectorPolicy
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.outcomes import Outcome
@@ -25,6 +25,10 @@ from mnemond.store.writer import Done, EventLoop, Writer
 
 T = TypeVar("T")
 
+VISITORS_LEAVE_S: Final = 5.0
+"""Seconds that a store waits to be closed for those who read its file beside the writer. They look up every few
+milliseconds, unless the disk hangs."""
+
 
 class Store:
     """One open store. Reads take `snapshot` once and touch nothing else; writes go through `submit`."""
@@ -34,6 +38,9 @@ class Store:
         self.path = path
         self._engine = engine
         self._writer = writer
+        self._visitors = 0
+        self._closing = False
+        self._left = trio.Event()
         self.on_commit: Callable[[Write, Outcome], None] | None = None
         """Hears, on the event loop, of each write that was not refused, before whoever asked for it. Must not raise."""
 
@@ -110,7 +117,7 @@ class Store:
 
     def discard(self) -> None:
         """Close a store whose writer was not started (blocking). What is still in the log is read from there."""
-        with contextlib.suppress(SqliteError):
+        with suppress(SqliteError):
             self._engine.close()
 
     async def condemn(self, reason: str) -> None:
@@ -129,8 +136,33 @@ class Store:
         """Read everything anew, because memory is not what the file says. Raises MnemonError."""
         await self.read(lambda _: self._engine.poison(reason))
 
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is being closed, or is closed: a visitor has to leave."""
+        return self._closing
+
+    @contextmanager
+    def visited(self) -> Iterator[None]:
+        """Somebody reads the file through a connection of their own: it is not closed under them. For the event loop's
+        thread. Raises MnemonError(STOPPING) when it is being closed."""
+        if self._closing:
+            raise left()
+        self._visitors += 1
+        try:
+            yield
+        finally:
+            self._visitors -= 1
+            if not self._visitors:
+                self._left.set()
+
     async def close(self) -> None:
-        """Finish what is queued, checkpoint, close the file. Raises MnemonError when the checkpoint fails."""
+        """Finish what is queued, checkpoint, close the file: all of the log is in it then, unless somebody still reads
+        it. Raises MnemonError when the checkpoint fails."""
+        self._closing = True
+        if self._visitors:
+            self._left = trio.Event()
+            with trio.move_on_after(VISITORS_LEAVE_S):
+                await self._left.wait()
         failure: MnemonError | None = None
         try:
             await _answer(self._writer.close)
@@ -139,6 +171,11 @@ class Store:
         await trio.to_thread.run_sync(self._writer.join)
         if failure is not None:
             raise failure
+
+
+def left() -> MnemonError:
+    """What a visitor raises who has to leave."""
+    return MnemonError(STOPPING, "the store is being closed", hint="repeat in a moment", outcome="rejected")
 
 
 async def _answer(ask: Callable[[Callable[[object], None]], None]) -> object:

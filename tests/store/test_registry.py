@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,14 +14,14 @@ import apsw
 import pytest
 import trio
 
-from mnemond.errors import BUSY, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
+from mnemond.errors import BUSY, NOT_FOUND, STOPPING, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.model.outcomes import Remembered
 from mnemond.store.attempt import Attempt
 from mnemond.store.ballast import Ballast
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
-from mnemond.store.store import Store
+from mnemond.store.store import VISITORS_LEAVE_S, Store
 from tests.store.factory import EMBEDDER, START_US, remember, stored
 from tests.store.test_checksums import flip, root_of
 
@@ -300,3 +301,57 @@ async def test_a_store_that_is_damaged_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(MnemonError, match="a page of its file is damaged") as caught:
         await registry.open("one")
     assert "doctor --salvage" in str(caught.value.hint)
+
+
+async def test_a_store_is_not_closed_under_those_who_read_its_file(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    store = await registry.open("default")
+    await write(registry, "default", 1)
+    reading, closed = trio.Event(), trio.Event()
+
+    async def visit() -> None:
+        with store.visited(), closing(Connection(store.path, read_only=True)) as connection:
+            connection.run("BEGIN")
+            connection.rows("SELECT 1 FROM insights")
+            reading.set()
+            while not store.is_closing:
+                await trio.lowlevel.checkpoint()
+            assert not closed.is_set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(visit)
+        await reading.wait()
+        async with registry.exclusive("default") as path:
+            closed.set()
+            assert stored(path) == ["memory number 1"]
+    with pytest.raises(MnemonError, match="being closed") as late, store.visited():
+        pass
+    assert late.value.kind is STOPPING
+    await registry.close()
+
+
+async def test_another_program_that_reads_is_told_of_and_the_log_stays(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    await write(registry, "default", 1)
+    path = registry.path("default")
+    with closing(Connection(path, read_only=True)) as other:
+        other.run("BEGIN")
+        other.rows("SELECT 1 FROM insights")
+        with pytest.raises(MnemonError, match="another program has the store") as caught:
+            async with registry.exclusive("default"):
+                pass
+        assert caught.value.kind is BUSY
+    assert stored(path) == ["memory number 1"]
+    async with registry.exclusive("default") as kept:
+        assert stored(kept) == ["memory number 1"]
+
+
+async def test_who_does_not_leave_is_waited_for_no_longer_than_a_moment(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    registry = registry_at(tmp_path)
+    store = await registry.open("default")
+    begun = trio.current_time()
+    with store.visited(), store.visited():
+        await store.close()
+    assert trio.current_time() - begun == pytest.approx(VISITORS_LEAVE_S)

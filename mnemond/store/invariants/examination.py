@@ -18,7 +18,7 @@ from mnemond.store.invariants.check import Check, Evidence, Problem, Session, Ti
 from mnemond.store.invariants.schema import WANTED
 from mnemond.store.invariants.tiers import of_tier
 from mnemond.store.meta import read_embedder
-from mnemond.store.store import Store
+from mnemond.store.store import Store, left
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -44,14 +44,21 @@ class Examiner:
         """Every check of a tier about the state that the store is in now.
 
         The rows are read beside the writer, through a connection of its own, and others have their turn between two
-        steps of a millisecond or two. Raises MnemonError when the store cannot be read.
+        steps of a millisecond or two. Raises MnemonError when the store cannot be read; STOPPING when it is closed
+        meanwhile.
         """
+        with store.visited():
+            return await self._examined(store, tier, now_us, threads)
+
+    async def _examined(self, store: Store, tier: Tier, now_us: int, threads: trio.CapacityLimiter) -> list[Finding]:
         connection = await trio.to_thread.run_sync(reader, store, limiter=threads)
         try:
             evidence = await self._pinned(store, connection, now_us)
             steps = findings(evidence, tier)
             found: list[Finding] = []
             while (step := await trio.to_thread.run_sync(_next, steps, limiter=threads)) is not _END:
+                if store.is_closing:
+                    raise left()
                 if isinstance(step, Finding):
                     found.append(step)
             return found
