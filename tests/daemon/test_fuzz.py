@@ -47,9 +47,12 @@ def message(rng: random.Random) -> bytes:
     return bytes(data) + b"\n"
 
 
-def attack(daemon: DaemonProcess, connections: int, seed: int) -> Counter[str]:
+def attack(daemon: DaemonProcess, connections: int, seed: int, other: threading.Semaphore) -> Counter[str]:
+    """What came back, by kind. Every fifth time somebody else asks something meanwhile."""
     seen: Counter[str] = Counter()
     for number in range(connections):
+        if number % 5 == 0:
+            other.release()
         rng = random.Random(f"{seed}/{number}")
         sent, received = converse(daemon.data_dir, rng, message)
         kinds = count_replies(received)
@@ -62,23 +65,24 @@ def attack(daemon: DaemonProcess, connections: int, seed: int) -> Counter[str]:
 
 
 def fuzz(data_dir: Path, connections: int, seed: int) -> None:
-    done = threading.Event()
+    turns, over = threading.Semaphore(0), threading.Event()
     asked = 0
     with DaemonProcess(data_dir) as daemon, daemon.connect() as good:
         good.call("remember", content="the well-behaved client's memory")
 
         def keep_asking() -> None:
             nonlocal asked
-            while not done.is_set():
+            while turns.acquire() and not over.is_set():
                 assert good.call("recall", query="well-behaved client")["results"]
                 asked += 1
 
         thread = threading.Thread(target=keep_asking)
         thread.start()
         try:
-            seen = attack(daemon, connections, seed)
+            seen = attack(daemon, connections, seed, turns)
         finally:
-            done.set()
+            over.set()
+            turns.release()
             thread.join(60)
         assert asked > connections / 10
         assert {"result", "-32700", "-32600", "-32601", "-32602", "1003"} <= seen.keys()
