@@ -25,6 +25,8 @@ A_FEW = 25
 DEEP = 1_000
 A_STORE = 50
 """Cycles; and those of one store, which grows."""
+MOST, MOST_QUICK = 60, 20
+"""Acknowledgements before a kill: of two batches in the quick part, which is as soon as anything can be lost."""
 VERIFIED_EVERY = 5
 KEPT = {"no_diff": True, "importance": 5}
 """What makes sure that no memory is replaced by another, or pruned for it: each must be there afterwards."""
@@ -120,8 +122,9 @@ def kill_during_start_up(server: ForkServer, data_dir: Path, chance: random.Rand
     daemon.end(signal.SIGKILL)
 
 
-def cycles(server: ForkServer, home: Path, number: int, seed: int) -> Workload:
-    """So many kills under load, and a third as many during start-up, on one data directory."""
+def cycles(server: ForkServer, home: Path, number: int, seed: int, most: int = MOST) -> Workload:
+    """So many kills under load, each after `most` acknowledgements at most, and a third as many during start-up, on one
+    data directory."""
     workload, start_s = Workload(seed), 0.1
     path = home / "data" / "default" / "mnemon.db"
     for at in range(1, number + 1):
@@ -131,7 +134,7 @@ def cycles(server: ForkServer, home: Path, number: int, seed: int) -> Workload:
         daemon = server.start(home)
         daemon.connect().close()
         start_s = time.monotonic() - begin
-        workload.drive(daemon, workload.random.randint(1, 60))
+        workload.drive(daemon, workload.random.randint(1, most))
         if at % VERIFIED_EVERY == 0 or at == number:
             workload.verify(path)
     retry_is_answered_once(server, home, workload)
@@ -140,7 +143,7 @@ def cycles(server: ForkServer, home: Path, number: int, seed: int) -> Workload:
 
 @pytest.mark.parametrize("seed", range(QUICK // A_FEW))
 def test_a_hundred_kills_in_the_middle_of_writing(forks: ForkServer, seed: int, tmp_path: Path) -> None:
-    workload = cycles(forks, tmp_path / "home", A_FEW, seed=1 + seed)
+    workload = cycles(forks, tmp_path / "home", A_FEW, seed=1 + seed, most=MOST_QUICK)
     assert len(workload.acknowledged) > A_FEW
     assert workload.repeated > A_FEW
 
