@@ -19,6 +19,7 @@ from mnemond.model.outcomes import Remembered
 from mnemond.store.attempt import Attempt
 from mnemond.store.ballast import Ballast
 from mnemond.store.connection import Connection
+from mnemond.store.invariants.examination import Examiner
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import VISITORS_LEAVE_S, Store
@@ -328,6 +329,22 @@ async def test_a_store_is_not_closed_under_those_who_read_its_file(tmp_path: Pat
         pass
     assert late.value.kind is STOPPING
     await registry.close()
+
+
+async def test_an_examination_is_given_up_when_the_store_is_closed(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    await write(registry, "default", 1)
+    store = await registry.open("default")
+
+    async def look() -> None:
+        with pytest.raises(MnemonError, match="being closed"):
+            await Examiner().examine(store, "full", START_US, trio.CapacityLimiter(1))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(look)
+        await trio.testing.wait_all_tasks_blocked()
+        await store.close()
+    assert stored(store.path) == ["memory number 1"]
 
 
 async def test_another_program_that_reads_is_told_of_and_the_log_stays(tmp_path: Path) -> None:
