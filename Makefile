@@ -25,6 +25,8 @@ DEEP := $(BIN)/python -m pytest -m "deep or slow or hosts or hypothesis" --hypot
 # flake8-async takes a third of a second for a file. Without one of these words a file breaks none of its rules.
 ASYNC_WORDS := async def|(import|from) (trio|anyio|asyncio)|BaseException|ExceptionGroup|except *:|except *\*
 
+ASYNC_CHECKED := $(VENV)/.async-checked
+
 # Static checks are independent of each other and of the tests, so they run side by side. Where make can, the output
 # of each stays together (GNU make 4; the make of macOS is older).
 JOBS     ?= 2
@@ -121,9 +123,14 @@ check-format:
 # as well (300 as RUF006) and does faster or with fewer mistakes; 114, which wants a list of functions; 124 and 9…, which
 # want a checkpoint in every async function, where a request that can be answered at once is (docs/architecture.md). Tests are
 # left out, a hundred files and 20 s of CPU: one that swallows its cancellation hangs, and is seen.
+# Files that were in order and have not changed since are not looked at again; a new tool or other rules look at all.
 check-async:
-	@grep -rlE '$(ASYNC_WORDS)' --include='*.py' mnemond mnemonctl benchmarks docs \
-	  | xargs $(BIN)/flake8-async --disable ASYNC100,ASYNC110,ASYNC114,ASYNC124,ASYNC300,ASYNC9
+	@[ Makefile -ot $(ASYNC_CHECKED) ] && [ $(VENV)/.ready-dev -ot $(ASYNC_CHECKED) ] || rm -f $(ASYNC_CHECKED)
+	@touch $(ASYNC_CHECKED).begun
+	@changed=$$(grep -rlE '$(ASYNC_WORDS)' --include='*.py' mnemond mnemonctl benchmarks docs \
+	    | while read -r file; do [ "$$file" -ot $(ASYNC_CHECKED) ] || echo "$$file"; done); \
+	  [ -z "$$changed" ] || $(BIN)/flake8-async --disable ASYNC100,ASYNC110,ASYNC114,ASYNC124,ASYNC300,ASYNC9 $$changed
+	@mv $(ASYNC_CHECKED).begun $(ASYNC_CHECKED)
 
 check-imports:
 	@$(BIN)/lint-imports --no-logo --cache-dir .import_linter_cache
