@@ -17,7 +17,7 @@ from mnemond.index.validity import time_us
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Hit
 from mnemond.model.timestamp import format_us
-from mnemond.text.inert import inert
+from mnemond.text.inert import inert, undiminished
 from mnemond.text.prompt_size import ELLIPSIS, QUARTERS, cut, quarters, tokens
 
 BUDGET = 1_200
@@ -248,7 +248,7 @@ def _is_larger(text: str, size: int) -> bool:
     """
     for start in range(0, len(text), LOOKED):
         shown = " ".join(text[start : start + LOOKED].split())
-        size -= quarters(shown) if shown.isprintable() else 0
+        size -= quarters(undiminished(shown)) if shown.isprintable() else 0
         if size < 0:
             return True
     return False

@@ -25,6 +25,9 @@ hidden text, a byte each."""
 _OPENINGS = {"<": "‹", "\uff1c": "‹", "\ufe64": "‹", "\u226e": "‹\u0338"}
 """What begins a tag, and what is read as such, or is one with a stroke through it when it is taken apart (NFD)."""
 
+_DIMINISHED = re.compile(f"[{_IGNORABLE}{chr(_HIGH_IGNORABLE[0])}-{chr(_HIGH_IGNORABLE[-1])}\uff1c\ufe64]")
+"""What counts for a token and is nothing, or as wide as a letter, once it is inert."""
+
 _COLON = ":\uff1a\ufe55\ufe13\ua789\u2236\u02f8"
 """What is a colon, becomes one (NFKC), or looks like one."""
 
@@ -59,6 +62,12 @@ _FENCES = re.compile("[`\u1fef\uff40]{3,}|[~\uff5e]{3,}")
 _IMAGE = re.compile(r"([!\uff01])(?=[\[\uff3b])")
 _TARGETED = re.compile(r"[\]\uff3d][(\uff08\[\uff3b]")
 """An image of Markdown: a host that shows one asks another machine for it, whose name may tell what was recalled."""
+
+
+def undiminished(text: str) -> str:
+    """`text` without the characters that take less room once it is inert, piles of marks and of fences aside: what is
+    left surely takes no less."""
+    return text if text.isascii() else _DIMINISHED.sub("", text)
 
 
 def inert(text: str) -> str:
