@@ -146,14 +146,11 @@ class Postings:
         return [known(term, _NOWHERE)[1] for term in terms]
 
     def live_frequency(self, term: str, corpus: Corpus) -> int:
-        """How many of the rows of `corpus` have a term and are live."""
-        alive = corpus.alive
-        if alive is not None:
-            return int(np.count_nonzero(alive[self.of(term, corpus.rows)[0]]))
+        """How many of the rows of `corpus` have a term and are live. The list is read before the arena it lies in."""
+        if corpus.alive is not None:
+            return int(np.count_nonzero(corpus.alive[self.of(term, corpus.rows)[0]]))
         start, used, _ = self._lists.get(term, _NOWHERE)
-        if used and self._arena[0].item(start + used - 1) < corpus.rows:
-            return used
-        return len(self.of(term, corpus.rows)[0])
+        return _below(self._arena[0], start, used, corpus.rows)
 
     def shared(self, terms: Iterable[str], rows: int) -> Rows:
         """How many of these different terms each row has, shape (rows,); rows that are dead count too."""
@@ -185,21 +182,14 @@ class Postings:
             return _NO_ROWS, _NO_TIMES
         start, used, _ = place
         arena_rows, arena_times = self._arena
-        found = arena_rows[start : start + used]
-        if used and found.item(-1) >= rows:
-            found = found[: int(np.searchsorted(found, rows))]
-        return found, arena_times[start : start + len(found)]
+        end = start + _below(arena_rows, start, used, rows)
+        return arena_rows[start:end], arena_times[start:end]
 
     def rows_of(self, terms: Iterable[str], rows: int) -> list[Rows]:
-        """The rows below `rows` of each of many terms."""
-        found: list[Rows] = []
+        """The rows below `rows` of each of many terms. All lists are read before the arena they lie in."""
         places = [self._lists.get(term, _NOWHERE) for term in terms]
         arena_rows, _ = self._arena
-        for start, used, _ in places:
-            if used and arena_rows.item(start + used - 1) >= rows:
-                used = int(np.searchsorted(arena_rows[start : start + used], rows))
-            found.append(arena_rows[start : start + used])
-        return found
+        return [arena_rows[start : start + _below(arena_rows, start, used, rows)] for start, used, _ in places]
 
     def compacted(self, alive: npt.NDArray[np.uint8], renumbered: Rows) -> Postings:
         """The same without dead rows, packed; `renumbered[row]` is a live row's new number. Order is kept."""
@@ -219,3 +209,10 @@ class Postings:
             if size
         }
         return Postings(lists, renumbered[rows[kept]], arena_times[at[kept]])
+
+
+def _below(arena_rows: Rows, start: int, used: int, rows: int) -> int:
+    """How many of a list's postings are of rows below `rows`: nearly always all."""
+    if not used or arena_rows.item(start + used - 1) < rows:
+        return used
+    return int(np.searchsorted(arena_rows[start : start + used], rows))

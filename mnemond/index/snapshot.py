@@ -25,7 +25,7 @@ from mnemond.index.validity import Extent
 from mnemond.model.changes import Vector
 from mnemond.model.edge import EDGE_TYPES
 from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import Filter, Span
+from mnemond.model.recall import Filter
 
 Mask = npt.NDArray[np.bool_]
 
@@ -186,10 +186,6 @@ class Snapshot:
         """Which rows `wanted` lets a reader see, shape (rows,); None when it is all of them."""
         return visibility.visible(self.parts, wanted)
 
-    def during(self, span: Span) -> Mask:
-        """Which rows were made within a span of time or speak of one that overlaps it, shape (rows,)."""
-        return visibility.during(self.parts, span)
-
     def comparable(self, scope: Scope) -> Mask | None:
         """Rows meant for nobody whom a memory of this scope is not meant for, shape (rows,); None when all are.
 
@@ -241,11 +237,6 @@ class Snapshot:
         """Why vectors are scanned although the store is large enough for a graph of them."""
         return self.parts.dense.graph_lacking
 
-    @property
-    def is_scanned(self) -> bool:
-        """Whether `cosines` reads codes first."""
-        return self.parts.dense.scanned is not None
-
     def cosines(self, vector: Vector, known: Cosines | None = None) -> Cosines:
         """Cosine of every row with `vector` (length 1, shape (dimension,)), exact wherever it is asked for; `known`:
         what an earlier generation told of its rows."""
@@ -270,6 +261,10 @@ class Snapshot:
     def postings(self, term: str) -> tuple[Rows, Floats]:
         """The rows that have an index term, ascending, dead ones included, and how often it counts in each."""
         return self.parts.postings.of(term, self.rows)
+
+    def rows_of(self, terms: Iterable[str]) -> list[Rows]:
+        """The rows of each of many index terms, likewise."""
+        return self.parts.postings.rows_of(terms, self.rows)
 
     def live_among(self, rows: Rows) -> int:
         """How many of these rows are live."""
@@ -357,6 +352,10 @@ class Snapshot:
     def link_count(self, row: int) -> int:
         """Logical links of a row: two memories are linked once a type, a causal link once a direction."""
         return sum(logical(self.parts.adjacency.links(row)))
+
+    def live_frequency(self, term: str) -> int:
+        """How many live rows have an index term."""
+        return self.parts.postings.live_frequency(term, self.parts.corpus)
 
     def document_frequencies(self, terms: Iterable[str]) -> list[int]:
         """How many rows have each index term; dead ones count too, and ones that came after this snapshot."""

@@ -82,7 +82,8 @@ class Table:
         self.hashes: list[int] = []
         """That hash of each row."""
         self.holders: list[array[int]] = []
-        """Rows that name each entity, by its number, ascending, dead ones included; what numpy takes as they lie."""
+        """Rows that name each entity, by its number, ascending, dead ones included. Copies are handed out, which numpy
+        takes as they lie: while it had hold of the array itself, the writer could not append."""
         self.ordered = True
         """Whether no row is older than one stored before it."""
         self.extent = Extent()
@@ -213,7 +214,7 @@ class Table:
         self.holders[code].append(row)
 
     def last_holders(self, canonical: str, rows: int, k: int) -> tuple[int, array[int]]:
-        """How many of the first `rows` rows name an entity, and the last k of these, ascending."""
+        """How many of the first `rows` rows name an entity, and a copy of the last k of these, ascending."""
         code = self.names.entities.find(canonical)
         known = array("q") if code is None or code >= len(self.holders) else self.holders[code]
         count = bisect_left(known, rows)

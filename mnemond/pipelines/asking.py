@@ -157,7 +157,7 @@ def _word_rarity(snapshot: Snapshot, word: str) -> float:
     if not word.isalnum():
         return rarity(snapshot, EVERYWHERE * snapshot.live)
     term = index_term(word)
-    return rarity(snapshot, snapshot.parts.postings.live_frequency(term, snapshot.parts.corpus) if term else 0)
+    return rarity(snapshot, snapshot.live_frequency(term) if term else 0)
 
 
 def rarity(snapshot: Snapshot, frequency: float) -> float:
@@ -203,8 +203,8 @@ def _relatives(
         if term in number and term not in seen and len(seen) < MOST_RELATED:
             seen.add(term)
             alike += [(number[term], other, cosine) for other, cosine in by_word.alike(word)]
-    rows = snapshot.parts.postings.rows_of([other for _, other, _ in alike], snapshot.rows)
-    return [SoftList(term, found, cosine) for (term, _, cosine), found in zip(alike, rows, strict=True) if len(found)]
+    lists = snapshot.rows_of([other for _, other, _ in alike])
+    return [SoftList(term, rows, cosine) for (term, _, cosine), rows in zip(alike, lists, strict=True) if len(rows)]
 
 
 def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[Term]) -> tuple[tuple[int, int, float], ...]:

@@ -95,7 +95,7 @@ def _weight_in(snapshot: Snapshot) -> Callable[[str], float]:
     """How rare a word is among the live rows, as for the first look."""
 
     def weight(token: str) -> float:
-        return rarity(snapshot, snapshot.parts.postings.live_frequency(index_term(token), snapshot.parts.corpus))
+        return rarity(snapshot, snapshot.live_frequency(index_term(token)))
 
     return weight
 

@@ -10,6 +10,11 @@ from mnemond.index.document import LARGEST_NUMBER
 from mnemond.index.snapshot import Snapshot
 from mnemond.rank.question import Floats, Question, Rows
 
+_NUMBER_BITS: Final = LARGEST_NUMBER.bit_length()
+"""Of the number of a word; the two of a pair have room in one of 64."""
+
+_BEHIND: Final = np.uint64(_NUMBER_BITS)
+
 
 def adjacent_words(snapshot: Snapshot, question: Question, rows: Rows) -> Floats:
     """What the pairs of the question weigh that each of a few rows has, shape (rows,); each pair once a row."""
@@ -22,13 +27,9 @@ def adjacent_words(snapshot: Snapshot, question: Question, rows: Rows) -> Floats
     neighbours <<= _BEHIND
     neighbours |= terms[:-1]
     for one, other, weight in question.pairs:
-        found = (neighbours == np.uint64(other << NUMBER_BITS | one)).nonzero()[0]
+        found = (neighbours == np.uint64(other << _NUMBER_BITS | one)).nonzero()[0]
         if len(found):
             owners = ends.searchsorted(found, side="right")
             owners = owners[ends.searchsorted(found + 1, side="right") == owners]  # else the other is the next row's
             total[owners] += np.float32(weight)  # assigned once, however often a row has it
     return total
-
-
-NUMBER_BITS: Final = LARGEST_NUMBER.bit_length()
-_BEHIND: Final = np.uint64(NUMBER_BITS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -96,6 +96,6 @@ def gathered_relatives(lists: list[SoftList], longest: float, most: int, worth: 
     )
 
 
-_COSINE: Final = itemgetter(SoftList._fields.index("cosine"))
+_COSINE: Final = attrgetter("cosine")
 _NO_ROWS: Rows = np.zeros(0, dtype=np.int64)
 _NO_VALUES: Floats = np.zeros(0, dtype=np.float32)

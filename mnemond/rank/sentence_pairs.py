@@ -18,7 +18,8 @@ BITS: Final = 60
 about eight lack their bit there as well, and two are enough to tell."""
 
 MOST_TOLD: Final = 8_192
-"""Memories whose sentences are remembered: about half a kilobyte each, 8 at most."""
+"""Memories whose sentences are remembered: about half a kilobyte each, 4 MB; 8 kilobytes each where somebody
+wrote them for it."""
 
 
 class Piece(NamedTuple):

@@ -368,8 +368,8 @@ class Engine:
         self._resync(reason)
 
     def close(self) -> None:
-        """Copy the log into the database, unless somebody else holds it, and close: it is read from the log then.
-        Raises SqliteError when the checkpoint fails."""
+        """Copy the log into the database and close. Raises SqliteError when the checkpoint fails; where somebody else
+        reads the database that is a failure only if purged memories stand in the log."""
         self._index.shortcuts.end()
         if self._high_water is not None:
             self._high_water.close()
@@ -380,7 +380,7 @@ class Engine:
             if self.read_only is None:
                 if self._unwiped:
                     self._wipe(connection)
-                with suppress(BusyError):
+                with suppress(BusyError):  # the next start reads the log; who needs it empty looks at it
                     connection.checkpoint(truncate=True)
         finally:
             connection.close()

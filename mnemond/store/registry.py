@@ -158,7 +158,7 @@ class StoreRegistry:
     async def exclusive(self, name: str) -> AsyncIterator[Path]:
         """The file of a store that is closed meanwhile: what was queued is written, whoever asks for the store waits.
 
-        Raises MnemonError when it cannot be closed well, or another program has it open: its log is not empty then.
+        Raises MnemonError when it cannot be closed well, or somebody still reads it: its log is not empty then.
         """
         async with self._opening.setdefault(name, _Opening()).lock:
             if (store := self._stores.pop(name, None)) is not None:
@@ -169,8 +169,8 @@ class StoreRegistry:
             if log_bytes(self.path(name)):
                 raise MnemonError(
                     BUSY,
-                    f'another program has the store "{name}" open',
-                    hint="close it, then repeat",
+                    f'somebody still reads the store "{name}"',
+                    hint="repeat in a moment; close other programs that have it open",
                     outcome="rejected",
                 )
             yield self.path(name)

@@ -25,9 +25,9 @@ from mnemond.store.writer import Done, EventLoop, Writer
 
 T = TypeVar("T")
 
-VISITORS_LEAVE_S: Final = 5.0
-"""Seconds that a store waits to be closed for those who read its file beside the writer. They look up every few
-milliseconds, unless the disk hangs."""
+VISITORS_LEAVE_S: Final = 1.0
+"""Seconds that a store waits to be closed for those who read its file beside the writer: a stop is promised to take
+three in all. An examination looks up between its steps, and figures are one read."""
 
 
 class Store:
@@ -136,33 +136,36 @@ class Store:
         """Read everything anew, because memory is not what the file says. Raises MnemonError."""
         await self.read(lambda _: self._engine.poison(reason))
 
-    @property
-    def is_closing(self) -> bool:
-        """Whether it is being closed, or is closed: a visitor has to leave."""
-        return self._closing
+    def refuse_when_closing(self) -> None:
+        """For a visitor, now and then. Raises MnemonError(STOPPING) when the store is being closed, or is closed."""
+        if self._closing:
+            raise MnemonError(STOPPING, "the store is being closed", hint="repeat in a moment", outcome="rejected")
 
     @contextmanager
     def visited(self) -> Iterator[None]:
-        """Somebody reads the file through a connection of their own: it is not closed under them. For the event loop's
-        thread. Raises MnemonError(STOPPING) when it is being closed."""
-        if self._closing:
-            raise left()
+        """Somebody reads the file through a connection of their own: it is not closed under them, as long as they leave
+        soon. For the event loop's thread. Raises MnemonError(STOPPING) when it is being closed."""
+        self.refuse_when_closing()
         self._visitors += 1
         try:
             yield
         finally:
             self._visitors -= 1
-            if not self._visitors:
+            if self._closing and not self._visitors:
                 self._left.set()
 
     async def close(self) -> None:
         """Finish what is queued, checkpoint, close the file: all of the log is in it then, unless somebody still reads
-        it. Raises MnemonError when the checkpoint fails."""
+        it. Raises MnemonError when the checkpoint fails. The writer ends also where this is cancelled."""
         self._closing = True
-        if self._visitors:
-            self._left = trio.Event()
-            with trio.move_on_after(VISITORS_LEAVE_S):
-                await self._left.wait()
+        try:
+            if self._visitors:
+                with trio.move_on_after(VISITORS_LEAVE_S):
+                    await self._left.wait()
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
         failure: MnemonError | None = None
         try:
             await _answer(self._writer.close)
@@ -171,11 +174,6 @@ class Store:
         await trio.to_thread.run_sync(self._writer.join)
         if failure is not None:
             raise failure
-
-
-def left() -> MnemonError:
-    """What a visitor raises who has to leave."""
-    return MnemonError(STOPPING, "the store is being closed", hint="repeat in a moment", outcome="rejected")
 
 
 async def _answer(ask: Callable[[Callable[[object], None]], None]) -> object:

@@ -31,8 +31,8 @@ def keywords(
     """Up to 12 tokens of `text` by tf·idf, ties alphabetical, then the tokens of `tags` and `entities` (spec 6.2).
 
     `document_frequencies` says in how many of the store's `documents` memories each of some tokens occurs, this one not
-    counted.
-    At most 64 in all, no repeats; in a store of fewer than 5 memories every token of the text, in its own order.
+    counted. At most 64 in all, no repeats; in a store of fewer than 5 memories every token of the text, in its own
+    order.
     """
     counts: dict[str, int] = {}
     for word in tokens(text):
@@ -50,7 +50,7 @@ def _ranked(counts: Mapping[str, int], frequencies: Sequence[int], documents: in
     """The best tokens: term frequency times ln((N + 1) / (n + 1)), the memory itself counted among the documents."""
     every = log(documents + 1)
     weighed = [
-        (times * (log((frequency if frequency < documents else documents) + 1) - every), word)  # noqa: FURB136 - faster
+        (times * (log(min(documents, frequency) + 1) - every), word)
         for (word, times), frequency in zip(counts.items(), frequencies, strict=True)
     ]
     weighed.sort()

@@ -114,16 +114,16 @@ def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows() -> No
     policy = VectorPolicy(scanned_from=10)
     index = MemoryIndex.build([], [], DIMENSION, Compaction(5, 0.1), search=policy)
     empty = index.snapshot
-    assert not empty.is_scanned
+    assert empty.parts.dense.scanned is None
     for at in range(0, len(matrix), 16):
         index.apply([AddInsight(insight(f"m{row:03}"), matrix[row]) for row in range(at, at + 16)])
         snapshot = index.snapshot
         assert snapshot.parts.dense.codes is None
-        assert snapshot.is_scanned == (snapshot.rows >= TAIL)
+        assert (snapshot.parts.dense.scanned is not None) == (snapshot.rows >= TAIL)
         assert snapshot.cosines(matrix[3]).highest(1, None)[0][1] == pytest.approx(1.0)
     index.apply([RetireInsight(f"m{row:03}", "forgotten") for row in range(0, len(matrix), 2)])
     assert index.snapshot.rows == len(matrix) // 2
-    assert index.snapshot.is_scanned
+    assert index.snapshot.parts.dense.scanned is not None
     row = index.snapshot.row_of("m091")
     assert index.snapshot.cosines(matrix[91]).highest(1, None)[0][0] == row
 
@@ -132,7 +132,7 @@ def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows() -> No
 def test_whoever_wants_every_vector_scanned_has_no_codes(kind: str, scanned: bool) -> None:
     rows = [(insight(f"m{at}"), vector) for at, vector in enumerate(unit(TAIL, 3))]
     policy = VectorPolicy(kind=kind, scanned_from=10)  # type: ignore[arg-type]  # one of its kinds
-    assert MemoryIndex.build(rows, [], DIMENSION, search=policy).snapshot.is_scanned == scanned
+    assert (MemoryIndex.build(rows, [], DIMENSION, search=policy).snapshot.parts.dense.scanned is not None) == scanned
 
 
 def test_where_as_many_are_wanted_as_there_are_all_are_compared() -> None:

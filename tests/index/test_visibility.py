@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.visibility import during
 from mnemond.model.changes import AddInsight
 from mnemond.model.conditions import AllOf, AnyOf, Compare, Condition, NoneOf
 from mnemond.model.insight import STATUSES, Insight, Scope
@@ -113,7 +114,7 @@ def test_a_window_is_met_by_the_event_or_by_the_time_a_memory_was_made() -> None
     ]
     assert seen(Filter(window=Span(at(5), at(6))), *rows) == "abc"
     snapshot = built(*rows).snapshot
-    assert snapshot.during(Span(at(5), at(6))).tolist() == [True, True, True, False, False]
+    assert during(snapshot.parts, Span(at(5), at(6))).tolist() == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from mnemond.graph.links import edges_of
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.postings import Bm25
 from mnemond.index.snapshot import Mask, Snapshot
+from mnemond.index.visibility import during
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -140,7 +141,7 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
         "keyword": [_keyword(snapshot, live, query) for query in (["redis"], ["cache", "deploy", "cache"], ["库存"])],
         "likeness": snapshot.likeness(LIKE)[live].tolist(),
         "masks": [_seen(snapshot, live, snapshot.visible(wanted)) for wanted in FILTERS],
-        "during": [_seen(snapshot, live, snapshot.during(Span(1_000_000, 2_500_000)) & snapshot.alive())],
+        "during": [_seen(snapshot, live, during(snapshot.parts, Span(1_000_000, 2_500_000)) & snapshot.alive())],
         "comparable": [_seen(snapshot, live, snapshot.comparable(scope)) for scope in SCOPES],
         "twins": [[snapshot.insight(twin).id for twin in twins] for twins in _twins(snapshot, live)],
         "newest": [[found.id for found in snapshot.newest(wanted, 3)] for wanted in FILTERS],

@@ -23,7 +23,7 @@ def test_cosines_are_those_of_the_rows_by_codes_as_without(scanned_from: int, ma
     index.apply([AddInsight(insight("late", "without a code yet", at=998), unit(1, 3)[0])] * late)
     base, vectors = index.snapshot, unit(many, 2)
     vector = vectors[-1]
-    assert base.is_scanned == (scanned_from == 1)
+    assert (base.parts.dense.scanned is not None) == (scanned_from == 1)
     compared = Comparison(base, [None, *vectors])
     assert compared.of(0, base) is None
     index.apply([AddInsight(insight("new", "another", at=999), vector)])

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import apsw
 import pytest
 import trio
+from trio.testing import MockClock
 
 from mnemond.errors import BUSY, NOT_FOUND, STOPPING, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.model.outcomes import Remembered
@@ -304,6 +305,12 @@ async def test_a_store_that_is_damaged_says_what_to_do(tmp_path: Path) -> None:
     assert "doctor --salvage" in str(caught.value.hint)
 
 
+async def until_closing(store: Store) -> None:
+    while True:
+        store.refuse_when_closing()
+        await trio.lowlevel.checkpoint()
+
+
 async def test_a_store_is_not_closed_under_those_who_read_its_file(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     store = await registry.open("default")
@@ -315,8 +322,9 @@ async def test_a_store_is_not_closed_under_those_who_read_its_file(tmp_path: Pat
             connection.run("BEGIN")
             connection.rows("SELECT 1 FROM insights")
             reading.set()
-            while not store.is_closing:
-                await trio.lowlevel.checkpoint()
+            with pytest.raises(MnemonError, match="being closed"):
+                await until_closing(store)
+            assert await store.read(lambda it: it.rows("SELECT 1")) == [(1,)], "the writer is there as long"
             assert not closed.is_set()
 
     async with trio.open_nursery() as nursery:
@@ -354,7 +362,7 @@ async def test_another_program_that_reads_is_told_of_and_the_log_stays(tmp_path:
     with closing(Connection(path, read_only=True)) as other:
         other.run("BEGIN")
         other.rows("SELECT 1 FROM insights")
-        with pytest.raises(MnemonError, match="another program has the store") as caught:
+        with pytest.raises(MnemonError, match="somebody still reads the store") as caught:
             async with registry.exclusive("default"):
                 pass
         assert caught.value.kind is BUSY
@@ -363,12 +371,39 @@ async def test_another_program_that_reads_is_told_of_and_the_log_stays(tmp_path:
         assert stored(kept) == ["memory number 1"]
 
 
-async def test_who_does_not_leave_is_waited_for_no_longer_than_a_moment(
-    tmp_path: Path, autojump_clock: trio.testing.MockClock
-) -> None:
-    registry = registry_at(tmp_path)
-    store = await registry.open("default")
-    begun = trio.current_time()
-    with store.visited(), store.visited():
+async def test_who_does_not_leave_is_waited_for_no_longer_than_a_moment(tmp_path: Path, mock_clock: MockClock) -> None:
+    store = await registry_at(tmp_path).open("default")
+    closed = trio.Event()
+
+    async def close() -> None:
         await store.close()
-    assert trio.current_time() - begun == pytest.approx(VISITORS_LEAVE_S)
+        closed.set()
+
+    with store.visited(), store.visited():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(close)
+            await trio.testing.wait_all_tasks_blocked()
+            assert not closed.is_set()
+            mock_clock.jump(VISITORS_LEAVE_S)
+    assert closed.is_set()
+
+
+async def test_all_who_close_a_store_hear_that_the_last_visitor_left(tmp_path: Path, mock_clock: MockClock) -> None:
+    store = await registry_at(tmp_path).open("default")
+    async with trio.open_nursery() as nursery:
+        with store.visited():
+            nursery.start_soon(store.close)
+            nursery.start_soon(store.close)
+            await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_a_close_that_is_cancelled_ends_the_writer_all_the_same(tmp_path: Path) -> None:
+    registry = registry_at(tmp_path)
+    await write(registry, "default", 1)
+    store = await registry.open("default")
+    with store.visited(), trio.CancelScope() as scope:
+        scope.cancel()
+        await store.close()
+    assert scope.cancelled_caught
+    await trio.to_thread.run_sync(store._writer.join)
+    assert stored(store.path) == ["memory number 1"]

@@ -18,7 +18,7 @@ from mnemond.store.invariants.check import Check, Evidence, Problem, Session, Ti
 from mnemond.store.invariants.schema import WANTED
 from mnemond.store.invariants.tiers import of_tier
 from mnemond.store.meta import read_embedder
-from mnemond.store.store import Store, left
+from mnemond.store.store import Store
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -57,8 +57,7 @@ class Examiner:
             steps = findings(evidence, tier)
             found: list[Finding] = []
             while (step := await trio.to_thread.run_sync(_next, steps, limiter=threads)) is not _END:
-                if store.is_closing:
-                    raise left()
+                store.refuse_when_closing()
                 if isinstance(step, Finding):
                     found.append(step)
             return found
