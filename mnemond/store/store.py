@@ -158,14 +158,13 @@ class Store:
         """Finish what is queued, checkpoint, close the file: all of the log is in it then, unless somebody still reads
         it. Raises MnemonError when the checkpoint fails. The writer ends also where this is cancelled."""
         self._closing = True
-        try:
-            if self._visitors:
+        if self._visitors:
+            try:
                 with trio.move_on_after(VISITORS_LEAVE_S):
                     await self._left.wait()
-        finally:
-            await self._close()
-
-    async def _close(self) -> None:
+            except trio.Cancelled:
+                self._writer.close(_unheard)
+                raise
         failure: MnemonError | None = None
         try:
             await _answer(self._writer.close)
@@ -174,6 +173,10 @@ class Store:
         await trio.to_thread.run_sync(self._writer.join)
         if failure is not None:
             raise failure
+
+
+def _unheard(_result: object) -> None:
+    """Whoever closed the store does not wait any more."""
 
 
 async def _answer(ask: Callable[[Callable[[object], None]], None]) -> object:
