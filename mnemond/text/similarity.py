@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections import OrderedDict
 from functools import lru_cache
 
 import msgspec
@@ -13,9 +15,12 @@ from mnemond.text.tokens import fold, latin_words, tokens
 REMEMBERED_TEXTS = 4096
 """Token sets kept: those of the memories a burst of writes is compared with."""
 
-LONGEST_REMEMBERED = 512
-"""Characters of a text whose token set is kept. Longer ones are cut again each time, or 4,096 long memories in Han,
-a string for nearly every character, would keep a gigabyte."""
+LONGEST_COUNTED = 512
+"""Characters of a text that is kept as one of so many. Longer ones are kept by weight, or 4,096 long memories in
+Han, a string for nearly every character, would keep a gigabyte."""
+
+MOST_CHARACTERS = 262_144
+"""Characters of all the longer texts whose token sets are kept: 40 MB where all of them are Han."""
 
 LEAST_TOKENS = 3
 """Below this many tokens on either side containment says nothing, and Jaccard decides (spec 7.1)."""
@@ -41,14 +46,54 @@ class Overlap(msgspec.Struct, frozen=True, gc=False):
     lexical: float
 
 
+class LongTexts:
+    """Token sets of longer texts: those asked for lately, of so many characters together. For any thread."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[str, frozenset[str]] = OrderedDict()
+        self._characters = 0
+        self._lock = threading.Lock()
+
+    @property
+    def characters(self) -> int:
+        """Of all texts that are kept."""
+        return self._characters
+
+    def token_set(self, text: str) -> frozenset[str]:
+        """The tokens of `text`; cut anew where they are not kept."""
+        with self._lock:
+            if (known := self._kept.get(text)) is not None:
+                self._kept.move_to_end(text)
+                return known
+        found = _token_set(text)
+        with self._lock:
+            if text not in self._kept and len(text) <= self._most:
+                self._kept[text] = found
+                self._characters += len(text)
+            while self._characters > self._most:
+                self._characters -= len(self._kept.popitem(last=False)[0])
+        return found
+
+    def clear(self) -> None:
+        """Let go of them all."""
+        with self._lock:
+            self._kept.clear()
+            self._characters = 0
+
+
+_long_texts = LongTexts(MOST_CHARACTERS)
+
+
 def token_set(text: str) -> frozenset[str]:
-    """The tokens of `text` as a set (spec 6.1). Remembered for short texts; `forget_cached` empties that memory."""
-    return _remembered(text) if len(text) <= LONGEST_REMEMBERED else _token_set(text)
+    """The tokens of `text` as a set (spec 6.1). Remembered; `forget_cached` empties that memory."""
+    return _remembered(text) if len(text) <= LONGEST_COUNTED else _long_texts.token_set(text)
 
 
 def forget_cached() -> None:
     """Let go of every remembered text, so that nothing of a purged memory stays."""
     _remembered.cache_clear()
+    _long_texts.clear()
 
 
 def normalised(text: str) -> str:

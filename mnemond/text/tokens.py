@@ -111,8 +111,10 @@ def _ascii_index_words(text: str) -> list[str]:
 
 
 def index_term(word: str) -> str:
-    """What stands in the index for one token; "" for one that is left out."""
-    return _term(word) if word.isascii() else next(iter(index_terms(word)), "")
+    """What stands in the index for one of `tokens`; "" for one that is left out. A pair stands for itself."""
+    if word.isascii():
+        return _term(word)
+    return word if _is_pair(word) else next(iter(index_terms(word)), "")
 
 
 @lru_cache(maxsize=REMEMBERED_TERMS)
@@ -169,6 +171,11 @@ def _paired_start() -> re.Pattern[str]:
 
 def _is_paired(run: str) -> bool:
     return run[0] >= "\u1100" and _paired_start().match(run) is not None
+
+
+def _is_pair(token: str) -> bool:
+    """Whether a token is one that `_pairs` made."""
+    return len(token) <= 2 and all(map(_is_paired, token))
 
 
 def _pairs(run: str) -> list[str]:

@@ -20,10 +20,12 @@ from mnemond.handlers.ward import Ward
 from mnemond.protocol.gc import GcParams
 from mnemond.protocol.memories import ForgetParams
 from mnemond.protocol.remembering import RememberParams
+from mnemond.text.similarity import LongTexts
 from tests.handlers.toys import CALL, Bench, bench
 
 WORDS = ("xyzzyplugh", "quuxfoobär")
 TEXT = "The Xyzzyplugh importer fails at the Quuxfoobär because of empty lines"
+LONG_TEXT = TEXT + ", and nobody has looked into it since" * 16
 
 
 def caches() -> Iterator[tuple[str, object]]:
@@ -36,6 +38,8 @@ def caches() -> Iterator[tuple[str, object]]:
                 yield f"{module.name}.{name}", [each for each in gc.get_referents(value) if isinstance(each, dict)]
             elif isinstance(value, dict | list | set) and not name.startswith("__"):
                 yield f"{module.name}.{name}", value
+            elif isinstance(value, LongTexts):
+                yield f"{module.name}.{name}", vars(value)
 
 
 def holds(value: object, depth: int = 4) -> bool:
@@ -66,16 +70,17 @@ async def collect(over: Bench, insight_id: str) -> None:
 
 
 @pytest.mark.parametrize("remove", [purge, collect])
-async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remove: Any) -> None:
+@pytest.mark.parametrize(("text", "kept"), [(TEXT, "_remembered"), (LONG_TEXT, "_long_texts")])
+async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remove: Any, text: str, kept: str) -> None:
     embedder = create(DEFAULT)
     async with bench(tmp_path, embedder) as over:
         await settle(over.remembering.remember(CALL, RememberParams(content="The importer fails at empty lines")))
         done: Any = await settle(
-            over.remembering.remember(CALL, RememberParams(content=TEXT, entities=("Quuxfoobär",), no_diff=True))
+            over.remembering.remember(CALL, RememberParams(content=text, entities=("Quuxfoobär",), no_diff=True))
         )
         ward = over.keeper.ward("default")
         before = holders(embedder, ward)
-        assert {"the embedder", "mnemond.text.tokens._term", "mnemond.text.similarity._remembered"} <= before
+        assert {"the embedder", "mnemond.text.tokens._term", f"mnemond.text.similarity.{kept}"} <= before
         await remove(over, done.id)
         assert holders(embedder, ward) == set()
         assert not causal._cues

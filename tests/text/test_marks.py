@@ -44,3 +44,14 @@ def test_what_is_left_has_no_long_run(text: str) -> None:
         run = run + 1 if unicodedata.combining(character) else 0
         longest = max(longest, run)
     assert longest <= LONGEST_RUN
+
+
+@given(st.lists(st.tuples(st.sampled_from("aé记"), st.integers(0, LONGEST_RUN + 2)), max_size=6))
+def test_of_runs_as_long_as_may_be_and_longer_ones_the_first_too_long_is_found(runs: list[tuple[str, int]]) -> None:
+    text, first = "", None
+    for letter, marks in runs:
+        text += letter
+        if first is None and marks > LONGEST_RUN:
+            first = len(text)
+        text += "\u0316" * marks
+    assert long_run_at(text) == first

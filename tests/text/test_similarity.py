@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.pipelines.draft import MAX_CONTENT
 from mnemond.text import similarity
-from mnemond.text.similarity import LONGEST_REMEMBERED, Overlap, forget_cached, normalised, overlap, token_set
+from mnemond.text.similarity import (
+    LONGEST_COUNTED,
+    MOST_CHARACTERS,
+    LongTexts,
+    Overlap,
+    forget_cached,
+    normalised,
+    overlap,
+    token_set,
+)
 from mnemond.text.tokens import tokens
 
 WORDS = st.frozensets(st.sampled_from("abcdefghij"), max_size=8)
@@ -128,8 +138,31 @@ def test_token_sets_are_remembered_until_they_are_let_go() -> None:
     assert similarity._remembered.cache_info().currsize == 0
 
 
-def test_a_long_text_is_not_remembered() -> None:
+def test_a_long_text_is_remembered_by_what_it_weighs() -> None:
     forget_cached()
-    long = "red green " * LONGEST_REMEMBERED
+    long = "red green " * LONGEST_COUNTED
     assert token_set(long) == set(tokens(long))
+    assert token_set(long) is token_set(long)
     assert similarity._remembered.cache_info().currsize == 0
+    assert similarity._long_texts.characters == len(long)
+    forget_cached()
+    assert similarity._long_texts.characters == 0
+
+
+@given(st.lists(st.sampled_from(["a b", "b c d", "记忆守护", "e " * 9, "f " * 16]), max_size=30))
+def test_of_long_texts_those_asked_for_lately_are_remembered(asked: list[str]) -> None:
+    most = 30
+    kept = LongTexts(most)
+    expected: list[str] = []
+    for text in asked:
+        assert kept.token_set(text) == set(tokens(text))
+        if len(text) <= most:
+            expected = [each for each in expected if each != text] + [text]
+        while sum(map(len, expected)) > most:
+            expected.pop(0)
+        assert list(kept._kept) == expected
+        assert kept.characters == sum(map(len, expected)) <= most
+
+
+def test_no_text_is_too_long_to_be_one_of_many() -> None:
+    assert MAX_CONTENT * 16 <= MOST_CHARACTERS

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from mnemond.text.similarity import token_set
 from mnemond.text.stop_words import FUNCTION_WORDS
-from mnemond.text.tokens import _ASCII_INDEX_WORD, LONGEST_TERM, _term, fold, index_terms, latin_words, tokens
+from mnemond.text.tokens import (
+    _ASCII_INDEX_WORD,
+    LONGEST_TERM,
+    _term,
+    fold,
+    index_term,
+    index_terms,
+    latin_words,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +104,13 @@ def test_folding_twice_changes_nothing_and_any_text_has_terms(text: str) -> None
     assert fold(fold(text)) == fold(text)
     assert all(tokens(text))
     assert all(index_terms(text))
+
+
+@given(st.text(max_size=60) | st.text("记忆库ー々がか\u3099한글ᄀ\u1161\uf900aé7 ", max_size=30))
+@example("ᄀᄀ\u1161ᆨ")
+def test_one_token_stands_for_what_it_would_as_a_text(text: str) -> None:
+    for token in tokens(text):
+        assert index_term(token) == next(iter(index_terms(token)), "")
 
 
 def test_terms_are_right_when_threads_stem_at_the_same_time() -> None:
