@@ -18,18 +18,20 @@ BACKBONE_WEIGHT = 1.0
 REMEMBERED_DISTANCES = 256
 """Rounded distances whose metadata are remembered: what comes at once has few."""
 
-HOUR_DIGITS = 4
-"""Decimals of the distance that is written down: a third of a second."""
+HOUR_PARTS = 10_000
+"""Of an hour, to which the distance that is written down is rounded: a third of a second."""
+
+_PART_US = HOUR_US // HOUR_PARTS
 
 
 @lru_cache(maxsize=REMEMBERED_DISTANCES)
-def _metadata(hours: float) -> str:
-    return f'{{"kind":"proximity","hours":{hours}}}'
+def _metadata(parts: int) -> str:
+    return f'{{"kind":"proximity","hours":{parts / HOUR_PARTS}}}'
 
 
 def proximity(hours: float) -> float:
     """1 / (1 + h) in [0, 1]; a negative distance counts as none (spec 7.13)."""
-    return 1.0 / (1.0 + max(0.0, hours))
+    return 1.0 / (1.0 + hours) if hours > 0.0 else 1.0
 
 
 def build(new: Newcomer, around: Around, policy: GraphPolicy) -> list[Relation | RemoveEdge]:
@@ -54,7 +56,6 @@ def _near(new: Newcomer, around: Around, policy: TemporalPolicy, excluding: list
     found: list[Relation] = []
     for row, distance_us in around.nearest_in_time(policy.max_proximity, within_us, excluding):
         if row != new.id:
-            hours = distance_us / HOUR_US
-            metadata = _metadata(round(hours, HOUR_DIGITS))
-            found.append(Relation(row, "temporal", proximity(hours), metadata, metadata))
+            metadata = _metadata((distance_us + _PART_US // 2) // _PART_US)
+            found.append(Relation(row, "temporal", proximity(distance_us / HOUR_US), metadata, metadata))
     return found

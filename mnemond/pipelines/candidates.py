@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from itertools import chain
 from typing import Literal, NamedTuple
 
-from mnemond.graph.causal import cue_of
+from mnemond.graph.causal import OVERLAP_DIGITS, cue_of
 from mnemond.index.adjacency import CAUSAL
 from mnemond.index.postings import Floats
 from mnemond.index.snapshot import Snapshot
@@ -17,15 +19,10 @@ from mnemond.model.policy import CausalPolicy, SemanticPolicy
 from mnemond.model.recall import Filter
 from mnemond.model.timestamp import parse_rfc3339
 from mnemond.text.causal_cues import CausalCue, direction
-from mnemond.text.similarity import share_of_larger, token_set
+from mnemond.text.similarity import token_set
 
-
-class Reached(NamedTuple):
-    """A row and how it was reached: over how many edges, the last of which type."""
-
-    row: int
-    hop: int
-    via: str
+REMEMBERED_OVERLAPS = 1024
+"""Pairs of counts whose overlap is known: texts have few words, and to round takes longer than to look up."""
 
 
 class CausalCandidate(NamedTuple):
@@ -48,7 +45,10 @@ def causal_candidates(snapshot: Snapshot, insight_id: str, policy: CausalPolicy)
         return ()
     it = snapshot.insight(row)
     cue, words = cue_of(it), token_set(it.content)
-    found = [_candidate(snapshot.insight(near.row), near, cue, words) for near in _near(snapshot, row, it, policy)]
+    found = [
+        _candidate(snapshot.insight(near), hop, EDGE_TYPES[kind], cue, words)
+        for near, hop, kind in _near(snapshot, row, it, policy)
+    ]
     found.sort(key=lambda each: (each.signal is None, each.hop, -each.overlap, each.insight.id))
     return tuple(found)
 
@@ -69,41 +69,45 @@ def semantic_candidates(
     return tuple(Candidate(row, share if by_meaning else None, share) for row, share in found)
 
 
-def _candidate(other: Insight, reached: Reached, cue: CausalCue | None, words: frozenset[str]) -> CausalCandidate:
-    shared = round(share_of_larger(token_set(other.content), words), 6)
+def _candidate(other: Insight, hop: int, via: str, cue: CausalCue | None, words: frozenset[str]) -> CausalCandidate:
+    known = token_set(other.content)
+    shared = _overlap(len(known & words), max(len(words), len(known)))
     previous = cue_of(other) if cue is None else None
     if (decided := cue or previous) is None:
-        return CausalCandidate(other, reached.hop, reached.via, None, "causes", "from_candidate", shared)
+        return CausalCandidate(other, hop, via, None, "causes", "from_candidate", shared)
     way: Literal["from_candidate", "to_candidate"] = (
         "to_candidate" if direction(cue, previous) == "new_to_previous" else "from_candidate"
     )
-    return CausalCandidate(other, reached.hop, reached.via, decided.signal, decided.sub_type, way, shared)
+    return CausalCandidate(other, hop, via, decided.signal, decided.sub_type, way, shared)
 
 
-def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> Iterator[Reached]:
-    """Breadth first, along heavier edges before lighter ones, until there are enough."""
+@lru_cache(maxsize=REMEMBERED_OVERLAPS)
+def _overlap(shared: int, larger: int) -> float:
+    return round(shared / larger, OVERLAP_DIGITS) if larger else 0.0
+
+
+def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> list[tuple[int, int, int]]:
+    """Rows, over how many edges they were reached, and the type of the last: breadth first, along heavier edges before
+    lighter ones, until there are enough."""
     mask = snapshot.visible(Filter(scope=it.scope, now_us=parse_rfc3339(it.updated_at)))
-    causal: set[int] = set()
+    found: list[tuple[int, int, int]] = []
+    own = _heaviest_first(snapshot, start)
+    causal = {other for _, other, kind in own if kind == CAUSAL}
+    ring: Iterable[tuple[float, int, int]] = own
     seen = {start}
-    ring = [start]
-    left = policy.max_candidates
     for hop in range(1, policy.max_hops + 1):
-        following: list[int] = []
-        for row in ring:
-            links = _heaviest_first(snapshot, row)
-            if row == start:
-                causal = {other for _, other, kind in links if kind == CAUSAL}
-            for _, other, kind in links:
-                if other in seen or (mask is not None and not mask[other]):
-                    continue
-                seen.add(other)
-                following.append(other)
-                if other not in causal:
-                    yield Reached(other, hop, EDGE_TYPES[kind])
-                    left -= 1
-                    if not left:
-                        return
-        ring = following
+        reached: list[int] = []
+        for _, other, kind in ring:
+            if other in seen or (mask is not None and not mask[other]):
+                continue
+            seen.add(other)
+            reached.append(other)
+            if other not in causal:
+                found.append((other, hop, kind))
+                if len(found) == policy.max_candidates:
+                    return found
+        ring = chain.from_iterable(_heaviest_first(snapshot, row) for row in reached)
+    return found
 
 
 def _heaviest_first(snapshot: Snapshot, row: int) -> list[tuple[float, int, int]]:

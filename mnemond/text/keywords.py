@@ -50,7 +50,7 @@ def _ranked(counts: Mapping[str, int], frequencies: Sequence[int], documents: in
     """The best tokens: term frequency times ln((N + 1) / (n + 1)), the memory itself counted among the documents."""
     every = log(documents + 1)
     weighed = [
-        (times * (log(min(documents, frequency) + 1) - every), word)
+        (times * (log((min(documents, frequency)) + 1) - every), word)
         for (word, times), frequency in zip(counts.items(), frequencies, strict=True)
     ]
     weighed.sort()

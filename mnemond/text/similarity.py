@@ -127,7 +127,8 @@ def overlap(old: frozenset[str], new: frozenset[str], min_tokens: int = LEAST_TO
 
 def share_of_larger(old: frozenset[str], new: frozenset[str]) -> float:
     """Shared tokens as a part of the larger set, 0 when either is empty: `Overlap.overlap` alone."""
-    return len(old & new) / max(len(old), len(new)) if old and new else 0.0
+    larger = max(len(new), len(old))
+    return len(old & new) / larger if old and new else 0.0
 
 
 @lru_cache(maxsize=REMEMBERED_TEXTS)
