@@ -20,7 +20,7 @@ from mnemond.index.cosines import Cosines
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import Remembered
-from mnemond.pipelines.compare import NOTHING, compare
+from mnemond.pipelines.compare import NOTHING, Moment, compare
 from mnemond.pipelines.draft import Draft, problems_of
 from mnemond.pipelines.fields import with_op_id
 from mnemond.pipelines.identity import Identity
@@ -103,9 +103,10 @@ class RememberHandlers:
     # ------------------------------------------------------------ diff
 
     def _diff(self, warm: OpenStore, params: DiffParams) -> object:
+        now_us = self._identities.now_us()
         if _is_quick(warm, params.content):
-            return _compared(warm, params)
-        return trio.to_thread.run_sync(_compared, warm, params, abandon_on_cancel=True, limiter=warm.threads)
+            return _compared(warm, params, now_us)
+        return trio.to_thread.run_sync(_compared, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads)
 
 
 def _is_quick(warm: OpenStore, content: str, metadata: Mapping[str, object] | None = None) -> bool:
@@ -160,8 +161,8 @@ def similarity_with(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) 
     return snapshot.cosines(vector)
 
 
-def _compared(warm: OpenStore, params: DiffParams) -> DiffResult:
-    prepared = _prepared(warm, _draft(params), 0)
+def _compared(warm: OpenStore, params: DiffParams, now_us: int) -> DiffResult:
+    prepared, moment = _prepared(warm, _draft(params), now_us), Moment(now_us, now_us)
     snapshot, limits = warm.store.snapshot, warm.limits
     similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
     policy = limits.policy.diff
@@ -170,7 +171,7 @@ def _compared(warm: OpenStore, params: DiffParams) -> DiffResult:
     side, scope = prepared.reading.side, prepared.draft.scope
     found = NOTHING
     if side is not None:
-        found = compare(snapshot, side, scope, similarity, likeness, policy, limits.cosines, thorough=True)
+        found = compare(snapshot, side, scope, similarity, likeness, policy, limits.cosines, moment, thorough=True)
     override = limits.cosines.override
     return warm.marked(
         DiffResult(

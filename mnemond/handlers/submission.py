@@ -62,6 +62,10 @@ class Identities:
             triggered_by=triggered_by or _conversation(params) or USER,
         )
 
+    def now_us(self) -> int:
+        """What time it is, microseconds."""
+        return self._clock.now_us()
+
     def own(self, store: str, triggered_by: str) -> Identity:
         """The identity of a write of the daemon's own, which nobody repeats."""
         op_id, now_us = self._ids.new(), self._clock.now_us()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -42,6 +43,13 @@ MOST_CHARACTERS = 48_000
 NOTHING = Compared((), None)
 
 
+class Moment(NamedTuple):
+    """When something is compared: what was `said_us` then is written down `now_us`, microseconds."""
+
+    said_us: int
+    now_us: int
+
+
 def compare(
     snapshot: Snapshot,
     new: Side,
@@ -50,6 +58,7 @@ def compare(
     likeness: Floats | None,
     policy: DiffPolicy,
     cosines: CosineThresholds,
+    moment: Moment,
     *,
     thorough: bool = False,
 ) -> Compared:
@@ -64,22 +73,42 @@ def compare(
     rows = _alike(snapshot, new, mask, similarity, likeness, cosines)
     if not thorough:
         rows = _worth_judging(snapshot, rows, new, similarity, policy, cosines)
-    matches = [_told(snapshot, _match(snapshot, row, new, similarity, policy, cosines), row, scope) for row in rows]
+    matches = [
+        _told(snapshot, _match(snapshot, row, new, similarity, policy, cosines), row, scope, moment) for row in rows
+    ]
     matches.sort(key=lambda match: (-match.verdict.similarity, -match.created_us, match.id))
     return Compared(tuple(matches), overall(matches))
 
 
-def kept_because(old: Insight, scope: Scope) -> str | None:
+def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
     """Why a new memory of this scope may not take the place of `old`, whatever the table says; None when it may. A row
-    that others see as well is not the newcomer's to retire; nor is a pinned one."""
+    that others see as well is not the newcomer's to retire; nor is a pinned one, nor one that was said later, nor
+    anything by what does not hold yet."""
     if old.pinned:
         return "it is pinned"
-    return None if old.scope == scope else "it is for others as well"
+    if old.scope != scope:
+        return "it is for others as well"
+    if moment.said_us > moment.now_us:
+        return "the new text does not hold yet"
+    return "it was said later" if _valid_us(old) > moment.said_us else None
+
+
+def _passed_by(old: Insight, moment: Moment) -> str | None:
+    """Why a row says nothing about now, so that a text which repeats it is not known already; None when it does."""
+    if _valid_us(old) > max(moment.now_us, moment.said_us):
+        return "it does not hold yet"
+    ends = min((parse_rfc3339(each) for each in (old.invalid_at, old.expires_at) if each is not None), default=None)
+    return "it does not hold any more" if ends is not None and ends <= moment.now_us else None
+
+
+def _valid_us(old: Insight) -> int:
+    return parse_rfc3339(old.valid_from or old.created_at)
 
 
 def side_of(insight: Insight) -> Side:
     """A stored memory, ready to be judged."""
-    return side(insight.content, insight.category, [canonical_name(name) for name in insight.entities])
+    names = [canonical_name(name) for name in insight.entities]
+    return side(insight.content, insight.category, names, insight.created_at)
 
 
 def _alike(
@@ -164,11 +193,17 @@ def _match(
     return Match(insight.id, parse_rfc3339(insight.created_at), judge(side_of(insight), new, cosine, policy, cosines))
 
 
-def _told(snapshot: Snapshot, match: Match, row: int, scope: Scope) -> Match:
-    """`match`, with a reason that says so where remember leaves a row beside what the table would replace it with."""
-    verdict = match.verdict
-    kept = kept_because(snapshot.insight(row), scope) if verdict.action in ("CONFLICT", "UPDATE") else None
+def _told(snapshot: Snapshot, match: Match, row: int, scope: Scope, moment: Moment) -> Match:
+    """`match`, with a reason that says so where remember leaves a row beside what the table would replace it with. A
+    row that says nothing about now has no say."""
+    verdict, old = match.verdict, snapshot.insight(row)
+    if verdict.action == "ADD":
+        return match
+    passed = _passed_by(old, moment)
+    kept = passed or (None if verdict.action == "DUPLICATE" else kept_because(old, scope, moment))
     if kept is None:
         return match
     told = msgspec.structs.replace(verdict, reason=f"{verdict.reason}; but {kept}, so both stay")
+    if passed:
+        told = msgspec.structs.replace(told, action="ADD")
     return msgspec.structs.replace(match, verdict=told)

@@ -29,7 +29,7 @@ from mnemond.model.policy import ExtractionPolicy, WritePolicy
 from mnemond.model.recall import Filter
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.pipelines import remember
-from mnemond.pipelines.compare import kept_because
+from mnemond.pipelines.compare import Moment, kept_because
 from mnemond.pipelines.draft import Draft
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import Limits
@@ -288,7 +288,7 @@ def _outdated(write: FactWrite, snapshot: Snapshot) -> Insight | None:
         if (
             is_older
             and any(_changes(new, old) for new in said for old in told)
-            and kept_because(insight, scope) is None
+            and kept_because(insight, scope, Moment(write.fact.said_us, write.fact.said_us)) is None
         ):
             return insight
     return None

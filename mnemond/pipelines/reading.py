@@ -12,6 +12,7 @@ from mnemond.errors import invalid
 from mnemond.model.entity import Entity
 from mnemond.model.insight import NO_METADATA
 from mnemond.model.outcomes import Note, SubstanceNote
+from mnemond.model.timestamp import format_us
 from mnemond.pipelines.plain_metadata import as_text, size_problems, without_secrets
 from mnemond.rank.diff import Side, side
 from mnemond.text.causal_cues import CausalCue, causal_cue
@@ -106,7 +107,8 @@ def read(
     mentions = extract(text, entities, mode=entity_mode, known=known)
     cue = causal_cue(text)
     found = dates(text, said_us)
-    subject = side(text, category, [entity.canonical for entity in mentions]) if compared else None
+    names = [entity.canonical for entity in mentions]
+    subject = side(text, category, names, format_us(said_us)) if compared else None
     referring = bool(mentions or found or (numbers(text) if subject is None else subject.numbers))
     weight = substance(text, has_reference=referring, causal=cue is not None, min_confidence=min_confidence)
     kind = trigger_type(text, source)

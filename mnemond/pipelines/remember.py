@@ -34,7 +34,7 @@ from mnemond.model.policy import DiffPolicy, WritePolicy
 from mnemond.model.timestamp import DAY_US, format_us, parse_rfc3339
 from mnemond.pipelines.candidates import semantic_candidates
 from mnemond.pipelines.capacity import prune
-from mnemond.pipelines.compare import NOTHING, Compared, compare, kept_because
+from mnemond.pipelines.compare import NOTHING, Compared, Moment, compare, kept_because
 from mnemond.pipelines.draft import Draft
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import Limits
@@ -123,6 +123,7 @@ class _Decision:
         self._identity = identity
         self._policy = limits.policy
         self._cosines = limits.cosines
+        self._moment = Moment(prepared.said_us, identity.now_us)
         self._snapshot = snapshot
         self._similarity = similarity
         self._likeness = None if prepared.draft.no_diff and similarity is not None else _likeness(prepared, snapshot)
@@ -149,10 +150,11 @@ class _Decision:
             self._likeness,
             self._policy.diff,
             self._cosines,
+            self._moment,
         )
 
     def _may_replace(self, insight_id: str) -> bool:
-        return kept_because(self._insight(insight_id), self._draft.scope) is None
+        return kept_because(self._insight(insight_id), self._draft.scope, self._moment) is None
 
     def _row(self, insight_id: str) -> int:
         row = self._snapshot.row_of(insight_id)

@@ -16,10 +16,19 @@ import msgspec
 
 from mnemond.model.policy import DiffPolicy
 from mnemond.rank.diff_calibration import CosineThresholds, on_reference_scale
-from mnemond.rank.exchange import negates, other_beginning, other_names, other_statement, other_times
+from mnemond.rank.exchange import (
+    negates,
+    other_beginning,
+    other_names,
+    other_occasion,
+    other_statement,
+    other_subject,
+    other_times,
+)
+from mnemond.rank.rewording import is_part, plain_words, says_otherwise
 from mnemond.text.contrast import change_cues, labels, numbers, polarity
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
-from mnemond.text.tokens import PAIRED_SCRIPTS, fold, tokens
+from mnemond.text.tokens import tokens
 
 Action = Literal["DUPLICATE", "CONFLICT", "UPDATE", "ADD"]
 
@@ -31,20 +40,13 @@ SAME = "the texts are the same, apart from case, spaces and the punctuation arou
 LONGEST = 1.5
 """How much longer, in tokens, a duplicate found by its cosine may be than the old memory (spec 7.2, test 5)."""
 
-_ARTICLES = frozenset({"a", "an", "the"})
-"""Words whose absence changes nothing. All other function words may: from and to, all and some, may and must."""
-
-_WORD = re.compile(rf"[{PAIRED_SCRIPTS}]|[^\s{PAIRED_SCRIPTS}]+")
-_OPENING = "\"'`‘“«‹([{<*_"
-_CLOSING = "\"'`’”»›)]}>*_.,;:!?…。，、；：！？"
-"""Punctuation around a word. What else there is belongs to it: C++ is not C#, -5 is not 5, .env is not env."""
-
 _DIGIT = re.compile(r"\d")
 _NUMERALS = re.compile(r"\d+|[一二两兩三四五六七八九十]+")
 
 
 class Side(msgspec.Struct, frozen=True, gc=False):
-    """One of the two memories, with everything the decision looks at; `entities` are canonical names."""
+    """One of the two memories, with everything the decision looks at; `entities` are canonical names, `said_on` is the
+    day it was said (ISO), "" when nobody knows."""
 
     text: str
     normalised: str
@@ -54,6 +56,7 @@ class Side(msgspec.Struct, frozen=True, gc=False):
     numbers: frozenset[str]
     polarity: int
     change_cues: frozenset[str]
+    said_on: str = ""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -103,8 +106,12 @@ class _Pair(msgspec.Struct, frozen=True):
     announced: bool
 
 
-def side(text: str, category: str, entities: Iterable[str]) -> Side:
-    """A memory made ready for `judge`. Linear time."""
+DAY = len("2026-05-12")
+"""Characters of a time that say its day."""
+
+
+def side(text: str, category: str, entities: Iterable[str], said_at: str = "") -> Side:
+    """A memory made ready for `judge`; `said_at` is when it was said (RFC 3339). Linear time."""
     return Side(
         text=text,
         normalised=normalised(text),
@@ -114,6 +121,7 @@ def side(text: str, category: str, entities: Iterable[str]) -> Side:
         numbers=numbers(text),
         polarity=polarity(text),
         change_cues=frozenset(change_cues(text)),
+        said_on=said_at[:DAY],
     )
 
 
@@ -193,15 +201,25 @@ def _suggested(pair: _Pair, policy: DiffPolicy) -> tuple[Action, str]:
 
 def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action, str]:
     """What is done about a suggestion, and what speaks against following it; "" when nothing does."""
-    if suggestion == "ADD" or pair.old.normalised == pair.new.normalised:
+    old, new = pair.old, pair.new
+    if (
+        suggestion != "ADD"
+        and policy.subjects
+        and (other := other_occasion(old.text, new.text, old.said_on, new.said_on))
+    ):
+        return "ADD", f"; but {other}, so both stay"
+    if suggestion == "ADD":
         return suggestion, ""
-    objection = ""
+    objection, words, new_words = "", plain_words(old.text), plain_words(new.text)
+    if old.normalised == new.normalised:
+        differing = policy.verbatim and words != new_words
+        return ("ADD", "; but a mark differs, so both stay") if differing else (suggestion, "")
     if suggestion == "DUPLICATE":
-        if not policy.verbatim or (pair.shared.of_old >= policy.part and _stands_in(pair.new.text, pair.old.text)):
+        if not policy.verbatim or (pair.shared.of_old >= policy.part and is_part(new_words, words)):
             return suggestion, ""
         objection = "; but it is not there word for word"
     action: Action = "CONFLICT" if suggestion == "CONFLICT" else "UPDATE"
-    if policy.subjects and (other := _something_else(pair)):
+    if policy.subjects and (other := _something_else(pair, words, new_words)):
         return "ADD", f"{objection}; but {other}, so both stay"
     if _replaces(pair, policy, contrast=action == "CONFLICT"):
         return action, objection
@@ -229,7 +247,7 @@ def _nothing_new(pair: _Pair, policy: DiffPolicy) -> bool:
     return short and new.entities <= old.entities and new.numbers <= old.numbers
 
 
-def _something_else(pair: _Pair) -> str:
+def _something_else(pair: _Pair, words: list[str], new_words: list[str]) -> str:
     """Why the new text is not about what the old one is about; "" when it may be.
 
     A number that names something is not corrected by another: sprint 12 is not sprint 13. Nor is a number where a word
@@ -243,11 +261,12 @@ def _something_else(pair: _Pair) -> str:
     plain = not pair.announced and not pair.heard
     if plain and named and renamed and named.isdisjoint(renamed):
         return "they name different things"
-    if other := _exchanged(pair):
+    if other := _exchanged(pair) or other_subject(words, new_words):
         return other
     if plain and pair.number_change and _words(old) - _words(new) and _words(new) - _words(old):
         return "another word differs besides the number"
-    return ""
+    contrast = pair.number_change or pair.polarity_flip
+    return says_otherwise(words, new_words, denies=pair.polarity_flip, contrast=contrast) if plain else ""
 
 
 def _exchanged(pair: _Pair) -> str:
@@ -325,16 +344,6 @@ def _in_order(old: str, new: Side) -> bool:
     """Whether the words of `old` that `new` has come in the same order there."""
     words = iter(tokens(new.text))
     return all(word in words for word in tokens(old) if word in new.tokens)
-
-
-def _stands_in(new: str, old: str) -> bool:
-    """Whether `new` stands in `old` word for word, articles aside."""
-    return f" {_plain(new)} " in f" {_plain(old)} "
-
-
-def _plain(text: str) -> str:
-    words = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in _WORD.findall(fold(text)))
-    return " ".join(word for word in words if word and word not in _ARTICLES)
 
 
 def _alike(pair: _Pair, policy: DiffPolicy) -> str:

@@ -8,7 +8,7 @@ from pairs that were wrongly replaced (docs/decisions/0006).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mnemond.text.contrast import polarity
 from mnemond.text.tense import tense
@@ -17,9 +17,37 @@ from mnemond.text.tokens import PAIRED_SCRIPTS, fold, index_term, tokens
 _NAME_WITH_DIGITS = re.compile(r"[a-z_]+[-_]?\d[a-z0-9_-]*")
 _VERSION = re.compile(r"v\d")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = re.compile(
+    rf"\d{{4}}-\d\d(?:-\d\d)?(?![\d-])|\b\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MONTH}\b"
+    rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
+    r"|(?<![\d/.])\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/])|(?<![\d.])\d{1,2}\.\d{1,2}\.(?:\d{2,4})?(?![\d.])"
+    r"|\d{1,2} ?月 ?\d{1,2} ?[日号號]|(?:19|20)\d\d ?年|\b(?:in|during|since|of|year) (?:19|20)\d\d\b"
+    r"|\b(?:kw|cw|week|calendar week) ?\d{1,2}\b"
+)
+"""A day, month, week or year as people write it."""
+
+_HEADING = 60
+_FRONT = 8
+"""Characters: a date before a colon within so many, or that begins within so few, says what an entry is about."""
+
+_RELATIVE_DAY = re.compile(
+    r"\b(?:today|yesterday|tonight|tomorrow|this (?:morning|afternoon|evening|week|month)|last (?:night|week|month)"
+    r"|next (?:week|month)|just now|(?:an?|\d+|two|three) (?:hours?|days?|weeks?) ago)\b"
+    r"|今[天日晚早]|昨[天日晚]|明[天日晚]|刚才|剛才|[上下这這本]个?[周週月]"
+)
+"""What means another day when it is said on another."""
+
+_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?")
+_OPTION = re.compile(r"(?<![\w-])-[a-zA-Z](?![\w-])")
 _CLOCK = re.compile(r"(?<![\d:])\d{1,2}:\d\d(?![\d:])")
 _RECURS = re.compile(r"\b(?:every|each|daily|hourly|nightly|weekly|monthly|always)\b|每")
 _PAIRED = re.compile(f"[{PAIRED_SCRIPTS}]")
+
+_QUESTION = ("?", "？")
 
 _CLAUSE_ENDS = re.compile(
     r"[,;.:!?](?=\s|$)|[。，；：！？]|\b(?:because|since|due to|so that|as long as)\b|因为|由于|所以", re.IGNORECASE
@@ -43,12 +71,36 @@ def other_names(old: str, new: str) -> bool:
 
 def other_times(old: str, new: str, old_numbers: frozenset[str], new_numbers: frozenset[str]) -> bool:
     """Whether both texts say when, and not the same, looking back: what happened then and what happened now both
-    happened. When something is due, or is done every night, can be corrected."""
+    happened. When something is due, or is done every night, can be corrected. A date that a text begins with, or that
+    stands in its heading, says what it is about."""
+    if (one := _heading_date(old)) and (other := _heading_date(new)) and one != other:
+        return True
     if not (_looks_back(old) and _looks_back(new)):
         return False
+    dates, later_dates = _dates(old), _dates(new)
+    if dates and later_dates and dates != later_dates:
+        return True
     days, later_days = _days(old_numbers), _days(new_numbers)
     hours, later_hours = set(_CLOCK.findall(old)), set(_CLOCK.findall(new))
     return bool(days and later_days and days != later_days) or bool(hours and later_hours and hours != later_hours)
+
+
+def other_occasion(old: str, new: str, said_on: str, new_said_on: str) -> str:
+    """Why two texts that may be the same, letter for letter, are not one statement; "" when they may be."""
+    if old.rstrip().endswith(_QUESTION) != new.rstrip().endswith(_QUESTION):
+        return "one asks what the other says"
+    if _OPTION.findall(old) != _OPTION.findall(new) and _OPTION.findall(fold(old)) == _OPTION.findall(fold(new)):
+        return "an option differs in case"
+    if said_on and new_said_on and said_on != new_said_on and _RELATIVE_DAY.search(fold(new)):
+        return "they speak of different days"
+    return ""
+
+
+def other_subject(old: Sequence[str], new: Sequence[str]) -> str:
+    """Why texts that begin with an address are not about the same thing; "" when they are. `old`, `new`: words."""
+    if old and new and old[0] != new[0] and _ADDRESS.fullmatch(old[0]) and _ADDRESS.fullmatch(new[0]):
+        return "they are about different addresses"
+    return ""
 
 
 def other_statement(old: str, new: str) -> bool:
@@ -72,6 +124,21 @@ def other_beginning(old: str, new: str) -> bool:
 def negates(cues: Iterable[str]) -> bool:
     """Whether one of these change cues says that something is so no more."""
     return not _STRICT_CUES.isdisjoint(cues)
+
+
+def _dates(text: str) -> set[str]:
+    return set(_DATE.findall(" ".join(fold(text).split())))
+
+
+def _heading_date(text: str) -> str:
+    """The date that says what a text is about; "" when none does."""
+    folded = " ".join(fold(text).split())
+    found = _DATE.search(folded)
+    if found is None:
+        return ""
+    colon = folded.find(":", found.end(), _HEADING)
+    is_heading = colon >= 0 and (colon + 1 == len(folded) or folded[colon + 1] == " ")
+    return found[0] if found.start() <= _FRONT or is_heading or "：" in folded[found.end() : _HEADING] else ""
 
 
 def _looks_back(text: str) -> bool:

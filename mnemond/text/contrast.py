@@ -139,16 +139,17 @@ def _normal(number: re.Match[str]) -> str:
 # ---------------------------------------------------------------- labels
 
 LABEL_NOUNS = frozenset({
-    "act", "adr", "appendix", "article", "assignment", "attempt", "bug", "build", "call", "case", "chapter",
-    "clause", "code", "core", "customer", "cycle", "day", "db", "defect", "device", "draft", "entry", "epic",
-    "episode", "epoch", "errno", "error", "example", "exercise", "experiment", "extension", "fig", "figure",
-    "game", "gpu", "homework", "http", "incident", "invoice", "issue", "item", "iteration", "job", "lab",
-    "lecture", "lesson", "level", "line", "machine", "match", "meeting", "memory", "milestone", "module", "month",
-    "mr", "no", "node", "note", "number", "option", "order", "page", "paragraph", "part", "pep", "phase", "pr",
-    "problem", "proposal", "question", "quiz", "rack", "recipe", "release", "replica", "request", "revision",
-    "rfc", "round", "rule", "run", "scenario", "scene", "season", "section", "server", "session", "shard",
-    "slide", "sprint", "stage", "status", "step", "story", "table", "task", "test", "ticket", "topic", "trial",
-    "tutorial", "user", "verse", "vol", "volume", "week", "worker", "workshop", "year",
+    "act", "adr", "apartment", "appendix", "article", "assignment", "attempt", "batch", "bug", "build", "call",
+    "case", "channel", "chapter", "clause", "code", "core", "customer", "cw", "cycle", "day", "db", "defect",
+    "device", "draft", "entry", "epic", "episode", "epoch", "errno", "error", "example", "exercise", "exit",
+    "experiment", "extension", "fig", "figure", "flat", "game", "gate", "gpu", "homework", "house", "http",
+    "incident", "invoice", "issue", "item", "iteration", "job", "kw", "lab", "lane", "lecture", "lesson", "level",
+    "line", "machine", "match", "meeting", "memory", "milestone", "module", "month", "mr", "no", "node", "note",
+    "number", "option", "order", "page", "paragraph", "part", "pep", "phase", "platform", "pr", "problem", "proposal",
+    "question", "quiz", "rack", "recipe", "release", "replica", "request", "revision", "rfc", "room", "round", "rule",
+    "run", "scenario", "scene", "season", "seat", "section", "server", "session", "shard", "signal", "slide",
+    "sprint", "stage", "status", "step", "story", "table", "task", "test", "ticket", "topic", "trial", "tutorial",
+    "user", "verse", "vol", "volume", "week", "worker", "workshop", "year", "zone",
 })  # fmt: skip
 """Nouns that a number right behind them turns into a name. What is *set to* a number (a port, limit, version, timeout)
 is not among them: another number corrects it."""
@@ -171,11 +172,12 @@ _NAME = (
 )
 _LABEL = re.compile(
     r"(?<![a-z0-9])(?<!\bevery )(?<!\beach )(?<!\bper )(?<!\ba )(?P<noun>[a-z]{1,12})"
-    r"\.?[ _-]?(?:(?:no\.?|number) ?)?(?P<marked>#)?"
+    r"\.?[ _-]?(?P<numbered>(?:no\.?|number) )?(?P<marked>#)?"
     rf"(?P<names>{_NAME}(?P<more>(?: ?(?:,|&|and|to|-|–) ?#?{_NAME}){{0,9}}))"
     rf"|(?P<zh_noun>{_LABEL_NOUNS_CHINESE}) ?#?(?P<zh_name>{_NAME})"
     rf"|第 ?(?P<zh_nth>[0-9]{{1,9}}|[一二两兩三四五六七八九十]{{1,3}}) ?(?P<counter>{_COUNTERS})"
     r"|(?<![a-z0-9_.,:/-])(?P<nth>[0-9]{1,6})(?:st|nd|rd|th) (?P<noun_of_nth>[a-z]{1,12})"
+    r"|(?<![0-9a-z_.月])(?P<zh_number>[0-9]{1,6}) ?(?P<hao>[号號])(?![召称稱])"
     r"|(?<![\w#&/])(?P<hash>#)(?P<bare>[0-9]{1,9})(?![\w.])"
 )
 _NUMERAL = re.compile(r"[0-9.]+[0-9]|[0-9]")
@@ -195,7 +197,7 @@ def labels(text: str) -> frozenset[str]:
     found: set[str] = set()
     for match in _LABEL.finditer(" ".join(fold(text).split())):
         noun = _noun(match)
-        named = match["names"] or match["zh_name"] or match["nth"] or match["bare"]
+        named = match["names"] or match["zh_name"] or match["nth"] or match["zh_number"] or match["bare"]
         numbers_of_it = _NUMERAL.findall(named) if named else [str(chinese_number(match["zh_nth"]))]
         found.update(f"{noun} {each.lstrip('0') or '0'}" for each in numbers_of_it if noun)
     return frozenset(found)
@@ -205,9 +207,9 @@ def _noun(match: re.Match[str]) -> str:
     """What a number of `_LABEL` belongs to; "" when that is nothing a number names."""
     word = match["noun"] or match["noun_of_nth"]
     if word is None:
-        return match["zh_noun"] or match["counter"] or match["hash"]
+        return match["zh_noun"] or match["counter"] or match["hao"] or match["hash"]
     forms = (word, word.removesuffix("s"), f"{word.removesuffix('ies')}y") if match["more"] else (word,)
-    return next((form for form in forms if form in LABEL_NOUNS), match["marked"] or "")
+    return next((form for form in forms if form in LABEL_NOUNS), match["marked"] or (match["numbered"] and word) or "")
 
 
 # ---------------------------------------------------------------- change

@@ -9,12 +9,13 @@ from mnemond.index.memory_index import MemoryIndex
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.policy import DiffPolicy
 from mnemond.model.timestamp import format_us
-from mnemond.pipelines.compare import compare
+from mnemond.pipelines.compare import Moment, compare
 from mnemond.rank.diff import side
 from mnemond.rank.diff_calibration import CosineThresholds
 from mnemond.text.tokens import index_terms
 
 NEVER = CosineThresholds(override=np.inf, update=0.65, duplicate=0.9)
+NOW = Moment(1_780_000_000_000_000, 1_780_000_000_000_000)
 
 
 def note(number: int, content: str) -> Insight:
@@ -38,6 +39,6 @@ def test_a_correction_is_seen_among_any_number_of_long_notes(old: str, new: str,
     ]
     snapshot = MemoryIndex.build([(each, None) for each in insights], [], 4).snapshot
     likeness = snapshot.likeness(set(index_terms(new)))
-    found = compare(snapshot, side(new, "fact", ()), Scope(), None, likeness, DiffPolicy(), NEVER)
+    found = compare(snapshot, side(new, "fact", ()), Scope(), None, likeness, DiffPolicy(), NEVER, NOW)
     assert found.best is not None
     assert (found.best.id, found.best.verdict.action) == (insights[0].id, "CONFLICT")

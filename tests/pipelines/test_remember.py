@@ -11,7 +11,7 @@ from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Conflict
 from mnemond.model.policy import DiffPolicy, WritePolicy
 from mnemond.model.timestamp import format_us
-from mnemond.pipelines.compare import compare
+from mnemond.pipelines.compare import Moment, compare
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import limits_of
 from mnemond.pipelines.newcomer import with_reading
@@ -209,9 +209,10 @@ OLD, NEW = "API rate limit is 100 req/s", "API rate limit is 200 req/s"
 def test_a_replaced_memory_ends_when_the_new_one_begins() -> None:
     over = Memories()
     over.remember(OLD)
-    decided = over.decided(NEW, created_at="2026-02-18T12:00:00Z")
+    later = format_us(NOW_US + HOUR_US * 3 // 2)
+    decided = over.decided(NEW, created_at=later)
     gone = decided.retired[name(1)]
-    assert gone == RetireInsight(name(1), "superseded", name(2), "2026-02-18T12:00:00.000000Z")
+    assert gone == RetireInsight(name(1), "superseded", name(2), later)
     assert decided.outcome.replaced_id == name(1)
     assert decided.outcome.redundancy is None
     ends = {each for kind in EDGE_TYPES for edge in decided.edges(kind) for each in (edge.source_id, edge.target_id)}
@@ -303,6 +304,7 @@ def test_a_thorough_comparison_judges_every_row_and_decides_the_same() -> None:
         over.snapshot.likeness(terms),
         over.policy.diff,
         over.limits.cosines,
+        Moment(NOW_US, NOW_US),
     )
     quick, thorough = compare(*arguments), compare(*arguments, thorough=True)
     assert quick.best == thorough.best

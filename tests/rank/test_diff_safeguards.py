@@ -30,8 +30,8 @@ def judged(old: str, new: str, policy: DiffPolicy = SHIPPED, cosine: float | Non
 def test_the_same_words_may_say_something_else(old: str, new: str) -> None:
     assert judged(old, new, LITERAL).action == "DUPLICATE"
     verdict = judged(old, new)
-    assert (verdict.action, verdict.suggestion) == ("UPDATE", "DUPLICATE")
-    assert "word for word" in verdict.reason
+    assert (verdict.action, verdict.suggestion) == ("ADD", "DUPLICATE")
+    assert "; but it is not there word for word; but " in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,8 @@ def test_who_has_nothing_in_common_is_not_corrected(
 
 def test_words_in_another_order_among_others_are_another_text() -> None:
     old = "cache index shard"
-    assert judged(old, "shard index cache").action == "UPDATE"
+    assert judged(old, "shard index cache").reason.endswith("; but words change places, so both stay")
+    assert judged(old, "shard index cache", DiffPolicy(subjects=False)).action == "UPDATE"
     assert judged(old, "cache index shard node disk").action == "UPDATE"
     assert judged(old, "shard index cache node disk").action == "ADD"
 
