@@ -7,11 +7,23 @@ import fcntl
 import os
 import stat
 from pathlib import Path
+from typing import Final
 
 from mnemond import errors
 from mnemond.errors import MnemonError
 
 LOCK = "lock"
+
+MARKS: Final = frozenset({LOCK, "start.lock", "mnemon.db"})
+"""Files by which a directory is one of ours, or of mnemon's: a client's first act is to make the second."""
+
+EXPECTED: Final = frozenset({
+    "active", "backups", "ballast", "bin", "config.toml", "data", "log", "sock", ".DS_Store",
+})  # fmt: skip
+"""What may stand in one before its first daemon: settings, what `setup` writes, stores from elsewhere."""
+
+HOMES: Final = frozenset({".git", ".bashrc", ".bash_profile", ".profile", ".zshrc"})
+"""What makes of a directory a project or a home, also where it is private already."""
 
 
 class DataDir:
@@ -40,7 +52,8 @@ class InstanceLock:
 def open_data_dir(path: Path) -> DataDir:
     """Open the directory, making it when missing, and make sure that nobody else can read or change it.
 
-    Raises MnemonError (DATA_DIR) for a symbolic link, a file, a foreign owner or a directory that others may write to.
+    Raises MnemonError (DATA_DIR) for a symbolic link, a file, a foreign owner, a directory that others may write to, or
+    one that is somebody's already: a project, a home, /etc.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,6 +62,7 @@ def open_data_dir(path: Path) -> DataDir:
     except OSError as error:
         raise _unusable(path, error) from error
     try:
+        _refuse_others(path, fd)
         _make_private(path, fd)
     except BaseException:
         os.close(fd)
@@ -80,6 +94,21 @@ def _make(path: Path) -> None:
     except FileExistsError:
         return
     path.chmod(0o700)  # a umask such as 0777 would have left us outside
+
+
+def _refuse_others(path: Path, fd: int) -> None:
+    """A wrong path must not lock everybody out of a directory, nor fill a project. One that is private already was made
+    so by somebody."""
+    there = set(os.listdir(fd))
+    strange = sorted(there - EXPECTED)
+    is_private = not stat.S_IMODE(os.fstat(fd).st_mode) & (stat.S_IRWXG | stat.S_IRWXO)
+    if strange and MARKS.isdisjoint(there) and not (is_private and HOMES.isdisjoint(there)):
+        raise MnemonError(
+            errors.DATA_DIR,
+            f"{path} is no data directory of mnemond's: it holds other things, such as {strange[0][:80]!a}; nothing in"
+            " it was changed",
+            hint=f"name an empty directory or one that is not there yet, such as {path / 'mnemon'}",
+        )
 
 
 def _make_private(path: Path, fd: int) -> None:

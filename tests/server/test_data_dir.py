@@ -61,6 +61,43 @@ def test_an_existing_directory_becomes_private(tmp_path: Path) -> None:
     assert mode(tmp_path) == 0o700
 
 
+@pytest.mark.parametrize("strange", ["README.md", ".git", "mnemon.db.txt", "\x1b[31m"])
+def test_somebody_elses_directory_is_left_as_it_is(strange: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / strange).touch()
+    tmp_path.chmod(0o755)
+    error = refusal(tmp_path)
+    assert error.kind is errors.DATA_DIR
+    assert f"such as {strange!a}; nothing in it was changed" in error.message
+    assert (error.hint or "").endswith(str(tmp_path / "mnemon"))
+    assert (mode(tmp_path), len(os.listdir(tmp_path))) == (0o755, 2)
+
+
+def test_a_private_directory_may_hold_something_and_be_no_project(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "output.txt").touch()
+    open_data_dir(tmp_path).close()
+    (tmp_path / ".git").mkdir()
+    assert "such as '.git'" in refusal(tmp_path).message
+
+
+@pytest.mark.parametrize("ours", ["lock", "start.lock", "mnemon.db"])
+def test_what_came_into_ours_later_does_not_matter(ours: str, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for name in (ours, "notes of mine.txt"):
+        (tmp_path / name).touch()
+    open_data_dir(tmp_path).close()
+    assert mode(tmp_path) == 0o700
+
+
+def test_settings_may_stand_there_before_the_first_start(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for name in ("config.toml", "active"):
+        (tmp_path / name).touch()
+    (tmp_path / "data").mkdir()
+    open_data_dir(tmp_path).close()
+
+
 @pytest.mark.parametrize("bits", [0o777, 0o770, 0o775, 0o702, 0o1777])
 def test_a_directory_that_others_may_write_to_is_refused(bits: int, tmp_path: Path) -> None:
     tmp_path.chmod(bits)
