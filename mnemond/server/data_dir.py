@@ -18,7 +18,8 @@ MARKS: Final = frozenset({LOCK, "start.lock", "mnemon.db"})
 """Files by which a directory is one of ours, or of mnemon's: a client's first act is to make the second."""
 
 EXPECTED: Final = frozenset({
-    "active", "backups", "ballast", "bin", "config.toml", "data", "log", "sock", ".DS_Store",
+    "active", "backups", "ballast", "bin", "config.toml", "data", "hosts", "log", "prompt", "restart.stamp",
+    "setup.json", "setup.lock", "sock", ".DS_Store",
 })  # fmt: skip
 """What may stand in one before its first daemon: settings, what `setup` writes, stores from elsewhere."""
 
