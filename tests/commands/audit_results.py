@@ -99,7 +99,7 @@ AUDIT_TRANSCRIPTS = {
   2026-02-17 09:30:00  remembered  operation op-1
     The cache expires after 10 minutes
   2026-02-18 10:00:00  changed by host:editor  operation op-2
-    content: The cache expires after 10 minutes → The cache of the bill…
+    content: The cache expires after 10 … → The cache of the billing se…
     tags: cache → none
   2026-02-18 11:00:00  changed  operation op-3
     + causal link 1a2b3c4d → 9f8e7d6c, weight 0.80
