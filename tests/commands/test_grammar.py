@@ -288,6 +288,10 @@ def test_help_is_laid_out_where_there_is_no_terminal_too() -> None:
     assert parsed.stdout == answered("remember", "--help").stdout
 
 
+def test_a_page_goes_on_after_no_shorter_beginning_of_an_id() -> None:
+    assert "the id has 5 characters; it needs 6" in answered("list", "--before", "1a2b3").stderr
+
+
 def test_the_shortest_prefix_is_that_of_the_protocol() -> None:
     metadata = get_args(IdOrPrefix)[1]
     assert metadata.min_length == MIN_PREFIX <= SHORT_ID
