@@ -308,6 +308,13 @@ def test_every_synonym_means_a_command() -> None:
     assert not set(suggestions.SYNONYMS) & set(BY_NAME)
 
 
+def test_every_synonym_of_an_option_is_one_that_its_command_has() -> None:
+    for word, meant in suggestions.OPTION_SYNONYMS.items():
+        name, _, option = meant.split()
+        assert word not in {*BY_NAME, *suggestions.SYNONYMS}
+        assert option in BY_NAME[name].parser.option_names()
+
+
 @pytest.mark.parametrize("argv", [[], ["--help"], ["help"], ["--store", "x"], ["help", "--json"]])
 def test_help_for_everything(argv: list[str]) -> None:
     result = answered(*argv)
