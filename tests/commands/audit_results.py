@@ -68,7 +68,7 @@ UNDONE = UndoResult(
 COLLECTABLE = GcResult(
     total_insights=87, threshold=0.5, candidates_found=3,
     candidates=[GcCandidate(OLD, "It runs at night.", "fact", 2, 0, 0.21, 41.2, 1, False)],
-    max_insights=1000, actions={"purge": "mnemonctl gc --apply --yes", "keep": "mnemonctl gc --keep ID"},
+    max_insights=1000, actions={"retire": "mnemonctl gc --apply --yes", "keep": "mnemonctl gc --keep ID"},
 )  # fmt: skip
 
 KEPT = GcKept(
@@ -119,8 +119,8 @@ To have it again: mnemonctl undo op-6
 9f8e7d6c  0.21    41 d    1 link  It runs at night.
 and 2 more, see --limit
 
-purge: mnemonctl gc --apply --yes
-keep: mnemonctl gc --keep ID
+take these out of recall: mnemonctl gc --apply --yes
+keep one of them: mnemonctl gc --keep ID
 """,
     "log": """\
 2026-02-17 09:30:00  diff-replace   1a2b3c4d  9f8e7d6c  fact importance…

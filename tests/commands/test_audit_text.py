@@ -59,6 +59,7 @@ def test_gc_does_nothing_that_cannot_be_seen_first() -> None:
     assert asked("gc", "--keep", "1a2b3c") == ("gc", {"keep": "1a2b3c"})
     assert "--apply takes memories out of recall; it needs --yes" in refused("gc", "--apply")
     assert "--purge-deleted removes memories for good; it needs --yes" in refused("gc", "--purge-deleted", "3")
+    assert "first: mnemonctl list --retired" in refused("gc", "--purge-deleted", "3")
     assert "the id has 3 characters; it needs 6" in refused("gc", "--keep", "1a2")
     assert "takes no arguments" in refused("gc", "1a2b3c")
 
@@ -106,6 +107,9 @@ def test_memories_let_go_of() -> None:
     purged = msgspec.structs.replace(COLLECTED, status="purged", left=1200)
     assert shown("gc", purged) == "Removed 2 memories for good; 1,200 more to go\n"
     assert len(shown("gc", purged, quiet=True).splitlines()) == 2
+    held = msgspec.structs.replace(purged, left=0, backups=("a.bak", "b"))
+    told = "Removed 2 memories for good\n  copies of the store that still hold some of it: a.bak, b\n"
+    assert shown("gc", held) == told
 
 
 def test_nothing_to_collect() -> None:
