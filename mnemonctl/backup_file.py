@@ -30,7 +30,7 @@ def carry_out(invocation: Invocation, directory: Path, deadline: float, env_stor
     except OSError as error:
         raise rpc.unreachable(directory, error) from None
     except fast.NoAnswer as error:
-        raise rpc.silent(directory, error) from None
+        raise rpc.silent(directory, error, "backup.create") from None
     try:
         _copy(Path(made.backup.path), target)
     except OSError as error:

@@ -116,7 +116,7 @@ def _asked(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
     except OSError as error:
         raise rpc.unreachable(facts.directory, error) from None
     except fast.NoAnswer as error:
-        raise rpc.silent(facts.directory, error) from None
+        raise rpc.silent(facts.directory, error, "verify") from None
 
 
 def _jobs(facts: Facts, name: str) -> CheckView:

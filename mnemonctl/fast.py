@@ -87,7 +87,7 @@ def main() -> None:
         code = 130
     except Unwritten as lost:
         write(2, f"mnemonctl: the command was carried out, but its answer cannot be written: {lost}\n".encode())
-        code = 1
+        code = 74  # EX_IOERR of sysexits.h
     posix._exit(code)
 
 

@@ -69,23 +69,30 @@ class KeptConnection:
             sentence = f"the call has {len(message):,} bytes; the daemon reads {fast.MAX_MESSAGE:,}"
             raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
         with self._turn:
-            ends = time.monotonic() + self._timeout_s
-            fresh = self._socket is None or self._owner != os.getpid()
             try:
-                return self._once(message, number, ends)
-            except _Dropped:
-                if fresh or not repeatable:
-                    raise self._silent("mnemond closed the connection without an answer") from None
-            try:
-                return self._once(message, number, ends)
-            except _Dropped:
-                raise self._silent("mnemond closed the connection twice without an answer") from None
+                return self._answered(message, number, repeatable=repeatable)
+            except fast.NoAnswer as error:
+                op_id: str | None = getattr(params, "op_id", None)
+                raise rpc.silent(self._directory, error, method, op_id) from None
 
     def close(self) -> None:
         """Give the connection back; the next call makes another."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+
+    def _answered(self, message: bytes, number: int, *, repeatable: bool) -> msgspec.Raw:
+        ends = time.monotonic() + self._timeout_s
+        fresh = self._socket is None or self._owner != os.getpid()
+        try:
+            return self._once(message, number, ends)
+        except _Dropped:
+            if fresh or not repeatable:
+                raise fast.NoAnswer("mnemond closed the connection without an answer") from None
+        try:
+            return self._once(message, number, ends)
+        except _Dropped:
+            raise fast.NoAnswer("mnemond closed the connection twice without an answer") from None
 
     def _once(self, message: bytes, number: int, ends: float) -> msgspec.Raw:
         connection = self._connected(ends)
@@ -96,11 +103,11 @@ class KeptConnection:
             reply = self._answer(connection, number, ends)
             whole = True
         except TimeoutError:
-            raise self._silent(f"mnemond did not answer within {self._timeout_s:g} s") from None
+            raise fast.NoAnswer(f"mnemond did not answer within {self._timeout_s:g} s") from None
         except _DROPPED:
             raise _Dropped from None
         except OSError as error:
-            raise self._silent(f"the connection to mnemond broke ({error.strerror})") from None
+            raise fast.NoAnswer(f"the connection to mnemond broke ({error.strerror})") from None
         finally:
             if not whole:  # an answer that comes later must not be taken for that of the next call
                 self.close()
@@ -149,9 +156,6 @@ class KeptConnection:
             except OSError as again:
                 raise rpc.unreachable(self._directory, again) from None
         return self._socket
-
-    def _silent(self, reason: str) -> MnemonError:
-        return rpc.silent(self._directory, fast.NoAnswer(reason))
 
 
 def given(params: Params) -> dict[str, object]:

@@ -12,6 +12,7 @@ import msgspec
 
 from mnemonctl import fast, files, rpc
 from mnemonctl.kept_connection import connected_to, given
+from mnemond.errors import MnemonError
 from mnemond.protocol.subscriptions import Dropped, Event, SubscribeParams, SubscribeResult
 
 _RECEIVE_BYTES = 1 << 16
@@ -57,11 +58,11 @@ class LiveEvents:
             first = self._next_message()
             self._socket.settimeout(None)
         except TimeoutError:
-            raise rpc.silent(self._directory, fast.NoAnswer(f"mnemond did not answer within {timeout_s:g} s")) from None
+            raise self._silent(f"mnemond did not answer within {timeout_s:g} s") from None
         except OSError as error:
-            raise rpc.silent(self._directory, fast.NoAnswer(f"the connection broke ({error.strerror})")) from None
+            raise self._silent(f"the connection broke ({error.strerror})") from None
         if first is None:
-            raise rpc.silent(self._directory, fast.NoAnswer("mnemond closed the connection without an answer"))
+            raise self._silent("mnemond closed the connection without an answer")
         if first.error is not None:
             raise rpc.error_in(first.error)
         try:
@@ -102,6 +103,9 @@ class LiveEvents:
             return self._next_message()
         except OSError:
             return None
+
+    def _silent(self, reason: str) -> MnemonError:
+        return rpc.silent(self._directory, fast.NoAnswer(reason), "subscribe")
 
     def _next_message(self) -> _Message | None:
         """The next line, or None at the end. Raises OSError, and MnemonError for a line that is none of ours."""

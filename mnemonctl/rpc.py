@@ -13,6 +13,7 @@ import msgspec
 from mnemonctl import fast
 from mnemond import errors
 from mnemond.errors import INTERNAL, KINDS, UNREACHABLE, MnemonError
+from mnemond.protocol.registry import METHODS, Access
 
 T = TypeVar("T")
 _BY_CODE = {kind.rpc: kind for kind in KINDS}
@@ -105,11 +106,20 @@ def unreachable(directory: Path, error: OSError) -> MnemonError:
     return MnemonError(UNREACHABLE, f"cannot reach mnemond at {path} ({reason})", hint="See: mnemonctl daemon status")
 
 
-def silent(directory: Path, error: fast.NoAnswer) -> MnemonError:
-    """No answer came back: whether a write was stored is unknown."""
+def silent(directory: Path, error: fast.NoAnswer, method: str | None, op_id: str | None = None) -> MnemonError:
+    """No answer came back to `method` (None: to what, nobody can tell): whether a write was stored is unknown."""
+    reads = method is not None and METHODS[method].access is Access.READ
     return MnemonError(
         errors.UNREACHABLE,
         f"{error} (socket {socket_path(directory)})",
-        hint="A write may have been stored: look with mnemonctl list, or repeat it with the same --op-id.",
-        outcome="unknown",
+        hint=_READS_ONLY if reads else _UNNAMED if op_id is None else _NAMED.format(op_id),
+        outcome=None if reads else "unknown",
     )
+
+
+_READS_ONLY = "It only reads, so try again; if it stays so, see: mnemonctl daemon status"
+_NAMED = "It may have been stored or not: repeat it with the same op_id (--op-id {}), then it is stored once."
+_UNNAMED = (
+    "It may have been stored or not: `mnemonctl log` shows what was done lately."
+    " A write that has an --op-id can be repeated, and is stored once."
+)

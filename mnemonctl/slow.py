@@ -120,7 +120,7 @@ def refuse(argv: list[str], refused: fast.Refused) -> int:
 def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.Odd) -> int:
     """No answer, or one in another form than the fast path reads."""
     if isinstance(error, fast.NoAnswer):
-        return report(argv, rpc.silent(path_of(directory), error))
+        return report(argv, rpc.silent(path_of(directory), error, *_asked(argv)))
     try:
         result = rpc.result_of(error.reply)
         texts = str(result["stdout"]), str(result["stderr"])
@@ -129,6 +129,15 @@ def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.Odd) 
         return report(argv, refusal)
     except (KeyError, ValueError, TypeError, OverflowError):
         return report(argv, rpc.not_understood(error.reply))
+
+
+def _asked(argv: list[str]) -> tuple[str | None, str | None]:
+    """The method that a line asks for, and the op_id that it gives. Standard input was sent and is not needed."""
+    parsed = parse(msgspec.structs.replace(facts(argv), stdin="sent"))
+    if isinstance(parsed, CliRunResult):
+        return None, None
+    op_id = parsed.params.get("op_id")
+    return parsed.method, op_id if isinstance(op_id, str) else None
 
 
 # ------------------------------------------------------------------ connecting

@@ -60,4 +60,4 @@ def look(directory: Path, interval_s: float) -> TopResult:
     except OSError as error:
         raise rpc.unreachable(directory, error) from None
     except fast.NoAnswer as error:
-        raise rpc.silent(directory, error) from None
+        raise rpc.silent(directory, error, "top") from None

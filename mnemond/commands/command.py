@@ -40,7 +40,7 @@ class Arguments(msgspec.Struct, frozen=True):
 
     def identifier(self, command: str) -> str:
         """The id of a memory, or the beginning of one. Raises UsageError for one too short to mean anything."""
-        return _long_enough(self.single(command, "the id of a memory"))
+        return long_enough(self.single(command, "the id of a memory"))
 
     def two_identifiers(self, command: str) -> tuple[str, str]:
         """The ids of two memories, or their beginnings. Raises UsageError for more, fewer, or one too short."""
@@ -48,7 +48,7 @@ class Arguments(msgspec.Struct, frozen=True):
             given = "1 was given" if len(self.words) == 1 else f"{len(self.words)} were given"
             message = f"{command} needs the ids of two memories ({given})"
             raise UsageError(message, f"See: mnemonctl {command} --help")
-        one, other = map(_long_enough, self.words)
+        one, other = map(long_enough, self.words)
         return one, other
 
     def nothing(self, command: str) -> None:
@@ -67,7 +67,8 @@ class Arguments(msgspec.Struct, frozen=True):
         return self.stdin.rstrip("\r\n")
 
 
-def _long_enough(word: str) -> str:
+def long_enough(word: str) -> str:
+    """The id of a memory, or the beginning of one. Raises UsageError for one too short to mean anything."""
     if len(word) < MIN_PREFIX:
         raise UsageError(
             f"the id has {plural(len(word), 'character')}; it needs {MIN_PREFIX}",

@@ -46,14 +46,22 @@ def _parser() -> Parser:
     return parser
 
 
+_GRAVE = {
+    "apply": ("takes memories out of recall", "See which first: mnemonctl gc"),
+    "purge_deleted": (
+        "removes memories for good", "See what left recall, and when, first: mnemonctl list --retired"
+    ),
+}  # fmt: skip
+"""What is done only where it was meant: what it does, and how to look first."""
+
+
 def _request(arguments: Arguments) -> Request:
     arguments.nothing("gc")
     options = {name: value for name, value in arguments.options.items() if name != "yes"}
     sure = arguments.options.get("yes") is True
-    for name, what in (("apply", "takes memories out of recall"), ("purge_deleted", "removes memories for good")):
+    for name, (what, first) in _GRAVE.items():
         if name in options and not sure:
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option} {what}; it needs --yes", "See what it means first: mnemonctl gc")
+            raise UsageError(f"--{name.replace('_', '-')} {what}; it needs --yes", first)
     keep = options.get("keep")
     if isinstance(keep, str) and len(keep) < MIN_PREFIX:
         raise UsageError(f"the id has {plural(len(keep), 'character')}; it needs {MIN_PREFIX}")
@@ -85,8 +93,12 @@ def _listed(result: GcResult, style: Style) -> str:
         *(_candidate(each, style) for each in result.candidates),
         f"and {more:,} more, see --limit" if more else None,
         "",
-        *(f"{one_line(what)}: {one_line(how)}" for what, how in result.actions.items()),
+        *(f"{_ACTIONS.get(what, one_line(what))}: {one_line(how)}" for what, how in result.actions.items()),
     )
+
+
+_ACTIONS = {"retire": "take these out of recall", "keep": "keep one of them"}
+"""What the actions do, in words."""
 
 
 def _candidate(each: GcCandidate, style: Style) -> str:
@@ -133,7 +145,11 @@ def _done(result: GcDone, style: Style) -> str:
     left = f"; {result.left:,} more to go" if result.left else ""
     before = " (done before, with the same op_id)" if result.replayed else ""
     if result.status == "purged":
-        return lines(f"Removed {many} for good{left}{before}")
+        copies = ", ".join(map(one_line, result.backups))
+        return lines(
+            f"Removed {many} for good{left}{before}",
+            f"  copies of the store that still hold some of it: {copies}" if copies else None,
+        )
     return lines(
         f"Took {many} out of recall{left}{before}",
         f"To take it back: mnemonctl undo {operation_name(result.op_id)}" if result.count else None,

@@ -28,10 +28,11 @@ _EXIT_CODES = (
     ("5", "the disk or the database refused"),
     ("6", "something it depends on is not installed or not answering"),
     ("69", "no daemon answers"),
+    ("74", "done, but the output could not be written"),
     ("75", "another daemon holds the lock of the data directory"),
     ("130", "interrupted"),
 )
-"""Those of `mnemond.errors`, in fewer words (a test compares them), and what the shell makes of Ctrl-C."""
+"""Those of `mnemond.errors`, in fewer words (a test compares them), and what the client and the shell add."""
 
 _NUMBER = 6
 """Cells of the column of exit codes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.commands.command import Arguments, Command, Request
+from mnemond.commands.command import Arguments, Command, Request, long_enough
 from mnemond.commands.layout import SHORT_ID, Style, day, lines, short_id, shorten
 from mnemond.commands.options import FILTERS, add_filters, add_globals, whole_number
 from mnemond.commands.parser import Parser
@@ -26,6 +26,8 @@ def _parser() -> Parser:
 
 def _request(arguments: Arguments) -> Request:
     arguments.nothing("list")
+    if "before" in arguments.options:
+        long_enough(str(arguments.options["before"]))
     return Request("list", arguments.options)
 
 

@@ -17,7 +17,10 @@ STATUSES = "active, superseded, merged, forgotten, pruned, expired"
 """Likewise."""
 
 METADATA = '{"project": "apollo", "build": {"gte": 3}}'
-"""An example."""
+"""An example of what is looked for."""
+
+NOTED = '{"project": "apollo", "build": 7}'
+"""An example of what is noted with a memory: values alone, for a comparison is refused there."""
 
 _ON_METADATA = (
     '--metadata takes eq ne in nin gt gte lt lte contains icontains, "*" for anything at all, and AND, OR and NOT with '
@@ -59,7 +62,8 @@ class Split(argparse.Action):
 
 
 class Metadata(argparse.Action):
-    """A JSON object on the command line, or one of its names and values as NAME=VALUE. May be repeated."""
+    """A JSON object on the command line, or one of its names and values as NAME=VALUE. May be repeated. `const` is the
+    example that is shown to whoever gives neither."""
 
     def __call__(
         self,
@@ -71,17 +75,17 @@ class Metadata(argparse.Action):
         """Raises UsageError for what is neither."""
         del parser
         before: dict[str, object] = getattr(namespace, self.dest, {})
-        setattr(namespace, self.dest, before | _metadata(str(values), str(option_string)))
+        setattr(namespace, self.dest, before | _metadata(str(values), str(option_string), self.const or NOTED))
 
 
-def _metadata(text: str, option: str) -> dict[str, object]:
+def _metadata(text: str, option: str, example: str) -> dict[str, object]:
     name, equals, value = text.partition("=")
     if equals and name.strip() and not name.lstrip().startswith("{"):
         return {name.strip(): _plain(value.strip())}
     try:
         return msgspec.json.decode(text.encode(), type=dict[str, object])
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
-        sentence = f"{option} must be a JSON object, such as {METADATA}, or NAME=VALUE"
+        sentence = f"{option} must be a JSON object, such as {example}, or NAME=VALUE"
         raise UsageError(sentence, "as in --metadata project=apollo") from error
 
 
@@ -137,7 +141,12 @@ def add_filters(parser: Parser) -> None:
     group.add_argument("--event-since", metavar="TIME", help="speaking of then or later")
     group.add_argument("--event-until", metavar="TIME", help="speaking of before then, or of that day")
     group.add_argument(
-        "--metadata", "--meta", action=Metadata, metavar="JSON", help=f"whose metadata fit: {METADATA} or NAME=VALUE"
+        "--metadata",
+        "--meta",
+        action=Metadata,
+        const=METADATA,
+        metavar="JSON",
+        help=f"whose metadata fit: {METADATA} or NAME=VALUE",
     )
     group.add_argument("--status", metavar="NAME", help=f"in this state: {STATUSES}")
     group.add_argument("--as-of", metavar="TIME", help="what was valid then (a day: as it began), left recall or not")

@@ -16,11 +16,14 @@ SYNONYMS = {
     "ls": "list",
     "delete": "forget", "rm": "forget", "remove": "forget",
     "connect": "link", "disconnect": "unlink", "neighbours": "related", "neighbors": "related",
-    "unpin": "pin", "grep": "search",
+    "grep": "search",
     "info": "status", "verify": "doctor", "health": "doctor",
     "start": "daemon start", "stop": "daemon stop", "restart": "daemon restart", "run": "daemon run",
 }  # fmt: skip
 """What other programs call it."""
+
+OPTION_SYNONYMS = {"unpin": "pin ID --unpin"}
+"""What is no command and an option of one, as it is typed."""
 
 GROUP_SYNONYMS = {
     "ls": "list", "new": "create", "add": "create", "make": "create", "delete": "remove", "rm": "remove", "use": "set",
@@ -38,8 +41,8 @@ def close(word: str, known: Iterable[str]) -> str | None:
 
 
 def command(word: str, known: Iterable[str]) -> str | None:
-    """The command that `word` means."""
-    return SYNONYMS.get(word) or close(word, known)
+    """The command that `word` means, with the option that it means of it."""
+    return OPTION_SYNONYMS.get(word) or SYNONYMS.get(word) or close(word, known)
 
 
 def second(word: str, known: Iterable[str]) -> str | None:

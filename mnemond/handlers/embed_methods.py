@@ -80,7 +80,8 @@ class EmbedHandlers:
         return self._door.through(params.store, lambda warm: self._switch(warm, params))
 
     def calibrate(self, call: Call, params: wire.EmbedCalibrateParams) -> object:
-        """Measure the embedder on the store. Raises MnemonError: UNAVAILABLE when that cannot be done, BUSY."""
+        """Measure the embedder on the store. Raises MnemonError: INVALID_PARAMS for a store with too few
+        memories, UNAVAILABLE when that cannot be done, BUSY."""
         return self._door.through(params.store, lambda warm: self._calibrate(warm, params))
 
     # ------------------------------------------------------------ status

@@ -48,7 +48,7 @@ class ForgetHandlers:
 
 async def _purged(warm: OpenStore, proposal: Proposal) -> object:
     done = cast("ForgetResult", await settle(submitted(warm, proposal, forget_result)))
-    return views.with_backups(done, await trio.to_thread.run_sync(holding, warm.store.path, done.id))
+    return views.with_backups(done, await trio.to_thread.run_sync(holding, warm.store.path, [done.id]))
 
 
 def forget_result(warm: OpenStore, outcome: Forgotten) -> ForgetResult:

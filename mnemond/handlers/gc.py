@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
+import msgspec
 import trio
 
 from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
-from mnemond.handlers.door import OpenStore, StoreDoor
+from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.handlers.lookup import one_active
 from mnemond.handlers.scope import scope_of
 from mnemond.handlers.submission import Identities, submitted
@@ -17,6 +19,7 @@ from mnemond.pipelines import gc
 from mnemond.protocol.gc import GcCandidate, GcDone, GcFlagged, GcKept, GcParams, GcResult, GcReview
 from mnemond.server.call import Call
 from mnemond.server.dispatch import Handler
+from mnemond.store.backups import holding
 
 REVIEWED_AT_ONCE = 200
 """Rows reviewed before the thread lets go, so that a client that leaves is not served to the end."""
@@ -64,7 +67,7 @@ class GcHandlers:
                 candidates=[_candidate(each) for each in found],
                 max_insights=policy.max_insights,
                 actions={
-                    "purge": f"mnemonctl gc --threshold {params.threshold:g} --limit {params.limit} --apply --yes",
+                    "retire": f"mnemonctl gc --threshold {params.threshold:g} --limit {params.limit} --apply --yes",
                     "keep": "mnemonctl gc --keep ID",
                 },
             )
@@ -104,9 +107,14 @@ class GcHandlers:
         identity = self._identities.of(warm, params)
         return submitted(warm, gc.propose_apply(_bounds(params), warm.policy.lifecycle, identity), done_result)
 
-    def _purge(self, warm: OpenStore, params: GcParams) -> object:
+    async def _purge(self, warm: OpenStore, params: GcParams) -> object:
         identity = self._identities.of(warm, params)
-        return submitted(warm, gc.propose_purge(params.purge_deleted or 0, identity), done_result)
+        proposal = gc.propose_purge(params.purge_deleted or 0, identity)
+        done = cast("GcDone", await settle(submitted(warm, proposal, done_result)))
+        if not done.ids:
+            return done
+        names = await trio.to_thread.run_sync(holding, warm.store.path, done.ids)
+        return msgspec.structs.replace(done, backups=tuple(names))
 
 
 def _is_asked(params: GcParams, name: str) -> bool:

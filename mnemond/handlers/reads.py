@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 import trio
@@ -12,18 +13,20 @@ from mnemond.embed.asked import ask
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import FieldProblem
 from mnemond.handlers import views
-from mnemond.handlers.door import OpenStore, StoreDoor
+from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.handlers.filters import filter_of, is_long_question, is_slow
 from mnemond.handlers.lookup import one_active
 from mnemond.handlers.recall_forms import Answer, Form, answer, form_of, form_problems, used_of
 from mnemond.handlers.scope import scope_of
 from mnemond.handlers.turns import Turns
+from mnemond.index.listing import AFTER_ALL, Place
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.recall import ANCHORS, INTENTS, Filter, Intent, ProfileName, Query, Recalled
 from mnemond.model.timestamp import format_us, parse_rfc3339
 from mnemond.pipelines.active_row import admits, hidden
 from mnemond.pipelines.basic import basic_steps, is_quick, recall_basic
 from mnemond.pipelines.fields import choice_problems
+from mnemond.pipelines.page_start import page_start
 from mnemond.pipelines.read_policy import ReadPolicy
 from mnemond.pipelines.recall import needs_vector, recall
 from mnemond.pipelines.related import around, links_of
@@ -129,14 +132,32 @@ class ReadHandlers:
         return self._door.through(params.store, lambda warm: self._list(call, warm, params, wanted))
 
     def _list(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter) -> object:
-        if wanted.historic or is_slow(wanted, warm.store.snapshot):
-            return self._listed_aside(call, warm, params, wanted)
-        return _page(warm, warm.store.snapshot, params, wanted)
+        """A program gives the whole id, which the index mostly knows; for the beginning of one the rows are asked."""
+        if params.before is None:
+            return self._listed(call, warm, params, wanted, None)
+        known = warm.store.snapshot.place_of(params.before.casefold())
+        if known is None:
+            return self._listed_after(call, warm, params, wanted, params.before.casefold())
+        return self._listed(call, warm, params, wanted, _Start(params.before.casefold(), known.created_us))
 
-    async def _listed_aside(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter) -> ListResult:
+    async def _listed_after(
+        self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, named: str
+    ) -> object:
+        found = await warm.store.read(partial(page_start, named=named))
+        start = _Start(found.id, parse_rfc3339(found.created_at))
+        return await settle(self._listed(call, warm, params, wanted, start))
+
+    def _listed(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, start: _Start | None) -> object:
+        if wanted.historic or is_slow(wanted, warm.store.snapshot):
+            return self._listed_aside(call, warm, params, wanted, start)
+        return _page(warm, warm.store.snapshot, params, wanted, start)
+
+    async def _listed_aside(
+        self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, start: _Start | None
+    ) -> ListResult:
         snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
         async with self._turns.of(call):
-            return await trio.to_thread.run_sync(_page, warm, snapshot, params, wanted, limiter=self._threads)
+            return await trio.to_thread.run_sync(_page, warm, snapshot, params, wanted, start, limiter=self._threads)
 
     def _recall(self, call: Call, warm: OpenStore, query: Query, form: Form, counts: bool) -> object:
         if query.filter.historic:
@@ -331,17 +352,21 @@ async def _retired(warm: OpenStore, params: ListParams, wanted: Filter) -> Retir
     )
 
 
-def _page(warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filter) -> ListResult:
-    page = snapshot.newest(wanted, params.limit + 1, _whole(snapshot, params.before))
+class _Start(NamedTuple):
+    """The memory after which a page goes on, and when it was made, for an index that does not have it (any more)."""
+
+    id: str
+    created_us: int
+
+
+def _page(warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filter, start: _Start | None) -> ListResult:
+    before = None
+    if start is not None:
+        before = snapshot.place_of(start.id) or Place(start.created_us, AFTER_ALL)
+    page = snapshot.newest(wanted, params.limit + 1, before)
     shown = page[: params.limit]
     following = shown[-1].id if len(page) > params.limit else None
     return warm.marked(ListResult(insights=[views.insight_view(it) for it in shown], next=following))
-
-
-def _whole(snapshot: Snapshot, before: str | None) -> str | None:
-    """The whole id where only its beginning was given; a retired memory is known by its whole id alone."""
-    found = [] if before is None else snapshot.find(before.casefold())
-    return found[0] if len(found) == 1 else before
 
 
 def _question_problems(params: QuestionParams) -> list[FieldProblem]:

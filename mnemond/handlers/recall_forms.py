@@ -59,7 +59,7 @@ def form_problems(params: RecallParams) -> list[FieldProblem]:
     if params.compact and params.context:
         found.append(FieldProblem("compact", "compact and context exclude each other: a context has no results"))
     if params.budget is not None and not params.context:
-        found.append(FieldProblem("budget", "budget is the size of a context; ask for context as well"))
+        found.append(FieldProblem("budget", "budget is the size of a context; ask for context (--context) as well"))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from mnemond.index.snapshot import Parts
 
 
-def newest(parts: Parts, mask: Mask | None, limit: int, before: int | None = None) -> Rows:
+class Place(NamedTuple):
+    """Where a memory stands in the order of a listing."""
+
+    created_us: int
+    row: int
+
+
+AFTER_ALL = 1 << 62
+"""The row of a memory that the index does not have: whatever was made in the same microsecond is older. That may tell
+one twice, and leaves none out."""
+
+
+def newest(parts: Parts, mask: Mask | None, limit: int, before: Place | None = None) -> Rows:
     """The last `limit` rows of `mask` by creation time, newest first; with `before` those that are older than it.
 
     Of equal times the row stored later counts as newer.
@@ -23,7 +35,7 @@ def newest(parts: Parts, mask: Mask | None, limit: int, before: int | None = Non
     rows = np.arange(parts.corpus.rows) if mask is None else np.flatnonzero(mask)
     if before is not None:
         times = created[rows]
-        rows = rows[(times < created[before]) | ((times == created[before]) & (rows < before))]
+        rows = rows[(times < before.created_us) | ((times == before.created_us) & (rows < before.row))]
     if len(rows) > limit:
         times = created[rows]
         least = np.partition(times, len(rows) - limit)[len(rows) - limit]

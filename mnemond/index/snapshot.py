@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index import listing, visibility
 from mnemond.index.adjacency import OUTWARDS, Adjacency, EdgeArrays, Links, logical
 from mnemond.index.columns import ColumnViews
@@ -373,16 +372,16 @@ class Snapshot:
 
     # ------------------------------------------------------------ listings and figures
 
-    def newest(self, wanted: Filter, limit: int, before_id: str | None = None) -> list[Insight]:
-        """The last `limit` visible memories by creation time, newest first; with `before_id` those before it.
+    def place_of(self, insight_id: str) -> listing.Place | None:
+        """Where a memory stands in a listing; None for one that the index does not have, not even as a retired one."""
+        row = self._known_row(insight_id)
+        return None if row is None else listing.Place(int(self.parts.columns.created_us[row]), row)
+
+    def newest(self, wanted: Filter, limit: int, before: listing.Place | None = None) -> list[Insight]:
+        """The last `limit` visible memories by creation time, newest first; with `before` those before it.
 
         Of equal times the one stored later counts as newer.
-
-        NOT_FOUND when no memory, retired ones included, has the id `before_id`.
         """
-        before = None if before_id is None else self._known_row(before_id)
-        if before_id is not None and before is None:
-            raise MnemonError(NOT_FOUND, f'no memory has the id "{before_id[:80]}"', hint="list again from the start")
         rows = listing.newest(self.parts, self.visible(wanted), limit, before)
         return [self.insight(row) for row in rows.tolist()]
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import Insight, Scope
+from mnemond.pipelines.successor import last_successor
 from mnemond.store import insights
 from mnemond.store.proposal import View
 
@@ -64,8 +65,19 @@ def _told(view: View, id_or_prefix: str, error: MnemonError) -> MnemonError:
     retired = insights.read(view.connection, ids[0]) if len(ids) == 1 else None
     if retired is None:
         return error
-    successor = retired.superseded_by
-    hint = f"{successor} took its place: name that one" if successor else "`mnemonctl list` shows the active ones"
     return MnemonError(
-        NOT_FOUND, f"memory {retired.id} is not active: it is {retired.status}", hint=hint, outcome="rejected"
+        NOT_FOUND,
+        f"memory {retired.id} is not active: it is {retired.status}",
+        hint=_way_on(retired, last_successor(view.connection, retired)),
+        outcome="rejected",
     )
+
+
+def _way_on(retired: Insight, successor: Insight) -> str:
+    """What to do instead. What took the place of a memory may itself have been replaced, or have left recall."""
+    back = f"`mnemonctl restore {retired.id}"
+    if successor.status == "active":
+        return f"{successor.id} stands in its place now: name that one; {back} --force` brings this one back beside it"
+    if retired.superseded_by is not None:
+        return f"what took its place is out of recall as well; {back}` brings this one back"
+    return f"{back}` brings it back; `mnemonctl list` shows the active ones"

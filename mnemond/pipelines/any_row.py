@@ -11,9 +11,6 @@ from mnemond.store.connection import Connection
 SHOWN = 5
 """Matches an ambiguous prefix lists."""
 
-MOST_SUCCESSORS = 10_000
-"""Links of a chain of successors that are followed; more of them can only be a damaged store."""
-
 
 def any_row(connection: Connection, id_or_prefix: str, scope: Scope) -> Insight:
     """The memory, active or retired, that `id_or_prefix` names and a reader of this scope may see.
@@ -39,14 +36,4 @@ def any_row(connection: Connection, id_or_prefix: str, scope: Scope) -> Insight:
         )
     if not admits(scope, it):
         raise hidden(id_or_prefix)
-    return it
-
-
-def last_successor(connection: Connection, it: Insight) -> Insight:
-    """What stands in the place of a memory now: the end of its chain of successors, itself when it has none."""
-    for _ in range(MOST_SUCCESSORS):
-        following = None if it.superseded_by is None else insights.read(connection, it.superseded_by)
-        if following is None or it.status == "active":
-            return it
-        it = following
     return it

@@ -90,8 +90,8 @@ def _secret_problems(fields: dict[str, object], stored: Sequence[str]) -> list[F
     found = []
     for name in stored:
         if isinstance(value := fields.get(name), str) and (kind := _secret_in(value)):
-            sentence = f"{name} looks like a secret ({kind}); nothing was written"
-            found.append(FieldProblem(name, f"{sentence}. Give it another value, or allow_secret to store it as it is"))
+            sentence = f"{name} looks like a secret ({kind}): give it another value"
+            found.append(FieldProblem(name, f"{sentence}, or allow_secret (--allow-secret) to store it as it is"))
     return found
 
 

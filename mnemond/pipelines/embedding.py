@@ -12,7 +12,7 @@ from mnemond.embed import embedders
 from mnemond.embed.calibration import PAIRS, Calibration, calibrate, token_dropout, unrelated_pairs
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.supply import Supply
-from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet, SetVector, Vector
 from mnemond.model.outcomes import Embedded
@@ -164,15 +164,16 @@ def measure(snapshot: Snapshot, embedder: Embedder) -> Measured:
     """How the embedder's cosines spread over a store: between random pairs of its memories, and between memories and
     themselves without 30 % of their words (spec 7.3). Equal for equal stores. Blocks.
 
-    Raises MnemonError(UNAVAILABLE) for fewer than FEWEST embedded memories, an embedder that is not to be had, and one
-    that cannot tell a paraphrase from something else.
+    Raises MnemonError: INVALID_PARAMS for fewer than FEWEST embedded memories, UNAVAILABLE for an embedder that is not
+    to be had, and one that cannot tell a paraphrase from something else.
     """
     rows = [row for row in np.flatnonzero(snapshot.alive()).tolist() if snapshot.has_vector(row)]
     if len(rows) < FEWEST:
         raise MnemonError(
-            UNAVAILABLE,
+            INVALID_PARAMS,
             f"{len(rows)} memories of this store are embedded; a calibration needs {FEWEST}",
             hint="store more memories on different subjects; until then shipped values are used",
+            outcome="rejected",
         )
     pairs = unrelated_pairs(len(rows))
     unrelated = [_cosine(snapshot.vector(rows[left]), snapshot.vector(rows[right])) for left, right in pairs]

@@ -39,7 +39,7 @@ def op_id_problems(op_id: str) -> list[FieldProblem]:
     if "\0" in op_id:
         found.append(FieldProblem("op_id", "op_id contains a NUL character, which cannot be stored"))
     if secrets := find_secrets(op_id):
-        sentence = f"op_id looks like a secret ({secrets[0].kind}); nothing was written. Give the write another name"
+        sentence = f"op_id looks like a secret ({secrets[0].kind}): give the write another name"
         found.append(FieldProblem("op_id", sentence))
     return found
 

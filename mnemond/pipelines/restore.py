@@ -11,12 +11,13 @@ from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.outcomes import Restored
-from mnemond.pipelines.any_row import any_row, last_successor
+from mnemond.pipelines.any_row import any_row
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.newcomer import as_newcomer
 from mnemond.pipelines.relink import Relinking, relinked
 from mnemond.pipelines.rereading import read_again
+from mnemond.pipelines.successor import last_successor
 from mnemond.store import history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord

@@ -10,6 +10,7 @@ from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.model.insight import Insight
 from mnemond.model.recall import Filter
 from mnemond.pipelines.admission import admits
+from mnemond.pipelines.page_start import page_start
 from mnemond.store import insights
 from mnemond.store.connection import Connection
 
@@ -25,7 +26,7 @@ def retired(connection: Connection, wanted: Filter, limit: int, before: str | No
     """At most `limit` memories out of recall that a reader may see; with `wanted.status` those in that state.
 
     `before` is the id, or the beginning of it, of the last one of the page before. Raises MnemonError(NOT_FOUND) when
-    that one is not out of recall.
+    that one is not out of recall, and what `page_start` raises.
     """
     start = None if before is None else _place(connection, before)
     found: list[tuple[Insight, str]] = []
@@ -45,13 +46,13 @@ def _admits(wanted: Filter, it: Insight) -> bool:
 
 
 def _place(connection: Connection, named: str) -> tuple[str, str]:
-    ids = insights.ids_beginning(connection, named.casefold(), 2)
-    moment = insights.retired_at(connection, ids[0]) if len(ids) == 1 else None
+    start = page_start(connection, named).id
+    moment = insights.retired_at(connection, start)
     if moment is None:
         raise MnemonError(
             NOT_FOUND,
-            f"no memory out of recall has the id {named[:64]!a}",
+            f"memory {start} is not out of recall, so no page of those that are goes on after it",
             hint="list again from the start",
             outcome="rejected",
         )
-    return moment, ids[0]
+    return moment, start

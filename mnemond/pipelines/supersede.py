@@ -11,9 +11,10 @@ from mnemond.model.changes import ChangeSet, RetireInsight
 from mnemond.model.insight import Insight, Scope
 from mnemond.model.outcomes import Superseded
 from mnemond.pipelines.active_row import Find, active_row
-from mnemond.pipelines.any_row import any_row, last_successor
+from mnemond.pipelines.any_row import any_row
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.pairing import parted
+from mnemond.pipelines.successor import last_successor
 from mnemond.store.proposal import Proposal, View
 
 

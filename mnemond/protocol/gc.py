@@ -89,11 +89,13 @@ class GcReview(Result, frozen=True, kw_only=True):
 
 
 class GcDone(Result, frozen=True, kw_only=True):
-    """What was taken out of recall, or removed for good. `left`: how many more there are."""
+    """What was taken out of recall, or removed for good. `left`: how many more there are; `backups`: names of copies of
+    the store's file, beside it, that still hold some of what was removed."""
 
     status: Literal["retired", "purged"]
     count: int
     ids: list[str]
     left: int
+    backups: tuple[str, ...] = ()
     op_id: str
     replayed: bool

@@ -216,7 +216,8 @@ class GetResult(Result, frozen=True, kw_only=True):
 
 
 class ListParams(FilterParams, frozen=True, kw_only=True):
-    """Newest first. `before` is the `next` of the page before: the whole id of its last memory.
+    """Newest first. `before` is the `next` of the page before: the whole id of its last memory, or of any other,
+    retired ones included; a unique beginning of it from six characters on will do.
 
     With `retired` those that left recall, the last to leave first: superseded, merged, forgotten, pruned or expired.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -118,16 +118,17 @@ class Shelf:
         return found[0]
 
 
-def holding(path: Path, text: str) -> list[str]:
-    """Names of the copies of the database at `path` in which `text` can be read, sorted (blocking): those beside it,
-    and its backups.
+def holding(path: Path, texts: Sequence[str]) -> list[str]:
+    """Names of the copies of the database at `path` in which one of `texts` can be read, sorted (blocking): those
+    beside it, and its backups.
 
     A copy that cannot be read counts as holding it: nobody can say that it does not.
     """
     beside = (copy for copy in path.parent.glob(f"{path.name}.bak*") if copy.is_file())
-    found = [copy.name for copy in beside if _holds(copy, text.encode())]
+    wanted = [text.encode() for text in texts]
+    found = [copy.name for copy in beside if _holds(copy, wanted)]
     return sorted(found) + sorted(
-        f"{DIRECTORY}/{path.parent.name}/{copy.name}" for copy in _backups_of(path) if _holds(copy, text.encode())
+        f"{DIRECTORY}/{path.parent.name}/{copy.name}" for copy in _backups_of(path) if _holds(copy, wanted)
     )
 
 
@@ -161,12 +162,12 @@ def _read(path: Path, store: str) -> Backup | None:
     return Backup(path.stem, store, kind, made, path, path.stat().st_size, facts)
 
 
-def _holds(copy: Path, wanted: bytes) -> bool:
+def _holds(copy: Path, wanted: Sequence[bytes]) -> bool:
     try:
         with open(copy, "rb") as file:
             if not file.seek(0, 2):
                 return False
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                return content.find(wanted) >= 0
+                return any(content.find(each) >= 0 for each in wanted)
     except OSError:
         return True

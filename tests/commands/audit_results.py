@@ -68,7 +68,7 @@ UNDONE = UndoResult(
 COLLECTABLE = GcResult(
     total_insights=87, threshold=0.5, candidates_found=3,
     candidates=[GcCandidate(OLD, "It runs at night.", "fact", 2, 0, 0.21, 41.2, 1, False)],
-    max_insights=1000, actions={"purge": "mnemonctl gc --apply --yes", "keep": "mnemonctl gc --keep ID"},
+    max_insights=1000, actions={"retire": "mnemonctl gc --apply --yes", "keep": "mnemonctl gc --keep ID"},
 )  # fmt: skip
 
 KEPT = GcKept(
@@ -99,7 +99,7 @@ AUDIT_TRANSCRIPTS = {
   2026-02-17 09:30:00  remembered  operation op-1
     The cache expires after 10 minutes
   2026-02-18 10:00:00  changed by host:editor  operation op-2
-    content: The cache expires after 10 minutes → The cache of the bill…
+    content: The cache expires after 10 … → The cache of the billing se…
     tags: cache → none
   2026-02-18 11:00:00  changed  operation op-3
     + causal link 1a2b3c4d → 9f8e7d6c, weight 0.80
@@ -119,8 +119,8 @@ To have it again: mnemonctl undo op-6
 9f8e7d6c  0.21    41 d    1 link  It runs at night.
 and 2 more, see --limit
 
-purge: mnemonctl gc --apply --yes
-keep: mnemonctl gc --keep ID
+take these out of recall: mnemonctl gc --apply --yes
+keep one of them: mnemonctl gc --keep ID
 """,
     "log": """\
 2026-02-17 09:30:00  diff-replace   1a2b3c4d  9f8e7d6c  fact importance…

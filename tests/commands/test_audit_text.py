@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
+from mnemond.commands.history import _COMPARED
+from mnemond.commands.layout import UNLIMITED, Style
 from mnemond.commands.output import Output, success
 from mnemond.commands.registry import BY_NAME
-from mnemond.protocol.audit import EdgeState, MemoryOperation
+from mnemond.protocol.audit import EdgeState, MemoryOperation, MemoryState
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
 from mnemond.protocol.undo import UndoneView
 from tests.commands.audit_results import (
@@ -58,6 +59,7 @@ def test_gc_does_nothing_that_cannot_be_seen_first() -> None:
     assert asked("gc", "--keep", "1a2b3c") == ("gc", {"keep": "1a2b3c"})
     assert "--apply takes memories out of recall; it needs --yes" in refused("gc", "--apply")
     assert "--purge-deleted removes memories for good; it needs --yes" in refused("gc", "--purge-deleted", "3")
+    assert "first: mnemonctl list --retired" in refused("gc", "--purge-deleted", "3")
     assert "the id has 3 characters; it needs 6" in refused("gc", "--keep", "1a2")
     assert "takes no arguments" in refused("gc", "1a2b3c")
 
@@ -105,6 +107,9 @@ def test_memories_let_go_of() -> None:
     purged = msgspec.structs.replace(COLLECTED, status="purged", left=1200)
     assert shown("gc", purged) == "Removed 2 memories for good; 1,200 more to go\n"
     assert len(shown("gc", purged, quiet=True).splitlines()) == 2
+    held = msgspec.structs.replace(purged, left=0, backups=("a.bak", "b"))
+    told = "Removed 2 memories for good\n  copies of the store that still hold some of it: a.bak, b\n"
+    assert shown("gc", held) == told
 
 
 def test_nothing_to_collect() -> None:
@@ -151,7 +156,7 @@ def test_what_became_of_links_is_told_once() -> None:
     has = [
         EdgeState(heir, other, "temporal", 0.5, {"kind": "proximity"}, "auto"),
         EdgeState(other, heir, "causal", 0.7, {}, "user"),
-        EdgeState(ID, other, "semantic", 0.8, {}, "user"),
+        EdgeState(ID, other, "semantic", 0.8, {}, "auto"),
         EdgeState(other, heir, "entity", 0.3, {}, "auto"),
         EdgeState(ID, heir, "semantic", 0.9, {}, "user"),
     ]
@@ -167,4 +172,100 @@ def test_what_became_of_links_is_told_once() -> None:
         "moved to c0ffee00: entity link 1a2b3c4d ↔ 9f8e7d6c, weight 0.30",
         "semantic link 1a2b3c4d ↔ 9f8e7d6c, weight 0.60, now 0.80",
         "+ semantic link 1a2b3c4d ↔ c0ffee00, weight 0.90",
+    ]
+
+
+FIELDS = {
+    "source": ("bob", "source: user → bob"),
+    "channel": ("hook", "channel: manual → hook"),
+    "conversation_id": ("conv9", "conversation id: none → conv9"),
+    "user_id": ("ana", "user id: none → ana"),
+    "session_id": ("s1", "session id: none → s1"),
+    "agent_id": ("a1", "agent id: none → a1"),
+    "created_at": ("2025-01-01T00:00:00.000000Z", f"created at: {AT} → 2025-01-01T00:00:00.000000Z"),
+    "tags": ((), "tags: cache → none"),
+    "metadata": ({"a": 1, "b": None}, 'metadata: {} → {"a":1,"b":null}'),
+    "pinned": (True, "pinned: no → yes"),
+}
+"""A field that changed alone: its new value, and the line that tells of it."""
+
+
+def changed(before: MemoryState, after: MemoryState, columns: int) -> list[str]:
+    """The lines below an operation that made one state of the other."""
+    operation = MemoryOperation(9, "UPDATE", before, after, "user", "op-9", AT, None)
+    history = msgspec.structs.replace(HISTORY, chain=[], operations=[operation], total_operations=1)
+    text = success(BY_NAME["history"], history, Output("text", style=Style(columns=columns))).stdout
+    return text.splitlines()[2:]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_field_that_changed_is_told(field: str) -> None:
+    value, line = FIELDS[field]
+    assert changed(FIRST, msgspec.structs.replace(FIRST, **{field: value}), 120) == [f"    {line}"]
+
+
+def test_no_field_of_a_memory_is_left_out_of_its_history() -> None:
+    told = {*_COMPARED, "edges", "id", "updated_at", "effective_importance"}
+    assert told == {field.name for field in msgspec.structs.fields(MemoryState)}
+
+
+def test_what_goes_to_a_program_is_not_cut() -> None:
+    long = msgspec.structs.replace(FIRST, content="so it was " * 40)
+    longer = msgspec.structs.replace(FIRST, content="so it is now " * 40)
+    assert changed(long, longer, UNLIMITED) == [f"    content: {long.content} → {longer.content}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("was " * 40, "is now " * 40), ("was", "is now " * 40), ("was " * 40, "is now")]
+)
+def test_a_terminal_shows_of_the_new_value_no_less_than_of_the_old(old: str, new: str) -> None:
+    states = [msgspec.structs.replace(FIRST, content=content) for content in (old, new)]
+    (line,) = changed(states[0], states[1], 80)
+    assert len(line) == 80
+    before, _, after = line.removeprefix("    content: ").partition(" → ")
+    assert after == new or len(after) >= len(before)
+    assert before == old or len(before) >= min(32, 68 - len(new))
+
+
+def test_a_link_that_is_the_same_is_not_told() -> None:
+    first = EdgeState(ID, OLD, "semantic", 1.0, {}, "auto")
+    before = msgspec.structs.replace(FIRST, edges=(first,))
+    for edge, lines in (
+        (EdgeState(OLD, ID, "semantic", 1.0, {}, "auto"), []),
+        (EdgeState(ID, OLD, "semantic", 0.999, {}, "auto"), ["weight 1.00, now 0.999"]),
+        (EdgeState(ID, OLD, "semantic", 1.0, {"why": "x"}, "user"),
+         ['weight 1.00, made by auto → user, metadata {} → {"why":"x"}']),
+    ):  # fmt: skip
+        shown_lines = changed(before, msgspec.structs.replace(FIRST, edges=(edge,)), 200)
+        assert [line[line.index("weight") :] for line in shown_lines] == lines
+
+
+@pytest.mark.parametrize(
+    ("triggered_by", "told"),
+    [
+        ("user", "remembered"),
+        ("conv9", "remembered in conversation conv9"),
+        ("conversation:user", "remembered in conversation user"),
+        ("conversation:9", "remembered in conversation conversation:9"),
+        ("host:editor", "remembered by host:editor"),
+    ],
+)
+def test_a_conversation_does_nothing_by_itself(triggered_by: str, told: str) -> None:
+    operation = MemoryOperation(9, "CREATE", None, FIRST, triggered_by, "op-9", AT, None)
+    history = msgspec.structs.replace(HISTORY, chain=[], operations=[operation], total_operations=1)
+    assert f"  {told}  operation op-9" in shown("history", history)
+
+
+def test_what_was_done_to_a_memory_that_is_purged_now() -> None:
+    operations = [
+        MemoryOperation(9, "CREATE", None, None, "conversation", "op-9", AT, None),
+        MemoryOperation(10, "DELETE", None, None, "user", "op-10", AT, None),
+        MemoryOperation(11, "DELETE", None, None, "system:purge", "op-11", AT, None),
+    ]
+    history = msgspec.structs.replace(HISTORY, chain=[], operations=operations, total_operations=3)
+    told = [line[23:] for line in shown("history", history).splitlines()[1:]]
+    assert told == [
+        "remembered in a conversation, and purged since  operation op-9",
+        "taken out of recall, and purged since  operation op-10",
+        "purged by system:purge: nothing of it is kept  operation op-11",
     ]

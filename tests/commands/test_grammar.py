@@ -279,13 +279,17 @@ def test_help_says_what_only_the_code_knows() -> None:
 
 def test_help_lists_every_exit_code_on_a_line_of_its_own() -> None:
     page = answered("--help").stdout.partition("Exit codes\n")[2].partition("\n\n")[0]
-    assert [int(line.split()[0]) for line in page.splitlines()] == sorted({0, 130, *(kind.exit for kind in KINDS)})
+    assert [int(line.split()[0]) for line in page.splitlines()] == sorted({0, 74, 130, *(kind.exit for kind in KINDS)})
 
 
 def test_help_is_laid_out_where_there_is_no_terminal_too() -> None:
     parsed = parse(CliRunParams(argv=["remember", "--help"]))
     assert isinstance(parsed, CliRunResult)
     assert parsed.stdout == answered("remember", "--help").stdout
+
+
+def test_a_page_goes_on_after_no_shorter_beginning_of_an_id() -> None:
+    assert "the id has 5 characters; it needs 6" in answered("list", "--before", "1a2b3").stderr
 
 
 def test_the_shortest_prefix_is_that_of_the_protocol() -> None:
@@ -302,6 +306,13 @@ def test_no_option_is_suggested_for_nonsense(name: str) -> None:
 def test_every_synonym_means_a_command() -> None:
     assert set(suggestions.SYNONYMS.values()) <= set(BY_NAME)
     assert not set(suggestions.SYNONYMS) & set(BY_NAME)
+
+
+def test_every_synonym_of_an_option_is_one_that_its_command_has() -> None:
+    for word, meant in suggestions.OPTION_SYNONYMS.items():
+        name, _, option = meant.split()
+        assert word not in {*BY_NAME, *suggestions.SYNONYMS}
+        assert option in BY_NAME[name].parser.option_names()
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["help"], ["--store", "x"], ["help", "--json"]])

@@ -82,7 +82,7 @@ def test_requests(argv: list[str], expected: tuple[str, dict[str, object]]) -> N
         (["related", ONE, "--depth", "x"], "--depth: must be a whole number, not 'x'", None),
         (["pin", "1a"], "the id has 2 characters; it needs 6", None),
         (["search"], "search needs the words to look for", None),
-        (["unpin", ONE], 'there is no command "unpin"', "Did you mean: mnemonctl pin?"),
+        (["unpin", ONE], 'there is no command "unpin"', "Did you mean: mnemonctl pin ID --unpin?"),
         (["connect", ONE, OTHER], 'there is no command "connect"', "Did you mean: mnemonctl link?"),
     ],
 )

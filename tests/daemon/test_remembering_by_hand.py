@@ -88,6 +88,13 @@ $ mnemonctl undo 0000000a > /dev/null
 $ mnemonctl list --metadata project=apollo -q
 00000001-0000-0000-0000-000000000001
 $ mnemonctl remember "Noted" --metadata project
+mnemonctl: --metadata must be a JSON object, such as {"project": "apollo", "build": 7}, or NAME=VALUE
+  as in --metadata project=apollo
+$ mnemonctl remember "Noted" --source AKIAPIX6EA6QOM66ZJOJ
+mnemonctl: source looks like a secret (aws_access_key): give it another value, or allow_secret (--allow-secret) to \
+store it as it is
+  1 to mend; nothing was written
+$ mnemonctl list --metadata project
 mnemonctl: --metadata must be a JSON object, such as {"project": "apollo", "build": {"gte": 3}}, or NAME=VALUE
   as in --metadata project=apollo
 """,

@@ -59,6 +59,9 @@ $ mnemonctl get 00000001 ; echo $?
 mnemonctl: no active memory with id '00000001'
   see `mnemonctl list`; `mnemonctl list --retired` shows those out of recall, `mnemonctl restore ID` brings one back
 3
+$ mnemonctl pin 00000001
+mnemonctl: memory 00000001 is not active: it is forgotten
+  `mnemonctl restore 00000001` brings it back; `mnemonctl list` shows the active ones
 $ mnemonctl restore 00000001
 Restored 00000001
   undo: mnemonctl undo 0000000b

@@ -329,7 +329,7 @@ async def test_what_matters_least_is_listed(tmp_path: Path) -> None:
         found = result.candidates[0]
         assert (found.id, found.days_since_access, found.edge_count, found.immune) == (made.id, 60.0, 1, False)
         assert found.effective_importance == pytest.approx(0.5 * 2**-2 * 1.1)
-        assert result.actions["purge"] == "mnemonctl gc --threshold 0.5 --limit 20 --apply --yes"
+        assert result.actions["retire"] == "mnemonctl gc --threshold 0.5 --limit 20 --apply --yes"
 
 
 async def test_a_memory_is_kept_once(tmp_path: Path) -> None:
@@ -368,8 +368,13 @@ async def test_what_is_listed_is_let_go_of_and_later_removed(tmp_path: Path) -> 
         assert isinstance(done, GcDone)
         assert (done.status, done.count, done.ids, done.left) == ("retired", 1, [made.id], 0)
         over.clock.us += 31 * DAY_US
+        warm = await over.warm()
+        copy = warm.store.path.with_name(warm.store.path.name + ".bak-1")
+        await warm.store.read(lambda it: it.backup_to(copy))
         purged = await gc(over, purge_deleted=30)
         assert (purged.status, purged.ids, purged.left) == ("purged", [made.id], 0)
+        assert (done.backups, purged.backups) == ((), (copy.name,))
+        assert (await gc(over, purge_deleted=30)).backups == ()
         found = await history(over, id=made.id)
         assert (found.chain, found.total_operations) == ([], 3)
         assert all(each.before_state is None and each.after_state is None for each in found.operations)

@@ -148,7 +148,7 @@ async def test_no_secret_gets_anywhere(tmp_path: Path, inline: bool) -> None:
 
 async def test_a_secret_among_the_names_is_refused_by_what_would_store_it(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        with pytest.raises(MnemonError, match=r"user_id looks like a secret \(aws_access_key\); nothing was written"):
+        with pytest.raises(MnemonError, match=r"user_id looks like a secret \(aws_access_key\): give it another value"):
             await remember(over, "we drink tea", user_id=SECRET)
         assert (await over.warm()).store.snapshot.live == 0
         assert (await diff(over, "we drink tea", user_id=SECRET)).suggestion == "ADD"  # stores nothing

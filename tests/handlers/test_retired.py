@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, Kind, MnemonError
 from mnemond.handlers.door import settle
-from mnemond.protocol.memories import ForgetParams, ListParams, RetiredResult
+from mnemond.protocol.memories import ForgetParams, ListParams, ListResult, RetiredResult
 from mnemond.protocol.remembering import RememberParams
 from mnemond.protocol.revising import MergeParams, RestoreParams, SupersedeParams
 from tests.handlers.toys import CALL, Bench, bench
@@ -74,14 +75,48 @@ async def test_page_by_page(tmp_path: Path) -> None:
         assert await ids(over, before=made[4].upper()) == made[3::-1]
 
 
-@pytest.mark.parametrize("before", ["aaaaaaaa", "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbb"])
-async def test_a_page_goes_on_only_after_one_that_is_out_of_recall(tmp_path: Path, before: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "kind", "told"),
+    [
+        ("aaaaaaaa", AMBIGUOUS, "aaaaaaaa is the beginning of several ids"),
+        ("aaaaaaaa-0000-4000-8000-000000000001", NOT_FOUND, "is not out of recall"),
+        ("bbbbbb", NOT_FOUND, "no memory with id 'bbbbbb'"),
+        ("aaaaa", INVALID_PARAMS, "before has 5 characters; it needs 6"),
+    ],
+)
+@pytest.mark.parametrize("of_retired", [True, False])
+async def test_a_page_goes_on_after_one_memory(
+    tmp_path: Path, before: str, kind: Kind, told: str, of_retired: bool
+) -> None:
     async with bench(tmp_path) as over:
         await remember(over, "note 0")
         await remember(over, "note 1")
-        with pytest.raises(MnemonError, match="out of recall") as caught:
-            await retired(over, before=before)
-        assert (caught.value.kind, caught.value.hint) == (NOT_FOUND, "list again from the start")
+        if told == "is not out of recall" and not of_retired:
+            assert await settle(over.reads.list(CALL, ListParams(before=before))) == ListResult(insights=[], next=None)
+            return
+        with pytest.raises(MnemonError, match=told) as caught:
+            await settle(over.reads.list(CALL, ListParams(retired=of_retired, before=before)))
+        assert caught.value.kind is kind
+
+
+async def test_a_page_goes_on_after_one_that_left_recall_by_the_beginning_of_its_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check(over: Bench) -> None:
+        for before in (made[2], made[2][:8], made[2][:6].upper()):
+            for as_of in (None, "2100-01-01T00:00:00Z"):
+                page: Any = await settle(over.reads.list(CALL, ListParams(before=before, as_of=as_of)))
+                assert [each.id for each in page.insights] == [made[1], made[0]]
+
+    async with bench(tmp_path) as over:
+        numbers = count(0xABCDEF)
+        monkeypatch.setattr(over.ids, "new", lambda: f"{next(numbers):x}00-0000-4000-8000-000000000001")
+        made = [await remember(over, f"note {number}") for number in range(4)]
+        await forget(over, made[2])
+        await check(over)
+    async with bench(tmp_path) as again:  # its index never had the one that left
+        again.clock.us = over.clock.us
+        await check(again)
 
 
 async def test_only_what_is_meant_for_the_reader(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.index.listing import AFTER_ALL
 from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import AddEdge, AddInsight, RemoveEdge, RetireInsight
@@ -119,20 +119,23 @@ def test_prefixes_find_live_ids_only() -> None:
 def test_newest_pages_through_everything_once() -> None:
     rows = [insight(f"m{number}", at=number // 3) for number in (5, 1, 8, 0, 3, 7, 2, 6, 4)]
     snapshot = built(*rows).snapshot
-    pages, before = [], None
+    pages: list[str] = []
+    before = None
     while page := snapshot.newest(Filter(), 2, before):
         pages += [found.id for found in page]
-        before = pages[-1]
+        before = snapshot.place_of(pages[-1])
     assert pages == [f"m{number}" for number in (6, 7, 8, 4, 3, 5, 2, 0, 1)]
 
 
 def test_a_page_goes_on_after_its_last_memory_was_forgotten() -> None:
     index = built(*[insight(f"m{number}", at=number) for number in range(4)])
     index.apply([RetireInsight("m2", "forgotten")])
-    assert [found.id for found in index.snapshot.newest(Filter(), 5, "m2")] == ["m1", "m0"]
-    with pytest.raises(MnemonError, match='no memory has the id "m9"') as caught:
-        index.snapshot.newest(Filter(), 5, "m9")
-    assert caught.value.kind is NOT_FOUND
+    place = index.snapshot.place_of("m2")
+    assert place is not None
+    assert [found.id for found in index.snapshot.newest(Filter(), 5, place)] == ["m1", "m0"]
+    unknown = place._replace(row=AFTER_ALL)
+    assert [found.id for found in index.snapshot.newest(Filter(), 5, unknown)] == ["m1", "m0"]
+    assert index.snapshot.place_of("m9") is None
 
 
 def test_entities_are_counted_once_a_memory_whatever_their_case() -> None:

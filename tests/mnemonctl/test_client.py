@@ -89,7 +89,15 @@ def test_a_fresh_connection_that_is_closed_at_once_is_an_error(tmp_path: Path) -
             client.remember(content="x")
         assert silent.value.kind is UNREACHABLE
         assert silent.value.outcome == "unknown"
+        assert "--op-id" in str(silent.value.hint)
     assert len(daemon.messages) == 1
+
+
+def test_a_read_without_an_answer_stored_nothing(tmp_path: Path) -> None:
+    with fake_daemon(tmp_path, answering(b"", b"")), connected(tmp_path) as client:
+        with pytest.raises(MnemonError, match="closed the connection") as silent:
+            client.ping()
+        assert (silent.value.outcome, str(silent.value.hint)[:13]) == (None, "It only reads")
 
 
 def test_what_cannot_be_repeated_is_not_sent_twice(tmp_path: Path) -> None:

@@ -93,7 +93,26 @@ def test_no_answer_at_all_ends_at_the_deadline_and_nothing_is_sent_again(tmp_pat
     assert len(served.messages) == 1
     captured = capfd.readouterr()
     assert "did not answer within 0.5 s" in captured.err
-    assert "--op-id" in captured.err
+    assert "It may have been stored or not: `mnemonctl log` shows what was done lately." in captured.err
+
+
+@pytest.mark.usefixtures("never_starts")
+def test_a_write_that_has_a_name_is_repeated_by_it(tmp_path: Path, capfd: Capture) -> None:
+    with fake_daemon(tmp_path, lambda _: b""):
+        assert run(tmp_path, "remember", "x", "--text", "--op-id", "mine") == 69
+    assert "repeat it with the same op_id (--op-id mine), then it is stored once" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("never_starts")
+@pytest.mark.parametrize("words", [("list",), ("recall", "tea"), ("history", "1a2b3c4d")])
+def test_what_only_reads_stored_nothing(tmp_path: Path, capfd: Capture, words: tuple[str, ...]) -> None:
+    with fake_daemon(tmp_path, lambda _: b""):
+        assert run(tmp_path, *words) == 69
+    error = error_of(capfd.readouterr().err)
+    assert error["details"] == {
+        "hint": "It only reads, so try again; if it stays so, see: mnemonctl daemon status",
+        "retryable": True, "outcome": None, "problems": [],
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("never_starts")

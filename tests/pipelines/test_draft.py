@@ -86,8 +86,8 @@ SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 def test_no_name_that_is_stored_may_be_a_secret_unless_it_is_meant(field: str) -> None:
     (message,) = messages(**{field: f"for {SECRET}"})
     assert message == (
-        f"{field} looks like a secret (aws_access_key); nothing was written."
-        " Give it another value, or allow_secret to store it as it is"
+        f"{field} looks like a secret (aws_access_key): give it another value,"
+        " or allow_secret (--allow-secret) to store it as it is"
     )
     assert messages(**{field: SECRET, "allow_secret": True}) == []
     assert len(messages(**{field: SECRET, "allow_secret": False})) == 1

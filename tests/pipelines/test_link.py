@@ -133,7 +133,10 @@ def test_a_retired_end_is_refused_and_its_successor_named(desk: Desk) -> None:
     desk.change(RetireInsight(insight_id(3), "superseded", successor=insight_id(4)))
     with pytest.raises(MnemonError, match="it is superseded") as caught:
         desk.link(3, 1)
-    assert caught.value.hint == f"{insight_id(4)} took its place: name that one"
+    assert caught.value.hint == (
+        f"{insight_id(4)} stands in its place now: name that one;"
+        f" `mnemonctl restore {insight_id(3)} --force` brings this one back beside it"
+    )
     with pytest.raises(MnemonError, match="no active memory"):
         desk.link(1, 77)
     assert desk.edges() == set()

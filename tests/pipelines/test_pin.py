@@ -36,4 +36,6 @@ def test_what_was_forgotten_is_not_pinned(tmp_path: Path) -> None:
     with pytest.raises(MnemonError, match=f"{insight_id(1)} is not active: it is forgotten") as caught:
         desk.pin(1)
     assert caught.value.kind is NOT_FOUND
+    back = f"`mnemonctl restore {insight_id(1)}` brings it back; `mnemonctl list` shows the active ones"
+    assert caught.value.hint == back
     desk.close()

@@ -70,6 +70,17 @@ def test_itself_and_what_is_gone_are_refused(world: RevisionWorld) -> None:
     assert refused(world, "000000", other).kind is AMBIGUOUS
 
 
+def test_the_hint_names_what_is_active_now(world: RevisionWorld) -> None:
+    first, second, third, other = (world.new(f"tea at {hour}") for hour in ("four", "five", "six", "seven"))
+    world.supersede(first, second)
+    world.supersede(second, third)
+    hint = str(refused(world, other, first).hint)
+    assert hint.startswith(f"{third} stands in its place now: name that one;")
+    world.drop(third)
+    hint = f"what took its place is out of recall as well; `mnemonctl restore {first}` brings this one back"
+    assert refused(world, other, first).hint == hint
+
+
 def test_nobody_loses_a_memory_to_one_that_is_not_for_them(world: RevisionWorld) -> None:
     common, mine = world.new("tea at four"), world.new("tea at five", scope=Scope(user_id="ana"))
     error = refused(world, common, mine)

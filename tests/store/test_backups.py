@@ -213,5 +213,5 @@ def test_copies_that_hold_a_text_are_named(world: World) -> None:
     before, _ = world.back_up()
     world.remember(2)
     after, _ = world.back_up()
-    assert holding(world.path, insight_id(2)) == [f"backups/shop/{after.path.name}"]
-    assert holding(world.path, insight_id(1)) == [f"backups/shop/{each.path.name}" for each in (before, after)]
+    assert holding(world.path, [insight_id(2)]) == [f"backups/shop/{after.path.name}"]
+    assert holding(world.path, [insight_id(1)]) == [f"backups/shop/{each.path.name}" for each in (before, after)]

@@ -363,10 +363,10 @@ def test_copies_that_still_hold_it_are_named(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "mnemon.db.bak-dir").mkdir()
-    assert backups.holding(path, "an-id") == ["mnemon.db.bak-1"]
+    assert backups.holding(path, ["an-id"]) == ["mnemon.db.bak-1"]
 
 
 def test_a_copy_that_cannot_be_read_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mnemon.db.bak-1").write_bytes(b"x")
     monkeypatch.setattr("builtins.open", failing("open", PermissionError("no")))
-    assert backups.holding(tmp_path / "mnemon.db", "an-id") == ["mnemon.db.bak-1"]
+    assert backups.holding(tmp_path / "mnemon.db", ["an-id"]) == ["mnemon.db.bak-1"]
