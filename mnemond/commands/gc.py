@@ -97,8 +97,8 @@ def _listed(result: GcResult, style: Style) -> str:
     )
 
 
-_ACTIONS = {"retire": "take these out of recall", "keep": "keep one of them"}
-"""What the actions do, in words."""
+_ACTIONS = {"purge": "take these out of recall", "keep": "keep one of them"}
+"""What the actions do, in words: what mnemon calls a purge can be taken back here."""
 
 
 def _candidate(each: GcCandidate, style: Style) -> str:

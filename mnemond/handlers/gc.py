@@ -67,7 +67,7 @@ class GcHandlers:
                 candidates=[_candidate(each) for each in found],
                 max_insights=policy.max_insights,
                 actions={
-                    "retire": f"mnemonctl gc --threshold {params.threshold:g} --limit {params.limit} --apply --yes",
+                    "purge": f"mnemonctl gc --threshold {params.threshold:g} --limit {params.limit} --apply --yes",
                     "keep": "mnemonctl gc --keep ID",
                 },
             )

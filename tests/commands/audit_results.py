@@ -68,7 +68,7 @@ UNDONE = UndoResult(
 COLLECTABLE = GcResult(
     total_insights=87, threshold=0.5, candidates_found=3,
     candidates=[GcCandidate(OLD, "It runs at night.", "fact", 2, 0, 0.21, 41.2, 1, False)],
-    max_insights=1000, actions={"retire": "mnemonctl gc --apply --yes", "keep": "mnemonctl gc --keep ID"},
+    max_insights=1000, actions={"purge": "mnemonctl gc --apply --yes", "keep": "mnemonctl gc --keep ID"},
 )  # fmt: skip
 
 KEPT = GcKept(

@@ -329,7 +329,7 @@ async def test_what_matters_least_is_listed(tmp_path: Path) -> None:
         found = result.candidates[0]
         assert (found.id, found.days_since_access, found.edge_count, found.immune) == (made.id, 60.0, 1, False)
         assert found.effective_importance == pytest.approx(0.5 * 2**-2 * 1.1)
-        assert result.actions["retire"] == "mnemonctl gc --threshold 0.5 --limit 20 --apply --yes"
+        assert result.actions["purge"] == "mnemonctl gc --threshold 0.5 --limit 20 --apply --yes"
 
 
 async def test_a_memory_is_kept_once(tmp_path: Path) -> None:
