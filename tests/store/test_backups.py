@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
-from mnemond.store import verified_copy
+from mnemond.store import backups, verified_copy
 from mnemond.store.backups import Backup, Kind, Shelf, holding
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
@@ -215,3 +215,17 @@ def test_copies_that_hold_a_text_are_named(world: World) -> None:
     after, _ = world.back_up()
     assert holding(world.path, [insight_id(2)]) == [f"backups/shop/{after.path.name}"]
     assert holding(world.path, [insight_id(1)]) == [f"backups/shop/{each.path.name}" for each in (before, after)]
+
+
+def test_of_many_ids_those_of_a_copy_are_found_wherever_they_lie(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backups, "PIECE_BYTES", 64)
+    copy = world.path.with_name("mnemon.db.bak-1")
+    others = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(backups.FEW_IDS + 1)]
+    for wanted in (others[-1], "an-id"):
+        for before in range(130):
+            copy.write_bytes(b"x" * before + wanted.encode() + b"x" * 70)
+            assert holding(world.path, [*others[:-1], wanted]) == [copy.name]
+            assert holding(world.path, [wanted]) == [copy.name]
+            assert holding(world.path, others[:-1]) == holding(world.path, others[:1]) == []
+    copy.write_bytes(b"")
+    assert holding(world.path, others) == []
