@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
@@ -12,7 +13,7 @@ from mnemond.index.dense import leading
 from mnemond.index.postings import Floats
 from mnemond.index.selection import top
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.changes import AddEdge, Change, PutInsight
+from mnemond.model.changes import AddEdge, Change, PutInsight, RestoreInsight, RetireInsight
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Redundancy
@@ -105,6 +106,37 @@ def parted(snapshot: Snapshot, leaving: Insight) -> list[Change]:
     if partner is None or partner.paired_with != leaving.id:
         return []
     return [PutInsight(msgspec.structs.replace(partner, paired_with=None), "PAIR")]
+
+
+Return = RestoreInsight | PutInsight | RetireInsight
+
+
+def mutual(snapshot: Snapshot, changes: Sequence[Return]) -> tuple[list[Return], list[Change]]:
+    """`changes`, where no memory keeps a partner that is not its own any more, and what becomes of those other memories
+    that lose their partner by them."""
+    after = {_id(change): None if isinstance(change, RetireInsight) else change.insight for change in changes}
+
+    def settled(change: Return) -> Return:
+        if isinstance(change, RetireInsight) or change.insight.paired_with is None:
+            return change
+        it, other_id = change.insight, change.insight.paired_with
+        other = after[other_id] if other_id in after else partner_of(snapshot, it)
+        if other is not None and other.paired_with == it.id:
+            return change
+        return msgspec.structs.replace(change, insight=msgspec.structs.replace(it, paired_with=None))
+
+    others: list[Change] = []
+    for insight_id, it in after.items():
+        row = snapshot.row_of(insight_id)
+        left = None if row is None else snapshot.insight(row)
+        if left is None or left.paired_with in after or (it is not None and it.paired_with == left.paired_with):
+            continue
+        others += parted(snapshot, left)
+    return [settled(change) for change in changes], others
+
+
+def _id(change: Return) -> str:
+    return change.id if isinstance(change, RetireInsight) else change.insight.id
 
 
 def _by_age(one: Insight, other: Insight) -> tuple[Insight, Insight]:

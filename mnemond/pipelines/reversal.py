@@ -15,9 +15,15 @@ from mnemond.store.history import Record, State
 
 Key = tuple[str, str, str]
 
-ELSEWHERE = ("updated_at", "effective_importance", "access_count", "last_accessed_at", "superseded_by", "paired_with")
-"""Fields that change without anybody having revised the memory: by being recalled, linked, or by what became of
-another one. An undo is not held up by them."""
+BOOST = ("boost_days", "last_boosted_at")
+"""What a memory gains by being paired."""
+
+ELSEWHERE = (
+    "updated_at", "effective_importance", "access_count", "last_accessed_at", "superseded_by", "paired_with", *BOOST
+)  # fmt: skip
+"""Fields that change without anybody having revised the memory: by being recalled, linked, paired with what came later,
+or by what became of another one. An undo is not held up by them. That somebody said it again holds one up: what the
+undo would take away was said twice."""
 
 
 class Memory(msgspec.Struct):
@@ -86,18 +92,30 @@ def is_as_left(now: Insight, left: Insight) -> bool:
 
 
 def reverted(memory: Memory, current: Insight, now: str) -> Insight:
-    """The value a memory had before, with what happened to it elsewhere since: its use counts on."""
-    before = memory.before
+    """The value a memory had before, with what happened to it elsewhere since: its use counts on, what it gained by
+    being paired stays, and so does its partner, who may be no more what it was (`pairing.mutual` looks)."""
+    before, after = memory.before, memory.after
     assert before is not None, "it was made by the operation: there is no value to go back to"  # noqa: S101
-    gained = memory.after.access_count - before.access_count
-    untouched = current.last_accessed_at == memory.after.last_accessed_at
+    gained = after.access_count - before.access_count
+    used = _chosen(("last_accessed_at",), before, after, current)
+    boosted = _chosen(BOOST, before, after, current)
+    partner = _chosen(("paired_with",), before, after, current)
     return msgspec.structs.replace(
         before,
         access_count=max(0, current.access_count - gained),
-        last_accessed_at=before.last_accessed_at if untouched else current.last_accessed_at,
+        last_accessed_at=used.last_accessed_at,
+        boost_days=boosted.boost_days,
+        last_boosted_at=boosted.last_boosted_at,
+        paired_with=partner.paired_with,
         effective_importance=current.effective_importance,
         updated_at=now,
     )
+
+
+def _chosen(fields: Sequence[str], before: Insight, after: Insight, current: Insight) -> Insight:
+    """Whose value of some fields counts: what was before, unless they are not as the operation left them any more."""
+    as_left = all(getattr(current, field) == getattr(after, field) for field in fields)
+    return before if as_left else current
 
 
 class Edges(msgspec.Struct, frozen=True):

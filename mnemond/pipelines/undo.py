@@ -28,6 +28,7 @@ from mnemond.model.outcomes import Undone, UndoneMemory
 from mnemond.model.policy import WritePolicy
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.logged import method_of
+from mnemond.pipelines.pairing import Return, mutual
 from mnemond.pipelines.reversal import Edges, Effect, Memory, edges_back, effect_of, is_as_left, reverted
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
@@ -112,7 +113,7 @@ def _decide(found: Found, vectors: Vectors, identity: Identity, policy: WritePol
     plan = _planned(connection, found.operation)
     means = _Means(vectors, identity.now, policy.max_hypothetical, read_embedder(connection), connection)
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
-    returning = list(_memories(plan, means))
+    returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
     links = _links(plan, view, returning)
     outcome = Undone(
         op_id=identity.op_id,
@@ -125,7 +126,7 @@ def _decide(found: Found, vectors: Vectors, identity: Identity, policy: WritePol
     )
     return identity.change_set(
         method="undo",
-        changes=(*returning, *_edge_changes(links)),
+        changes=(*returning, *parting, *_edge_changes(links)),
         outcome=outcome,
         detail=f"undone={plan.op_id}",
         subject=next(iter(plan.effect.memories)),
@@ -256,8 +257,6 @@ def _refusal(sentence: str, hint: str) -> MnemonError:
 
 
 # ------------------------------------------------------------------ what takes it back
-
-Return = RestoreInsight | PutInsight | RetireInsight
 
 
 def _told(change: Return) -> UndoneMemory:

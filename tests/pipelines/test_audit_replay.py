@@ -98,6 +98,7 @@ def check(world: AuditWorld) -> None:
     live = {it.id: it for it in seen}
     assert live == {insight_id: it for insight_id, it in rows.items() if it.status == "active"}
     assert all(one == other for one, other in world.vectors().values())
+    assert all(it.paired_with is None or live[it.paired_with].paired_with == it.id for it in seen)
 
 
 @settings(examples(60), suppress_health_check=[HealthCheck.too_slow])
