@@ -18,7 +18,7 @@ from mnemond.graph import causal
 from mnemond.index import table
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.policy import WritePolicy
-from mnemond.pipelines import draft, pairing
+from mnemond.pipelines import asking, draft, pairing
 from mnemond.pipelines.archive import Archives
 from mnemond.pipelines.limits import Limits, limits_of
 from mnemond.pipelines.read_policy import DEFAULT, ReadPolicy
@@ -224,6 +224,7 @@ class StoreDoor:
         pairing.forget_cached()
         draft.forget_cached()
         newer_fact.forget_cached()
+        asking.forget_cached()
         remembered.forget_texts()
         table.forget_cached()
         for tell in self.on_forget:

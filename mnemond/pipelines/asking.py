@@ -109,6 +109,11 @@ def question_terms(text: str) -> tuple[str, ...]:
     return tuple(index_terms(text))
 
 
+def forget_cached() -> None:
+    """Let go of the last questions: what is purged may have been asked for in its own words."""
+    question_terms.cache_clear()
+
+
 def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
     """The direction of a question, its rare words counting more where the embedder can weigh words and memories are
     talk; or why there is none. None, None where it has no direction or another dimension than the store's."""

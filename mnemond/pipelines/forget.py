@@ -7,12 +7,13 @@ from functools import partial
 import msgspec
 
 from mnemond.model.changes import ChangeSet, PurgeInsight, RetireInsight
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.insight import Scope
 from mnemond.model.outcomes import Forgotten
 from mnemond.pipelines.active_row import Find, active_row
 from mnemond.pipelines.any_row import any_row
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.pairing import parted
+from mnemond.store import merges
 from mnemond.store.proposal import Proposal, View
 
 
@@ -41,11 +42,12 @@ def _decide(forget: Forget, identity: Identity, find: Find, view: View) -> Chang
     return identity.change_set(
         method="forget",
         changes=(*parted(view.snapshot, it), leaving),
-        outcome=Forgotten(it.id, identity.op_id, purged=forget.purge, merged_into=_merged_into(forget, it)),
+        outcome=Forgotten(
+            it.id,
+            identity.op_id,
+            purged=forget.purge,
+            merged_into=merges.kept_by(view.connection, it.id) if forget.purge else None,
+        ),
         detail="purged" if forget.purge else "",
         subject=it.id,
     )
-
-
-def _merged_into(forget: Forget, it: Insight) -> str | None:
-    return it.superseded_by if forget.purge and it.status == "merged" else None

@@ -220,9 +220,15 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
     current: dict[str, Insight] = {}
     for insight_id in (*effect.purged, *effect.memories):
         found = insights.read(connection, insight_id)
-        if found is None or insight_id in effect.purged:
+        if found is None:
             raise _refusal(
                 f"operation {op_id} cannot be taken back: memory {insight_id} was purged", "nothing of it is kept"
+            )
+        if insight_id in effect.purged:
+            raise _refusal(
+                f"operation {op_id} cannot be taken back: what memory {insight_id} said then was purged, with the one"
+                " it was merged with",
+                "nothing of that is kept",
             )
         current[insight_id] = found
     plan = _Plan(op_id, records[0].created_at, effect, current)

@@ -7,6 +7,7 @@ that remembers it; so wherever a process ends, the row says exactly what is left
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, cast
 
@@ -45,7 +46,8 @@ _COLUMNS: Final = (
     " purged"
 )
 _EMPTIED: Final = "prompt = '', reply = ''"
-_DONE: Final = f"state = 'done', facts = NULL, not_before = NULL, error = NULL, purged = '', {_EMPTIED}"
+_SETTLED: Final = "state = 'done', not_before = NULL, error = NULL, purged = '', conversation_id = NULL, project = NULL"
+_DONE: Final = f"{_SETTLED}, facts = NULL, {_EMPTIED}"
 
 MOST_PURGED: Final = 200
 """Memories that are known to have been purged while an exchange waited; one that saw more goes unread."""
@@ -174,7 +176,7 @@ def plan(connection: Connection, waiting: Waiting, facts: str) -> bool:
 def advance(connection: Connection, number: int, facts: str, left: str | None) -> bool:
     """The first of its `facts` is settled, and `left` are those still to be written (both JSON); None: there is none,
     it is done. False, and nothing, where `facts` is not what it still waits for."""
-    state = "state = 'done', not_before = NULL, error = NULL, purged = ''," if left is None else ""
+    state = f"{_SETTLED}," if left is None else ""
     return bool(
         connection.run(
             f"UPDATE exchanges SET {state} written = written + 1, facts = ?"  # noqa: S608 - words of ours
@@ -269,15 +271,15 @@ def purge(connection: Connection, text: str) -> None:
     """Take the text of a memory out of whatever waits or was set aside: an exchange that says it again is left without
     it, facts that say it go, and what is still to be read is told not to find it anew, in whatever words it was said.
     Raises MnemonError(STORAGE) for a damaged row."""
+    own, said = digest(text), _where_said(text)
     for column in ("prompt", "reply"):
-        connection.run(
-            f"UPDATE exchanges SET {column} = replace({column}, ?1, '') WHERE instr({column}, ?1)",  # noqa: S608
-            (text,),
-        )
-    own = digest(text)
+        rows = connection.rows(f"SELECT number, {column} FROM exchanges WHERE instr({column}, ?)", (text,))  # noqa: S608
+        for number, told in rows:
+            left = said.sub("", told)
+            connection.run(f"UPDATE exchanges SET {column} = ? WHERE number = ?", (left, number))  # noqa: S608
     for number, facts in connection.rows("SELECT number, facts FROM exchanges WHERE facts IS NOT NULL"):
         found = _facts(facts)
-        kept = [each for each in found if text not in _texts(each) and _digest_of(each) != own]
+        kept = [each for each in found if not said.search(_texts(each)) and _digest_of(each) != own]
         if len(kept) < len(found):
             left = msgspec.json.encode(kept).decode()
             connection.run("UPDATE exchanges SET facts = ? WHERE number = ?", (left, number))
@@ -285,6 +287,26 @@ def purge(connection: Connection, text: str) -> None:
     waits = "state <> 'done' AND facts IS NULL"
     connection.run(f"UPDATE exchanges SET {_DONE} WHERE {waits} AND length(purged) >= ?", (most,))  # noqa: S608
     connection.run(f"UPDATE exchanges SET purged = purged || ? WHERE {waits}", (f"{own} ",))  # noqa: S608
+
+
+SHORTEST_SAID: Final = 12
+"""Letters of a text that says something by itself, a character of a script without spaces counting as three. What has
+fewer is a word that others use ("Rust"), and is taken out only where it is a whole sentence."""
+
+_SPACED: Final = "[0-9A-Za-z_\u00c0-\u058f]"
+"""Letters of scripts that put spaces between words: Latin, Greek, Cyrillic, Armenian."""
+
+_STOP: Final = "[.!?。！？]"
+
+
+def _where_said(text: str) -> re.Pattern[str]:
+    """Where a text stands as such, not as a piece of other words."""
+    exact = re.escape(text)
+    if sum(1 if character < "\u0e00" else 3 for character in text) < SHORTEST_SAID:
+        return re.compile(rf"(?m)(?:^|(?<={_STOP}))[^\S\n]*{exact}(?:{_STOP}+|[^\S\n]*$)")
+    before = f"(?<!{_SPACED})" if re.match(_SPACED, text[0]) else ""
+    after = f"(?!{_SPACED})" if re.match(_SPACED, text[-1]) else ""
+    return re.compile(before + exact + after)
 
 
 def _digest_of(fact: object) -> str:

@@ -174,6 +174,17 @@ def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[
     return [row[0] for row in rows]
 
 
+def contents_of(connection: Connection, insight_id: str) -> list[str]:
+    """Every text that a memory has or had, each once; of what is kept of it."""
+    rows = connection.rows(
+        "SELECT content FROM insights WHERE id = ?1 UNION"
+        " SELECT json_extract(before_state, '$.insight.content') FROM memory_operations WHERE memory_id = ?1 UNION"
+        " SELECT json_extract(after_state, '$.insight.content') FROM memory_operations WHERE memory_id = ?1",
+        (insight_id,),
+    )
+    return sorted(str(row[0]) for row in rows if row[0])
+
+
 _WITHOUT_CONVERSATION = """
     UPDATE memory_operations SET triggered_by = 'conversation'
      WHERE op_id IN (SELECT op_id FROM memory_operations WHERE memory_id = ?)

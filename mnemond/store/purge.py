@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from mnemond.model.edge import Edge
-from mnemond.store import edges, entities, exchanges, history, insights, operations, oplog
+from mnemond.store import edges, entities, exchanges, history, insights, merges, operations, oplog
 from mnemond.store.connection import Connection
 
 MANY = 6
@@ -55,6 +55,8 @@ def remove_traces(connection: Connection, insight_ids: Collection[str]) -> None:
     Raises MnemonError(STORAGE) for a damaged row that would have to be rewritten.
     """
     operations.purge(connection, insight_ids)
+    for each in insight_ids:
+        merges.wipe_taken_back(connection, each)
     history.purge(connection, insight_ids)
     oplog.purge(connection, insight_ids)
     entities.purge(connection)
@@ -88,5 +90,5 @@ def _remove_what_was_told(connection: Connection, insight_id: str) -> None:
     connection.run("DELETE FROM core_summaries WHERE instr(node_ids, ?)", (insight_id,))
     connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
-    for (content,) in connection.rows("SELECT content FROM insights WHERE id = ?", (insight_id,)):
+    for content in history.contents_of(connection, insight_id):
         exchanges.purge(connection, content)

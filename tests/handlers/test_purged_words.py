@@ -17,6 +17,7 @@ from mnemond.embed.registry import DEFAULT, create
 from mnemond.graph import causal
 from mnemond.handlers.door import settle
 from mnemond.handlers.ward import Ward
+from mnemond.pipelines import asking
 from mnemond.protocol.gc import GcParams
 from mnemond.protocol.memories import ForgetParams
 from mnemond.protocol.remembering import RememberParams
@@ -78,9 +79,11 @@ async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remov
         done: Any = await settle(
             over.remembering.remember(CALL, RememberParams(content=text, entities=("Quuxfoobär",), no_diff=True))
         )
+        assert asking.question_terms(text)
         ward = over.keeper.ward("default")
         before = holders(embedder, ward)
         assert {"the embedder", "mnemond.text.tokens._term", f"mnemond.text.similarity.{kept}"} <= before
+        assert "mnemond.pipelines.asking.question_terms" in before
         await remove(over, done.id)
         assert holders(embedder, ward) == set()
         assert not causal._cues

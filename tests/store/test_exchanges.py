@@ -146,6 +146,56 @@ def test_what_says_something_else_stays_in_a_purge(on: Connection) -> None:
     assert exchanges.oldest(on, 1)[0].facts == BOTH
 
 
+@pytest.mark.parametrize(
+    ("purged", "told", "left"),
+    [
+        ("Rust", "I prefer Rust over Java for servers. I live in Berlin.", None),
+        ("e", "I live here", None),
+        ("Rust", "Rust. I live in Berlin.", " I live in Berlin."),
+        ("Rust", "What is it?\n Rust \nI see", "What is it?\n\nI see"),
+        ("the cat sat down", "I saw that the cat sat down, then", "I saw that , then"),
+        ("the cat sat down", "the cat sat downwards; loathe cat sat down", None),
+        ("我住在柏林", "因为我住在柏林的东边", "因为的东边"),
+        ("(see page 4)", "x(see page 4)y", "xy"),
+        ("东京", "我住在东京的东边", None),
+    ],
+)
+def test_a_purge_takes_out_what_was_said_not_pieces_of_other_words(
+    on: Connection, purged: str, told: str, left: str | None
+) -> None:
+    said(on, prompt=told, reply=told)
+    exchanges.purge(on, purged)
+    (row,) = exchanges.oldest(on, 9)
+    assert (row.exchange.prompt, row.exchange.reply) == ((told if left is None else left),) * 2
+
+
+def test_a_short_text_takes_no_fact_that_only_names_it(on: Connection) -> None:
+    said(on)
+    facts = '[{"content":"Ana prefers Rust"},{"content":"Rust"}]'
+    assert exchanges.plan(on, exchanges.oldest(on, 1)[0], facts)
+    exchanges.purge(on, "Rust")
+    assert exchanges.oldest(on, 9)[0].facts == '[{"content":"Ana prefers Rust"}]'
+
+
+def test_what_is_settled_says_nothing_about_who_said_it(on: Connection) -> None:
+    one, two = (said(on, number, conversation_id="a talk", project="/a/place") for number in (1, 2))
+    exchanges.finish(on, one)
+    assert exchanges.plan(on, exchanges.oldest(on, 1)[0], '[{"content":"one"}]')
+    assert exchanges.advance(on, two, '[{"content":"one"}]', None)
+    assert on.rows("SELECT conversation_id, project FROM exchanges") == [(None, None)] * 2
+
+
+def test_former_texts_of_a_purged_memory_go_as_well(tmp_path: Path) -> None:
+    world = RevisionWorld(tmp_path / "mnemon.db")
+    one = world.new("Xyzzyplugh lives here")
+    world.read(lambda connection: said(connection, prompt="Xyzzyplugh lives here. Is that so?"))
+    world.update(one, content="Nobody lives here")
+    world.drop(one, purge=True)
+    assert traces(tmp_path) == []
+    (row,) = world.read(lambda it: exchanges.oldest(it, 9))
+    assert exchanges.digest("Xyzzyplugh lives here") in row.purged.split()
+
+
 def test_what_was_read_before_a_purge_is_read_again(on: Connection) -> None:
     said(on)
     (before,) = exchanges.oldest(on, 9)

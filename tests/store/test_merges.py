@@ -1,0 +1,88 @@
+"""What a purge says and does where what it removes was merged with another memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.model.outcomes import Undone
+from tests.pipelines.revision_world import RevisionWorld
+from tests.store.test_purge import traces
+
+PLANTED = "Xyzzyplugh was seen at the lighthouse in May"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[RevisionWorld]:
+    made = RevisionWorld(tmp_path / "mnemon.db")
+    yield made
+    made.mirrored()
+    made.engine.close()
+
+
+def taken_back(world: RevisionWorld, operation: str | None = None) -> str:
+    outcome = world.undo(operation)
+    assert isinstance(outcome, Undone), outcome
+    return outcome.op_id
+
+
+def test_restored_beside_what_it_was_merged_into_it_is_said_there_still(world: RevisionWorld) -> None:
+    kept, other = world.new("The team ships on Friday"), world.new(PLANTED)
+    world.merge(kept, other)
+    world.restore(other, force=True)
+    assert world.drop(other, purge=True).merged_into == kept
+    assert b"Xyzzyplugh" in traces(world.path.parent)
+
+
+def test_what_kept_its_words_keeps_its_own_alone(world: RevisionWorld) -> None:
+    """The memory that the other was merged into gave that one nothing."""
+    kept, other = world.new(PLANTED), world.new("The team ships on Friday")
+    world.merge(kept, other)
+    world.restore(other, force=True)
+    assert world.drop(kept, purge=True).merged_into is None
+    assert traces(world.path.parent) == []
+
+
+def test_one_that_is_gone_keeps_nothing(world: RevisionWorld) -> None:
+    kept, other = world.new("The team ships on Friday"), world.new(PLANTED)
+    world.merge(kept, other)
+    world.drop(kept, purge=True)
+    assert world.drop(other, purge=True).merged_into is None
+    assert traces(world.path.parent) == []
+
+
+def test_a_merge_that_was_taken_back_leaves_nothing_in_the_history_of_the_other(world: RevisionWorld) -> None:
+    kept, other = world.new("The team ships on Friday"), world.new(PLANTED)
+    world.update(kept, importance=5)
+    world.merge(kept, other)
+    merged = world.done[-1]
+    back = taken_back(world)
+    world.update(kept, importance=4)
+    assert world.drop(other, purge=True).merged_into is None
+    assert traces(world.path.parent) == []
+    told = [(each.operation_type, each.after is None) for each in world.records() if each.memory_id == kept]
+    assert told == [("CREATE", False), ("UPDATE", False), ("MERGE", True), ("UPDATE", True), ("UPDATE", False)]
+    for operation in (merged, back):
+        refused = world.undo(operation)
+        assert isinstance(refused, MnemonError)
+        assert refused.kind is INVALID_PARAMS
+    assert world.insight(kept).content == "The team ships on Friday"
+
+
+def test_nor_one_that_was_taken_back_done_again_and_taken_back(world: RevisionWorld) -> None:
+    kept, other = world.new("The team ships on Friday"), world.new(PLANTED)
+    world.merge(kept, other)
+    again = taken_back(world, taken_back(world))
+    taken_back(world, again)
+    assert world.drop(other, purge=True).merged_into is None
+    assert traces(world.path.parent) == []
+
+
+def test_one_that_was_done_again_is_in_effect(world: RevisionWorld) -> None:
+    kept, other = world.new("The team ships on Friday"), world.new(PLANTED)
+    world.merge(kept, other)
+    taken_back(world, taken_back(world))
+    assert world.drop(other, purge=True).merged_into == kept
