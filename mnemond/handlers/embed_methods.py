@@ -145,13 +145,15 @@ class EmbedHandlers:
         )
         asked = _nothing_but("embed.switch", identity, outcome)
         found = await warm.store.rewrite(partial(switching.begin, asked=asked, record=record))
-        self._keeper.switched(name, record, embedder)
+        if not found.replayed:  # what another call with this op_id began may be over by now
+            self._keeper.switched(name, record, embedder)
         return found
 
     async def _abort(self, warm: OpenStore, identity: Identity) -> Outcome:
         asked = _nothing_but("embed.switch", identity, Embedded(identity.op_id, "", 0))
         found = await warm.store.rewrite(partial(switching.drop, asked=asked))
-        self._keeper.switched(warm.store.name, None)
+        if not found.replayed:  # what is under way by now is another switch
+            self._keeper.switched(warm.store.name, None)
         return found
 
     # ------------------------------------------------------------ calibrate

@@ -113,6 +113,30 @@ async def test_the_old_vectors_serve_until_the_new_ones_take_over(tmp_path: Path
         assert (await over.warm()).embedder is words
 
 
+async def test_repeats_that_come_at_once_begin_and_end_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither saw the other when it was looked for, and one comes when the other is over."""
+    words, other = Words(), Words("other")
+    async with kept(tmp_path, words, other) as over:
+
+        async def unseen(*_: object) -> None:
+            await trio.lowlevel.checkpoint()
+
+        monkeypatch.setattr(over.embedding, "_replayed", unseen)
+        await remember(over, "note")
+        begun = await switch(over, op_id="mine")
+        await until(lambda: is_idle(over) and made_by(over, other))
+        assert await switch(over, op_id="mine") == msgspec.structs.replace(begun, replayed=True)
+        assert (await status(over)).switch is None
+        words.open.clear()
+        await switch(over, provider="builtin", model="words")
+        await switch(over, abort=True, op_id="stop")
+        await switch(over, provider="builtin", model="words", op_id="again")
+        await switch(over, abort=True, op_id="stop")
+        assert (await status(over)).switch is not None
+        words.open.set()
+        await until(lambda: is_idle(over) and made_by(over, words))
+
+
 async def test_a_switch_can_be_given_up(tmp_path: Path) -> None:
     words, other = Words(), Words("other")
     async with kept(tmp_path, words, other) as over:

@@ -33,14 +33,15 @@ SELECT 'edge ' || source || ' - ' || target FROM edge_rows WHERE NOT coalesce(we
 
 def ranges(evidence: Evidence) -> Steps:
     """Effective importance is a number of at least 0 (it may exceed 1, 7.14), importance and weights are within their
-    bounds, and nothing was made in the future. A connection that only reads has SQLite check no CHECK."""
+    bounds, and nothing was stored in the future. What is noted of a day to come may say so: whoever remembers it gives
+    that time. A connection that only reads has SQLite check no CHECK."""
     connection, ahead = evidence.connection, format_us(evidence.now_us + AHEAD_US)
     unusual, early = Tally(), Tally()
     for row in connection.rows(_IMPOSSIBLE):
         unusual.add(row[0])
     yield from unusual.problems("memories or edges have an importance or a weight that cannot be", DAMAGED)
     yield None
-    for row in connection.rows("SELECT id FROM insights WHERE created_at > ? OR updated_at > ?", (ahead, ahead)):
+    for row in connection.rows("SELECT id FROM insights WHERE updated_at > ?", (ahead,)):
         early.add(row[0])
     clock = "look at the machine's clock; what was stored while it was wrong can be forgotten, or updated"
     yield from early.problems("memories were stored more than a day from now", clock)

@@ -143,6 +143,12 @@ def test_a_sound_store_has_no_problem(tmp_path: Path) -> None:
         assert fired(found, "full") == {}
 
 
+def test_a_memory_of_a_day_to_come_is_sound(tmp_path: Path) -> None:
+    later = f"UPDATE insights SET created_at = '2099-01-01T00:00:00.000000Z' WHERE {SIX}"
+    with evidence(tmp_path / "mnemon.db", before=[later]) as found:
+        assert fired(found, "full") == {}
+
+
 @pytest.mark.parametrize(("name", "tier", "broken"), BROKEN, ids=[name for name, _, _ in BROKEN])
 def test_exactly_the_check_of_what_is_broken_fires(
     name: str, tier: Tier, broken: dict[str, Any], tmp_path: Path
