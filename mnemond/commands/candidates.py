@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from mnemond.commands.layout import Style, body, fraction, lines, plural, short_id, shorten
 from mnemond.commands.terminal import one_line
 from mnemond.protocol.remembering import CausalCandidate, ConflictView, RememberResult, SemanticCandidate
@@ -32,16 +34,28 @@ def note(sentence: str, style: Style) -> str:
 
 def conflicts(result: RememberResult, style: Style) -> list[str]:
     """Memories that the new one repeats, corrects or contradicts too, each with what would settle it."""
-    shown = [_conflict(each, result, style) for each in result.conflicts[:SHOWN]]
-    return ["To review:", *shown, *_more(len(result.conflicts))] if shown else []
+    stored = result.id if not result.dry_run else None
+
+    def settle(other: str) -> str:
+        return f"supersede {other} {short_id(stored)}" if stored else f"get {other}"
+
+    return _review(result.conflicts, settle, style)
 
 
-def _conflict(conflict: ConflictView, result: RememberResult, style: Style) -> str:
+def conflicts_of(insight_id: str, found: Sequence[ConflictView], style: Style) -> list[str]:
+    """Memories that one which is back repeats or contradicts, each with what would have it stay alone."""
+    return _review(found, lambda other: f"supersede {short_id(insight_id)} {other}", style)
+
+
+def _review(found: Sequence[ConflictView], settle: Callable[[str], str], style: Style) -> list[str]:
+    shown = [_conflict(each, settle, style) for each in found[:SHOWN]]
+    return ["To review:", *shown, *_more(len(found))] if shown else []
+
+
+def _conflict(conflict: ConflictView, settle: Callable[[str], str], style: Style) -> str:
     subject = short_id(conflict.id)
     head = f"{subject} ({one_line(conflict.suggestion)}, similarity {fraction(conflict.similarity)}): {conflict.reason}"
-    stored = result.id if not result.dry_run else None
-    settle = f"mnemonctl supersede {subject} {short_id(stored)}" if stored else f"mnemonctl get {subject}"
-    return f"{note(head, style)}\n{_INDENT}{_INDENT}{settle}"
+    return f"{note(head, style)}\n{_INDENT}{_INDENT}mnemonctl {settle(subject)}"
 
 
 def candidates(result: RememberResult, style: Style) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mnemond.commands.candidates import conflicts_of
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, short_id
 from mnemond.commands.operation_name import undo_hint
@@ -32,6 +33,7 @@ def _render(result: RestoreResult, style: Style) -> str:
         f"Restored {style.strong(short_id(result.id))}{new_links(result.edges_created)}{before}",
         f"  {short_id(result.superseded_by)} had taken its place and stays" if result.superseded_by else None,
         *remarks(result.embed_error),
+        *conflicts_of(result.id, result.conflicts, style),
         undo_hint(result.op_id, style),
     )
 

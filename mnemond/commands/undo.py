@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mnemond.commands.candidates import conflicts_of
 from mnemond.commands.command import Arguments, Command, Request
 from mnemond.commands.layout import Style, lines, plural, short_id
 from mnemond.commands.operation_name import operation_name
@@ -47,6 +48,7 @@ def _render(result: UndoResult, style: Style) -> str:
         f"  and {more:,} more" if more > 0 else None,
         _links(result),
         f"  not embedded: {one_line(result.embed_error)}" if result.embed_error else None,
+        *(line for memory in result.memories for line in conflicts_of(memory.id, memory.conflicts, style)),
         f"To have it again: mnemonctl undo {operation_name(result.op_id)}",
     )
 

@@ -104,6 +104,7 @@ def restore_result(warm: OpenStore, outcome: Restored) -> RestoreResult:
         embedded=outcome.embedded,
         embed_error=outcome.embed_error,
         edges_created=views.edges_created(outcome.edges_created),
+        conflicts=views.conflicts(outcome.conflicts),
         op_id=outcome.op_id,
         replayed=outcome.replayed,
     )

@@ -9,6 +9,7 @@ import trio
 
 from mnemond.embed.outcome import UNKNOWN_WORDS, try_embed
 from mnemond.errors import MnemonError
+from mnemond.handlers import views
 from mnemond.handlers.door import OpenStore, StoreDoor, settle
 from mnemond.handlers.submission import Identities, submitted
 from mnemond.model.outcomes import Undone
@@ -46,7 +47,7 @@ class UndoHandlers:
                 raise
             found = undo.Found(params.operation)  # a repeat of an undo that was carried out: the writer knows the op_id
         vectors = await _vectors(warm, found.texts)
-        proposal = undo.propose(found, vectors, identity, warm.policy)
+        proposal = undo.propose(found, vectors, identity, warm.limits)
         return await settle(submitted(warm, proposal, undo_result))
 
 
@@ -66,7 +67,7 @@ def undo_result(warm: OpenStore, outcome: Undone) -> UndoResult:
         status="undone",
         undone=outcome.undone,
         method=outcome.method,
-        memories=[UndoneView(each.id, each.became) for each in outcome.memories],
+        memories=[UndoneView(each.id, each.became, views.conflicts(each.conflicts)) for each in outcome.memories],
         edges_restored=outcome.edges_restored,
         edges_removed=outcome.edges_removed,
         edges_missing=outcome.edges_missing,

@@ -9,7 +9,7 @@ import msgspec
 from mnemond.embed.calibration import Calibration, unscaled
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.insight import Insight
-from mnemond.model.outcomes import Candidate, EdgesMade, Forgotten, Note, Redundancy, Remembered
+from mnemond.model.outcomes import Candidate, Conflict, EdgesMade, Forgotten, Note, Redundancy, Remembered
 from mnemond.model.policy import CausalPolicy
 from mnemond.model.recall import Hit
 from mnemond.pipelines.candidates import CausalCandidate, causal_candidates
@@ -127,7 +127,7 @@ def remember_result(
         else SubstanceView(outcome.substance.score, outcome.substance.decision),
         trigger_type=outcome.trigger_type,
         hypothetical_queries=list(outcome.queries),
-        conflicts=[ConflictView(each.id, each.suggestion, each.similarity, each.reason) for each in outcome.conflicts],
+        conflicts=conflicts(outcome.conflicts),
         scope=ScopeView(outcome.user_id, outcome.session_id, outcome.agent_id),
         store=outcome.store,
         op_id=outcome.op_id,
@@ -187,6 +187,11 @@ def diff_match(content: str, insight_id: str, verdict: Verdict) -> DiffMatch:
         suggestion=verdict.action,
         reason=verdict.reason,
     )
+
+
+def conflicts(found: Sequence[Conflict]) -> list[ConflictView]:
+    """Memories to be looked at again."""
+    return [ConflictView(each.id, each.suggestion, each.similarity, each.reason) for each in found]
 
 
 def forget_result(outcome: Forgotten) -> ForgetResult:

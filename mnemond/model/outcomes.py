@@ -196,7 +196,7 @@ class Merged(msgspec.Struct, frozen=True, tag=True):
 
 class Restored(msgspec.Struct, frozen=True, tag=True):
     """A retired insight is active again. `superseded_by`: what stands in its place nevertheless, because that was
-    forced."""
+    forced; `conflicts`: other memories that it repeats or contradicts."""
 
     id: str
     op_id: str
@@ -204,14 +204,17 @@ class Restored(msgspec.Struct, frozen=True, tag=True):
     embedded: bool = False
     edges_created: EdgesMade = EdgesMade()
     embed_error: str | None = None
+    conflicts: tuple[Conflict, ...] = ()
     replayed: bool = False
 
 
 class UndoneMemory(msgspec.Struct, frozen=True, gc=False):
-    """What became of one memory of an operation that was taken back."""
+    """What became of one memory of an operation that was taken back. `conflicts`: memories that it repeats or
+    contradicts, now that it says again what it did."""
 
     id: str
     became: Literal["restored", "revised", "retired", "relinked"]
+    conflicts: tuple[Conflict, ...] = ()
 
 
 class Undone(msgspec.Struct, frozen=True, tag=True):

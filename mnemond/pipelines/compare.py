@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ from mnemond.index.postings import Floats
 from mnemond.index.selection import top
 from mnemond.index.snapshot import Mask, Snapshot
 from mnemond.model.insight import Insight, Scope
+from mnemond.model.outcomes import Conflict
 from mnemond.model.policy import DiffPolicy
 from mnemond.model.timestamp import parse_rfc3339
 from mnemond.rank.diff import Match, Side, judge, overall, side
@@ -78,6 +80,16 @@ def compare(
     ]
     matches.sort(key=lambda match: (-match.verdict.similarity, -match.created_us, match.id))
     return Compared(tuple(matches), overall(matches))
+
+
+def to_review(compared: Compared, apart_from: Collection[str], policy: DiffPolicy) -> tuple[Conflict, ...]:
+    """Rows that asked for something and were left as they are, for somebody to review, without those named."""
+    found = [
+        Conflict(match.id, match.verdict.suggestion, round(match.verdict.similarity, 6), match.verdict.reason)
+        for match in compared.matches
+        if match.verdict.suggestion != "ADD" and match.id not in apart_from
+    ]
+    return tuple(found[: policy.limit])
 
 
 def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:

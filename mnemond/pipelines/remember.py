@@ -29,12 +29,12 @@ from mnemond.model.changes import (
 from mnemond.model.edge import Edge
 from mnemond.model.effective_importance import effective_importance
 from mnemond.model.insight import Insight
-from mnemond.model.outcomes import Conflict, Remembered
+from mnemond.model.outcomes import Remembered
 from mnemond.model.policy import DiffPolicy, WritePolicy
 from mnemond.model.timestamp import DAY_US, format_us, parse_rfc3339
 from mnemond.pipelines.candidates import semantic_candidates
 from mnemond.pipelines.capacity import prune
-from mnemond.pipelines.compare import NOTHING, Compared, Moment, compare, kept_because
+from mnemond.pipelines.compare import NOTHING, Compared, Moment, compare, kept_because, to_review
 from mnemond.pipelines.draft import Draft
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import Limits
@@ -215,7 +215,7 @@ class _Decision:
             alike,
             edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if more else built.links,
             redundancy=paired.told,
-            conflicts=_conflicts(compared, None, self._policy.diff),
+            conflicts=to_review(compared, (), self._policy.diff),
         )
         return self._finished(changes, 1, spare, outcome, "remember", "")
 
@@ -243,7 +243,7 @@ class _Decision:
             suggestion=best.verdict.suggestion,
             replaced_id=old.id,
             edges_created=built.links,
-            conflicts=_conflicts(compared, old, self._policy.diff),
+            conflicts=to_review(compared, (old.id,), self._policy.diff),
         )
         spare = {change.insight.id for change in apart if isinstance(change, PutInsight)} | {old.id}
         return self._finished(changes, 0, spare, outcome, "diff-replace", f" replaced={old.id}")
@@ -334,16 +334,6 @@ def _related(compared: Compared, insight_id: str, policy: DiffPolicy) -> list[Ch
 
 
 RELATED = '{"sub_type":"related"}'
-
-
-def _conflicts(compared: Compared, replaced: Insight | None, policy: DiffPolicy) -> tuple[Conflict, ...]:
-    """Rows that asked for something and were left as they are, for somebody to review."""
-    found = [
-        Conflict(match.id, match.verdict.suggestion, round(match.verdict.similarity, 6), match.verdict.reason)
-        for match in compared.matches
-        if match.verdict.suggestion != "ADD" and (replaced is None or match.id != replaced.id)
-    ]
-    return tuple(found[: policy.limit])
 
 
 def _told(match: Match) -> dict[str, object]:

@@ -17,6 +17,7 @@ from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.newcomer import as_newcomer
 from mnemond.pipelines.relink import Relinking, relinked
 from mnemond.pipelines.rereading import read_again
+from mnemond.pipelines.returning import at_odds
 from mnemond.pipelines.successor import last_successor
 from mnemond.store import history, insights
 from mnemond.store.connection import Connection
@@ -71,6 +72,7 @@ def _decide(restore: Restore, identity: Identity, limits: Limits, view: View) ->
     back = msgspec.structs.replace(
         retired, status="active", invalid_at=None, superseded_by=None, paired_with=None, updated_at=identity.now
     )
+    told = () if successor is None else (successor.id,)
     reading = read_again(back, view.snapshot, limits.policy)
     links = relinked(view, Relinking(insight=back, newcomer=as_newcomer(back, reading)), limits.policy.graph)
     changes = (RestoreInsight(back, restore.vector), *links.changes, *_made_by_hand(view, retired))
@@ -84,6 +86,7 @@ def _decide(restore: Restore, identity: Identity, limits: Limits, view: View) ->
             embedded=restore.vector is not None,
             edges_created=links.links,
             embed_error=restore.embed_error,
+            conflicts=at_odds(view.snapshot, back, view.similarity, limits, identity.now_us, told),
         ),
         detail=f"it was {retired.status}",
         subject=back.id,

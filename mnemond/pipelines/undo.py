@@ -5,13 +5,14 @@ Nothing is taken back of a memory that was changed again since: whoever wants th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import (
     AddEdge,
     Change,
@@ -24,11 +25,12 @@ from mnemond.model.changes import (
 )
 from mnemond.model.entity import Entity
 from mnemond.model.insight import Insight
-from mnemond.model.outcomes import Undone, UndoneMemory
-from mnemond.model.policy import WritePolicy
+from mnemond.model.outcomes import Conflict, Undone, UndoneMemory
 from mnemond.pipelines.identity import Identity
+from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.logged import method_of
 from mnemond.pipelines.pairing import Return, mutual
+from mnemond.pipelines.returning import at_odds
 from mnemond.pipelines.reversal import Edges, Effect, Memory, edges_back, effect_of, is_as_left, reverted
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
@@ -42,6 +44,9 @@ MOST_TRIED = 100
 
 SHOWN = 5
 """Matches an ambiguous prefix lists."""
+
+MOST_COMPARED = 8
+"""Memories of one operation that are compared with those that are active once they are back; a millisecond each."""
 
 LATER = "it was changed while this was prepared; it is embedded later"
 """Why a memory that is back has no vector though nothing failed."""
@@ -100,18 +105,18 @@ def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | 
     return tuple(dict.fromkeys(texts))
 
 
-def propose(found: Found, vectors: Vectors, identity: Identity, policy: WritePolicy) -> Proposal:
+def propose(found: Found, vectors: Vectors, identity: Identity, limits: Limits) -> Proposal:
     """The write. Everything `look` checked is checked again when its turn comes."""
     return identity.proposal(
         method="undo",
-        decide=partial(_decide, found, vectors, identity, policy),
+        decide=partial(_decide, found, vectors, identity, limits),
     )
 
 
-def _decide(found: Found, vectors: Vectors, identity: Identity, policy: WritePolicy, view: View) -> ChangeSet:
+def _decide(found: Found, vectors: Vectors, identity: Identity, limits: Limits, view: View) -> ChangeSet:
     connection = view.connection
     plan = _planned(connection, found.operation)
-    means = _Means(vectors, identity.now, policy.max_hypothetical, read_embedder(connection), connection)
+    means = _Means(vectors, identity.now, limits.policy.max_hypothetical, read_embedder(connection), connection)
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
     returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
     links = _links(plan, view, returning)
@@ -119,7 +124,10 @@ def _decide(found: Found, vectors: Vectors, identity: Identity, policy: WritePol
         op_id=identity.op_id,
         undone=plan.op_id,
         method=method_of(connection, plan.moment, plan.effect.memories),
-        memories=tuple(map(_told, returning)) + tuple(UndoneMemory(each, "relinked") for each in plan.relinked()),
+        memories=(
+            *_told(returning, view.snapshot, limits, identity.now_us),
+            *(UndoneMemory(each, "relinked") for each in plan.relinked()),
+        ),
         edges_restored=edges.logical_links(links.restored),
         edges_missing=edges.logical_links(links.missing),
         embed_error=(vectors.error or LATER) if lacking else None,
@@ -265,10 +273,22 @@ def _refusal(sentence: str, hint: str) -> MnemonError:
 # ------------------------------------------------------------------ what takes it back
 
 
-def _told(change: Return) -> UndoneMemory:
-    if isinstance(change, RetireInsight):
-        return UndoneMemory(change.id, "retired")
-    return UndoneMemory(change.insight.id, "restored" if isinstance(change, RestoreInsight) else "revised")
+def _told(returning: Sequence[Return], snapshot: Snapshot, limits: Limits, now_us: int) -> Iterator[UndoneMemory]:
+    """What became of each, and of the first of them what they are at odds with now."""
+    leaving = [change.id for change in returning if isinstance(change, RetireInsight)]
+    left = MOST_COMPARED
+    for change in returning:
+        if isinstance(change, RetireInsight):
+            yield UndoneMemory(change.id, "retired")
+            continue
+        it, vector = change.insight, change.vector
+        is_back = isinstance(change, RestoreInsight)
+        conflicts: tuple[Conflict, ...] = ()
+        if left and (isinstance(change, RestoreInsight) or change.embedded):
+            left -= 1
+            fits = vector is not None and vector.shape == (snapshot.dimension,)
+            conflicts = at_odds(snapshot, it, snapshot.cosines(vector) if fits else None, limits, now_us, leaving)
+        yield UndoneMemory(it.id, "restored" if is_back else "revised", conflicts)
 
 
 def _memories(plan: _Plan, means: _Means) -> Iterator[Return]:

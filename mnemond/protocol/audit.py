@@ -55,11 +55,10 @@ class MemoryState(InsightDetail, frozen=True):
 class MemoryOperation(msgspec.Struct, frozen=True):
     """What one operation did to one memory.
 
-    `before_state` is null where it made the memory, both states are null where it, or what it said
-    while it was merged with another memory, was purged since. `triggered_by`:
-    user, host:TOOL, system:JOB, or the id of a conversation (conversation:ID where it would read as one of the former,
-    conversation alone where a memory of the operation was purged since). `op_id` is what undo takes; `undoes` the
-    operation that this one took back.
+    `before_state` is null where it made the memory, both states are null where it, or what it said while it was merged
+    with another memory, was purged since. `triggered_by`: user, host:TOOL, system:JOB, or the id of a conversation
+    (conversation:ID where it would read as one of the former, conversation alone where a memory of the operation was
+    purged since). `op_id` is what undo takes; `undoes` the operation that this one took back.
     """
 
     id: int

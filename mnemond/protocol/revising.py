@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET
 
-from mnemond.protocol.remembering import EdgesCreated, Names, QualityDetail
+from mnemond.protocol.remembering import ConflictView, EdgesCreated, Names, QualityDetail
 from mnemond.protocol.types import IdOrPrefix, Name, OpId, Params, Result, StoreName
 
 
@@ -134,7 +134,8 @@ class RestoreParams(Params, frozen=True, kw_only=True):
 
 
 class RestoreResult(Result, frozen=True, kw_only=True):
-    """The memory is active again. `superseded_by`: what stands in its place nevertheless, because of `force`."""
+    """The memory is active again. `superseded_by`: what stands in its place nevertheless, because of `force`.
+    `conflicts`: other memories that it repeats or contradicts, left as they are for review."""
 
     id: str
     status: Literal["restored"]
@@ -142,5 +143,6 @@ class RestoreResult(Result, frozen=True, kw_only=True):
     embedded: bool
     embed_error: str | None
     edges_created: EdgesCreated
+    conflicts: list[ConflictView]
     op_id: str
     replayed: bool

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from mnemond.protocol.remembering import ConflictView
 from mnemond.protocol.types import MAX_NAME, OpId, Params, Result, StoreName
 
 
@@ -19,10 +20,12 @@ class UndoParams(Params, frozen=True, kw_only=True):
 
 
 class UndoneView(msgspec.Struct, frozen=True):
-    """What became of one memory: active again, with its former value, out of recall, or linked as before."""
+    """What became of one memory: active again, with its former value, out of recall, or linked as before. `conflicts`:
+    memories that it repeats or contradicts now, left as they are for review."""
 
     id: str
     became: Literal["restored", "revised", "retired", "relinked"]
+    conflicts: list[ConflictView]
 
 
 class UndoResult(Result, frozen=True, kw_only=True):

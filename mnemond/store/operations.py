@@ -10,7 +10,7 @@ import msgspec
 from mnemond.errors import OP_ID_REUSED, MnemonError
 from mnemond.model.changes import ChangeSet
 from mnemond.model.edge import NO_METADATA
-from mnemond.model.outcomes import Linked, Merged, Outcome, Remembered, Retained, Revised
+from mnemond.model.outcomes import Linked, Merged, Outcome, Remembered, Restored, Retained, Revised, Undone
 from mnemond.model.timestamp import format_us
 from mnemond.store.connection import Connection
 from mnemond.store.damage import damaged
@@ -99,6 +99,11 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
             return msgspec.structs.replace(outcome, content="", notes=())
         case Linked():
             return msgspec.structs.replace(outcome, metadata=NO_METADATA)
+        case Restored():
+            return msgspec.structs.replace(outcome, conflicts=())
+        case Undone():
+            bare_memories = tuple(msgspec.structs.replace(each, conflicts=()) for each in outcome.memories)
+            return msgspec.structs.replace(outcome, memories=bare_memories)
         case Retained():
             return msgspec.structs.replace(outcome, content="")
         case _:

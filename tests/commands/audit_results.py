@@ -61,7 +61,7 @@ RECEIPT = ReceiptResult(
 
 UNDONE = UndoResult(
     status="undone", undone="op-3", method="merge",
-    memories=[UndoneView(ID, "restored"), UndoneView(OLD, "retired")],
+    memories=[UndoneView(ID, "restored", []), UndoneView(OLD, "retired", [])],
     edges_restored=2, edges_removed=1, edges_missing=0, embed_error=None, op_id="op-6", replayed=False,
 )  # fmt: skip
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from mnemond.protocol.remembering import EdgesCreated, QualityDetail
+from mnemond.protocol.remembering import ConflictView, EdgesCreated, QualityDetail
 from mnemond.protocol.revising import MergeResult, RestoreResult, SupersedeResult, UpdateResult
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OTHER = "9f8e7d6c-0000-4000-8000-000000000002"
+THIRD = "7c7c7c7c-0000-4000-8000-000000000004"
 
 UPDATED = UpdateResult(
     id=ID, status="updated", changed=["content", "conversation_id"], embedded=True, embed_error=None,
@@ -29,6 +30,7 @@ MERGED = MergeResult(
 RESTORED = RestoreResult(
     id=ID, status="restored", superseded_by=OTHER, embedded=True, embed_error=None,
     edges_created=EdgesCreated(temporal=3), op_id="op-6", replayed=False,
+    conflicts=[ConflictView(THIRD, "DUPLICATE", 1.0, "identical after normalisation")],
 )  # fmt: skip
 
 REVISION_RESULTS: dict[str, object] = {
@@ -59,6 +61,9 @@ Merged 9f8e7d6c into 1a2b3c4d, 1 link moved, 1 new link (done before, with the s
     "restore": """\
 Restored 1a2b3c4d, 3 new links
   9f8e7d6c had taken its place and stays
+To review:
+  7c7c7c7c (DUPLICATE, similarity 1.0): identical after normalisation
+    mnemonctl supersede 1a2b3c4d 7c7c7c7c
   undo: mnemonctl undo op-6
 """,
 }

@@ -12,6 +12,7 @@ from mnemond.commands.output import Output, success
 from mnemond.commands.registry import BY_NAME
 from mnemond.protocol.audit import EdgeState, MemoryOperation, MemoryState
 from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.protocol.remembering import ConflictView
 from mnemond.protocol.undo import UndoneView
 from tests.commands.audit_results import (
     AT,
@@ -125,7 +126,7 @@ def test_nothing_logged() -> None:
 
 
 def test_a_large_undo_is_told_in_short() -> None:
-    many = [UndoneView(f"{number:08x}", "revised") for number in range(12)]
+    many = [UndoneView(f"{number:08x}", "revised", []) for number in range(12)]
     text = shown("undo", msgspec.structs.replace(UNDONE, memories=many, edges_missing=1, embed_error="no model"))
     assert text.count("as it was before") == 10
     assert "\n  and 2 more\n" in text
@@ -133,6 +134,14 @@ def test_a_large_undo_is_told_in_short() -> None:
     bare = msgspec.structs.replace(UNDONE, edges_restored=0, edges_removed=0, replayed=True)
     assert "link" not in shown("undo", bare)
     assert "(done before, with the same op_id)" in shown("undo", bare)
+
+
+def test_an_undo_says_what_is_at_odds_with_what_is_back() -> None:
+    odd = ConflictView(OLD, "CONFLICT", 0.91, "a number\x1b[31m differs")
+    text = shown("undo", msgspec.structs.replace(UNDONE, memories=[UndoneView(ID, "restored", [odd])]))
+    assert f"  {OLD[:8]} (CONFLICT, similarity .91): a number" in text
+    assert f"\n    mnemonctl supersede {ID[:8]} {OLD[:8]}\n" in text
+    assert "\x1b" not in text
 
 
 def test_a_history_without_a_chain() -> None:

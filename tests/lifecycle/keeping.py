@@ -24,6 +24,7 @@ from mnemond.model.outcomes import Maintained
 from mnemond.model.policy import WritePolicy
 from mnemond.model.timestamp import format_us
 from mnemond.pipelines import undo
+from mnemond.pipelines.limits import limits_of
 from mnemond.pipelines.undo import Vectors
 from mnemond.store.job_records import read_all
 from mnemond.store.store import Store, open_store
@@ -129,7 +130,7 @@ class Keeping:
         """Undo an operation."""
         found = await self.store.read(lambda it: undo.look(it, op_id))
         identity = self._identities.own("default", "user")
-        await self.store.written(undo.propose(found, Vectors({}), identity, WritePolicy()))
+        await self.store.written(undo.propose(found, Vectors({}), identity, limits_of(None, WritePolicy())))
 
     def live(self) -> set[int]:
         """Numbers of the live memories."""

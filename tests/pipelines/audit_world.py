@@ -125,7 +125,7 @@ class AuditWorld:
             return error
         vectors = undo.Vectors({text: vector_for(text) for text in found.texts})
         identity = msgspec.structs.replace(self.identity(), **fields)
-        return self.commit(undo.propose(found, vectors, identity, self.policy))
+        return self.commit(undo.propose(found, vectors, identity, limits_of(EMBEDDER, self.policy)))
 
     # ------------------------------------------------------------ what there is
 

@@ -13,10 +13,12 @@ from mnemond.model.changes import AddInsight, PurgeInsight, PutInsight, RemoveEd
 from mnemond.model.insight import Insight
 from mnemond.model.outcomes import Outcome, Remembered, Undone, UndoneMemory
 from mnemond.pipelines import undo
+from mnemond.pipelines.limits import limits_of
 from mnemond.store import history, insights
 from mnemond.store.connection import Connection
 from tests.pipelines.audit_world import UNBOUNDED, AuditWorld, at, vector_for
 from tests.pipelines.test_audit_replay import check, portrait
+from tests.store.factory import EMBEDDER
 
 
 @pytest.fixture
@@ -299,7 +301,9 @@ def test_what_is_decided_is_looked_at_again_under_the_writer(world: AuditWorld) 
     one = stored(world.remember("The gateway is slow"))
     found = world.read(lambda connection: undo.look(connection, None))
     world.revise(one, importance=5)
-    error = refusal(world.commit(undo.propose(found, undo.Vectors({}), world.identity(), world.policy)))
+    error = refusal(
+        world.commit(undo.propose(found, undo.Vectors({}), world.identity(), limits_of(EMBEDDER, world.policy)))
+    )
     assert "was changed again since" in error.message
 
 

@@ -14,7 +14,18 @@ from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.model.changes import AddEdge
 from mnemond.model.edge import Edge
 from mnemond.model.insight import Scope
-from mnemond.model.outcomes import Collected, Linked, Merged, Remembered, Retained, Revised
+from mnemond.model.outcomes import (
+    Collected,
+    Conflict,
+    Linked,
+    Merged,
+    Remembered,
+    Restored,
+    Retained,
+    Revised,
+    Undone,
+    UndoneMemory,
+)
 from mnemond.pipelines.draft import Draft
 from mnemond.pipelines.remember import prepare, propose
 from mnemond.store import backups, operations, purge
@@ -231,6 +242,9 @@ def test_what_was_written_from_it_goes_too(world: RevisionWorld) -> None:
 # ------------------------------------------------------------------ outcomes of operations
 
 
+ODD = Conflict("other", "CONFLICT", 0.9, "Zorkmid differs")
+
+
 @pytest.mark.parametrize(
     "outcome",
     [
@@ -239,6 +253,8 @@ def test_what_was_written_from_it_goes_too(world: RevisionWorld) -> None:
         Merged("it", "o", "other", "Zorkmid", True),
         Linked("o", "it", "other", "causal", 0.5, '{"a":"Zorkmid"}', True),
         Retained("it", "o", "Zorkmid", 3),
+        Restored("it", "o", None, conflicts=(ODD,)),
+        Undone("o", "u", (UndoneMemory("it", "restored", (ODD,)),)),
         Collected("o", ("it",)),
     ],
     ids=lambda outcome: type(outcome).__name__,
@@ -248,7 +264,7 @@ def test_an_outcome_without_its_text_is_still_an_answer(tmp_path: Path, outcome:
     base = remember(1, op_id="theirs")
     bare = msgspec.structs.replace(base, outcome=outcome, changes=())
     engine.commit([bare, remember(2, op_id="mine")])
-    engine.read(lambda it: operations.purge(it, [outcome.id if not isinstance(outcome, Linked | Collected) else "it"]))
+    engine.read(lambda it: operations.purge(it, ["it"]))
     found = engine.read(lambda it: it.row("SELECT outcome FROM operations WHERE op_id = 'theirs'"))
     assert "Zorkmid" not in str(found)
     (again,) = engine.commit([bare])
