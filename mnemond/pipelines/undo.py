@@ -243,9 +243,25 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
     for memory, now in plan.changed():
         if not is_as_left(now, memory.after):
             raise _changed_since(connection, op_id, now.id)
+    _check_places(connection, plan, records[-1].id)
     if effect.of_links_alone:
         _check_links(connection, plan)
     return plan
+
+
+def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
+    """A memory that another left its place to since stays: without it neither would be in recall."""
+    coming = {before.id for before, _ in plan.returning()}
+    for memory, current in plan.changed():
+        if current.status != "active" or current.id in coming:
+            continue
+        for other, by in history.left_place_to(connection, memory.after.id, last):
+            if other not in coming:
+                raise _refusal(
+                    f"operation {plan.op_id} cannot be taken back: memory {other} left its place to {current.id} since,"
+                    f" by {by}",
+                    "undo that one first",
+                )
 
 
 def _check_links(connection: Connection, plan: _Plan) -> None:

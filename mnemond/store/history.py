@@ -145,6 +145,19 @@ def newest_of(connection: Connection, insight_id: str) -> str | None:
     return None if row is None else str(row[0])
 
 
+_LEFT_PLACE = """
+    SELECT memory_id, op_id FROM memory_operations
+     WHERE id > ?2 AND operation_type IN ('SUPERSEDE', 'MERGE') AND memory_id IN (
+       SELECT id FROM insights WHERE superseded_by = ?1 AND superseded_by IS NOT NULL AND status <> 'active')
+     ORDER BY id DESC
+"""
+
+
+def left_place_to(connection: Connection, insight_id: str, after: int) -> list[tuple[str, str]]:
+    """Memories that left recall for one in a row later than `after`, and by which operations, newest first."""
+    return [(row[0], row[1]) for row in connection.rows(_LEFT_PLACE, (insight_id, after))]
+
+
 def taken_back_by(connection: Connection, op_id: str) -> str | None:
     """The operation that took this one back and was not taken back itself; None while it is in effect."""
     rows = connection.rows(
