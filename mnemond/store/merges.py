@@ -1,52 +1,76 @@
-"""Which memory took over what another said, read from the history."""
+"""Which memories took over what another said, by a merge with it or with one that had; read from the history."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from mnemond.store import history
 from mnemond.store.connection import Connection
 
+
+class Holder(NamedTuple):
+    """A memory that said what another one does, from a row of the history on, until another; None: it still may."""
+
+    id: str
+    first: int
+    last: int | None
+
+
 _MERGES = """
-    SELECT min(other.id), other.op_id, other.memory_id FROM memory_operations AS it
-      JOIN memory_operations AS other ON other.op_id = it.op_id
-     WHERE it.memory_id = ?1 AND it.operation_type = 'MERGE'
-       AND other.operation_type = 'MERGE' AND other.memory_id <> ?1
-     GROUP BY other.op_id, other.memory_id ORDER BY 1
+    SELECT kept.id, kept.op_id, kept.memory_id FROM memory_operations AS gone
+      JOIN memory_operations AS kept ON kept.op_id = gone.op_id AND kept.id < gone.id
+     WHERE gone.memory_id = ?1 AND gone.operation_type = 'MERGE' AND kept.operation_type = 'MERGE'
+       AND gone.id >= ?2 AND (?3 IS NULL OR gone.id <= ?3)
+     ORDER BY kept.id
+"""
+"""A merge writes the row of the memory that stays, then that of the one that leaves; a purge leaves both there."""
+
+_LAST = """
+    WITH RECURSIVE chain(op) AS (
+      VALUES(?1) UNION
+      SELECT op_id FROM memory_operations JOIN chain ON undoes = op WHERE undoes IS NOT NULL
+    )
+    SELECT max(id) FROM memory_operations WHERE memory_id = ?2 AND op_id IN chain
 """
 
-_GAVE = """
-    SELECT 1 FROM memory_operations WHERE op_id = ? AND memory_id = ? AND operation_type = 'MERGE'
-       AND json_extract(after_state, '$.insight.status') = 'merged'
-"""
+
+def holders(connection: Connection, insight_id: str) -> Iterator[Holder]:
+    """Each memory that took over what one says, whatever became of either since."""
+    waiting, seen = [Holder(insight_id, 0, None)], set[str]()
+    while waiting:
+        here = waiting.pop(0)
+        for first, op_id, kept in connection.rows(_MERGES, here):
+            if op_id in seen:
+                continue
+            seen.add(op_id)
+            last = None
+            if history.taken_back_by(connection, op_id) is not None:
+                (last,) = connection.row(_LAST, (op_id, kept)) or (None,)
+            holder = Holder(kept, first, last)
+            waiting.append(holder)
+            yield holder
 
 
 def kept_by(connection: Connection, insight_id: str) -> str | None:
-    """The memory that a merge gave what one says, the last of them; None where none was, was taken back, or is gone.
+    """The memory that took over what one says and may still say so, the last of them; None where there is none.
 
     It has that whatever became of the other since: restored beside it, that one says the same once more.
     """
     found = None
-    for _, op_id, other in connection.rows(_MERGES, (insight_id,)):
-        here = connection.row("SELECT 1 FROM insights WHERE id = ?", (other,)) is not None
-        gave = connection.row(_GAVE, (op_id, insight_id)) is not None
-        if here and gave and history.taken_back_by(connection, op_id) is None:
-            found = str(other)
+    for holder in holders(connection, insight_id):
+        here = connection.row("SELECT 1 FROM insights WHERE id = ?", (holder.id,))
+        found = holder.id if holder.last is None and here is not None else found
     return found
 
 
-_WIPED = """
-    WITH RECURSIVE chain(op) AS (
-      VALUES(?3) UNION
-      SELECT op_id FROM memory_operations JOIN chain ON undoes = op WHERE undoes IS NOT NULL
-    )
-    UPDATE memory_operations SET before_state = NULL, after_state = NULL
-     WHERE memory_id = ?1 AND id BETWEEN ?2 AND
-       (SELECT max(id) FROM memory_operations WHERE memory_id = ?1 AND op_id IN chain)
-"""
-
-
 def wipe_taken_back(connection: Connection, insight_id: str) -> None:
-    """Wipe what a memory says in the history of those that were merged with it, where that was taken back: they say it
+    """Wipe what a memory says in the history of those that it was merged with, where that was taken back: they say it
     no more, and nobody expects it there. What stays is when they were merged and parted."""
-    for first, op_id, other in connection.rows(_MERGES, (insight_id,)):
-        if history.taken_back_by(connection, op_id) is not None:
-            connection.run(_WIPED, (other, first, op_id))
+    for holder in list(holders(connection, insight_id)):
+        if holder.last is not None:
+            connection.run(
+                "UPDATE memory_operations SET before_state = NULL, after_state = NULL"
+                " WHERE memory_id = ? AND id BETWEEN ? AND ?",
+                holder,
+            )

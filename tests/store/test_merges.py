@@ -86,3 +86,35 @@ def test_one_that_was_done_again_is_in_effect(world: RevisionWorld) -> None:
     world.merge(kept, other)
     taken_back(world, taken_back(world))
     assert world.drop(other, purge=True).merged_into == kept
+
+
+def test_who_took_it_over_from_one_that_is_gone_keeps_it(world: RevisionWorld) -> None:
+    first, second, third = (world.new(text) for text in ("The team ships on Friday", "Ana prefers tea", PLANTED))
+    world.merge(second, third, into=second)
+    world.merge(first, second, into=first)
+    assert world.drop(second, purge=True).merged_into == first
+    assert world.drop(third, purge=True).merged_into == first
+    world.drop(first, purge=True)
+    assert traces(world.path.parent) == []
+
+
+def test_who_took_it_over_from_one_that_gave_it_back_keeps_it(world: RevisionWorld) -> None:
+    first, second, third = (world.new(text) for text in ("The team ships on Friday", "Ana prefers tea", PLANTED))
+    world.merge(second, third, into=second)
+    merged = world.done[-1]
+    world.merge(first, second, into=first)
+    world.restore(second, force=True)
+    taken_back(world, merged)
+    assert world.drop(third, purge=True).merged_into == first
+    assert "Xyzzyplugh" in world.insight(first).content
+
+
+def test_what_passed_through_two_merges_that_were_taken_back_is_left_in_neither(world: RevisionWorld) -> None:
+    first, second, third = (world.new(text) for text in ("The team ships on Friday", "Ana prefers tea", PLANTED))
+    world.merge(second, third, into=second)
+    merged = world.done[-1]
+    world.merge(first, second, into=first)
+    taken_back(world)
+    taken_back(world, merged)
+    assert world.drop(third, purge=True).merged_into is None
+    assert traces(world.path.parent) == []
