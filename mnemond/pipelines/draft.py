@@ -13,7 +13,7 @@ from mnemond.model.insight import CATEGORIES, ENTITY_MODES, Scope
 from mnemond.pipelines.fields import choice_problems, time_problems
 from mnemond.pipelines.plain_metadata import memory_problems
 from mnemond.text.marks import LONGEST_RUN, long_run_at
-from mnemond.text.secrets import find_secrets
+from mnemond.text.secrets import redact
 
 MAX_CONTENT = 8000
 """Characters (code points after NFC) of one memory (spec 8; bytes would cut Chinese at a third)."""
@@ -106,8 +106,8 @@ def _secret_remembered(name: str) -> str | None:
 
 
 def _first_kind(name: str) -> str | None:
-    secrets = find_secrets(name)
-    return secrets[0].kind if secrets else None
+    kinds = redact(name).kinds  # finds also what hides between signs that do not show
+    return kinds[0] if kinds else None
 
 
 def forget_cached() -> None:

@@ -90,8 +90,12 @@ def _clean(key: str, value: object, kinds: dict[str, None], *, allow_secret: boo
     name = key if allow_secret else _without_secrets(key, kinds)
 
     def cleaned(each: object) -> object:
-        if not isinstance(each, str):
+        if isinstance(each, bool) or not isinstance(each, int | float | str):
             return each
+        if not isinstance(each, str):
+            told = str(each)
+            shown = told if allow_secret else _value(name, told, kinds)
+            return each if shown == told else shown
         text = unicodedata.normalize("NFC", each)
         return text if allow_secret else _value(name, text, kinds)
 

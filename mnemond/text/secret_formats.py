@@ -52,5 +52,11 @@ AWS_ALONE = r"(?<![A-Za-z0-9/+=_.-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])"
 USER_INFORMATION = r"://([^\s:/@?#\"'<>`]{0,128}):([^\s/\"'<>`]{1,256})@(?=[A-Za-z0-9\[$%{<_])"
 """RFC 3986, 3.2.1: user information before the host. An @ inside the password is not allowed, and frequent."""
 
+NO_PASSWORDS = ("x-oauth-basic", "x-token-auth")
+"""docs.github.com, support.atlassian.com: what stands for the password where a token stands for the user."""
+
+USER_TOKEN = rf"://([A-Za-z0-9_.~-]{{20,256}})(:(?:{'|'.join(NO_PASSWORDS)})?)?@(?=[A-Za-z0-9\[$%{{<_])"
+"""A token in the place of the user. Hexadecimal digits without the rest are what Sentry calls a public key."""
+
 AUTHORIZATION = r"(?i:\bbearer|\bbasic)(?:[ \t]{1,4}|%20|\+)[\"']?([A-Za-z0-9._~+/-]{8,}={0,2})"
 """RFC 6750, 2.1 and RFC 7617: the scheme, a space, token68."""

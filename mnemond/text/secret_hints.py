@@ -12,7 +12,7 @@ from itertools import groupby
 import msgspec
 
 from mnemond.text.secret_formats import AZURE_TRIGGERS, JWT_TRIGGERS
-from mnemond.text.secret_names import names_secret
+from mnemond.text.secret_names import PROGRAMS, names_secret
 from mnemond.text.secret_tokens import TOKEN_FORMATS, TokenFormat
 
 SHORTEST_TOKEN = 17
@@ -48,7 +48,7 @@ def hints(text: str, lowered: str) -> Hints | None:
     names = names_secret(text, lowered)
     authorizations = "bearer" in lowered or "basic" in lowered
     urls = "@" in text and "://" in text
-    commands = ("-" in text and "-u" in text) or (names and "sshpass" in text)
+    commands = "-" in text and ("-u" in text or ("-p" in text and any(each in text for each in PROGRAMS)))
     if not (mixed or names or authorizations or urls or commands):
         return None
     long = " ".join(mixed)

@@ -9,18 +9,43 @@ from functools import cache
 from mnemond.text.secret_values import is_password, is_secret, is_strong_password
 from mnemond.text.secret_words import is_word, is_words, says_so
 
-TRIGGERS = ("pass", "pw", "secret", "token", "key", "credential")
+TRIGGERS = ("pass", "pw", "secret", "token", "key", "credential", "psk", "kennwort", "identified by", "masterauth")
 CHINESE_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证")
+OTHER_TRIGGERS = ("contraseña", "пароль", "パスワード", "비밀번호")
 """A text in lower case without any of them names no secret."""
 
 LONGEST_VALUE = 256
 """Characters by which a value is judged; a longer one is followed to its end once it is a secret."""
 
-_CHOSEN = r"pass(?:word|wd|phrase|code|wort)|pwd|pass(?<![a-z]pass)|pw(?<![a-z]pw)|密码|口令|密碼"
-_HOLDERS = ("api", "access", "auth", "private", "encryption", "signing", "master", "account", "service", "session")
+_PROGRAMS = ("storepass", "keypass", "requirepass", "masterauth")
+"""What keytool and Redis call a password; nothing else is called so."""
+
+_CHOSEN = (
+    rf"pass(?:word|wd|phrase|code|wort)s?|kennwort|pwd|{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
+    rf"psk(?<![a-z]psk)|identified by|密码|口令|密碼|{'|'.join(OTHER_TRIGGERS)}"
+)
+_HOLDERS = (
+    "api", "access", "auth", "private", "encryption", "signing", "master", "account", "service", "session", "app",
+    "client", "consumer", "wlan", "wpa2",
+)  # fmt: skip
 _ISSUED = rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|credential|密钥|金鑰|秘钥|令牌|凭证"
 _STARTS = re.compile(
-    "|".join((r"\[redacted:", "pass", "pw", "secret", "token", "credential", *CHINESE_TRIGGERS))
+    "|".join(
+        (
+            r"\[redacted:",
+            "pass",
+            "pw",
+            "psk",
+            "kennwort",
+            "identified by",
+            "secret",
+            "token",
+            "credential",
+            *_PROGRAMS,
+            *CHINESE_TRIGGERS,
+            *OTHER_TRIGGERS,
+        )
+    )
     + "".join(f"|{holder}[_ -]?key" for holder in _HOLDERS)
 )
 """What every match of the pattern of names starts with. Each choice starts with a letter, which makes it fast."""
@@ -29,27 +54,45 @@ _TAIL = (
     r"(?:[_ -]?(?:access|key|token|secret|value|base|prod|production|dev|live|test|staging)(?![a-z])|"
     r"[_-]?[0-9]{1,2}(?![a-z0-9])){0,3}"
 )
-_ANNOTATION = r":[ \t]?[a-z][\w.\[\]|]{0,30}[ \t]?=(?=[ \t]?[bru]?[\"'`])"
+_SPACE = "[ \t\u00a0\u3000]"
+_ANNOTATION = r":[ \t]?&?[a-z][\w.\[\]|]{0,30}[ \t]?=(?=[ \t]?[bru]?[\"'`])"
 _SAID = (
     r"[ \t]{1,2}(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|is|was|are|to|as)[ \t:]{1,3}|"
     r"(?:设为|設為|改为|改成|设置为|就是|是|为|為)[ \t:：]{0,2}"
 )
+_CLOSING = r"(?:</[a-z][a-z0-9]{0,9}>)"
+_MARKED_UP = rf"{_CLOSING}[ \t]{{0,8}}(?:[:：]|<[a-z][a-z0-9]{{0,9}}>)"
+"""`<b>Password</b>: …`, `<td>Password</td><td>…`."""
+
 _SEPARATOR = (
-    rf"\\?[\"'`\])}}”’」*]{{0,3}}[ \t]{{0,8}}(?:{_ANNOTATION}|:=|=>|={{1,2}}|[:：＝]|>|\()[ \t]{{0,8}}(?:\*\*[ \t])?|"
-    rf"{_SAID}"
+    rf"\\?[\"'`\])}}”’」*]{{0,3}}{_SPACE}{{0,8}}"
+    rf"(?:{_ANNOTATION}|:=|=>|\?=|<-|={{1,2}}|[:：＝]|{_MARKED_UP}|>|\(){_CLOSING}?(?:<!\[cdata\[)?"
+    rf"{_SPACE}{{0,8}}(?:\*\*[ \t])?|{_SAID}"
 )
+_VALUE_OF = r"(?:value|body|default)\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
+_APART = (
+    rf"\\?[\"'`],?[ \t]{{0,4}}\\?[\"']?{_VALUE_OF}|\\?[\"'`],[ \t]{{0,4}}(?=[bru]?\\?[\"'`])|"
+    rf"[\"']?[ \t]{{0,4}}\n[ \t]{{1,24}}{_VALUE_OF}"
+)
+"""Between a name and a value that are two values themselves: `"DB_PASSWORD", "…"`, `key="Password" value="…"`, and the
+environment of a container, `- name: DB_PASSWORD` with `value: …` on the next line."""
 _OF = r"(?:[ \t](?:for|of|on|in|at)(?:[ \t][\w.@/-]{1,30}){1,3}?|[ \t]?[(（][^()（）\n]{1,30}[)）])?"
-_BARE = r"[ \t]{1,2}(?=[^ \t-])|(?<=[码令碼])(?=[!-~])"
+_BARE = rf"{_SPACE}{{1,2}}(?=[^ \t-])|(?<=[码令碼])(?=[!-~])"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」"}
 _OPENING = {")": "(", "]": "[", "}": "{"}
-_COMMAND = re.compile(r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|\bsshpass -p ?")
+_COMMAND = re.compile(
+    r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|\bsshpass -p ?|"
+    r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?\s-p(?=\S)|\baz login\b[^\n|;&]{0,120}?\s-p "
+)
+PROGRAMS = ("sshpass", "mysql", "mariadb", "az login")
+"""Commands whose `-p` takes a password."""
 _PAIR = re.compile(
     r"[;?&][a-z_.-]{0,20}$|(?:^|\s)[a-z_]{2,20}=[\w./:@-]{1,30} $|(?:^|\s)[a-z][\w-]{1,20}\.[\w-]{1,30}\.$"
 )
 _STRONG = re.compile(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「]")
 """What follows a name without a sign, if it is a strong password: a digit before the next space, or a quotation."""
 
-_OPEN = re.compile(r"[bBrRuU]{0,2}\\?([\"'`“‘「])")
+_OPEN = re.compile(r"[bBrRuU]{0,2}\\?(?:(?:\"\"(?=\"))|(?:''(?=')))?([\"'`“‘「])")
 _OPTION = re.compile(r"(?:^|[\s\"'`])--?[a-z0-9-]{0,24}$")
 _UNQUOTED = re.compile(rf"[!#-&(-_a-~\u00c0-\u024f]{{1,{LONGEST_VALUE}}}")
 _REST = re.compile(r"[A-Za-z0-9+/=_.~%-]+")
@@ -62,7 +105,7 @@ def names_secret(text: str, lowered: str) -> bool:
     """Whether a name of secrets occurs at all. `lowered`: the text in lower case."""
     if any(trigger in lowered for trigger in TRIGGERS):
         return True
-    return not text.isascii() and any(trigger in text for trigger in CHINESE_TRIGGERS)
+    return not text.isascii() and any(trigger in lowered for trigger in (*CHINESE_TRIGGERS, *OTHER_TRIGGERS))
 
 
 def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
@@ -87,8 +130,8 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
 
 
 def on_command_lines(text: str) -> Iterator[tuple[str, int, int]]:
-    """(`password`, start, end) of what follows a user and a colon after `-u`, and of `sshpass -p`."""
-    if "-u" in text or "sshpass" in text:
+    """(`password`, start, end) of what follows a user and a colon after `-u`, and of `-p` of some programs."""
+    if "-u" in text or any(each in text for each in PROGRAMS):
         for found in _COMMAND.finditer(text):
             start, end, quoted = _value(text, found.end(), "")
             if is_password(text[start:end], quoted):
@@ -127,6 +170,9 @@ def _next_name(lowered: str, place: int) -> re.Match[str] | None:
 
 def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | None:
     """What a value must be after `name`; None where no value follows."""
+    if (between := name["apart"]) is not None:
+        given = between.rstrip()[-1:] in ":="  # it says itself that a value follows
+        return is_secret if not name["chosen"] else is_password if given else is_strong_password
     if name["is"] is None and (name["bare"] is None or not _is_option(lowered, name.start())):
         is_verb = name["chosen"] == "pass"
         return is_strong_password if name["bare"] is not None and name["chosen"] and not is_verb else None
@@ -138,7 +184,7 @@ def _names() -> re.Pattern[str]:
     """A name, and what stands between it and the value; earlier redactions are passed over as a whole."""
     return re.compile(
         rf"\[redacted:\w{{1,24}}\]|"
-        rf"(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))(?:{_OF}(?P<is>{_SEPARATOR})|(?P<bare>{_BARE}))?"
+        rf"(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))(?:{_OF}(?P<is>{_SEPARATOR})|(?P<apart>{_APART})|(?P<bare>{_BARE}))?"
     )
 
 

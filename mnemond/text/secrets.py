@@ -43,8 +43,10 @@ MOST_ACCESS_KEYS = 16
 
 _MARK = "[REDACTED:"
 
-_HIDDEN = re.compile("(?<=[!-~])[\u00ad\u200b-\u200d\u2060\ufeff]+(?=[!-~])")
-"""Where web pages and chat programs let a long word break: it is copied with the word, and hides it from every rule."""
+_HIDDEN_SIGNS = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
+_HIDDEN = re.compile(f"(?<=[ -~])[{_HIDDEN_SIGNS}]+|[{_HIDDEN_SIGNS}]+(?=[ -~])")
+"""Where web pages and chat programs let a long word break: it is copied with the word, and hides it from every rule. So
+do other signs that do not show, whoever put them there."""
 
 
 class Secret(msgspec.Struct, frozen=True):
@@ -198,8 +200,11 @@ def _aws_secret_keys_beside(text: str, keys: list[Secret]) -> Iterator[Secret]:
 
 def _url_passwords(text: str) -> Iterator[Secret]:
     for found in _compiled(formats.USER_INFORMATION).finditer(text):
-        if len(found[2]) >= 3 and not is_placeholder(found[2]):
+        if len(found[2]) >= 3 and not is_placeholder(found[2]) and found[2] not in formats.NO_PASSWORDS:
             yield Secret("url_password", *found.span(2))
+    for found in _compiled(formats.USER_TOKEN).finditer(text):
+        if is_varied(found[1]) and is_random(found[1]) and (found[2] or not is_hexadecimal(found[1])):
+            yield Secret("url_password", *found.span(1))
 
 
 def _authorizations(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:
@@ -226,7 +231,7 @@ def _beside_names(text: str, lowered: str, covered: bytearray, hinted: Hints) ->
                 yield Secret("high_entropy", *found.span())
 
 
-_LONG_RUN = rf"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{{{LONG_RUN},}}={{0,2}}(?![A-Za-z0-9])"
+_LONG_RUN = rf"(?:(?<![A-Za-z0-9+/_=-])|(?<=[A-Za-z_]=))[A-Za-z0-9+/_-]{{{LONG_RUN},}}={{0,2}}(?![A-Za-z0-9])"
 _NAME = r"(?i:key|token|secret|passw|credential)|密码|密钥|令牌|口令|凭证"
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.handlers.door import settle
+from mnemond.protocol.remembering import RememberParams
 from mnemond.protocol.revising import UpdateParams
 from tests.handlers.test_filters import found, remember
 from tests.handlers.toys import CALL, bench
@@ -51,3 +53,19 @@ async def test_what_was_noted_can_be_given_anew_and_the_dates_of_the_text_stay(t
         assert await found(over, metadata={"NOT": [{"project": "*"}], "dates": "*"}) == ["tea on 2025-03-06"]
         with pytest.raises(MnemonError, match="metadata is 5,009 bytes"):
             await updated(metadata={"a": "x" * 5_000 + "y"})
+
+
+async def test_a_number_that_is_a_password_is_not_stored(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        noted = {"password": 48151623, "pins": [1, 2], "build": 48151623, "password_set": True, "secret": None}
+        done: Any = await settle(
+            over.remembering.remember(
+                CALL, RememberParams(content="tea at four", metadata={**noted, "pw": [90210.5, 774411]})
+            )
+        )
+        assert done.redacted == ["password"]
+        warm = await over.warm()
+        (it,) = [warm.store.snapshot.insight(0)]
+        assert msgspec.json.decode(it.metadata) == {
+            **noted, "password": "[REDACTED:password]", "pw": [90210.5, "[REDACTED:password]"]
+        }  # fmt: skip

@@ -94,6 +94,12 @@ def test_no_name_that_is_stored_may_be_a_secret_unless_it_is_meant(field: str) -
     assert problems_of({field: SECRET}, stored=()) == []
 
 
+@pytest.mark.parametrize("hidden", ["\u200b", "\u00ad", "\u2060", "\ufe0f"])
+def test_nor_one_that_hides_between_signs_that_do_not_show(hidden: str) -> None:
+    (message,) = messages(conversation_id=f"for {SECRET[:9]}{hidden}{SECRET[9:]}")
+    assert "looks like a secret (aws_access_key)" in message
+
+
 @pytest.mark.parametrize(
     "name", ["host:claude-code", "123e4567-e89b-12d3-a456-426614174000", "alice@example.com", "session-" + "a3f5" * 8]
 )

@@ -1,0 +1,62 @@
+"""Secrets where a name and its value are values themselves, are marked up, or stand apart; and what looks like that."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemond.text.secrets import redact
+
+PASSWORD = "kT9wQx3vLm2p"
+TOKEN = "q7Zt2Lw9Xc4Vb8Nm1Kj6Hg3Fd5Sa0PoIuYtReWq"
+HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"
+
+FORMS = (
+    "STRIPE_KEY={t}", "heroku config:set STRIPE_KEY={t}", "app_key: {h}", "appkey={h}", "WLAN-Key: {p}",
+    "WPA2 key: {p}", 'psk="{p}"',
+    "密码：\u3000{p}", "密码:\u00a0{p}", "Password:\u00a0{p}", "Password\u00a0: {p}", "password:\u3000{p}",
+    "pass\u00adword: {p}", "password\u200b:{p}", "password:\u2060 {p}", "password=kT9w\ufe0fQx3v\u200eLm2p",
+    "https://{t}:x-oauth-basic@github.com/a", "https://{h}:x-oauth-basic@github.com/a", "https://{t}@github.com/a/b.git",
+    '- name: DB_PASSWORD\n  value: "{p}"', '{{"key":"DB_PASSWORD","value":"{p}"}}',
+    '"Name": "DB_PASSWORD", "Value": "{p}"', '<add key="Password" value="{p}" />', "<Password>{p}</Password>",
+    '<property name="password" value="{p}"/>', "<password><![CDATA[{p}]]></password>",
+    "<td>Password</td><td>{p}</td>", "<b>Password:</b> {p}", "<strong>Password</strong>: {p}",
+    "<dt>password</dt><dd>{p}</dd>", "define('DB_PASSWORD', '{p}');", 'os.getenv("DB_PASSWORD", "{p}")',
+    'System.setProperty("db.password", "{p}")', "config.set('password', '{p}')",
+    'os.environ.setdefault("DB_PASSWORD", "{p}")', 'password="""{p}"""', "password = '''{p}'''",
+    'const PASSWORD: &str = "{p}";', 'password <- "{p}"', "password ?= {p}",
+    "CREATE USER a IDENTIFIED BY '{p}'", "keytool -storepass {p}", "-keypass {p}", "requirepass {p}", "masterauth {p}",
+    "mysql -u root -p{p} shop", "mysqldump -h db -p{p} shop", "az login -u a -p {p}", "Kennwort: {p}", "Passwort: {p}",
+    "contraseña: {p}", "пароль: {p}", "パスワード: {p}", "비밀번호: {p}", "passwords: {p}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_it_is_taken_out(form: str) -> None:
+    told = redact(form.format(p=PASSWORD, t=TOKEN, h=HEX))
+    assert told.kinds
+    assert not any(value in told.text for value in (PASSWORD, TOKEN, HEX, "Qx3v", "Lm2p"))
+    assert redact(told.text).text == told.text
+
+
+HARMLESS = (
+    'os.getenv("DB_PASSWORD")', 'getpass("password", "Username: ")', '("password", "username", "token")',
+    "fields = ['password', 'sha256', 'oauth2']", "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      key: db",
+    '{"key":"DB_PASSWORD","value":"${DB_PASSWORD}"}', "<Password>required</Password>",
+    "<td>Password</td><td>string</td>",
+    "CACHE_KEY=user_profile_cache_entries_of_today_v2", "SORT_KEY=created_at", "https://o1.ingest.example.com/42",
+    "https://9f86d081884c7d659a2feaa0c55ad015@o1.ingest.sentry.io/42", "git@github.com:a/b.git",
+    "mysql -u root -p shop", "mysql -p", "the password is required", 'password: "string"', "identified by its name",
+    "password <- readline()",
+    "requirepass is not set", "x-oauth-basic stands for the password", "primary key: id", "app key: see the vault",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_it_stays(text: str) -> None:
+    told = redact(text)
+    assert (told.text, told.kinds) == (text, ())
+
+
+def test_signs_that_do_not_show_stay_where_they_hide_nothing() -> None:
+    family = "the team \U0001f468\u200d\U0001f469\u200d\U0001f467 uses a password manager, ✔\ufe0f done"
+    assert redact(family).text == family
