@@ -9,6 +9,7 @@ import pytest
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.outcomes import Undone
+from mnemond.store import merges
 from tests.pipelines.revision_world import RevisionWorld
 from tests.store.test_purge import traces
 
@@ -118,3 +119,14 @@ def test_what_passed_through_two_merges_that_were_taken_back_is_left_in_neither(
     taken_back(world, merged)
     assert world.drop(third, purge=True).merged_into is None
     assert traces(world.path.parent) == []
+
+
+def test_who_took_it_over_twice_is_one_holder(world: RevisionWorld) -> None:
+    first, second, third = (world.new(text) for text in ("The team ships on Friday", "Ana prefers tea", PLANTED))
+    world.merge(second, third, into=second)
+    world.restore(third, force=True)
+    world.merge(second, third, into=second)
+    world.merge(first, second, into=first)
+    named = world.read(lambda connection: [each.id for each in merges.holders(connection, third)])
+    assert named == [second, second, first]
+    assert world.drop(third, purge=True).merged_into == first
