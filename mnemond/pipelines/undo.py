@@ -252,10 +252,10 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
 def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
     """A memory that another left its place to since stays: without it neither would be in recall."""
     coming = {before.id for before, _ in plan.returning()}
-    for memory, current in plan.changed():
+    for _, current in plan.changed():
         if current.status != "active" or current.id in coming:
             continue
-        for other, by in history.left_place_to(connection, memory.after.id, last):
+        for other, by in history.left_place_to(connection, current.id, last):
             if other not in coming:
                 raise _refusal(
                     f"operation {plan.op_id} cannot be taken back: memory {other} left its place to {current.id} since,"
