@@ -115,27 +115,32 @@ def drive(
     enough: Callable[[], bool] = lambda: False,
 ) -> dict[str, list[float]]:
     """Milliseconds of every answered request, by kind. Each client asks again when it has its answer, or, where a rate
-    is given, no sooner than its share of so many requests a second; until the seconds are over, or it is `enough`."""
+    is given, no sooner than its share of so many requests a second; until the seconds are over, or it is `enough`, and
+    each kind was answered."""
     times: dict[str, list[float]] = {"recall": [], "remember": []}
     pause = clients / rate if rate else 0.0
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
-        begin, under_way = time.perf_counter(), 0
+        connected = [Client(stack.enter_context(daemon.connect())) for _ in range(clients)]
+        begin, under_way = time.perf_counter(), 0  # of the requests: connecting is no part of them
         resting: list[tuple[float, int, Client]] = []
-        for number in range(clients):
-            client = Client(stack.enter_context(daemon.connect()))
+        for number, client in enumerate(connected):
             selector.register(client.wire, selectors.EVENT_READ, (number, client))
             heapq.heappush(resting, (begin + pause * number / clients, number, client))
-        ends = begin + seconds
+
+        def over() -> bool:
+            # Not before each kind was answered: a percentile of nothing is none, and a machine may stand still.
+            return (time.perf_counter() >= begin + seconds or enough()) and all(times.values())
+
         while under_way or resting:
-            while resting and resting[0][0] <= (now := time.perf_counter()) and now < ends:
+            while resting and resting[0][0] <= (now := time.perf_counter()) and not over():
                 due, _, client = heapq.heappop(resting)
                 client.send(*requests.next(), due if rate else now)
                 under_way += 1
-            if (now := time.perf_counter()) >= ends or enough():
+            if over():
                 resting.clear()
                 if not under_way:
                     break
-            for key, _ in selector.select(max(0.0, resting[0][0] - now) if resting else None):
+            for key, _ in selector.select(max(0.0, resting[0][0] - time.perf_counter()) if resting else None):
                 number, client = key.data
                 times[client.kind].append(client.answered())
                 under_way -= 1

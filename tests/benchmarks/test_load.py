@@ -25,10 +25,12 @@ def test_load_runs_every_phase_and_the_crowd(
     figures = json.loads(out.read_text(encoding="utf-8"))["load"]
     assert list(figures["phases"]) == [load.PRUNED[0], *(name for name, _, _ in load.PHASES)]
     for phase in figures["phases"].values():
-        assert phase["requests"] == phase["recall"]["count"] + phase["remember"]["count"] >= 4
+        assert phase["requests"] == phase["recall"]["count"] + phase["remember"]["count"]
         assert phase["ping"]["longest_ms"] >= phase["ping"]["p50_ms"] > 0
         assert phase["log_most_mib"] > 0
     phases = figures["phases"]
+    # Over all of them: a busy machine may stand still for most of one phase's tenth of a second.
+    assert sum(phase["requests"] for phase in phases.values()) >= 4 * len(phases)
     assert phases["beside decay"]["company"]["changed"] >= 1
     assert phases["beside prune"]["company"]["changed"] >= 1
     assert phases["beside backups"]["company"]["runs"] >= 1
