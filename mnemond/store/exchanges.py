@@ -271,18 +271,19 @@ def purge(connection: Connection, text: str) -> None:
     """Take the text of a memory out of whatever waits or was set aside: an exchange that says it again is left without
     it, facts that say it go, and what is still to be read is told not to find it anew, in whatever words it was said.
     Raises MnemonError(STORAGE) for a damaged row."""
-    own, said = digest(text), _where_said(text)
+    own = digest(text)
     for column in ("prompt", "reply"):
         rows = connection.rows(f"SELECT number, {column} FROM exchanges WHERE instr({column}, ?)", (text,))  # noqa: S608
         for number, told in rows:
-            left = said.sub("", told)
+            left = _where_said(text).sub("", told)
             connection.run(f"UPDATE exchanges SET {column} = ? WHERE number = ?", (left, number))  # noqa: S608
     for number, facts in connection.rows("SELECT number, facts FROM exchanges WHERE facts IS NOT NULL"):
         found = _facts(facts)
-        kept = [each for each in found if not said.search(_texts(each)) and _digest_of(each) != own]
+        kept = [each for each in found if not _says(_texts(each), text) and _digest_of(each) != own]
         if len(kept) < len(found):
             left = msgspec.json.encode(kept).decode()
             connection.run("UPDATE exchanges SET facts = ? WHERE number = ?", (left, number))
+    re.purge()  # whose cache keeps the text as a pattern
     most = MOST_PURGED * (len(own) + 1)
     waits = "state <> 'done' AND facts IS NULL"
     connection.run(f"UPDATE exchanges SET {_DONE} WHERE {waits} AND length(purged) >= ?", (most,))  # noqa: S608
@@ -297,6 +298,10 @@ _SPACED: Final = "[0-9A-Za-z_\u00c0-\u058f]"
 """Letters of scripts that put spaces between words: Latin, Greek, Cyrillic, Armenian."""
 
 _STOP: Final = "[.!?。！？]"
+
+
+def _says(told: str, text: str) -> bool:
+    return text in told and _where_said(text).search(told) is not None
 
 
 def _where_said(text: str) -> re.Pattern[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -183,6 +184,18 @@ def test_what_is_settled_says_nothing_about_who_said_it(on: Connection) -> None:
     assert exchanges.plan(on, exchanges.oldest(on, 1)[0], '[{"content":"one"}]')
     assert exchanges.advance(on, two, '[{"content":"one"}]', None)
     assert on.rows("SELECT conversation_id, project FROM exchanges") == [(None, None)] * 2
+
+
+def test_no_pattern_of_what_was_purged_is_kept(on: Connection) -> None:
+    """The module for regular expressions keeps the last of them, with what they look for."""
+    said(on, prompt="Xyzzyplugh lives in Oslo. Fine.")
+    said(on, 2)
+    exchanges.plan(on, exchanges.oldest(on, 2)[1], '[{"content":"She says that Xyzzyplugh lives in Oslo"}]')
+    exchanges.purge(on, "Xyzzyplugh lives in Oslo")
+    assert [*on.rows("SELECT prompt, facts FROM exchanges")] == [(". Fine.", None), ("", "[]")]
+    kept = [value for name, value in vars(re).items() if name.startswith("_cache")]
+    assert kept
+    assert "Xyzzyplugh" not in repr(kept)
 
 
 def test_former_texts_of_a_purged_memory_go_as_well(tmp_path: Path) -> None:
