@@ -87,11 +87,14 @@ def to_stderr(entry: structlog.typing.EventDict, _level: Level) -> None:
 
 def write_stderr(line: bytes) -> None:
     """A line that cannot be written is dropped: whoever closed the pipe or filled the disk must not end the daemon with
-    it, and there is nowhere left to say so."""
+    it, and there is nowhere left to say so. Past the buffer, which would keep it: the interpreter writes what is left
+    there as it ends, and a daemon that could not would end as failed."""
     if sys.stderr is not None:
+        raw = getattr(sys.stderr.buffer, "raw", sys.stderr.buffer)  # unbuffered by -u, there is nothing between
+        left = memoryview(line)
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.buffer.write(line)
-            sys.stderr.buffer.flush()
+            while left and (written := raw.write(left)):  # none where somebody made it one that does not wait
+                left = left[written:]
 
 
 def trace_of(error: BaseException) -> list[str]:

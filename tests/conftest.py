@@ -40,6 +40,9 @@ def temporary_files_in_memory() -> None:
 
 temporary_files_in_memory()
 
+# What a test starts buffers as it does for a user: some machines turn that off for everybody, and hide what it does.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--minutes", type=float, default=0.0, help="begin no test after so many; what is left is skipped")
