@@ -27,7 +27,7 @@ REMEMBERED_WORDS, LONGEST_REMEMBERED = 8192, 64
 Shape = tuple[str, EntityType]
 """A name, and the type its shape tells."""
 
-_URL: Final = r"https?://[A-Za-z0-9\-._~:/?#\[\]@!$&()*+,;=%]++"
+_URL: Final = r"https?://[A-Za-z0-9\-._~:/?#\[\]@!$&*+(),;=%]++"
 _QUOTED: Final = rf"《[^《》]{{1,{LONGEST}}}》|「[^「」]{{1,{LONGEST}}}」"
 _LEAD: Final = r"(?:(?:\.\.?/){1,8}\.?|~?/\.?|@|\.)"
 _SUFFIX: Final = r"(?:['’](?:s|re|ve|ll|d|m|t)\b)?"
@@ -53,19 +53,19 @@ def split(text: str) -> list[str]:
     return (_ascii() if text.isascii() else _unicode()).findall(text)
 
 
-def _pattern(letter: str, others: str) -> str:
-    word = rf"(?:C\+\+|[CF]#|{letter}++)(?:[./@#+\\-]++{letter}++)*+{_SUFFIX}"
+def _pattern(letters: str, others: str) -> str:
+    word = rf"(?:C\+\+|[CF]#|{letters})(?:[./@#+\\-]++{letters})*{_SUFFIX}"
     return rf"{_URL}|{others}{word}|{_LEAD}{word}|[^\w ]"
 
 
 @cache
 def _ascii() -> re.Pattern[str]:
-    return re.compile(_pattern(r"\w", ""), re.ASCII)
+    return re.compile(_pattern(r"\w++", ""), re.ASCII)
 
 
 @cache
 def _unicode() -> re.Pattern[str]:
-    return re.compile(_pattern(rf"[^\W{PAIRED_SCRIPTS}]", rf"{_QUOTED}|[{PAIRED_SCRIPTS}]++|"))
+    return re.compile(_pattern(rf"[^\W{PAIRED_SCRIPTS}]++", rf"{_QUOTED}|[{PAIRED_SCRIPTS}]++|"))
 
 
 def is_ordinary(word: str) -> bool:

@@ -44,7 +44,7 @@ _SPEAKER = re.compile(
 _SPEAKER_LENGTH = 64
 """Characters in which all of that lies."""
 
-_BEFORE = re.compile(r"(?:[\W\d_]|[^\W\d_](?=[\].)）、]))*+")
+_BEFORE = re.compile(r"(?:[\W\d_]|[^\W\d_](?=[\].)）、]))*")
 """What may stand before a speaker: marks, numbers, the letter of an entry in a list or of one that is ticked off."""
 
 _BRACKETED = re.compile(r"[\[\uff3b]([^\[\]()\uff3b\uff3d]{1,32})[\]\uff3d]")

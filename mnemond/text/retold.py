@@ -16,7 +16,7 @@ _DRESS = re.compile(
     r"(?:[\s\"'`“”‘’«»|•‣·✅✔☑\ufe0f]"
     r"|>(?=\s*[^\s\d])|[-+*–—#]+(?=\s)|\d{1,3}[.)](?=\s)|\(?[a-z]\)(?=\s)|\[[ xX]?\](?=\s)"
     r"|[0-9a-f]{8}\s*\||[\[(]?ref:[0-9a-f]{4,8}\b[^\])\n]{0,80}[\])]"
-    r"|\{?\s*\"?(?:content|text|memory|fact)\"?\s*:\s*\")*+"
+    r"|\{?\s*\"?(?:content|text|memory|fact)\"?\s*:\s*\")*"
 )
 """What may stand before a memory. A quotation mark before a number is no "more than"."""
 

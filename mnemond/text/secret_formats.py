@@ -11,8 +11,8 @@ PEM_END = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 
 _BREAK = r"(?:\s|\\[nrt]|\\\\[nrt])"
 PEM_CUT = (
-    rf"(?:{_BREAK}{{1,8}}+[A-Za-z-]{{3,20}}+: [^\n\\]{{1,80}}+){{0,4}}+"  # Proc-Type, DEK-Info, Version
-    rf"(?:{_BREAK}{{1,80}}+[A-Za-z0-9+/]{{16,}}+={{0,2}})++"
+    rf"(?:{_BREAK}{{1,8}}[A-Za-z-]{{3,20}}+: [^\n\\]{{1,80}}+){{0,4}}"  # Proc-Type, DEK-Info, Version
+    rf"(?:{_BREAK}{{1,80}}[A-Za-z0-9+/]{{16,}}+={{0,2}})+"
     rf"(?:(?:\n|\\n)[ \t]{{0,80}}[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![A-Za-z0-9+/ ]))?"
 )
 """What follows the header of a block that ends before its footer: lines of base64, the last one may be short."""

@@ -70,7 +70,7 @@ _NUMBERED_WORD = re.compile(
     r"(?:[a-z]{1,20}_){0,4}(?:pass|pwd|token|tok|key|secret|user|name|arg|param|val|str|byte|base|sha|utf|hash|text|data|"
     r"buf|bit|line|path|file|type|uint|float|ctx|self|test|hex|field|state|node|item|tmp|var)[a-z_]{0,12}\d{1,3}[a-z_]{0,8}$"
 )
-_PATH = re.compile(r"(?:[~.\w@-]{0,40}+[/\\]){2,}+[\w.@-]{0,60}$|~?\.{0,2}/[\w.-]{1,60}$|[A-Za-z]:\\")
+_PATH = re.compile(r"(?:[~.\w@-]{0,40}+[/\\]){2,}[\w.@-]{0,60}$|~?\.{0,2}/[\w.-]{1,60}$|[A-Za-z]:\\")
 _FILE = re.compile(
     r"[\w./-]{1,80}\.(?:pem|key|crt|cer|txt|json|ya?ml|toml|ini|env|py|js|ts|go|rs|md|html?|cfg|conf|asc|gpg|p12|pfx|jks)$"
 )
