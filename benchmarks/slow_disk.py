@@ -56,7 +56,10 @@ def slow_down(module: str, arguments: Sequence[str], flush_ms: float) -> None:
     try:
         build = [compiler, "-shared", "-fPIC", "-O2", "-x", "c", "-o", str(library), "-", "-ldl"]
         subprocess.run(build, input=SOURCE, text=True, check=True)
-        environment = {**os.environ, WAIT: str(int(flush_ms * 1000)), "LD_PRELOAD": str(library)}
+        # By its name: a path with a space in it would be two names, and no flush any longer.
+        places = os.pathsep.join(filter(None, (str(directory), os.environ.get("LD_LIBRARY_PATH"))))
+        environment = os.environ | {"LD_PRELOAD": library.name, "LD_LIBRARY_PATH": places}
+        environment[WAIT] = str(int(flush_ms * 1000))
         code = subprocess.call([sys.executable, "-m", module, *arguments], env=environment)
     finally:
         shutil.rmtree(directory)

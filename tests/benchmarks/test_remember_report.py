@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -113,7 +114,12 @@ def test_the_copy_is_opened_as_the_product_opens_its_own(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="a slower disk is made with a C compiler")
-def test_a_slower_disk_is_slower_for_the_daemon_and_for_the_floor(tmp_path: Path) -> None:
+def test_a_slower_disk_is_slower_for_the_daemon_and_for_the_floor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaced = tmp_path / "with a space"
+    spaced.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spaced))
     out = tmp_path / "out.json"
     sizes = ["--sizes", "20", "--rounds", "2", "--cpu-writes", "2"]
     with pytest.raises(SystemExit) as left:
