@@ -44,7 +44,7 @@ MOST_ACCESS_KEYS = 16
 _MARK = "[REDACTED:"
 
 _HIDDEN_SIGNS = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
-_HIDDEN = re.compile(f"(?<=[ -~])[{_HIDDEN_SIGNS}]+|[{_HIDDEN_SIGNS}]+(?=[ -~])")
+_HIDDEN = re.compile(f"[{_HIDDEN_SIGNS}]++")
 """Where web pages and chat programs let a long word break: it is copied with the word, and hides it from every rule. So
 do other signs that do not show, whoever put them there."""
 
@@ -111,10 +111,10 @@ def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
 def redact(text: str) -> Redacted:
     """`text` with every secret replaced by `[REDACTED:<kind>]`; nothing is found in what comes back.
 
-    What does not show between ASCII characters goes only where a secret is found without it.
+    What does not show beside an ASCII character goes only where a secret is found without it.
     """
     kinds: dict[str, None] = {}
-    if not text.isascii() and _HIDDEN.search(text) and find_secrets(joined := _HIDDEN.sub("", text)):
+    if not text.isascii() and (joined := _HIDDEN.sub(_beside, text)) != text and find_secrets(joined):
         text = joined
     while found := find_secrets(text):
         pieces: list[str] = []
@@ -125,6 +125,13 @@ def redact(text: str) -> Redacted:
             kinds[secret.kind] = None
         text = "".join((*pieces, text[end:]))
     return Redacted(text, tuple(kinds))
+
+
+def _beside(run: re.Match[str]) -> str:
+    """What is left of signs that do not show: nothing where an ASCII character that shows, or a space, is beside them.
+    Looked at here, once for each run; a pattern that looks ahead tries every sign of it."""
+    text, (start, end) = run.string, run.span()
+    return "" if " " <= text[start - 1 : start] <= "~" or " " <= text[end : end + 1] <= "~" else run[0]
 
 
 def _apart(found: list[Secret]) -> tuple[Secret, ...]:
