@@ -43,13 +43,17 @@ def conflicts(result: RememberResult, style: Style) -> list[str]:
 
 
 def conflicts_of(insight_id: str, found: Sequence[ConflictView], style: Style) -> list[str]:
-    """Memories that one which is back repeats or contradicts, each with what would have it stay alone."""
-    return _review(found, lambda other: f"supersede {short_id(insight_id)} {other}", style)
+    """Memories that one which is back repeats or contradicts, each with the command by which it leaves its place to
+    that one."""
+    back = short_id(insight_id)
+    return _review(found, lambda other: f"supersede {other} {back}", style, f"To review, beside {back}:")
 
 
-def _review(found: Sequence[ConflictView], settle: Callable[[str], str], style: Style) -> list[str]:
+def _review(
+    found: Sequence[ConflictView], settle: Callable[[str], str], style: Style, head: str = "To review:"
+) -> list[str]:
     shown = [_conflict(each, settle, style) for each in found[:SHOWN]]
-    return ["To review:", *shown, *_more(len(found))] if shown else []
+    return [head, *shown, *_more(len(found))] if shown else []
 
 
 def _conflict(conflict: ConflictView, settle: Callable[[str], str], style: Style) -> str:

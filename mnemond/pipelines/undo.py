@@ -290,8 +290,9 @@ def _refusal(sentence: str, hint: str) -> MnemonError:
 
 
 def _told(returning: Sequence[Return], snapshot: Snapshot, limits: Limits, now_us: int) -> Iterator[UndoneMemory]:
-    """What became of each, and of the first of them what they are at odds with now."""
-    leaving = [change.id for change in returning if isinstance(change, RetireInsight)]
+    """What became of each, and of the first of them what they are at odds with now, apart from one another: they stood
+    side by side before, and the snapshot does not know yet what they say."""
+    changing = [change.id if isinstance(change, RetireInsight) else change.insight.id for change in returning]
     left = MOST_COMPARED
     for change in returning:
         if isinstance(change, RetireInsight):
@@ -303,7 +304,7 @@ def _told(returning: Sequence[Return], snapshot: Snapshot, limits: Limits, now_u
         if left and (isinstance(change, RestoreInsight) or change.embedded):
             left -= 1
             fits = vector is not None and vector.shape == (snapshot.dimension,)
-            conflicts = at_odds(snapshot, it, snapshot.cosines(vector) if fits else None, limits, now_us, leaving)
+            conflicts = at_odds(snapshot, it, snapshot.cosines(vector) if fits else None, limits, now_us, changing)
         yield UndoneMemory(it.id, "restored" if is_back else "revised", conflicts)
 
 

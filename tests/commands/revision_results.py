@@ -61,9 +61,9 @@ Merged 9f8e7d6c into 1a2b3c4d, 1 link moved, 1 new link (done before, with the s
     "restore": """\
 Restored 1a2b3c4d, 3 new links
   9f8e7d6c had taken its place and stays
-To review:
+To review, beside 1a2b3c4d:
   7c7c7c7c (DUPLICATE, similarity 1.0): identical after normalisation
-    mnemonctl supersede 1a2b3c4d 7c7c7c7c
+    mnemonctl supersede 7c7c7c7c 1a2b3c4d
   undo: mnemonctl undo op-6
 """,
 }

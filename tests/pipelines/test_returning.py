@@ -102,3 +102,13 @@ def test_of_very_many_the_first_are_compared(world: RevisionWorld, monkeypatch: 
     told = taken_back(world, collected).memories
     assert {each.id for each in told} == {first, second}
     assert sorted(len(each.conflicts) for each in told) == [0, 1]
+
+
+def test_what_one_undo_brings_back_stood_side_by_side(world: RevisionWorld) -> None:
+    """The memory that others were merged into says no more what it says now."""
+    one, other = world.new("The gateway of Apollo listens on port 8080"), world.new("Hermes runs every night at three")
+    world.merge(one, other)
+    done = taken_back(world)
+    assert {each.id: (each.became, each.conflicts) for each in done.memories} == {
+        one: ("revised", ()), other: ("restored", ())
+    }  # fmt: skip
