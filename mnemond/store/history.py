@@ -158,12 +158,21 @@ def left_place_to(connection: Connection, insight_id: str, after: int) -> list[t
     return [(row[0], row[1]) for row in connection.rows(_LEFT_PLACE, (insight_id, after))]
 
 
+_UNDONE_BY = "SELECT DISTINCT op_id FROM memory_operations WHERE undoes = ? AND undoes IS NOT NULL"
+
+
 def taken_back_by(connection: Connection, op_id: str) -> str | None:
     """The operation that took this one back and was not taken back itself; None while it is in effect."""
-    rows = connection.rows(
-        "SELECT DISTINCT op_id FROM memory_operations WHERE undoes = ? AND undoes IS NOT NULL", (op_id,)
-    )
-    return next((row[0] for row in rows if taken_back_by(connection, row[0]) is None), None)
+    by: dict[str, list[str]] = {}
+    waiting = [op_id]
+    while waiting:  # not by recursion: somebody may take the same thing back and forth a thousand times
+        here = waiting.pop()
+        by[here] = [row[0] for row in connection.rows(_UNDONE_BY, (here,))]
+        waiting += by[here]
+    taken: dict[str, str | None] = {}
+    for here in reversed(by):  # each after those that took it back
+        taken[here] = next((each for each in by[here] if taken[each] is None), None)
+    return taken[op_id]
 
 
 def operations_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
@@ -187,15 +196,19 @@ def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[
     return [row[0] for row in rows]
 
 
+_CONTENTS = """
+    SELECT content, NULL FROM insights WHERE id = ?1
+     UNION ALL
+    SELECT * FROM (
+      SELECT json_extract(after_state, '$.insight.content'), json_extract(before_state, '$.insight.content')
+        FROM memory_operations WHERE memory_id = ?1 ORDER BY id DESC)
+"""
+
+
 def contents_of(connection: Connection, insight_id: str) -> list[str]:
-    """Every text that a memory has or had, each once; of what is kept of it."""
-    rows = connection.rows(
-        "SELECT content FROM insights WHERE id = ?1 UNION"
-        " SELECT json_extract(before_state, '$.insight.content') FROM memory_operations WHERE memory_id = ?1 UNION"
-        " SELECT json_extract(after_state, '$.insight.content') FROM memory_operations WHERE memory_id = ?1",
-        (insight_id,),
-    )
-    return sorted(str(row[0]) for row in rows if row[0])
+    """Every text that a memory has or had, each once, the newest first; of what is kept of it."""
+    found = (str(text) for row in connection.rows(_CONTENTS, (insight_id,)) for text in row if text)
+    return list(dict.fromkeys(found))
 
 
 _WITHOUT_CONVERSATION = """

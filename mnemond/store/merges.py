@@ -31,8 +31,9 @@ _LAST = """
       VALUES(?1) UNION
       SELECT op_id FROM memory_operations JOIN chain ON undoes = op WHERE undoes IS NOT NULL
     )
-    SELECT max(id) FROM memory_operations WHERE memory_id = ?2 AND op_id IN chain
+    SELECT max(id) FROM chain CROSS JOIN memory_operations ON op_id = op WHERE +memory_id = ?2
 """
+"""By operation: a memory that was merged often has many rows."""
 
 
 def holders(connection: Connection, insight_id: str) -> Iterator[Holder]:

@@ -9,11 +9,19 @@ import pytest
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.outcomes import Undone
-from mnemond.store import merges
+from mnemond.store import history, merges
+from mnemond.store.connection import Connection
 from tests.pipelines.revision_world import RevisionWorld
 from tests.store.test_purge import traces
 
 PLANTED = "Xyzzyplugh was seen at the lighthouse in May"
+
+
+_TOGGLED = """
+    INSERT INTO memory_operations(operation_type, op_id, undoes, memory_id, created_at, triggered_by)
+    SELECT operation_type, ?1, ?2, memory_id, created_at, triggered_by FROM memory_operations
+     WHERE memory_id = ?3 ORDER BY id DESC LIMIT 1
+"""
 
 
 @pytest.fixture
@@ -130,3 +138,27 @@ def test_who_took_it_over_twice_is_one_holder(world: RevisionWorld) -> None:
     named = world.read(lambda connection: [each.id for each in merges.holders(connection, third)])
     assert named == [second, second, first]
     assert world.drop(third, purge=True).merged_into == first
+
+
+def test_what_was_taken_back_and_forth_a_thousand_times_can_be_purged(world: RevisionWorld) -> None:
+    """Each undo of an undo is one step more to what became of the merge."""
+    kept, other = world.new("The team ships on Friday"), world.new(PLANTED)
+    world.merge(kept, other)
+    operation = taken_back(world)
+    rows = [("0" * 24 + f"{number:08x}") for number in range(1_500)]
+
+    def toggle(connection: Connection) -> None:
+        before = operation
+        for op_id in rows:
+            connection.run(_TOGGLED, (op_id, before, kept))
+            before = op_id
+
+    world.engine.rewrite(toggle)
+    first = history.taken_back_by
+    assert world.read(lambda connection: first(connection, operation)) is None
+    assert world.read(lambda connection: first(connection, rows[0])) == rows[1]
+    world.engine.rewrite(
+        lambda connection: connection.run("DELETE FROM memory_operations WHERE op_id LIKE '00000000%'")
+    )
+    world.drop(other, purge=True)
+    assert traces(world.path.parent) == []
