@@ -30,7 +30,7 @@ from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.known_lines import known_in
 from mnemond.pipelines.limits import Limits
 from mnemond.pipelines.pairing import parted
-from mnemond.store.exchanges import Waiting, digest
+from mnemond.store.exchanges import Waiting, digest, digests_of
 from mnemond.store.proposal import Proposal, View
 from mnemond.text.echoes import without_echoes
 
@@ -45,7 +45,7 @@ def facts_of(waiting: Waiting, snapshot: Snapshot, policy: WritePolicy, engine: 
     """What of an exchange is worth remembering and was not told by memory itself, also by what was written since it was
     queued, nor purged since; of a summary all of it, in parts that a memory can hold. Blocks as the engine does, for
     the rules 50 ms."""
-    purged = frozenset(waiting.purged.split())
+    purged = digests_of(waiting.purged)
     return [
         fact for fact in _said(waiting, snapshot, policy, engine) if not purged or digest(fact.content) not in purged
     ]

@@ -52,6 +52,9 @@ _DONE: Final = f"{_SETTLED}, facts = NULL, {_EMPTIED}"
 MOST_PURGED: Final = 200
 """Memories that are known to have been purged while an exchange waited; one that saw more goes unread."""
 
+MOST_FORMER: Final = 20
+"""Texts of one memory, the newest, that are known in other words as well (other case, marks and spaces)."""
+
 
 class Waiting(NamedTuple):
     """A row that is pending. `facts`: what of it is still to be written, None before it was read; `written`: how many
@@ -267,47 +270,74 @@ def digest(text: str) -> str:
     return hashlib.blake2b(normalised(text).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def purge(connection: Connection, text: str) -> None:
-    """Take the text of a memory out of whatever waits or was set aside: an exchange that says it again is left without
-    it, facts that say it go, and what is still to be read is told not to find it anew, in whatever words it was said.
-    Raises MnemonError(STORAGE) for a damaged row."""
-    own = digest(text)
-    for column in ("prompt", "reply"):
-        rows = connection.rows(f"SELECT number, {column} FROM exchanges WHERE instr({column}, ?)", (text,))  # noqa: S608
-        for number, told in rows:
-            left = _where_said(text).sub("", told)
-            connection.run(f"UPDATE exchanges SET {column} = ? WHERE number = ?", (left, number))  # noqa: S608
+def purge(connection: Connection, texts: Sequence[str]) -> None:
+    """Take the texts that a memory has and had, newest first, out of whatever waits or was set aside: an exchange that
+    says one again is left without it, facts that say one go, and what is still to be read is told not to find one anew,
+    in whatever words it was said. Raises MnemonError(STORAGE) for a damaged row."""
+    if not texts:
+        return
+    for (number,) in connection.rows("SELECT number FROM exchanges WHERE prompt <> '' OR reply <> ''"):
+        _take_out(connection, number, texts)
+    own = list(dict.fromkeys(map(digest, texts[:MOST_FORMER])))
     for number, facts in connection.rows("SELECT number, facts FROM exchanges WHERE facts IS NOT NULL"):
         found = _facts(facts)
-        kept = [each for each in found if not _says(_texts(each), text) and _digest_of(each) != own]
+        kept = [each for each in found if _digest_of(each) not in own and not _says(_texts(each), texts)]
         if len(kept) < len(found):
-            left = msgspec.json.encode(kept).decode()
-            connection.run("UPDATE exchanges SET facts = ? WHERE number = ?", (left, number))
-    re.purge()  # whose cache keeps the text as a pattern
-    most = MOST_PURGED * (len(own) + 1)
+            left_facts = msgspec.json.encode(kept).decode()
+            connection.run("UPDATE exchanges SET facts = ? WHERE number = ?", (left_facts, number))
+    re.purge()  # whose cache keeps each text as a pattern
     waits = "state <> 'done' AND facts IS NULL"
-    connection.run(f"UPDATE exchanges SET {_DONE} WHERE {waits} AND length(purged) >= ?", (most,))  # noqa: S608
-    connection.run(f"UPDATE exchanges SET purged = purged || ? WHERE {waits}", (f"{own} ",))  # noqa: S608
+    memories = "length(purged) - length(replace(purged, ' ', ''))"
+    connection.run(f"UPDATE exchanges SET {_DONE} WHERE {waits} AND {memories} >= ?", (MOST_PURGED,))  # noqa: S608
+    connection.run(f"UPDATE exchanges SET purged = purged || ? WHERE {waits}", (f"{','.join(own)} ",))  # noqa: S608
 
 
-SHORTEST_SAID: Final = 12
-"""Letters of a text that says something by itself, a character of a script without spaces counting as three. What has
-fewer is a word that others use ("Rust"), and is taken out only where it is a whole sentence."""
+def _take_out(connection: Connection, number: int, texts: Sequence[str]) -> None:
+    (told,) = connection.rows("SELECT prompt, reply FROM exchanges WHERE number = ?", (number,))
+    left = tuple(_without(each, texts) for each in told)
+    if left != told:
+        connection.run("UPDATE exchanges SET prompt = ?, reply = ? WHERE number = ?", (*left, number))
 
-_SPACED: Final = "[0-9A-Za-z_\u00c0-\u058f]"
-"""Letters of scripts that put spaces between words: Latin, Greek, Cyrillic, Armenian."""
+
+def digests_of(purged: str) -> frozenset[str]:
+    """What a row notes of purged memories: the digests of each with commas between them, and a space behind."""
+    return frozenset(purged.replace(",", " ").split())
+
+
+LONGEST_WORD: Final = 4
+"""Characters that a word has in a script that puts no spaces between words; what has more says something."""
+
+_UNSPACED: Final = "\u0e00-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Thai to Burmese, Khmer, Kana and Han. Of Hangul only the single letters: it has spaces."""
+
+_SPACED: Final = "[0-9A-Za-z_\u00c0-\u058f\u10a0-\u10ff\u1c90-\u1cbf\u1e00-\u1fff\u2c00-\u2dff]"
+"""Letters whose words end where another sign comes: Latin, Greek, Cyrillic, Armenian, Georgian. Elsewhere, what belongs
+to a sentence may be written to its words."""
 
 _STOP: Final = "[.!?。！？]"
+_IN_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
 
 
-def _says(told: str, text: str) -> bool:
-    return text in told and _where_said(text).search(told) is not None
+def _without(told: str, texts: Sequence[str]) -> str:
+    for text in texts:
+        if text in told:
+            told = _where_said(text).sub("", told)
+    return told
+
+
+def _says(told: str, texts: Sequence[str]) -> bool:
+    return any(text in told and _where_said(text).search(told) is not None for text in texts)
+
+
+def _is_word(text: str) -> bool:
+    """One that others use as well ("Rust"); with a digit it may be a number or a name that nobody else has."""
+    return text.isalpha() and (len(text) <= LONGEST_WORD or _IN_UNSPACED.search(text) is None)
 
 
 def _where_said(text: str) -> re.Pattern[str]:
-    """Where a text stands as such, not as a piece of other words."""
+    """Where a text stands as such, not as a piece of other words; of a single word, where it is a whole sentence."""
     exact = re.escape(text)
-    if sum(1 if character < "\u0e00" else 3 for character in text) < SHORTEST_SAID:
+    if _is_word(text):
         return re.compile(rf"(?m)(?:^|(?<={_STOP}))[^\S\n]*{exact}(?:{_STOP}+|[^\S\n]*$)")
     before = f"(?<!{_SPACED})" if re.match(_SPACED, text[0]) else ""
     after = f"(?!{_SPACED})" if re.match(_SPACED, text[-1]) else ""

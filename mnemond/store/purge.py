@@ -90,5 +90,4 @@ def _remove_what_was_told(connection: Connection, insight_id: str) -> None:
     connection.run("DELETE FROM core_summaries WHERE instr(node_ids, ?)", (insight_id,))
     connection.run("DELETE FROM pending_reviews WHERE instr(payload, ?)", (insight_id,))
     connection.run("DELETE FROM jobs WHERE instr(payload, ?)", (insight_id,))
-    for content in history.contents_of(connection, insight_id):
-        exchanges.purge(connection, content)
+    exchanges.purge(connection, history.contents_of(connection, insight_id))

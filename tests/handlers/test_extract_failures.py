@@ -227,7 +227,7 @@ async def test_what_is_purged_while_it_is_read_stays_away(tmp_path: Path, mock_c
                 if not purged:
                     purged = True
                     gone = "I work at Acme"
-                    trio.from_thread.run(store.rewrite, lambda on: exchanges.purge(on, gone))
+                    trio.from_thread.run(store.rewrite, lambda on: exchanges.purge(on, [gone]))
                 return RuleEngine().extract(messages, context)
 
         it.job._engine = Slow()

@@ -149,7 +149,7 @@ async def test_a_purge_reaches_what_waits(tmp_path: Path, mock_clock: MockClock)
         planned = '[{"content":"Xyzzy lives here"},{"content":"other","said":["Xyzzy lives here"]},{"content":"kept"}]'
         await store.rewrite(lambda on: exchanges.plan(on, row, planned))
         await it.say("Tell me: Xyzzy lives here, or not?", "Xyzzy lives here")
-        await store.rewrite(lambda on: exchanges.purge(on, "Xyzzy lives here"))
+        await store.rewrite(lambda on: exchanges.purge(on, ["Xyzzy lives here"]))
         first, second = await it.waiting()
         assert first.facts == '[{"content":"kept"}]'
         assert (second.exchange.prompt, second.exchange.reply) == ("Tell me: , or not?", "")
@@ -161,7 +161,7 @@ async def test_what_was_purged_is_not_found_anew_in_other_words(tmp_path: Path, 
     async with session(tmp_path, mock_clock) as it:
         await it.say("I prefer pnpm over npm. I also prefer tabs over spaces.")
         store = (await it.warm()).store
-        await store.rewrite(lambda on: exchanges.purge(on, "User prefers pnpm over npm"))
+        await store.rewrite(lambda on: exchanges.purge(on, ["User prefers pnpm over npm"]))
         await it.say("I prefer vim over emacs.")
         await it.run()
         assert await it.contents() == ["User also prefers tabs over spaces", "User prefers vim over emacs"]

@@ -143,7 +143,7 @@ def test_two_that_come_together_with_one_key_are_one(tmp_path: Path) -> None:
 def test_what_says_something_else_stays_in_a_purge(on: Connection) -> None:
     said(on)
     exchanges.plan(on, exchanges.oldest(on, 1)[0], BOTH)
-    exchanges.purge(on, "three")
+    exchanges.purge(on, ["three"])
     assert exchanges.oldest(on, 1)[0].facts == BOTH
 
 
@@ -159,13 +159,20 @@ def test_what_says_something_else_stays_in_a_purge(on: Connection) -> None:
         ("我住在柏林", "因为我住在柏林的东边", "因为的东边"),
         ("(see page 4)", "x(see page 4)y", "xy"),
         ("东京", "我住在东京的东边", None),
+        ("人工智能", "我喜欢人工智能和音乐", None),
+        ("Elasticsearch", "We run Elasticsearch in production", None),
+        ("자바스크립트", "저는 자바스크립트를 좋아해요", None),
+        ("PIN is 4711", "- PIN is 4711, bye", "- , bye"),
+        ("4711", "It is 4711, not 47110", "It is , not 47110"),
+        ("나는 서울에 산다", "오늘 나는 서울에 산다고 했다", "오늘 고 했다"),
+        ("ẞöhne leben hier", "Die ẞöhne leben hierorts", None),
     ],
 )
 def test_a_purge_takes_out_what_was_said_not_pieces_of_other_words(
     on: Connection, purged: str, told: str, left: str | None
 ) -> None:
     said(on, prompt=told, reply=told)
-    exchanges.purge(on, purged)
+    exchanges.purge(on, [purged])
     (row,) = exchanges.oldest(on, 9)
     assert (row.exchange.prompt, row.exchange.reply) == ((told if left is None else left),) * 2
 
@@ -174,7 +181,7 @@ def test_a_short_text_takes_no_fact_that_only_names_it(on: Connection) -> None:
     said(on)
     facts = '[{"content":"Ana prefers Rust"},{"content":"Rust"}]'
     assert exchanges.plan(on, exchanges.oldest(on, 1)[0], facts)
-    exchanges.purge(on, "Rust")
+    exchanges.purge(on, ["Rust"])
     assert exchanges.oldest(on, 9)[0].facts == '[{"content":"Ana prefers Rust"}]'
 
 
@@ -191,7 +198,7 @@ def test_no_pattern_of_what_was_purged_is_kept(on: Connection) -> None:
     said(on, prompt="Xyzzyplugh lives in Oslo. Fine.")
     said(on, 2)
     exchanges.plan(on, exchanges.oldest(on, 2)[1], '[{"content":"She says that Xyzzyplugh lives in Oslo"}]')
-    exchanges.purge(on, "Xyzzyplugh lives in Oslo")
+    exchanges.purge(on, ["Xyzzyplugh lives in Oslo"])
     assert [*on.rows("SELECT prompt, facts FROM exchanges")] == [(". Fine.", None), ("", "[]")]
     kept = [value for name, value in vars(re).items() if name.startswith("_cache")]
     assert kept
@@ -206,18 +213,33 @@ def test_former_texts_of_a_purged_memory_go_as_well(tmp_path: Path) -> None:
     world.drop(one, purge=True)
     assert traces(tmp_path) == []
     (row,) = world.read(lambda it: exchanges.oldest(it, 9))
-    assert exchanges.digest("Xyzzyplugh lives here") in row.purged.split()
+    assert exchanges.digest("Xyzzyplugh lives here") in exchanges.digests_of(row.purged)
+
+
+def test_a_memory_with_many_former_texts_is_one_memory(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanges, "MOST_PURGED", 2)
+    said(on, prompt="Ana moved to Lisbon. Counted so far: 7 of them. ANA  counts: 35!")
+    exchanges.purge(on, [f"Counted so far: {number} of them" for number in range(40)])
+    (row,) = exchanges.oldest(on, 9)
+    assert row.exchange.prompt == "Ana moved to Lisbon. . ANA  counts: 35!"
+    assert len(exchanges.digests_of(row.purged)) == exchanges.MOST_FORMER
+    assert exchanges.digest("counted so FAR:  3 of them.") in exchanges.digests_of(row.purged)
+    exchanges.purge(on, ["something else"])
+    exchanges.purge(on, [])
+    assert exchanges.backlog(on) == Backlog(1, 0)
+    exchanges.purge(on, ["a third"])
+    assert exchanges.backlog(on) == Backlog(0, 0)
 
 
 def test_what_was_read_before_a_purge_is_read_again(on: Connection) -> None:
     said(on)
     (before,) = exchanges.oldest(on, 9)
-    exchanges.purge(on, "Ana lives in Oslo")
+    exchanges.purge(on, ["Ana lives in Oslo"])
     assert not exchanges.plan(on, before, BOTH)
     (after,) = exchanges.oldest(on, 9)
     assert after.purged.split() == [exchanges.digest("ana  lives in oslo.")]
     assert exchanges.plan(on, after, '[{"content":"Ana lives in Rome"},{"content":"kept"}]')
-    exchanges.purge(on, "ANA lives in Rome")
+    exchanges.purge(on, ["ANA lives in Rome"])
     assert exchanges.oldest(on, 9)[0].facts == '[{"content":"kept"}]'
 
 
@@ -226,7 +248,7 @@ def test_what_waits_while_very_much_is_purged_goes_unread(on: Connection, monkey
     said(on)
     for number in range(3):
         assert exchanges.backlog(on) == Backlog(1, 0)
-        exchanges.purge(on, f"purged {number}")
+        exchanges.purge(on, [f"purged {number}"])
     assert exchanges.backlog(on) == Backlog(0, 0)
 
 
@@ -234,7 +256,7 @@ def test_a_damaged_row_ends_a_purge_in_words(on: Connection) -> None:
     said(on)
     exchanges.plan(on, exchanges.oldest(on, 1)[0], "{")
     with pytest.raises(MnemonError, match="an exchange that waits") as caught:
-        exchanges.purge(on, "three")
+        exchanges.purge(on, ["three"])
     assert caught.value.kind is STORAGE
 
 
