@@ -209,7 +209,7 @@ HOSTILE = (
     "AK" + "IAABCDEFGH2345QRST ", "secret ((((", "key.key.", "a.b.c(", "secret=a/", "secret=a.a", "token=aB1./",
     "passwd=${a", "pwd=a_1", "密码是a1b2c3,", "--token a ", "secret: a.b.c ",
     "password: bluebird, ", "the password is bluebird, ", 'password="blue bird ', "a=b password=bluebird ", "pw",
-    "SK0a1", "x.atlasv1.", "密码是bluebird，",
+    "SK0a1", "x.atlasv1.", "密码是bluebird，", "\u200b", "é\ufe0f",
 )  # fmt: skip
 """Texts made of one piece again and again: what is near to a match and is none, or is one everywhere."""
 
