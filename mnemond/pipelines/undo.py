@@ -220,9 +220,6 @@ class _Plan(msgspec.Struct, frozen=True):
 
 def _plan(connection: Connection, op_id: str) -> _Plan:
     """Raises MnemonError when the operation cannot be taken back."""
-    by = history.taken_back_by(connection, op_id)
-    if by is not None:
-        raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
     records = history.of_operation(connection, op_id)
     effect = effect_of(records)
     current: dict[str, Insight] = {}
@@ -239,6 +236,9 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
                 "nothing of that is kept",
             )
         current[insight_id] = found
+    by = history.taken_back_by(connection, op_id)
+    if by is not None:
+        raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
     plan = _Plan(op_id, records[0].created_at, effect, current)
     for memory, now in plan.changed():
         if not is_as_left(now, memory.after):

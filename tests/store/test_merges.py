@@ -78,6 +78,7 @@ def test_a_merge_that_was_taken_back_leaves_nothing_in_the_history_of_the_other(
         refused = world.undo(operation)
         assert isinstance(refused, MnemonError)
         assert refused.kind is INVALID_PARAMS
+        assert "was purged, with the one it was merged with" in refused.message  # and not: take back the other one
     assert world.insight(kept).content == "The team ships on Friday"
 
 
