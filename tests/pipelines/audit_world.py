@@ -22,6 +22,7 @@ from mnemond.pipelines import forget, gc, undo
 from mnemond.pipelines.draft import Draft
 from mnemond.pipelines.identity import Identity
 from mnemond.pipelines.limits import limits_of
+from mnemond.pipelines.pairing import parted
 from mnemond.pipelines.remember import prepare, propose
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
@@ -97,7 +98,8 @@ class AuditWorld:
         return self.change(put)
 
     def supersede(self, insight_id: str, successor: str) -> Outcome | MnemonError:
-        return self.change(RetireInsight(insight_id, "superseded", successor))
+        left = parted(self.snapshot, self.insight(insight_id))
+        return self.change(*left, RetireInsight(insight_id, "superseded", successor))
 
     def link(self, source: str, target: str, weight: float, **fields: Any) -> Outcome | MnemonError:
         return self.change(AddEdge(Edge(source, target, "causal", weight, created_by="user", **fields), audited=True))
