@@ -36,30 +36,37 @@ def conflicts(result: RememberResult, style: Style) -> list[str]:
     """Memories that the new one repeats, corrects or contradicts too, each with what would settle it."""
     stored = result.id if not result.dry_run else None
 
-    def settle(other: str) -> str:
-        return f"supersede {other} {short_id(stored)}" if stored else f"get {other}"
+    def settle(other: str) -> list[str]:
+        return [f"mnemonctl supersede {other} {short_id(stored)}" if stored else f"mnemonctl get {other}"]
 
     return _review(result.conflicts, settle, style)
 
 
 def conflicts_of(insight_id: str, found: Sequence[ConflictView], style: Style) -> list[str]:
-    """Memories that one which is back repeats or contradicts, each with the command by which it leaves its place to
-    that one."""
+    """Memories that one which is back repeats or contradicts, each with the two commands that settle it: nobody but the
+    user knows which of both holds."""
     back = short_id(insight_id)
-    return _review(found, lambda other: f"supersede {other} {back}", style, f"To review, beside {back}:")
+
+    def settle(other: str) -> list[str]:
+        return [
+            f"what is back holds: mnemonctl supersede {other} {back}",
+            f"the other holds:    mnemonctl supersede {back} {other}",
+        ]
+
+    return _review(found, settle, style, f"To review, beside {back}:")
 
 
 def _review(
-    found: Sequence[ConflictView], settle: Callable[[str], str], style: Style, head: str = "To review:"
+    found: Sequence[ConflictView], settle: Callable[[str], list[str]], style: Style, head: str = "To review:"
 ) -> list[str]:
     shown = [_conflict(each, settle, style) for each in found[:SHOWN]]
     return [head, *shown, *_more(len(found))] if shown else []
 
 
-def _conflict(conflict: ConflictView, settle: Callable[[str], str], style: Style) -> str:
+def _conflict(conflict: ConflictView, settle: Callable[[str], list[str]], style: Style) -> str:
     subject = short_id(conflict.id)
     head = f"{subject} ({one_line(conflict.suggestion)}, similarity {fraction(conflict.similarity)}): {conflict.reason}"
-    return f"{note(head, style)}\n{_INDENT}{_INDENT}mnemonctl {settle(subject)}"
+    return "\n".join((note(head, style), *(f"{_INDENT}{_INDENT}{line}" for line in settle(subject))))
 
 
 def candidates(result: RememberResult, style: Style) -> list[str]:

@@ -63,7 +63,8 @@ Restored 1a2b3c4d, 3 new links
   9f8e7d6c had taken its place and stays
 To review, beside 1a2b3c4d:
   7c7c7c7c (DUPLICATE, similarity 1.0): identical after normalisation
-    mnemonctl supersede 7c7c7c7c 1a2b3c4d
+    what is back holds: mnemonctl supersede 7c7c7c7c 1a2b3c4d
+    the other holds:    mnemonctl supersede 1a2b3c4d 7c7c7c7c
   undo: mnemonctl undo op-6
 """,
 }

@@ -140,7 +140,8 @@ def test_an_undo_says_what_is_at_odds_with_what_is_back() -> None:
     odd = ConflictView(OLD, "CONFLICT", 0.91, "a number\x1b[31m differs")
     text = shown("undo", msgspec.structs.replace(UNDONE, memories=[UndoneView(ID, "restored", [odd])]))
     assert f"  {OLD[:8]} (CONFLICT, similarity .91): a number" in text
-    assert f"\n    mnemonctl supersede {OLD[:8]} {ID[:8]}\n" in text
+    assert f"\n    what is back holds: mnemonctl supersede {OLD[:8]} {ID[:8]}\n" in text
+    assert f"\n    the other holds:    mnemonctl supersede {ID[:8]} {OLD[:8]}\n" in text
     assert "\x1b" not in text
 
 
