@@ -28,6 +28,7 @@ from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from mnemond.store.engine import Engine
+from mnemond.store.invariants.examination import closed
 from mnemond.store.proposal import Write
 from tests.store.factory import DIMENSION, EMBEDDER, START_US, engine_at
 
@@ -200,3 +201,10 @@ def essence(it: Insight | None) -> Insight | None:
 def at(hours: float) -> str:
     """A time before the world began."""
     return format_us(START_US - int(hours * 3_600_000_000))
+
+
+def assert_sound(path: Path, clock_us: int) -> None:
+    """A closed store, of which a full examination finds nothing wrong."""
+    path.chmod(0o600)
+    found = closed(path, "full", clock_us)
+    assert [problem for finding in found for problem in finding.problems] == []

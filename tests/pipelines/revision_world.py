@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -150,3 +151,12 @@ class RevisionWorld(AuditWorld):
         """What readers see, after it was found to be what the file says."""
         assert self.defects == []
         return mirrored(self.engine, self.path)
+
+
+@contextmanager
+def revision_world(path: Path) -> Iterator[RevisionWorld]:
+    """A world that is closed in the end, when its index must be what its file says."""
+    made = RevisionWorld(path)
+    yield made
+    made.mirrored()
+    made.engine.close()

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
 
 from mnemond.errors import NOT_FOUND, MnemonError
 from tests.pipelines.revision_world import RevisionWorld
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
 
 
 def test_the_row_stays_and_the_links_go(world: RevisionWorld) -> None:

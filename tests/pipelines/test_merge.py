@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,14 +13,6 @@ from mnemond.model.edge import Edge
 from mnemond.model.insight import Scope
 from tests.pipelines.audit_world import vector_for
 from tests.pipelines.revision_world import RevisionWorld
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
 
 
 def refused(world: RevisionWorld, one: str, other: str, **fields: Any) -> MnemonError:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -15,14 +12,6 @@ from mnemond.model.insight import Scope
 from mnemond.pipelines import restore
 from tests.pipelines.revision_world import RevisionWorld
 from tests.store.factory import EMBEDDER
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
 
 
 def refused(world: RevisionWorld, named: str) -> MnemonError:

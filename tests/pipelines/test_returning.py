@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from mnemond.model.outcomes import Conflict, Remembered, Undone
+from mnemond.model.outcomes import Conflict, Remembered
 from mnemond.pipelines import undo
 from tests.pipelines.revision_world import RevisionWorld
+from tests.pipelines.test_undo import undone
 
 OLD = "The gateway of the billing service allows 100 requests per second"
 NEW = "The gateway of the billing service allows 150 requests per second"
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
-
-
 def named(conflicts: tuple[Conflict, ...]) -> list[tuple[str, str]]:
     return [(each.id, each.suggestion) for each in conflicts]
-
-
-def taken_back(world: RevisionWorld, operation: str | None = None) -> Undone:
-    outcome = world.undo(operation)
-    assert isinstance(outcome, Undone), outcome
-    return outcome
 
 
 def test_a_restored_one_that_says_something_else(world: RevisionWorld) -> None:
@@ -63,7 +47,7 @@ def test_an_undo_beside_what_was_said_since(world: RevisionWorld) -> None:
     world.drop(one)
     dropped = world.done[-1]
     other = world.new(NEW)
-    [told] = taken_back(world, dropped).memories
+    [told] = undone(world.undo(dropped)).memories
     assert (told.id, told.became, named(told.conflicts)) == (one, "restored", [(other, "CONFLICT")])
 
 
@@ -72,7 +56,7 @@ def test_a_former_text_beside_one_that_says_it(world: RevisionWorld) -> None:
     world.update(one, content="Nobody knows how much the gateway allows")
     updated = world.done[-1]
     other = world.new(OLD)
-    [told] = taken_back(world, updated).memories
+    [told] = undone(world.undo(updated)).memories
     assert (told.became, named(told.conflicts)) == ("revised", [(other, "DUPLICATE")])
 
 
@@ -81,14 +65,14 @@ def test_a_replacement_that_is_taken_back_is_at_odds_with_nobody(world: Revision
     replaced = world.remember(NEW)
     assert isinstance(replaced, Remembered)
     assert replaced.replaced_id == one
-    assert [each.conflicts for each in taken_back(world).memories] == [(), ()]
+    assert [each.conflicts for each in undone(world.undo()).memories] == [(), ()]
 
 
 def test_one_without_words_or_vector_is_like_nothing(world: RevisionWorld) -> None:
     one = world.new("…")
     world.read(lambda it: it.run("UPDATE insights SET embedding = NULL, embedding_model = NULL, embedding_dim = NULL"))
     world.drop(one)
-    assert [each.conflicts for each in taken_back(world).memories] == [()]
+    assert [each.conflicts for each in undone(world.undo()).memories] == [()]
 
 
 def test_of_very_many_the_first_are_compared(world: RevisionWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +83,7 @@ def test_of_very_many_the_first_are_compared(world: RevisionWorld, monkeypatch: 
     collected = world.done[-1]
     world.new(OLD)
     world.new("Ana prefers tea in the office")
-    told = taken_back(world, collected).memories
+    told = undone(world.undo(collected)).memories
     assert {each.id for each in told} == {first, second}
     assert sorted(len(each.conflicts) for each in told) == [0, 1]
 
@@ -108,7 +92,7 @@ def test_what_one_undo_brings_back_stood_side_by_side(world: RevisionWorld) -> N
     """The memory that others were merged into says no more what it says now."""
     one, other = world.new("The gateway of Apollo listens on port 8080"), world.new("Hermes runs every night at three")
     world.merge(one, other)
-    done = taken_back(world)
+    done = undone(world.undo())
     assert {each.id: (each.became, each.conflicts) for each in done.memories} == {
         one: ("revised", ()), other: ("restored", ())
     }  # fmt: skip

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -14,14 +11,6 @@ from mnemond.model.edge import Edge
 from mnemond.model.insight import Scope
 from mnemond.pipelines.supersede import readers_lost
 from tests.pipelines.revision_world import RevisionWorld
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
 
 
 def refused(world: RevisionWorld, old: str, new: str) -> MnemonError:

@@ -9,8 +9,7 @@ import pytest
 
 from mnemond.model.changes import PurgeInsight
 from mnemond.model.outcomes import Remembered, UndoneMemory
-from mnemond.store.invariants.examination import closed
-from tests.pipelines.audit_world import UNBOUNDED, AuditWorld
+from tests.pipelines.audit_world import UNBOUNDED, AuditWorld, assert_sound
 from tests.pipelines.test_audit_replay import check, portrait
 from tests.pipelines.test_undo import refusal, stored, undone
 
@@ -25,9 +24,7 @@ def world(tmp_path: Path) -> Iterator[AuditWorld]:
     made = AuditWorld(path, UNBOUNDED)
     yield made
     made.engine.close()
-    path.chmod(0o600)
-    found = closed(path, "full", made.clock_us)
-    assert [problem for finding in found for problem in finding.problems] == []
+    assert_sound(path, made.clock_us)
 
 
 def paired(world: AuditWorld, content: str, other: str) -> str:

@@ -8,20 +8,16 @@ from pathlib import Path
 import pytest
 
 from mnemond.model.outcomes import Remembered
-from mnemond.store.invariants.examination import closed
-from tests.pipelines.revision_world import RevisionWorld
+from tests.pipelines.audit_world import assert_sound
+from tests.pipelines.revision_world import RevisionWorld, revision_world
 from tests.pipelines.test_undo import refusal, undone
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
-    made.path.chmod(0o600)
-    found = closed(made.path, "full", made.clock_us)
-    assert [problem for finding in found for problem in finding.problems] == []
+    with revision_world(tmp_path / "mnemon.db") as made:
+        yield made
+    assert_sound(made.path, made.clock_us)
 
 
 def test_two_that_took_turns_are_no_circle(world: RevisionWorld) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,15 +13,6 @@ from mnemond.model.changes import AddEdge
 from mnemond.model.edge import Edge
 from tests.pipelines.audit_world import replayed
 from tests.pipelines.revision_world import RevisionWorld
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
-
 
 OPERATIONS: dict[str, Callable[[RevisionWorld, str, str], object]] = {
     "update of the text": lambda world, one, other: world.update(one, content="Kafka carries the queue of 2026"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -18,14 +17,6 @@ from tests.pipelines.audit_world import vector_for
 from tests.pipelines.revision_world import PAIRING, RevisionWorld
 
 WORD = "hunter2Xk9qLmT4"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
 
 
 def test_what_is_given_changes_and_nothing_else(world: RevisionWorld) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.model.outcomes import Undone
 from mnemond.store import history, merges
 from mnemond.store.connection import Connection
-from tests.pipelines.revision_world import RevisionWorld
+from tests.pipelines.revision_world import RevisionWorld, revision_world
+from tests.pipelines.test_undo import undone
 from tests.store.test_purge import traces
 
 PLANTED = "Xyzzyplugh was seen at the lighthouse in May"
@@ -26,16 +26,12 @@ _TOGGLED = """
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[RevisionWorld]:
-    made = RevisionWorld(tmp_path / "mnemon.db")
-    yield made
-    made.mirrored()
-    made.engine.close()
+    with revision_world(tmp_path / "mnemon.db") as made:
+        yield made
 
 
 def taken_back(world: RevisionWorld, operation: str | None = None) -> str:
-    outcome = world.undo(operation)
-    assert isinstance(outcome, Undone), outcome
-    return outcome.op_id
+    return undone(world.undo(operation)).op_id
 
 
 def test_restored_beside_what_it_was_merged_into_it_is_said_there_still(world: RevisionWorld) -> None:
