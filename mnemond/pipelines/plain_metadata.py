@@ -92,12 +92,9 @@ def _clean(key: str, value: object, kinds: dict[str, None], *, allow_secret: boo
     def cleaned(each: object) -> object:
         if isinstance(each, bool) or not isinstance(each, int | float | str):
             return each
-        if not isinstance(each, str):
-            told = str(each)
-            shown = told if allow_secret else _value(name, told, kinds)
-            return each if shown == told else shown
-        text = unicodedata.normalize("NFC", each)
-        return text if allow_secret else _value(name, text, kinds)
+        told = unicodedata.normalize("NFC", str(each))
+        shown = told if allow_secret else _value(name, told, kinds)
+        return shown if isinstance(each, str) or shown != told else each
 
     return name, [cleaned(each) for each in value] if isinstance(value, list) else cleaned(value)
 

@@ -196,19 +196,17 @@ def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[
     return [row[0] for row in rows]
 
 
-_CONTENTS = """
-    SELECT content, NULL FROM insights WHERE id = ?1
-     UNION ALL
-    SELECT * FROM (
-      SELECT json_extract(after_state, '$.insight.content'), json_extract(before_state, '$.insight.content')
-        FROM memory_operations WHERE memory_id = ?1 ORDER BY id DESC)
+_FORMER_CONTENTS = """
+    SELECT json_extract(after_state, '$.insight.content'), json_extract(before_state, '$.insight.content')
+      FROM memory_operations WHERE memory_id = ? ORDER BY id DESC
 """
 
 
 def contents_of(connection: Connection, insight_id: str) -> list[str]:
     """Every text that a memory has or had, each once, the newest first; of what is kept of it."""
-    found = (str(text) for row in connection.rows(_CONTENTS, (insight_id,)) for text in row if text)
-    return list(dict.fromkeys(found))
+    now = connection.rows("SELECT content FROM insights WHERE id = ?", (insight_id,))
+    before = connection.rows(_FORMER_CONTENTS, (insight_id,))
+    return list(dict.fromkeys(str(text) for row in (*now, *before) for text in row if text))
 
 
 _WITHOUT_CONVERSATION = """

@@ -48,7 +48,7 @@ def hints(text: str, lowered: str) -> Hints | None:
     names = names_secret(text, lowered)
     authorizations = "bearer" in lowered or "basic" in lowered
     urls = "@" in text and "://" in text
-    commands = "-" in text and ("-u" in text or ("-p" in text and any(each in text for each in PROGRAMS)))
+    commands = "-u" in text or ("-p" in text and any(each in text for each in PROGRAMS))
     if not (mixed or names or authorizations or urls or commands):
         return None
     long = " ".join(mixed)

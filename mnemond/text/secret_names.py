@@ -9,9 +9,10 @@ from functools import cache
 from mnemond.text.secret_values import is_password, is_secret, is_strong_password
 from mnemond.text.secret_words import is_word, is_words, says_so
 
-TRIGGERS = ("pass", "pw", "secret", "token", "key", "credential", "psk", "kennwort", "identified by", "masterauth")
-CHINESE_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证")
-OTHER_TRIGGERS = ("contraseña", "пароль", "パスワード", "비밀번호")
+_STEMS = ("pass", "pw", "psk", "kennwort", "identified by", "secret", "token", "credential")
+_OTHER_PASSWORDS = ("contraseña", "пароль", "パスワード", "비밀번호")
+TRIGGERS = (*_STEMS, "key", "masterauth")
+FOREIGN_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证", *_OTHER_PASSWORDS)
 """A text in lower case without any of them names no secret."""
 
 LONGEST_VALUE = 256
@@ -22,7 +23,7 @@ _PROGRAMS = ("storepass", "keypass", "requirepass", "masterauth")
 
 _CHOSEN = (
     rf"pass(?:word|wd|phrase|code|wort)s?|kennwort|pwd|{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
-    rf"psk(?<![a-z]psk)|identified by|密码|口令|密碼|{'|'.join(OTHER_TRIGGERS)}"
+    rf"psk(?<![a-z]psk)|identified by|密码|口令|密碼|{'|'.join(_OTHER_PASSWORDS)}"
 )
 _HOLDERS = (
     "api", "access", "auth", "private", "encryption", "signing", "master", "account", "service", "session", "app",
@@ -30,22 +31,7 @@ _HOLDERS = (
 )  # fmt: skip
 _ISSUED = rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|credential|密钥|金鑰|秘钥|令牌|凭证"
 _STARTS = re.compile(
-    "|".join(
-        (
-            r"\[redacted:",
-            "pass",
-            "pw",
-            "psk",
-            "kennwort",
-            "identified by",
-            "secret",
-            "token",
-            "credential",
-            *_PROGRAMS,
-            *CHINESE_TRIGGERS,
-            *OTHER_TRIGGERS,
-        )
-    )
+    "|".join((r"\[redacted:", *_STEMS, *_PROGRAMS, *FOREIGN_TRIGGERS))
     + "".join(f"|{holder}[_ -]?key" for holder in _HOLDERS)
 )
 """What every match of the pattern of names starts with. Each choice starts with a letter, which makes it fast."""
@@ -105,7 +91,7 @@ def names_secret(text: str, lowered: str) -> bool:
     """Whether a name of secrets occurs at all. `lowered`: the text in lower case."""
     if any(trigger in lowered for trigger in TRIGGERS):
         return True
-    return not text.isascii() and any(trigger in lowered for trigger in (*CHINESE_TRIGGERS, *OTHER_TRIGGERS))
+    return not text.isascii() and any(trigger in lowered for trigger in FOREIGN_TRIGGERS)
 
 
 def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
@@ -131,11 +117,10 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
 
 def on_command_lines(text: str) -> Iterator[tuple[str, int, int]]:
     """(`password`, start, end) of what follows a user and a colon after `-u`, and of `-p` of some programs."""
-    if "-u" in text or any(each in text for each in PROGRAMS):
-        for found in _COMMAND.finditer(text):
-            start, end, quoted = _value(text, found.end(), "")
-            if is_password(text[start:end], quoted):
-                yield "password", start, end
+    for found in _COMMAND.finditer(text):
+        start, end, quoted = _value(text, found.end(), "")
+        if is_password(text[start:end], quoted):
+            yield "password", start, end
 
 
 def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: int, quoted: bool) -> bool:
