@@ -38,10 +38,10 @@ class FakeDaemon:
         self._thread.start()
 
     def stop(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)  # wakes accept
-        self._listener.close()
         self._over.set()
+        self._listener.shutdown(socket.SHUT_RDWR)  # wakes accept
         self._thread.join()
+        self._listener.close()  # after that: another socket may get its number at once
 
     def _serve(self) -> None:
         while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import socket
@@ -98,8 +99,60 @@ def serving(rule: Rule) -> Iterator[Server]:
             thread.join()
 
 
+class Speaker(NamedTuple):
+    """A server that speaks without being asked: where it is, and whether anybody has connected."""
+
+    host: str
+    port: int
+    reached: threading.Event
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+
+@contextmanager
+def speaking(speak: Callable[[socket.socket], None], host: str = "127.0.0.1") -> Iterator[Speaker]:
+    """Whoever connects is spoken to as the test wants, one after the other. That somebody left early is no error.
+
+    A machine that stops for a while can use up a client's whole deadline before it connects, so nothing here waits for
+    a client to come.
+    """
+    reached = threading.Event()
+    over = threading.Event()
+
+    def serve() -> None:
+        while True:
+            line, _ = listener.accept()
+            with line, contextlib.suppress(OSError):
+                if over.is_set():
+                    return
+                reached.set()
+                speak(line)
+
+    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+        port = listener.getsockname()[1]
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield Speaker(host, port, reached)
+        finally:
+            over.set()
+            socket.create_connection((host, port)).close()  # wakes accept
+            thread.join()
+
+
 def closed_port() -> int:
     """A port nobody listens on."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
+
+
+def has_address(host: str) -> bool:
+    """Whether this machine has that IPv6 address."""
+    try:
+        socket.create_server((host, 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
