@@ -20,7 +20,8 @@ ON_MEMORY := tests/handlers tests/index tests/pipelines tests/rank tests/store
 
 # The long runs, in half an hour: with `make check` before them that is 35 minutes at most.
 DEEP_MINUTES ?= 30
-DEEP := $(BIN)/python -m pytest -m "deep or slow or hosts or hypothesis" --hypothesis-profile=deep -rs --minutes=$(DEEP_MINUTES)
+DEEP := $(BIN)/python -m pytest -m "deep or slow or hosts or hypothesis" --hypothesis-profile=deep -rs \
+        --minutes=$(DEEP_MINUTES) -o faulthandler_timeout=1800
 
 # flake8-async takes a third of a second for a file. Without one of these words a file breaks none of its rules.
 ASYNC_WORDS := async def|(import|from) (trio|anyio|asyncio)|BaseException|ExceptionGroup|except *:|except *\*

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import shutil
@@ -17,6 +18,9 @@ from hypothesis import settings
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("deep", deadline=None, max_examples=100)
 settings.load_profile("quick")
+
+LONGEST_END_S = 120
+"""How long the interpreter may take to end after the last test; the report of coverage takes two of these seconds."""
 
 BEGUN_S = pytest.StashKey[float]()
 """When the run began."""
@@ -63,3 +67,9 @@ def pytest_collection_finish() -> None:
     """Spares the garbage collector what lives to the end, thousands of tests and all modules: a fifth of the time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """A thread that a test left waiting would hold the process for ever, after the last word was printed."""
+    faulthandler.dump_traceback_later(LONGEST_END_S, exit=True)
