@@ -104,6 +104,6 @@ def test_nothing_hidden_no_line_and_no_frame_is_left(text: str) -> None:
 )  # fmt: skip
 def test_no_text_takes_long(piece: str) -> None:
     text = piece * (50_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     inert(text)
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0

@@ -45,7 +45,7 @@ def test_bounded_whatever_is_said(prompt: str) -> None:
 
 
 def test_a_quarter_of_a_megabyte_takes_no_time() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     for piece in (". a ", "\n", "。", "x", " "):
         questions(piece * 250_000)
-    assert time.perf_counter() - begun < 0.5
+    assert time.process_time() - begun < 0.5
