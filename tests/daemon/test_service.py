@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import socket
@@ -71,8 +72,8 @@ def test_a_life_as_the_service_manager_hears_of_it(tmp_path: Path) -> None:
             wire.call("daemon.stop")
         assert process.wait(PATIENCE_S) == 0  # a signal behind it would meet a process that is leaving already
         assert manager.wait_for("STOPPING")["STATUS"] == "answering what was received"
-    log = entries(home)
-    log = [entry for entry in log if "does not answer" not in str(entry["event"])]  # a machine that is very busy
+    # What a machine that stops now and then adds: a job that became due, a watchdog that waited.
+    log = [entry for entry in entries(home) if not re.search("^job$|does not answer", str(entry["event"]))]
     assert [entry["event"] for entry in log] == [
         "ready", "configuration read anew", "configuration refused", "stopped",
     ]  # fmt: skip
