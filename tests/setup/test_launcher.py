@@ -23,6 +23,8 @@ ANSWER = b'{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additional
 COMPILED_IN = {"_signal", "_socket", "_thread", "posix", "time"}
 PROMISED_S = 0.3
 """Within which a host has its answer, or nothing; the deep run below holds the launcher to it."""
+LATE_BY_CHANCE = 3
+"""Of a thousand, how many more a machine that stops now and then may make late than of a thousand that only sleep."""
 
 
 @pytest.fixture
@@ -160,10 +162,16 @@ def test_stopped_hung_or_absent_a_daemon_costs_a_hook_nothing_but_its_deadline(d
             with listener(directory):
                 took.append(timed(directory))
             (directory / "sock").unlink()
-        if times > 100 and number % 4 == 0:
-            floor.append(slept())
+        if times > 100:
+            floor.append(slept())  # as often: the longest of a few is shorter than the longest of many
     if times > 100:
-        assert max(took) <= max(PROMISED_S, *floor), (sorted(took)[-10:], sorted(floor)[-10:])
+        figures = (sorted(took)[-10:], sorted(floor)[-10:])
+        assert len(late(took)) <= len(late(floor)) + LATE_BY_CHANCE, figures
+        assert max(took) <= 2 * max(PROMISED_S, *floor), figures
+
+
+def late(took: list[float]) -> list[float]:
+    return [seconds for seconds in took if seconds > PROMISED_S]
 
 
 def slept() -> float:
