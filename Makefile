@@ -5,8 +5,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-# Branch coverage that `make check` insists on, in per cent: `all`, then packages of mnemond. Raise them, never lower them.
-COVERAGE_FLOORS := all:95 protocol:100 server:100 store:100 index:100
+# Branch coverage that `make check` insists on: files, and the least per cent. Raise them, never lower them.
+COVERAGE_FLOORS := mnemond/*,mnemonctl/*:95 mnemond/wire/*:100 mnemond/store/*:100 mnemond/index/*:100 \
+                   mnemond/api/types_*.py,mnemond/api/registry.py,mnemond/mcp/protocol.py,mnemond/mcp/tools.py:100
 
 # The tests in three parts. Tracing each line takes as long as what it traces, so coverage is measured over the two parts
 # that the floors need; in the third, much is done by daemons and tools that the tests start, or is arithmetic on texts
@@ -104,10 +105,9 @@ check-deep-rest:
 
 check-coverage: check-memory check-rules
 	@$(BIN)/python -m coverage combine -q .coverage-memory .coverage-rules
-	@for floor in $(COVERAGE_FLOORS); do \
-	  package=$${floor%:*}; least=$${floor#*:}; \
-	  if [ $$package = all ]; then files='mnemond/*,mnemonctl/*'; else files="mnemond/$$package/*"; fi; \
-	  echo "branch coverage of $$package, at least $$least %"; \
+	@set -f; for floor in $(COVERAGE_FLOORS); do \
+	  files=$${floor%:*}; least=$${floor#*:}; \
+	  echo "branch coverage of $$files, at least $$least %"; \
 	  $(BIN)/python -m coverage report --include="$$files" --fail-under=$$least || exit 1; \
 	done
 

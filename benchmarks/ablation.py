@@ -25,9 +25,9 @@ from benchmarks.wire import Json
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.recall import Filter, Query
-from mnemond.model.timestamp import parse_rfc3339
-from mnemond.pipelines.recall import recall
+from mnemond.model.memory import parse_rfc3339
+from mnemond.model.query import Filter, Query
+from mnemond.recall.recall import recall
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "R@10": ("turn", "recall@10"),

@@ -8,13 +8,12 @@ from functools import partial
 
 from benchmarks.report import say
 from mnemond.embed import registry
-from mnemond.embed.calibration import scaled, shipped
 from mnemond.embed.embedder import Embedder
+from mnemond.embed.registry import scaled, shipped
 from mnemond.errors import MnemonError
+from mnemond.memory.diff import CosineThresholds, Side, Verdict, cosine_thresholds, judge, side
 from mnemond.model.changes import Vector
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank.diff import Side, Verdict, judge, side
-from mnemond.rank.diff_calibration import CosineThresholds, cosine_thresholds
 from mnemond.text.entities import extract
 
 LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)

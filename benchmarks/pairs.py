@@ -19,10 +19,10 @@ from pathlib import Path
 from benchmarks.diff_paths import LITERAL, DiffPath, paths, prepared
 from benchmarks.report import Cell, percentile, say, table
 from mnemond.embed import registry
-from mnemond.embed.calibration import unrelated_pairs
+from mnemond.embed.registry import unrelated_pairs
+from mnemond.memory.diff import Side, Verdict
 from mnemond.model.changes import Vector
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank.diff import Side, Verdict
 from mnemond.text.similarity import token_set
 
 ENTAILMENT, PARAPHRASE, EQUIVALENT = "entailment", "paraphrase", "equivalent (score ≥ 4.5)"

@@ -19,9 +19,9 @@ from benchmarks.diff_paths import LITERAL, DiffPath, paths, prepared
 from benchmarks.report import Cell, say, table
 from benchmarks.wire import Json
 from mnemond.embed import registry
+from mnemond.memory.diff import Match, Side, Verdict, overall
 from mnemond.model.changes import Vector
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank.diff import Match, Side, Verdict, overall
 
 SHOWN = 400
 """Characters of a turn that are printed."""

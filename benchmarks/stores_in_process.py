@@ -15,17 +15,16 @@ from benchmarks.wire import Json
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.limits import limits_of
+from mnemond.memory.remember import prepare, propose
+from mnemond.model.memory import parse_rfc3339
 from mnemond.model.policy import LifecyclePolicy, WritePolicy
-from mnemond.model.timestamp import parse_rfc3339
-from mnemond.pipelines.draft import Draft
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.limits import limits_of
-from mnemond.pipelines.remember import prepare, propose
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index, open_database
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.proposal import Write
+from mnemond.store.operations import Write
 
 WRITTEN_US = parse_rfc3339("2029-12-01T00:00:00Z")
 """When the first memory is written; a microsecond later the next one."""
@@ -87,7 +86,7 @@ class Stores:
         now_us = WRITTEN_US + number
         prepared = prepare(draft, now_us, engine.index.snapshot.entity_spelling, NO_CAP)
         vector = self._embedder.embed([prepared.clean.content])[0]
-        identity = Identity(
+        identity = WriteContext(
             id=memory["id"], op_id=f"op{number}", client_op_id=False, now_us=now_us, store=STORE, request_digest=""
         )
         return propose(msgspec.structs.replace(prepared, vector=vector), identity, self._limits)

@@ -11,10 +11,9 @@ from unittest.mock import patch
 import msgspec
 
 from benchmarks.wire import Json
-from mnemond.model.recall_policy import PathPolicy
-from mnemond.rank.prior import PriorPolicy
-from mnemond.rank.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, Profile
-from mnemond.rank.ranking import Ranking
+from mnemond.model.policy import PathPolicy
+from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, PriorPolicy, Profile
+from mnemond.recall.ranking import Ranking
 
 NEVER = 2.0
 """A cosine that no two vectors have."""
@@ -76,7 +75,7 @@ def _none(*_: object) -> set[tuple[int, int]]:
     return set()
 
 
-INDEX, ASKING = "mnemond.index.document.", "mnemond.pipelines.asking."
+INDEX, ASKING = "mnemond.index.columns.", "mnemond.recall.question."
 
 STAGES: tuple[Variant, ...] = (
     Variant("all of it"),
@@ -96,8 +95,8 @@ STAGES: tuple[Variant, ...] = (
     Variant("- brief", _ranking("bonuses", brief=0.0)),
     Variant("- assistant", _ranking("bonuses", assistant=0.0)),
     Variant("- newer fact by numbers", _ranking("updating", cosine=NEVER)),
-    Variant("- newer fact by statements", instead={"mnemond.rank.newer_fact._by_statements": _none}),
-    Variant("- agreement", instead={"mnemond.rank.two_stage.agreement": _one}),
+    Variant("- newer fact by statements", instead={"mnemond.recall.corrections._by_statements": _none}),
+    Variant("- agreement", instead={"mnemond.recall.two_stage.agreement": _one}),
     Variant("- opening", instead={INDEX + "OPENING_SHARE": 0.0}, indexes=True),
     Variant("- day of a memory", instead={INDEX + "day_terms": _nothing}, indexes=True),
     Variant(
@@ -114,9 +113,9 @@ WITH_NEW = MNEMOND.anchors | {"recency"}
 AROUND: tuple[Variant, ...] = tuple(
     Variant(f"{name.rpartition('.')[2].lower()} {value:g}", instead={name: value})
     for name, values in {
-        "mnemond.pipelines.measured_recall.BASE": (0.25, 0.75),
-        "mnemond.rank.agreement.SURE_WITHOUT_MEANING": (0.5, 0.9),
-        "mnemond.rank.two_stage.LEAST_SPREAD": (0.1, 0.5),
+        "mnemond.recall.default_profile.BASE": (0.25, 0.75),
+        "mnemond.recall.ranking.SURE_WITHOUT_MEANING": (0.5, 0.9),
+        "mnemond.recall.two_stage.MIN_SPREAD": (0.1, 0.5),
     }.items()
     for value in values
 )

@@ -28,9 +28,8 @@ from benchmarks.floors import timed_ms
 from benchmarks.report import Cell, median, say, table, write_json
 from benchmarks.wire import Json
 from mnemond.embed import registry
-from mnemond.index.approximate import Approximate, Hnsw
-from mnemond.index.dense import RESCORED, Dense, leading
-from mnemond.index.quantised import Quantised
+from mnemond.index.hnsw import Approximate, Hnsw
+from mnemond.index.vectors import RESCORED, Dense, Quantised, leading
 
 Matrix = npt.NDArray[np.float32]
 

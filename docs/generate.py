@@ -10,11 +10,9 @@ import difflib
 import sys
 from pathlib import Path
 
-from mnemond.config_page import config_markdown
+from mnemond.api.registry import METHODS
+from mnemond.docs_pages import config_markdown, dialects_markdown, errors_markdown, protocol_markdown
 from mnemond.errors import KINDS
-from mnemond.protocol.dialects_page import dialects_markdown
-from mnemond.protocol.documentation import errors_markdown, protocol_markdown
-from mnemond.protocol.registry import METHODS
 
 DOCS = Path(__file__).resolve().parent
 

@@ -14,40 +14,106 @@ refuses is raised as `mnemond.errors.MnemonError`: `kind.rpc` is the code on the
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar
+from uuid import uuid4
 
 import msgspec
 
-from mnemonctl import fast
-from mnemonctl.kept_connection import KeptConnection
-from mnemonctl.live_events import LiveEvents
-from mnemonctl.remote import Caller, either, many, one, remote
+from mnemonctl import fast, rpc
+from mnemonctl.connection import KeptConnection, LiveEvents
+from mnemond.api import types_admin, types_changes, types_extract, types_memories
+from mnemond.api.registry import METHODS
 from mnemond.errors import DATA_DIR, MnemonError
-from mnemond.protocol import (
-    audit,
-    backups,
-    configuration,
-    context,
-    daemon,
-    doctor,
-    embedding,
-    extraction,
-    gc,
-    jobs,
-    links,
-    memories,
-    pins,
-    remembering,
-    revising,
-    search,
-    stats,
-    stores,
-    undo,
-)
-from mnemond.protocol.subscriptions import TOPICS, SubscribeParams, Topic
-from mnemond.protocol.types import Params
+from mnemond.wire.params import TOPICS, Access, Params, SubscribeParams, Topic
+
+# A method of the daemon as a method of a Python object, with the types that the protocol declares.
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+U = TypeVar("U")
+
+Reader: TypeAlias = Callable[[msgspec.Raw], T]
+"""Makes a result of its JSON. Raises MnemonError for what is no such result: the daemon is of another version."""
+
+
+class Caller(Protocol):
+    """What carries a call out."""
+
+    @property
+    def store(self) -> str | None:
+        """The store that is meant where a call names none."""
+
+    def send(self, method: str, params: Params, *, repeatable: bool) -> msgspec.Raw:
+        """The result as JSON. Raises MnemonError."""
+        ...
+
+
+class Bound(Protocol):
+    """What methods are looked up on."""
+
+    @property
+    def caller(self) -> Caller:
+        """Who carries them out."""
+
+
+def remote(name: str, params: Callable[P, Params], result: Reader[T]) -> Callable[Concatenate[Bound, P], T]:
+    """The method `name` of the daemon; its fields are keywords, as `params` declares them.
+
+    A write is given an `op_id` unless it has one, so that it can be sent again when the daemon went away before it
+    answered: it happens once.
+    """
+    method = METHODS[name]
+    fields = frozenset(field.name for field in msgspec.structs.fields(method.params))
+    writes, named = method.access is not Access.READ, "op_id" in fields
+
+    def call(self: Bound, /, *args: P.args, **given: P.kwargs) -> T:
+        caller = self.caller
+        chosen: dict[str, Any] = dict(given)
+        if "store" in fields and chosen.get("store") is None:
+            chosen["store"] = caller.store
+        if writes and named and chosen.get("op_id") is None:
+            chosen["op_id"] = str(uuid4())
+        message = params(*args, **chosen)
+        return result(caller.send(name, message, repeatable=named or not writes))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = method.summary
+    return call
+
+
+def one(shape: Callable[..., T]) -> Reader[T]:
+    """A result that is one Struct."""
+    decode = msgspec.json.Decoder(shape).decode
+    return lambda raw: _read(decode, raw)
+
+
+def many(shape: Callable[..., T]) -> Reader[list[T]]:
+    """A result that is a list of Structs."""
+    decode = msgspec.json.Decoder(list[shape]).decode  # type: ignore[valid-type]
+    return lambda raw: _read(decode, raw)
+
+
+def either(first: Reader[T], second: Reader[U]) -> Reader[T | U]:
+    """A result of one of two forms; their fields tell which."""
+
+    def read(raw: msgspec.Raw) -> T | U:
+        try:
+            return first(raw)
+        except MnemonError:
+            return second(raw)
+
+    return read
+
+
+def _read(decode: Callable[[msgspec.Raw], Any], raw: msgspec.Raw) -> Any:  # noqa: ANN401 - the readers above say what
+    try:
+        return decode(raw)
+    except msgspec.ValidationError:
+        raise rpc.not_understood(bytes(raw)) from None
 
 
 class _Methods:
@@ -60,48 +126,48 @@ class _Methods:
 class StoreMethods(_Methods):
     """`store.…`: the named stores."""
 
-    list = remote("store.list", stores.StoreListParams, one(stores.StoreListResult))
-    create = remote("store.create", stores.StoreCreateParams, one(stores.StoreCreateResult))
-    set = remote("store.set", stores.StoreSetParams, one(stores.StoreSetResult))
-    path = remote("store.path", stores.StorePathParams, one(stores.StorePathResult))
-    remove = remote("store.remove", stores.StoreRemoveParams, one(stores.StoreRemoveResult))
+    list = remote("store.list", types_admin.StoreListParams, one(types_admin.StoreListResult))
+    create = remote("store.create", types_admin.StoreCreateParams, one(types_admin.StoreCreateResult))
+    set = remote("store.set", types_admin.StoreSetParams, one(types_admin.StoreSetResult))
+    path = remote("store.path", types_admin.StorePathParams, one(types_admin.StorePathResult))
+    remove = remote("store.remove", types_admin.StoreRemoveParams, one(types_admin.StoreRemoveResult))
 
 
 class EmbedMethods(_Methods):
     """`embed.…`: vectors and what makes them."""
 
-    status = remote("embed.status", embedding.EmbedStatusParams, one(embedding.EmbedStatusResult))
-    run = remote("embed.run", embedding.EmbedRunParams, one(embedding.EmbedRunResult))
-    switch = remote("embed.switch", embedding.EmbedSwitchParams, one(embedding.EmbedSwitchResult))
-    calibrate = remote("embed.calibrate", embedding.EmbedCalibrateParams, one(embedding.EmbedCalibrateResult))
+    status = remote("embed.status", types_extract.EmbedStatusParams, one(types_extract.EmbedStatusResult))
+    run = remote("embed.run", types_extract.EmbedRunParams, one(types_extract.EmbedRunResult))
+    switch = remote("embed.switch", types_extract.EmbedSwitchParams, one(types_extract.EmbedSwitchResult))
+    calibrate = remote("embed.calibrate", types_extract.EmbedCalibrateParams, one(types_extract.EmbedCalibrateResult))
 
 
 class JobMethods(_Methods):
     """`jobs.…`: what the daemon does by itself."""
 
-    list = remote("jobs.list", jobs.JobsListParams, one(jobs.JobsListResult))
-    run = remote("jobs.run", jobs.JobsRunParams, one(jobs.JobsRunResult))
+    list = remote("jobs.list", types_admin.JobsListParams, one(types_admin.JobsListResult))
+    run = remote("jobs.run", types_admin.JobsRunParams, one(types_admin.JobsRunResult))
 
 
 class BackupMethods(_Methods):
     """`backup.…`: copies of stores."""
 
-    create = remote("backup.create", backups.BackupCreateParams, one(backups.BackupCreateResult))
-    list = remote("backup.list", backups.BackupListParams, one(backups.BackupListResult))
-    verify = remote("backup.verify", backups.BackupVerifyParams, one(backups.BackupVerifyResult))
-    restore = remote("backup.restore", backups.BackupRestoreParams, one(backups.BackupRestoreResult))
+    create = remote("backup.create", types_admin.BackupCreateParams, one(types_admin.BackupCreateResult))
+    list = remote("backup.list", types_admin.BackupListParams, one(types_admin.BackupListResult))
+    verify = remote("backup.verify", types_admin.BackupVerifyParams, one(types_admin.BackupVerifyResult))
+    restore = remote("backup.restore", types_admin.BackupRestoreParams, one(types_admin.BackupRestoreResult))
 
 
 class ConfigMethods(_Methods):
     """`config.…`: settings."""
 
-    show = remote("config.show", configuration.ConfigShowParams, one(configuration.ConfigShowResult))
+    show = remote("config.show", types_admin.ConfigShowParams, one(types_admin.ConfigShowResult))
 
 
 class DaemonMethods(_Methods):
     """`daemon.…`: the daemon itself."""
 
-    stop = remote("daemon.stop", daemon.DaemonStopParams, one(daemon.DaemonStopResult))
+    stop = remote("daemon.stop", types_admin.DaemonStopParams, one(types_admin.DaemonStopResult))
 
 
 class Client:
@@ -131,38 +197,47 @@ class Client:
         self.config = ConfigMethods(self)
         self.daemon = DaemonMethods(self)
 
-    hello = remote("hello", daemon.HelloParams, one(daemon.HelloResult))
-    ping = remote("ping", daemon.PingParams, one(daemon.PingResult))
-    remember = remote("remember", remembering.RememberParams, one(remembering.RememberResult))
+    hello = remote("hello", types_admin.HelloParams, one(types_admin.HelloResult))
+    ping = remote("ping", types_admin.PingParams, one(types_admin.PingResult))
+    remember = remote("remember", types_memories.RememberParams, one(types_memories.RememberResult))
     extract = remote(
-        "extract", extraction.ExtractParams, either(one(extraction.ExtractResult), one(extraction.ExtractContext))
+        "extract",
+        types_extract.ExtractParams,
+        either(one(types_extract.ExtractResult), one(types_extract.ExtractContext)),
     )
-    diff = remote("diff", remembering.DiffParams, one(remembering.DiffResult))
-    recall = remote("recall", memories.QuestionParams, one(memories.RecallResult))
-    context = remote("context", context.ContextParams, one(context.ContextResult))
-    get = remote("get", memories.GetParams, one(memories.GetResult))
-    list = remote("list", memories.ListParams, either(one(memories.ListResult), one(memories.RetiredResult)))
-    forget = remote("forget", memories.ForgetParams, one(memories.ForgetResult))
-    search = remote("search", search.SearchParams, many(search.SearchHit))
-    link = remote("link", links.LinkParams, one(links.LinkResult))
-    unlink = remote("unlink", links.UnlinkParams, one(links.UnlinkResult))
-    related = remote("related", links.RelatedParams, many(links.RelatedMemory))
-    pin = remote("pin", pins.PinParams, one(pins.PinResult))
-    update = remote("update", revising.UpdateParams, one(revising.UpdateResult))
-    supersede = remote("supersede", revising.SupersedeParams, one(revising.SupersedeResult))
-    merge = remote("merge", revising.MergeParams, one(revising.MergeResult))
-    restore = remote("restore", revising.RestoreParams, one(revising.RestoreResult))
-    history = remote("history", audit.HistoryParams, one(audit.HistoryResult))
-    undo = remote("undo", undo.UndoParams, one(undo.UndoResult))
+    diff = remote("diff", types_memories.DiffParams, one(types_memories.DiffResult))
+    recall = remote("recall", types_memories.QuestionParams, one(types_memories.RecallResult))
+    context = remote("context", types_memories.ContextParams, one(types_memories.ContextResult))
+    get = remote("get", types_memories.GetParams, one(types_memories.GetResult))
+    list = remote(
+        "list", types_memories.ListParams, either(one(types_memories.ListResult), one(types_memories.RetiredResult))
+    )
+    forget = remote("forget", types_memories.ForgetParams, one(types_memories.ForgetResult))
+    search = remote("search", types_memories.SearchParams, many(types_memories.SearchHit))
+    link = remote("link", types_changes.LinkParams, one(types_changes.LinkResult))
+    unlink = remote("unlink", types_changes.UnlinkParams, one(types_changes.UnlinkResult))
+    related = remote("related", types_changes.RelatedParams, many(types_changes.RelatedMemory))
+    pin = remote("pin", types_memories.PinParams, one(types_memories.PinResult))
+    update = remote("update", types_changes.UpdateParams, one(types_changes.UpdateResult))
+    supersede = remote("supersede", types_changes.SupersedeParams, one(types_changes.SupersedeResult))
+    merge = remote("merge", types_changes.MergeParams, one(types_changes.MergeResult))
+    restore = remote("restore", types_changes.RestoreParams, one(types_changes.RestoreResult))
+    history = remote("history", types_changes.HistoryParams, one(types_changes.HistoryResult))
+    undo = remote("undo", types_changes.UndoParams, one(types_changes.UndoResult))
     gc = remote(
-        "gc", gc.GcParams, either(either(one(gc.GcKept), one(gc.GcReview)), either(one(gc.GcDone), one(gc.GcResult)))
+        "gc",
+        types_admin.GcParams,
+        either(
+            either(one(types_admin.GcKept), one(types_admin.GcReview)),
+            either(one(types_admin.GcDone), one(types_admin.GcResult)),
+        ),
     )
-    log = remote("log", audit.LogParams, many(audit.LogLine))
-    receipt = remote("receipt", audit.ReceiptParams, one(audit.ReceiptResult))
-    verify = remote("verify", doctor.VerifyParams, one(doctor.VerifyResult))
-    status = remote("status", daemon.StatusParams, one(daemon.StatusResult))
-    top = remote("top", stats.TopParams, one(stats.TopResult))
-    stats = remote("stats", stats.StatsParams, one(stats.StatsResult))
+    log = remote("log", types_changes.LogParams, many(types_changes.LogLine))
+    receipt = remote("receipt", types_changes.ReceiptParams, one(types_changes.ReceiptResult))
+    verify = remote("verify", types_admin.VerifyParams, one(types_admin.VerifyResult))
+    status = remote("status", types_admin.StatusParams, one(types_admin.StatusResult))
+    top = remote("top", types_admin.TopParams, one(types_admin.TopResult))
+    stats = remote("stats", types_admin.StatsParams, one(types_admin.StatsResult))
 
     def events(self, topics: tuple[Topic, ...] = TOPICS, *, since_seq: int | None = None) -> LiveEvents:
         """What happens from now on, or since the event of that number: iterate over it, in a thread of its own if
@@ -200,5 +275,5 @@ def _directory(chosen: Path | str | None) -> Path:
         return Path(os.path.abspath(os.path.expanduser(chosen)))
     try:
         return Path(os.fsdecode(fast.default_data_dir()))
-    except fast.Refused as refused:
+    except fast.InvalidInputError as refused:
         raise MnemonError(DATA_DIR, refused.message, hint=refused.hint) from None

@@ -15,14 +15,95 @@ from typing import TypeVar
 
 import msgspec
 
-from mnemonctl import fast, files, refusal, rpc
-from mnemonctl.service import supervised
-from mnemond.commands.layout import plural
-from mnemond.commands.output import Output
-from mnemond.commands.status import duration
-from mnemond.commands.terminal import one_line
-from mnemond.errors import BUSY, INTERNAL, LOCKED, UNREACHABLE, MnemonError
-from mnemond.protocol.daemon import CliRunResult
+from mnemonctl import fast, files, rpc
+from mnemonctl.service import supervisors
+from mnemond.api.types_admin import CliRunResult
+from mnemond.cli.admin import duration
+from mnemond.cli.grammar import Output
+from mnemond.cli.output import one_line
+from mnemond.errors import (
+    BUSY,
+    CONFIG,
+    DATA_DIR,
+    INTERNAL,
+    LOCKED,
+    STORAGE,
+    UNAVAILABLE,
+    UNREACHABLE,
+    UNSUPPORTED,
+    Kind,
+    MnemonError,
+)
+from mnemond.wire.params import plural
+
+# What a daemon that would not start had to say, as an error for people and programs.
+
+
+MAX_PROBLEMS = 10
+"""Problems that are shown; a configuration with more is another file."""
+
+MAX_CHARACTERS = 500
+"""Characters of one problem, or of a hint, that are shown."""
+
+_PREFIX = "mnemond: "
+"""How the daemon begins the line that says why it leaves; its hint follows, indented."""
+
+_BY_STATUS = {kind.exit: kind for kind in (STORAGE, UNAVAILABLE, LOCKED)}
+
+
+def of(headline: str, said: str, status: int, directory: Path, hint: str) -> MnemonError:
+    """The error for a daemon that wrote `said` and left with `status`; `hint` is for one that gave none of its own.
+
+    Its exit status is the daemon's, when that is one that a user can do something about, else that of UNREACHABLE.
+    """
+    config = directory / "config.toml"
+    sentence, own_hint = _last_sentence(said)
+    kind = _kind(status, sentence, config)
+    if sentence is None or kind is UNREACHABLE:
+        words = last_words(said)
+        problems = [f"it left with exit status {status}" + (f"; its last words: {words}" if words else "")]
+    else:
+        problems = _problems(sentence, config)
+    return MnemonError(kind, "\n  ".join([headline, *problems]), hint=own_hint or hint)
+
+
+def last_words(said: str) -> str:
+    """The last line that is not indented (a hint, a trace), harmless and shortened; empty when there is none."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    told = [line for line in lines if not line[0].isspace()] or lines
+    return _shown(told[-1]) if told else ""
+
+
+def _last_sentence(said: str) -> tuple[str | None, str | None]:
+    """Why the daemon left and what it advised; None for what it did not say."""
+    lines = said.splitlines()
+    starts = [at for at, line in enumerate(lines) if line.startswith(_PREFIX)]
+    if not starts:
+        return None, None
+    following = lines[starts[-1] + 1 : starts[-1] + 2]
+    hint = _shown(following[0]) if following and following[0].startswith("  ") else None
+    return lines[starts[-1]].removeprefix(_PREFIX), hint
+
+
+def _problems(sentence: str, config: Path) -> list[str]:
+    """The sentence in its parts: complaints about the configuration each begin with the path of its file."""
+    first, *others = sentence.split(f"; {config}:")
+    parts = [_shown(part) for part in (first, *(f"{config}:{other}" for other in others))]
+    more = len(parts) - MAX_PROBLEMS
+    return parts if more <= 0 else [*parts[:MAX_PROBLEMS], f"… and {more} more"]
+
+
+def _kind(status: int, sentence: str | None, config: Path) -> Kind:
+    if status == CONFIG.exit and sentence is not None:
+        if str(config) in sentence:
+            return CONFIG
+        return DATA_DIR if str(config.parent) in sentence else UNSUPPORTED
+    return _BY_STATUS.get(status, UNREACHABLE)
+
+
+def _shown(text: str) -> str:
+    return one_line(text.strip()[:MAX_CHARACTERS])
+
 
 START_S = 10.0
 """Seconds a daemon may take until it answers; $MNEMON_START_WAIT or --wait change it. A first start compiles its
@@ -155,7 +236,7 @@ def command(directory: Path) -> list[str]:
 
 def launch(directory: Path, wait: float) -> Running:
     """Start the daemon: as the service that it is, else by ourselves. The caller holds the start lock."""
-    supervisor = supervised.of(directory)
+    supervisor = supervisors.of(directory)
     if supervisor is None:
         return spawn(directory, wait)
     supervisor.start()
@@ -190,11 +271,11 @@ def _ready(directory: Path, child: subprocess.Popen[bytes], wait: float, logged:
         return found
     said, hint = files.logged(directory, logged), f"Its log: {files.log_path(directory)}"
     if isinstance(found, int):
-        raise refusal.of("the daemon does not start:", said, found, directory, hint)
+        raise of("the daemon does not start:", said, found, directory, hint)
     if child.returncode == LOCKED.exit:
         message = f"another mnemond holds {directory / 'lock'} but does not answer on {rpc.socket_path(directory)}"
         raise MnemonError(LOCKED, message, hint=hint)
-    words = refusal.last_words(said)
+    words = last_words(said)
     message = f"mnemond (pid {child.pid}) did not answer within {wait:g} s"
     raise MnemonError(UNREACHABLE, message + (f"; its last words: {words}" if words else ""), hint=hint)
 
@@ -243,7 +324,7 @@ def check(directory: Path) -> None:
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace")
         headline = "the daemon would not start again; nothing was stopped:"
-        raise refusal.of(headline, said, done.returncode, directory, "Mend that first.")
+        raise of(headline, said, done.returncode, directory, "Mend that first.")
 
 
 def restart(directory: Path, wait: float = START_S) -> Running:
@@ -273,7 +354,7 @@ def replace_outdated(directory: Path) -> Replaced | None:
 # ------------------------------------------------------------------ the commands
 
 
-def carry_out(name: str, directory: Path, wait: float, output: Output) -> CliRunResult:
+def run_daemon(name: str, directory: Path, wait: float, output: Output) -> CliRunResult:
     """`daemon start|stop|restart|status|run`. Raises MnemonError."""
     match name:
         case "daemon start":
@@ -284,7 +365,7 @@ def carry_out(name: str, directory: Path, wait: float, output: Output) -> CliRun
             return _answer(output, _state(restart(directory, wait), "restarted"))
         case "daemon stop":
             pid = stop(directory)
-            if (supervisor := supervised.of(directory)) is not None:
+            if (supervisor := supervisors.of(directory)) is not None:
                 supervisor.stop()  # with its socket, or the next request would start it again
             done: dict[str, object] = {"status": "not running" if pid is None else "stopped", "pid": pid}
             text = "no daemon was running" if pid is None else f"mnemond stopped (pid {pid})"

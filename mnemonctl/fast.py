@@ -15,7 +15,7 @@ VERSION = "0.1.0"
 """This client's release; the same as `mnemond.__version__`, which is not imported here (a test compares them)."""
 
 PROTOCOL = 1
-"""The wire protocol spoken; the same as `mnemond.protocol.version.PROTOCOL`."""
+"""The wire protocol spoken; the same as `mnemond.wire.params.PROTOCOL`."""
 
 DEADLINE_S = 30.0
 """Seconds from connecting to the last byte of the answer."""
@@ -54,7 +54,7 @@ _ESCAPES: dict[int, str] = {code: f"\\u{code:04x}" for code in range(32)}
 _ESCAPES.update({0x22: '\\"', 0x5C: "\\\\"})
 
 
-class Refused(Exception):  # noqa: N818 - an outcome, named as one
+class InvalidInputError(Exception):
     """A command line that cannot be sent: a sentence, and what to do next."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -67,11 +67,11 @@ class NoAnswer(Exception):  # noqa: N818 - an outcome, named as one
     """The request went out and no whole answer came back: what the daemon did with it is unknown."""
 
 
-class Unwritten(Exception):  # noqa: N818 - an outcome, named as one
+class OutputError(Exception):
     """Standard output takes nothing more: the disk is full, say."""
 
 
-class Odd(Exception):  # noqa: N818 - an outcome, named as one
+class UnexpectedReplyError(Exception):
     """An answer in another form than expected, to be read by a real JSON parser."""
 
     def __init__(self, reply: bytes) -> None:
@@ -85,7 +85,7 @@ def main() -> None:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
-    except Unwritten as lost:
+    except OutputError as lost:
         write(2, f"mnemonctl: the command was carried out, but its answer cannot be written: {lost}\n".encode())
         code = 74  # EX_IOERR of sysexits.h
     posix._exit(code)
@@ -107,7 +107,7 @@ def forward(argv: list[str], deadline: float) -> int:
     try:
         directory = data_dir(argv)
         request = encode(argv)
-    except Refused as refused:
+    except InvalidInputError as refused:
         from mnemonctl import slow
 
         return slow.refuse(argv, refused)
@@ -124,7 +124,7 @@ def converse(argv: list[str], directory: bytes, connection: _socket.socket, requ
     """Send the request, print the answer and return its exit status. Nothing is ever sent twice."""
     try:
         code, outdated, out, err = decode(exchange(connection, request, deadline))
-    except (NoAnswer, Odd) as error:
+    except (NoAnswer, UnexpectedReplyError) as error:
         from mnemonctl import slow
 
         return slow.explain(argv, directory, error)
@@ -186,7 +186,9 @@ def default_data_dir() -> bytes:
         return in_home(path[2:] or b".mnemon")
     if path[:1] != b"/":
         shown = path[:200].decode("utf-8", "replace")
-        raise Refused(f"MNEMON_DATA_DIR is relative ({shown})", "Set it to an absolute path, or to one below ~/.")
+        raise InvalidInputError(
+            f"MNEMON_DATA_DIR is relative ({shown})", "Set it to an absolute path, or to one below ~/."
+        )
     return path
 
 
@@ -194,7 +196,7 @@ def in_home(path: bytes) -> bytes:
     """A path below the home directory. Raises Refused when that is unknown."""
     home = posix.environ.get(b"HOME", b"")
     if not home:
-        raise Refused("the data directory is unknown: $HOME is not set", "Give one with --data-dir DIR.")
+        raise InvalidInputError("the data directory is unknown: $HOME is not set", "Give one with --data-dir DIR.")
     return home + b"/" + path
 
 
@@ -217,13 +219,15 @@ def read_stdin() -> str:
             parts.append(part)
             size += len(part)
             if size > MAX_MESSAGE:
-                raise Refused(f"standard input is longer than {MAX_MESSAGE:,} bytes ({size:,} bytes were read)")
+                raise InvalidInputError(
+                    f"standard input is longer than {MAX_MESSAGE:,} bytes ({size:,} bytes were read)"
+                )
     except OSError as error:
-        raise Refused(f"standard input cannot be read: {error.strerror}") from None
+        raise InvalidInputError(f"standard input cannot be read: {error.strerror}") from None
     try:
         return b"".join(parts).decode()
     except UnicodeDecodeError as error:
-        raise Refused(f"standard input is not UTF-8 (byte {error.start + 1:,} of {size:,})") from None
+        raise InvalidInputError(f"standard input is not UTF-8 (byte {error.start + 1:,} of {size:,})") from None
 
 
 # ------------------------------------------------------------------ the request
@@ -246,7 +250,9 @@ def encode(argv: list[str]) -> bytes:
     parts.append("}}\n")
     message = "".join(parts).encode()
     if len(message) > MAX_MESSAGE:
-        raise Refused(f"the command line is longer than {MAX_MESSAGE:,} bytes ({len(message):,} as it would be sent)")
+        raise InvalidInputError(
+            f"the command line is longer than {MAX_MESSAGE:,} bytes ({len(message):,} as it would be sent)"
+        )
     return message
 
 
@@ -255,7 +261,9 @@ def quote(text: str, number: int = 0) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise Refused(f"argument {number} is not UTF-8 (character {error.start + 1:,} of {len(text):,})") from None
+        raise InvalidInputError(
+            f"argument {number} is not UTF-8 (character {error.start + 1:,} of {len(text):,})"
+        ) from None
     return '"' + text.translate(_ESCAPES) + '"'
 
 
@@ -349,7 +357,7 @@ def decode(reply: bytes) -> tuple[int, bool, bytes, bytes]:
     Inside a JSON string every quote follows a backslash, so the first `","stderr":"` is the end of stdout.
     """
     if not (reply.startswith(_HEAD) and reply.endswith(_TAIL)):
-        raise Odd(reply)
+        raise UnexpectedReplyError(reply)
     digits_end = reply.find(b",", len(_HEAD))
     outdated = reply.startswith(_OUTDATED, digits_end)
     start = digits_end + len(_OUTDATED if outdated else _NOT_OUTDATED)
@@ -361,7 +369,7 @@ def decode(reply: bytes) -> tuple[int, bool, bytes, bytes]:
         and int(digits) <= 255
         and (outdated or reply.startswith(_NOT_OUTDATED, digits_end))
     ):
-        raise Odd(reply)
+        raise UnexpectedReplyError(reply)
     return int(digits), outdated, unquote(reply, start, middle), unquote(reply, middle + len(_BETWEEN), -len(_TAIL))
 
 
@@ -376,11 +384,11 @@ def unquote(reply: bytes, start: int, end: int) -> bytes:
         return text
     escapes = text.replace(b"\\\\", b"")  # what follows an escaped backslash is no escape
     if b"\\/" in escapes or escapes.count(b"\\u00") != escapes.count(b"\\u000") + escapes.count(b"\\u001"):
-        raise Odd(reply)
+        raise UnexpectedReplyError(reply)
     try:
         return _codecs.unicode_escape_decode(text)[0].encode("latin-1")
     except UnicodeError:
-        raise Odd(reply) from None
+        raise UnexpectedReplyError(reply) from None
 
 
 def write(descriptor: int, data: bytes) -> None:
@@ -396,5 +404,5 @@ def write(descriptor: int, data: bytes) -> None:
             posix.set_blocking(descriptor, True)
         except OSError as error:
             if descriptor == 1 and error.errno not in _NOBODY_READS:
-                raise Unwritten(error.strerror) from None
+                raise OutputError(error.strerror) from None
             return

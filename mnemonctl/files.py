@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mnemond.errors import DATA_DIR, MnemonError
-from mnemond.server.data_dir import open_data_dir
-from mnemond.server.listener import MAX_PATH_BYTES, SOCKET
+from mnemond.wire.listener import MAX_PATH_BYTES, SOCKET, open_data_dir
 
 ANOTHER = "choose another with --data-dir or MNEMON_DATA_DIR"
 """What to do about a data directory that cannot be used."""

@@ -12,8 +12,9 @@ import msgspec
 
 from mnemonctl import fast
 from mnemond import errors
+from mnemond.api.registry import METHODS
 from mnemond.errors import INTERNAL, KINDS, UNREACHABLE, MnemonError
-from mnemond.protocol.registry import METHODS, Access
+from mnemond.wire.params import Access
 
 T = TypeVar("T")
 _BY_CODE = {kind.rpc: kind for kind in KINDS}

@@ -11,28 +11,27 @@ from typing import Final
 
 import msgspec
 
-from mnemonctl.surroundings import DATABASE
-from mnemond.commands.doctor import render_salvage
-from mnemond.commands.output import Output
+from mnemonctl.doctor import DATABASE
+from mnemond.api.types_admin import CliRunResult, SalvagedTable, SalvageResult
+from mnemond.cli.admin import render_salvage
+from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
-from mnemond.protocol.daemon import CliRunResult
-from mnemond.protocol.doctor import SalvagedTable, SalvageResult
-from mnemond.server.data_dir import lock, open_data_dir
 from mnemond.store.connection import SqliteError
-from mnemond.store.durable import make_directory
+from mnemond.store.files import make_directory
 from mnemond.store.salvage import Salvaged, salvage
+from mnemond.wire.listener import lock, open_data_dir
 
 LOST: Final = 1
 """Exit status when something could not be read."""
 
-MOST_COPIES: Final = 3
+MAX_COPIES: Final = 3
 """Salvaged stores that are kept of one: whoever repeats it for ever fills no disk."""
 
 PART_OF_NAME: Final = 50
 """Characters of a store's name that its copy keeps; a name has 64 at most."""
 
 
-def carry_out(directory: Path, name: str, output: Output) -> CliRunResult:
+def run(directory: Path, name: str, output: Output) -> CliRunResult:
     """Salvage a store. Raises MnemonError: NOT_FOUND, LOCKED while a daemon runs, STORAGE, INVALID_PARAMS."""
     there = directory.parent.resolve() / directory.name
     source = there / "data" / name / DATABASE
@@ -52,12 +51,12 @@ def carry_out(directory: Path, name: str, output: Output) -> CliRunResult:
 def _free_name(directory: Path, name: str) -> str:
     """Of the new store."""
     base = f"{name[:PART_OF_NAME]}-salvaged"
-    for found in (base, *(f"{base}-{number}" for number in range(2, MOST_COPIES + 1))):
+    for found in (base, *(f"{base}-{number}" for number in range(2, MAX_COPIES + 1))):
         if not (directory / "data" / found).exists():
             return found
     raise MnemonError(
         INVALID_PARAMS,
-        f"{MOST_COPIES} stores were salvaged of {name} already, such as {base}",
+        f"{MAX_COPIES} stores were salvaged of {name} already, such as {base}",
         hint=f"look at them, or remove one: mnemonctl store remove {base} --yes",
         outcome="rejected",
     )

@@ -12,11 +12,10 @@ from pathlib import Path
 import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
-from mnemond.commands.grammar import Invocation, output_of, parse
-from mnemond.commands.output import Output, failure
-from mnemond.commands.terminal import one_line
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.cli.grammar import Invocation, Output, failure, output_of, parse
+from mnemond.cli.output import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
 
 RETRY_S = 0.02
 """Pause before connecting again to a daemon with a full backlog."""
@@ -33,7 +32,7 @@ def run(argv: list[str], deadline: float) -> int:
         if parsed.method is not None:
             return fast.forward(argv, deadline)
         return _by_itself(argv, parsed)
-    except fast.Refused as refused:
+    except fast.InvalidInputError as refused:
         return refuse(argv, refused)
     except MnemonError as error:
         return report(argv, error)
@@ -44,40 +43,40 @@ def _by_itself(argv: list[str], invocation: Invocation) -> int:
     name, options, output = invocation.command.name, invocation.options, invocation.output
     directory = files.usable(path_of(fast.data_dir(argv)))
     if name.startswith("config "):
-        from mnemonctl import settings
+        from mnemonctl import commands as settings
 
-        return show(settings.carry_out(invocation, directory))
+        return show(settings.run_settings(invocation, directory))
     if name == "logs":
         from mnemonctl import logs
 
-        return logs.carry_out(directory, msgspec.convert(options, logs.Options), output)
+        return logs.run(directory, msgspec.convert(options, logs.Options), output)
     if name == "top":
-        from mnemonctl import top
+        from mnemonctl import commands as top
 
-        return top.carry_out(directory, msgspec.convert(options, top.Options), output)
+        return top.run_top(directory, msgspec.convert(options, top.Options), output)
     if name == "doctor":
         from mnemonctl import doctor
 
-        return show(doctor.carry_out(directory, msgspec.convert(options, doctor.Options), output, os.environ))
+        return show(doctor.run(directory, msgspec.convert(options, doctor.Options), output, os.environ))
     if name == "setup":
-        from mnemonctl import agents
+        from mnemonctl import commands as agents
 
-        return show(agents.carry_out(directory, options, output, os.environ))
+        return show(agents.run_agents(directory, options, output, os.environ))
     wait = float(str(options.get("wait", daemon.start_wait(os.environ))))
     if name in ("daemon install", "daemon uninstall"):
-        from mnemonctl.service import installation
+        from mnemonctl.service import install as installation
 
         chosen = msgspec.convert(options, installation.Options)
-        return show(installation.carry_out(name, directory, wait, chosen, output))
-    return show(daemon.carry_out(name, directory, wait, output))
+        return show(installation.run(name, directory, wait, chosen, output))
+    return show(daemon.run_daemon(name, directory, wait, output))
 
 
 def _backup_into(argv: list[str], invocation: Invocation, deadline: float) -> int:
-    from mnemonctl import backup_file
+    from mnemonctl import commands as backup_file
 
     directory = files.usable(path_of(fast.data_dir(argv)))
     daemon.start(directory, daemon.start_wait(os.environ))
-    return show(backup_file.carry_out(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
+    return show(backup_file.run_backup_file(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
 
 
 def facts(argv: list[str]) -> CliRunParams:
@@ -112,12 +111,12 @@ def report(argv: list[str], error: MnemonError) -> int:
     return show(failure(error, _output(argv)))
 
 
-def refuse(argv: list[str], refused: fast.Refused) -> int:
+def refuse(argv: list[str], refused: fast.InvalidInputError) -> int:
     """A command line that cannot be sent."""
     return report(argv, MnemonError(INVALID_PARAMS, refused.message, hint=refused.hint, outcome="rejected"))
 
 
-def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.Odd) -> int:
+def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.UnexpectedReplyError) -> int:
     """No answer, or one in another form than the fast path reads."""
     if isinstance(error, fast.NoAnswer):
         return report(argv, rpc.silent(path_of(directory), error, *_asked(argv)))

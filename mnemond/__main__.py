@@ -12,13 +12,11 @@ from pathlib import Path
 # 25 ms at the median, with one 0.8 – 2 ms (reliability section 3).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from mnemond.config_profiles import PROFILES
+from mnemond.config.settings import LEVELS, PROFILES
+from mnemond.daemon import CliOverrides, check_config, run
 from mnemond.errors import DATA_DIR, MnemonError
-from mnemond.log_settings import LEVELS
-from mnemond.logs import Logs, write_stderr
-from mnemond.process import Said, check_config, run
-from mnemond.protocol.version import SERVER_VERSION
-from mnemond.service.journal import PRIORITIES, is_journal
+from mnemond.logs import PRIORITIES, Logs, is_journal, write_stderr
+from mnemond.wire.params import SERVER_VERSION
 
 EXAMPLES = """examples:
   mnemond                          serve ~/.mnemon until SIGTERM or Ctrl-C
@@ -65,10 +63,10 @@ def _data_dir(given: Path) -> Path:
     return path
 
 
-def _said(options: argparse.Namespace) -> Said:
+def _said(options: argparse.Namespace) -> CliOverrides:
     """Of the configuration; --profile is a short name."""
     profile = [] if options.profile is None else [f"profile={options.profile}"]
-    return Said(options.config and options.config.expanduser().absolute(), (*options.set, *profile))
+    return CliOverrides(options.config and options.config.expanduser().absolute(), (*options.set, *profile))
 
 
 def _complain(error: MnemonError) -> None:

@@ -6,14 +6,126 @@ Memory text never enters a log.
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
 import msgspec
 import structlog
+from structlog.typing import EventDict
 
-from mnemond.log_settings import LEVELS, Level
+from mnemond.config.settings import LEVELS, Level, Log
+
+# The log's file: private, never too large, and found again when somebody moved it away.
+
+
+NAME: Final = "mnemond.log"
+FOLDER: Final = "log"
+
+_STANDARD_STREAMS: Final = (1, 2)
+
+
+class LogFile:
+    """`log/mnemond.log` in a data directory; `mnemond.log.1` is what it was before, and so on. For any thread.
+
+    What cannot be written is lost: a full disk must not end the daemon, and there is nowhere left to say so.
+    """
+
+    def __init__(self, data_dir: Path, max_bytes: int, older_files: int) -> None:
+        """Open it. Raises OSError, for a symbolic link too."""
+        self._folder = data_dir / FOLDER
+        self._turn = threading.Lock()
+        self._max_bytes, self._older_files = max_bytes, older_files
+        self._descriptor = self._open()
+
+    def limit(self, max_bytes: int, older_files: int) -> None:
+        """From now on begin a new file at another size, and keep another number of older ones."""
+        with self._turn:
+            self._max_bytes, self._older_files = max_bytes, older_files
+
+    def is_stream(self, descriptor: int) -> bool:
+        """Whether what is written to `descriptor` stands in this file."""
+        try:
+            return os.path.sameopenfile(descriptor, self._descriptor)
+        except OSError:
+            return False
+
+    def write(self, line: bytes) -> None:
+        """Append a line, in a file that has room for it if one can be had."""
+        with self._turn:
+            with contextlib.suppress(OSError):
+                self._make_room(len(line))
+            with contextlib.suppress(OSError):
+                os.write(self._descriptor, line)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        with self._turn:
+            os.close(self._descriptor)
+
+    def _in_place(self) -> bool:
+        """Whether readers still find the open file under its name."""
+        try:
+            return os.path.samestat(os.lstat(self._folder / NAME), os.fstat(self._descriptor))
+        except OSError:
+            return False
+
+    def _make_room(self, length: int) -> None:
+        if not self._in_place():
+            self._take(self._open())
+        elif (size := os.fstat(self._descriptor).st_size) > 0 and size + length > self._max_bytes:
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Move every file on by one number and start an empty one. If that fails half-way nothing is lost: the open
+        file is written on, wherever it is now."""
+        with self._opened_folder() as folder:
+            for number in sorted(_numbers(folder), reverse=True):
+                if number >= self._older_files:
+                    os.unlink(f"{NAME}.{number}", dir_fd=folder)
+                else:
+                    os.rename(f"{NAME}.{number}", f"{NAME}.{number + 1}", src_dir_fd=folder, dst_dir_fd=folder)
+            if self._older_files:
+                os.rename(NAME, f"{NAME}.1", src_dir_fd=folder, dst_dir_fd=folder)
+            else:
+                os.unlink(NAME, dir_fd=folder)
+        self._take(self._open())
+
+    def _take(self, descriptor: int) -> None:
+        """Write there from now on; what the interpreter says when it dies too, if it went to the old file."""
+        for stream in _STANDARD_STREAMS:
+            if self.is_stream(stream):
+                os.dup2(descriptor, stream)
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+
+    def _open(self) -> int:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        with self._opened_folder() as folder:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(NAME, flags, 0o600, dir_fd=folder)
+        os.fchmod(descriptor, 0o600)
+        return descriptor
+
+    @contextlib.contextmanager
+    def _opened_folder(self) -> Iterator[int]:
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+
+def _numbers(folder: int) -> list[int]:
+    """Of the older files that there are."""
+    endings = [name.removeprefix(f"{NAME}.") for name in os.listdir(folder) if name.startswith(f"{NAME}.")]
+    return [int(ending) for ending in endings if ending.isascii() and ending.isdecimal() and ending[0] != "0"]
+
 
 Sink = Callable[[structlog.typing.EventDict, Level], None]
 """Takes one entry: its fields, among them `event`, `level` and `timestamp` (UTC, ISO 8601). For any thread; must not
@@ -104,3 +216,70 @@ def trace_of(error: BaseException) -> list[str]:
     """
     frames = traceback.extract_tb(error.__traceback__)
     return [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames] + [type(error).__name__]
+
+
+# Lines as the journal of systemd reads them from standard error: a level in front, as sd-daemon(3) has it.
+
+
+PRIORITIES: Final[dict[Level, int]] = {"debug": 7, "info": 6, "warning": 4, "error": 3}
+"""Those of syslog(3)."""
+
+_OWN_FIELDS: Final = frozenset({"event", "level", "timestamp"})
+"""What the journal keeps by itself, or what stands first."""
+
+
+def is_journal(environ: Mapping[str, str], descriptor: int) -> bool:
+    """Whether what is written there goes to the journal: $JOURNAL_STREAM holds "device:inode" of it (systemd.exec(5)).
+    A program started by a service inherits the variable, but not always the stream."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+
+
+def line(entry: Mapping[str, object], level: Level) -> bytes:
+    """One entry of the log on one line: `<6>ready pid=7 data_dir="/home/ada/.mnemon"`. Plain ASCII, so that nothing in
+    it can drive a terminal."""
+    fields = [f"{name}={_shown(value)}" for name, value in entry.items() if name not in _OWN_FIELDS]
+    event = _shown(str(entry.get("event", "")))[1:-1]
+    return f"<{PRIORITIES[level]}>{' '.join([event, *fields])}\n".encode()
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, default=repr).replace("\x7f", "\\u007f")  # the one control that JSON leaves
+
+
+# Where the log goes: to the journal, or into a file of its own and to whoever started the daemon.
+
+
+_STDERR: Final = 2
+
+
+def settle(logs: Logs, data_dir: Path, settings: Log, environ: Mapping[str, str]) -> LogFile | None:
+    """Let the log go where it belongs; its file, unless the journal takes it or the file cannot be written.
+
+    Call it while the instance lock is held: the file is one daemon's.
+    """
+    logs.configure(settings.level)
+    if is_journal(environ, _STDERR):
+        logs.write_to(_to_journal)
+        return None
+    try:
+        file = LogFile(data_dir, settings.max_bytes, settings.older_files)
+    except OSError as error:
+        logs.logger.warning("no log file", reason=os.strerror(error.errno or 0))
+        return None
+
+    def to_file(entry: EventDict, _level: Level) -> None:
+        file.write(json_line(entry))
+
+    if file.is_stream(_STDERR):
+        logs.write_to(to_file)
+    else:
+        logs.write_to(to_file, to_stderr)
+    return file
+
+
+def _to_journal(entry: EventDict, level: Level) -> None:
+    write_stderr(line(entry, level))

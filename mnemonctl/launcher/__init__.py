@@ -1,1 +1,1 @@
-"""What a host runs: each module here is copied into a file of its own (`mnemonctl.setup.launchers`)."""
+"""What a host runs: each module here is copied into a file of its own (`mnemonctl.setup.files`)."""

@@ -13,7 +13,7 @@ import time
 DEADLINE_S = 0.25
 """Seconds from the start of the process to its end, whatever the host and the daemon do."""
 
-LEAST_S = 0.05
+MIN_S = 0.05
 """Seconds that are tried in any case, where a busy machine took long to start the interpreter."""
 
 LARGEST = 1 << 20
@@ -34,7 +34,7 @@ def run(directory: bytes, start: tuple[bytes, ...]) -> None:
     try:
         _signal.signal(_signal.SIGALRM, leave)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
-        _signal.setitimer(_signal.ITIMER_REAL, max(LEAST_S, DEADLINE_S - age()))
+        _signal.setitimer(_signal.ITIMER_REAL, max(MIN_S, DEADLINE_S - age()))
         answer = ask(directory, read(), start)
         if answer and answer[:10] != b'{"jsonrpc"':  # an error of a daemon that knows no hooks is not for the host
             posix.write(1, answer)

@@ -8,24 +8,36 @@ from typing import Final
 
 import msgspec
 
-from mnemonctl import files
-from mnemonctl.setup import ejecting, host_file, installing, launchers, manifest, prompt_files
-from mnemonctl.setup.chosen import Chosen
-from mnemonctl.setup.host import Host, Place
-from mnemonctl.setup.hosts import generic
-from mnemonctl.setup.manifest import HostRecord
-from mnemonctl.setup.plan import Plan, plan_of
-from mnemonctl.setup.report import CommandReport, Failure, FileReport, FileState, HostReport, Report, Status, render
-from mnemond.commands.layout import Style
-from mnemond.commands.output import Output
+from mnemonctl import files as mnemonctl_files
+from mnemonctl.setup import files as setup_files
+from mnemonctl.setup import install
+from mnemonctl.setup import plan as plan_module
+from mnemonctl.setup.host import Host, SetupEnvironment
+from mnemonctl.setup.hosts import simple
+from mnemonctl.setup.plan import (
+    Chosen,
+    CommandReport,
+    Failure,
+    FileReport,
+    FileState,
+    HostRecord,
+    HostReport,
+    Plan,
+    Report,
+    Status,
+    plan_of,
+    render,
+)
+from mnemond.api.types_admin import CliRunResult
+from mnemond.cli.grammar import Output
+from mnemond.cli.output import Style
 from mnemond.errors import BUSY, INVALID_PARAMS, MnemonError
-from mnemond.protocol.daemon import CliRunResult
 
 LOCK: Final = "setup.lock"
 CANCELLED: Final = 130
 """Exit status when the user does not agree, as when they interrupt."""
 
-_STATES: Final[dict[prompt_files.State, FileState]] = {
+_STATES: Final[dict[setup_files.State, FileState]] = {
     "created": "created", "updated": "changed", "unchanged": "unchanged", "kept": "kept",
 }  # fmt: skip
 
@@ -43,7 +55,7 @@ class Options(msgspec.Struct, frozen=True):
     eject: bool = False
 
 
-def carry_out(place: Place, options: Options, output: Output, ask: Ask | None) -> CliRunResult:
+def run(place: SetupEnvironment, options: Options, output: Output, ask: Ask | None) -> CliRunResult:
     """Set up, or take back; `ask` is None where nobody can be asked. Raises MnemonError for what concerns all hosts;
     what concerns one is in the report, and the exit status is then that of the first such error."""
     chosen = Chosen.by(place, options.target, eject=options.eject)
@@ -54,11 +66,11 @@ def carry_out(place: Place, options: Options, output: Output, ask: Ask | None) -
 
 
 @contextmanager
-def _locked(place: Place) -> Iterator[None]:
+def _locked(place: SetupEnvironment) -> Iterator[None]:
     """One at a time. Raises MnemonError(BUSY)."""
-    files.make_private(place.directory)
-    with files.private_file(place.directory / LOCK) as descriptor:
-        if not files.try_lock(descriptor):
+    mnemonctl_files.make_private(place.directory)
+    with mnemonctl_files.private_file(place.directory / LOCK) as descriptor:
+        if not mnemonctl_files.try_lock(descriptor):
             raise MnemonError(BUSY, "another mnemonctl setup is at work", hint="run it again when that has ended")
         yield
 
@@ -66,12 +78,12 @@ def _locked(place: Place) -> Iterator[None]:
 class _Run:
     """One command over all chosen hosts; one that fails does not keep the others from being done."""
 
-    def __init__(self, place: Place, options: Options, chosen: Chosen) -> None:
+    def __init__(self, place: SetupEnvironment, options: Options, chosen: Chosen) -> None:
         self.exit = 0
         self._place = place
         self._options = options
         self._chosen = chosen
-        self._record = manifest.read(place.directory)
+        self._record = plan_module.read(place.directory)
 
     def _failed(self, host: Host, error: MnemonError) -> HostReport:
         self.exit = self.exit or error.kind.exit
@@ -97,7 +109,7 @@ class _Run:
     def _at_work(self) -> Iterator[None]:
         """While nobody else is, with the record as it is then. Raises MnemonError."""
         with _locked(self._place):
-            self._record = manifest.read(self._place.directory)
+            self._record = plan_module.read(self._place.directory)
             yield
 
     # ------------------------------------------------------------------ install
@@ -112,7 +124,7 @@ class _Run:
             except MnemonError as error:
                 failed[host.name] = self._failed(host, error)
         own = self._own_files()
-        text = generic.text(self._place) if self._chosen.generic else None
+        text = simple.text(self._place) if self._chosen.generic else None
         preview = [failed.get(host.name) or _planned(host, plans[host.name]) for host in self._chosen.hosts]
         report = Report(status="dry run", targets=preview, own=own, text=text)
         if self._options.dry_run:
@@ -126,7 +138,7 @@ class _Run:
                 done = self._install_all(plans, failed)
         else:
             return msgspec.structs.replace(report, status="cancelled")
-        programs = [str(file.path) for file in launchers.files(self._place.directory)]
+        programs = [str(file.path) for file in setup_files.files(self._place.directory)]
         status: Status = "failed" if self.exit else "installed" if waiting else "unchanged"
         return msgspec.structs.replace(report, status=status, targets=done, launchers=programs)
 
@@ -135,33 +147,33 @@ class _Run:
 
     def _install(self, host: Host, plan: Plan) -> HostReport:
         try:
-            return installing.apply(host, plan, self._place.ours, self._host(host), self._place.environ)
+            return install.apply(host, plan, self._place.ours, self._host(host), self._place.environ)
         except MnemonError as error:
             return self._failed(host, error)
         finally:
-            manifest.write(self._place.directory, self._record)
+            plan_module.write(self._place.directory, self._record)
 
     def _own_files(self) -> list[FileReport]:
         """What is to be done about our own files."""
         programs: list[FileReport] = []
-        for file in launchers.files(self._place.directory):
+        for file in setup_files.files(self._place.directory):
             state: FileState = "unchanged" if file.is_there() else "changed" if file.path.exists() else "created"
             programs.append(FileReport(str(file.path), state))
-        prompts = prompt_files.planned(self._place.directory, self._record.prompts)
+        prompts = setup_files.planned(self._place.directory, self._record.prompts)
         return programs + [FileReport(str(each.path), _STATES[each.state]) for each in prompts]
 
     def _own_is_waiting(self) -> bool:
         """Whether any of them is to be written."""
         directory = self._place.directory
-        programs = all(file.is_there() for file in launchers.files(directory))
-        return not programs or prompt_files.is_waiting(directory, self._record.prompts)
+        programs = all(file.is_there() for file in setup_files.files(directory))
+        return not programs or setup_files.is_waiting(directory, self._record.prompts)
 
     def _write_own(self) -> None:
-        for file in launchers.files(self._place.directory):
+        for file in setup_files.files(self._place.directory):
             if not file.is_there():
                 file.write()
-        prompt_files.install(self._place.directory, self._record.prompts)
-        manifest.write(self._place.directory, self._record)
+        setup_files.install(self._place.directory, self._record.prompts)
+        plan_module.write(self._place.directory, self._record)
 
     # ------------------------------------------------------------------ eject
 
@@ -183,21 +195,21 @@ class _Run:
 
     def _eject(self, host: Host, *, dry_run: bool) -> HostReport:
         try:
-            return ejecting.eject(host, self._place.ours, self._host(host), self._place.environ, dry_run=dry_run)
+            return install.eject(host, self._place.ours, self._host(host), self._place.environ, dry_run=dry_run)
         except MnemonError as error:
             return self._failed(host, error)
         finally:
             if not dry_run:
-                manifest.write(self._place.directory, self._record)
+                plan_module.write(self._place.directory, self._record)
 
     def _remove_own(self) -> list[FileReport]:
-        programs = [file for file in launchers.files(self._place.directory) if file.path.exists()]
+        programs = [file for file in setup_files.files(self._place.directory) if file.path.exists()]
         for file in programs:
             file.remove()
-        host_file.remove_empty({file.path.parent for file in programs})
-        prompts = prompt_files.remove(self._place.directory, self._record.prompts)
+        setup_files.remove_empty({file.path.parent for file in programs})
+        prompts = setup_files.remove_prompt_files(self._place.directory, self._record.prompts)
         self._record.prompts.clear()
-        manifest.write(self._place.directory, self._record)
+        plan_module.write(self._place.directory, self._record)
         return [FileReport(str(path), "removed") for path in (*(file.path for file in programs), *prompts)]
 
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
 from mnemonctl.setup import json_edit
-from mnemonctl.setup.json_text import STRICT, Dialect, Item, JsonProblem, Key, Node, Pointer, find, parse
+from mnemonctl.setup.files import read
+from mnemonctl.setup.json_edit import STRICT, Dialect, Item, JsonProblem, Key, Node, Pointer, find, parse
+from mnemond.errors import MnemonError
 
 ALIAS: Final = "mnemond"
 """Our name among a host's MCP servers; Gemini CLI allows no underscore in one."""
@@ -261,3 +263,24 @@ def lookup(document: object, *path: Key) -> object:
     for key in path:
         document = document.get(key) if isinstance(document, dict) else None
     return document
+
+
+# Looking something up in the settings of a host. What cannot be read says nothing here; `setup` refuses it.
+
+
+def value(path: Path, dialect: Dialect, *where: str) -> object:
+    """What stands there, or None."""
+    try:
+        text = read(path).text
+        return None if text is None else lookup(plain(text, dialect), *where)
+    except (MnemonError, JsonProblem):
+        return None
+
+
+def switches(path: Path, dialect: Dialect, off: Mapping[tuple[str, ...], object]) -> list[str]:
+    """Those settings that have the value which switches hooks off, in words."""
+    return [
+        f"hooks are switched off in {path} ({'.'.join(where)} = {json.dumps(bad)})"
+        for where, bad in off.items()
+        if value(path, dialect, *where) is bad
+    ]

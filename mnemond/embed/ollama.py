@@ -6,16 +6,80 @@ Source: docs/api.md of the Ollama repository.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from mnemond.embed.answers import Refusal, decoded, refusal_of, refused, room
-from mnemond.embed.remote import Described
+from mnemond.embed.http import Address, Deadline, HttpClient, Reply
+from mnemond.embed.remote import LARGEST_DIMENSION, Described, TooLongError
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.outbound.address import Address
-from mnemond.outbound.client import HttpClient
-from mnemond.outbound.deadline import Deadline
+
+# Reading what an embedding server answers: typed, within bounds, and without quoting it.
+
+
+T = TypeVar("T")
+
+BYTES_A_NUMBER: Final = 28
+"""Of JSON: sign, 17 digits, point, exponent of three digits, comma and blanks."""
+
+BYTES_AROUND: Final = 65_536
+"""Of JSON around the vectors."""
+
+TOO_LONG: Final = ("context length", "context size", "too large to process", "maximum context", "too many tokens")
+"""How servers say that a text is longer than their model can read (Ollama, llama.cpp, vLLM, OpenAI)."""
+
+EXPLAINED: Final = {
+    401: ("refused the key", "set the variable named by embedding.api_key_env"),
+    403: ("refused the key", "set the variable named by embedding.api_key_env"),
+    404: ("has no such address or model", "see embedding.endpoint and embedding.model"),
+    429: ("has had too many requests", "it is asked again later"),
+    501: ("does not embed", "start it with embeddings switched on"),
+}
+"""What to say and what to do, by status."""
+
+
+class Refusal(NamedTuple):
+    """An answer that is not 200. `explained`: the server gave a reason of its own, in JSON."""
+
+    status: int
+    explained: bool
+    too_long: bool
+
+
+def room(texts: int) -> int:
+    """Bytes the answer to so many texts may have, before its dimension is believed."""
+    return BYTES_AROUND + texts * LARGEST_DIMENSION * BYTES_A_NUMBER
+
+
+def decoded(service: str, body: bytes, kind: type[T]) -> T:
+    """`body` as `kind`. Raises MnemonError(UNAVAILABLE), which does not quote it, for anything else (NaN included)."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MnemonError(
+            UNAVAILABLE,
+            f"{service} answered with {len(body):,} bytes that are not the JSON it should send, or not finite numbers",
+            hint="see that embedding.provider names what runs there",
+        ) from None
+
+
+def refusal_of(reply: Reply) -> Refusal:
+    """What can be told from an answer that is not 200; its text is looked at and not kept, for it may quote ours."""
+    said = reply.body.lower()
+    try:
+        explained = "error" in msgspec.json.decode(reply.body, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        explained = False
+    return Refusal(reply.status, explained, any(sign.encode() in said for sign in TOO_LONG))
+
+
+def refused(service: str, refusal: Refusal) -> MnemonError:
+    """The error for a refusal."""
+    if refusal.too_long:
+        return TooLongError(UNAVAILABLE, f"{service} takes no text of this length", hint="shorten it")
+    what, hint = EXPLAINED.get(refusal.status, ("failed", "see its log"))
+    return MnemonError(UNAVAILABLE, f"{service} {what} (status {refusal.status})", hint=hint)
+
 
 SERVICE: Final = "Ollama at"
 
@@ -114,3 +178,72 @@ def wire(address: Address, key: str | None, model: str, _dimensions: int | None)
     """Speaks to the Ollama at `address`, with or without "/api" at its end; vectors are shortened here, not there."""
     client = HttpClient(address, SERVICE, key)
     return OllamaWire(client, model, f"{address.path.removesuffix('/api')}/api")
+
+
+# The wire of every server that speaks /v1/embeddings: OpenAI, llama.cpp, vLLM, LM Studio, Ollama as well.
+#
+# Source: the embeddings section of the OpenAI API reference.
+
+
+OPENAI_COMPATIBLE_SERVICE: Final = "the embedding server at"
+
+PROBE: Final = "dimension"
+"""The word whose vector tells that the server lives and what its dimension is; not every server lists its models."""
+
+
+class _Datum(msgspec.Struct):
+    embedding: list[float]
+    index: int
+
+
+class _OpenaiCompatibleEmbedded(msgspec.Struct):
+    data: list[_Datum]
+
+
+class OpenAiWire:
+    """Speaks to one server about one model; see `Wire`."""
+
+    provider = "openai"
+
+    def __init__(self, client: HttpClient, model: str, path: str, dimensions: int | None = None) -> None:
+        """`path` is where embeddings are made; `dimensions` asks the server for shorter vectors, which not all do."""
+        self._client = client
+        self._path = path
+        self._dimensions = dimensions
+        self.model = model
+        self.service = client.service
+
+    def describe(self, deadline: Deadline) -> Described:
+        """The dimension of one word's vector; these servers name no build."""
+        return Described("", len(self.embeddings([PROBE], deadline)[0]))
+
+    def embeddings(self, texts: Sequence[str], deadline: Deadline) -> list[list[float]]:
+        """One request for all texts; the answer is put in their order."""
+        asked: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        if self._dimensions is not None:
+            asked["dimensions"] = self._dimensions
+        reply = self._client.post(self._path, msgspec.json.encode(asked), deadline=deadline, max_bytes=room(len(texts)))
+        if reply.status != 200:
+            raise refused(self.service, refusal_of(reply))
+        data = sorted(decoded(self.service, reply.body, _OpenaiCompatibleEmbedded).data, key=lambda datum: datum.index)
+        if [datum.index for datum in data] != list(range(len(texts))):
+            raise MnemonError(
+                UNAVAILABLE,
+                f"{self.service} answered {len(texts)} texts with {len(data)} vectors of other numbers",
+                hint="see which model the server runs",
+            )
+        return [datum.embedding for datum in data]
+
+
+def embeddings_path(base: str) -> str:
+    """Where a server whose API lies below `base` makes embeddings: "" → /v1/embeddings, "/v1" → /v1/embeddings."""
+    if base.endswith("/embeddings"):
+        return base
+    return f"{base or '/v1'}/embeddings"
+
+
+def wire_openai_compatible(address: Address, key: str | None, model: str, dimensions: int | None) -> OpenAiWire:
+    """Speaks to the server at `address`, which need not say "/v1"."""
+    return OpenAiWire(
+        HttpClient(address, OPENAI_COMPATIBLE_SERVICE, key), model, embeddings_path(address.path), dimensions
+    )

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.embed.data import damaged, fingerprint, read_model, read_word_pieces
 from mnemond.embed.embedder import Purpose, unit
+from mnemond.embed.static_model import damaged, fingerprint, read_model, read_word_pieces
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
 

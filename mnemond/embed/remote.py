@@ -9,13 +9,11 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from mnemond.embed.data import fingerprint
-from mnemond.embed.embedder import Purpose, unit
-from mnemond.embed.prefixes import prefix
+from mnemond.embed.embedder import Purpose, prefix, unit
+from mnemond.embed.http import Deadline, NoAnswerError
+from mnemond.embed.static_model import fingerprint
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
-from mnemond.outbound.client import NoAnswerError
-from mnemond.outbound.deadline import Deadline
 
 ALGORITHM: Final = "remote-1"
 """Raised when the same model would give other vectors: prefixes, truncation or normalisation changed."""

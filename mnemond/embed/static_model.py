@@ -7,17 +7,137 @@ kept: it multiplies every component of a sum alike, and the sum is brought to le
 
 from __future__ import annotations
 
+import hashlib
+import io
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.embed.data import damaged, fingerprint, read_array, read_model, read_word_pieces
 from mnemond.embed.embedder import Purpose, unit
-from mnemond.embed.relatives import FILE, Relatives
+from mnemond.embed.wordpiece import WordPiece, read_vocabulary
+from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
-from mnemond.text.tokens import fold
+from mnemond.text.tokens import fold, index_term
+
+# Reading a model's files from the package, with errors that say what to do when one is missing or damaged.
+
+
+REINSTALL = "reinstall the package: pip install --force-reinstall mnemond"
+
+
+def damaged(path: Path, what: str) -> MnemonError:
+    """The error for a model file that cannot be used."""
+    return MnemonError(UNAVAILABLE, f"the embedding model cannot be loaded: {path} {what}", hint=REINSTALL)
+
+
+def read_model(path: Path) -> bytes:
+    """A whole file. UNAVAILABLE when it cannot be read.
+
+    It is copied rather than mapped: replacing the file of a running daemon would kill it at the next page it touches.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise damaged(path, f"could not be read ({error.strerror})") from error
+
+
+def read_array(path: Path, raw: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The array of two dimensions in `raw`, the bytes of a .npy file, as a read-only view. UNAVAILABLE for any other.
+
+    Nothing in the file is unpickled, and its header allocates nothing.
+    """
+    stream = io.BytesIO(raw)
+    try:
+        version = np.lib.format.read_magic(stream)
+        shape, fortran, found = np.lib.format.read_array_header_1_0(stream)
+    except ValueError as error:
+        raise damaged(path, f"is not an array file ({error})") from error
+    if version != (1, 0) or found != dtype or fortran or len(shape) != 2:
+        raise damaged(path, f"holds {found} of shape {shape}, expected {dtype} in two dimensions")
+    start = stream.tell()
+    if len(raw) - start != math.prod(shape) * dtype.itemsize:
+        raise damaged(path, f"holds {len(raw) - start} bytes for shape {shape}")
+    return np.frombuffer(raw, dtype=dtype, offset=start).reshape(shape)
+
+
+def read_word_pieces(path: Path) -> WordPiece:
+    """The tokeniser of a `vocab.txt`. UNAVAILABLE when it cannot be read or lacks "[UNK]"."""
+    try:
+        return WordPiece(read_vocabulary(path))
+    except OSError as error:
+        raise damaged(path, f"could not be read ({error.strerror})") from error
+    except ValueError as error:
+        raise damaged(path, f"is not a vocabulary ({error})") from error
+
+
+def fingerprint(algorithm: str, *parts: bytes) -> str:
+    """sha256 of the algorithm's version and of the model's files, in order; the lengths keep them apart."""
+    digest = hashlib.sha256(algorithm.encode())
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return f"sha256:{digest.hexdigest()}"
+
+
+# The words most like a word of the vocabulary, looked up in a table that ships beside the model's rows.
+#
+# The table is worked out from the rows alone (models/build_relatives.py); looking a word up compares nothing.
+
+
+FILE: Final = "relatives.npy"
+
+MAX_RELATIVES: Final = 8
+"""Kept for each word; with thirty-two, recall on the development data was no better."""
+
+MIN_COSINE: Final = 0.40
+"""From here on a word of the built-in model may stand for another; chosen on the development data with the number."""
+
+FULL_COSINE: Final = 255
+"""A cosine of 1 as it is stored; the steps between are .004."""
+
+RELATIVE: Final = np.dtype([("id", "<u2"), ("cosine", "u1")])
+"""A relative: its row, and its cosine in parts of `FULL_COSINE`. Row 0 is "[PAD]", nobody's relative: there is none."""
+
+REMEMBERED: Final = 2048
+"""Words whose relatives are kept as terms; the memory starts afresh when it is full (about 2 MB)."""
+
+_COSINES: Final = tuple(part / FULL_COSINE for part in range(FULL_COSINE + 1))
+
+
+class Relatives(dict[str, tuple[tuple[str, float], ...]]):
+    """From a folded word to the index terms of its relatives with their cosines, best first; () when it has none."""
+
+    def __init__(self, path: Path, word_piece: WordPiece) -> None:
+        """Reads the table of a model with that vocabulary. UNAVAILABLE when it is missing or does not fit."""
+        super().__init__()
+        self._rows = _read(path, len(word_piece))
+        self._word_piece = word_piece
+
+    def __missing__(self, word: str) -> tuple[tuple[str, float], ...]:
+        row = self._rows[self._word_piece.id_of(word)].tolist()
+        if not row[0][0]:
+            return ()
+        piece_of = self._word_piece.piece_of
+        found = tuple((index_term(piece_of(number)), _COSINES[part]) for number, part in row if number)
+        if len(self) >= REMEMBERED:
+            self.clear()
+        self[word] = found
+        return found
+
+
+def _read(path: Path, tokens: int) -> npt.NDArray[np.void]:
+    rows: npt.NDArray[np.void] = read_array(path, read_model(path), RELATIVE)
+    if rows.shape != (tokens, MAX_RELATIVES):
+        raise damaged(path, f"has shape {rows.shape} for {tokens} tokens and {MAX_RELATIVES} relatives")
+    highest = int(rows["id"].max(initial=0))
+    if highest >= tokens:
+        raise damaged(path, f"names row {highest} of {tokens}")
+    return rows
+
 
 MAX_TOKENS = 512
 """Known tokens of a text that count (the default of model2vec's `encode`)."""

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 
-from mnemond.text.marks import capped
+from mnemond.text.tokens import capped
 
 UNKNOWN = "[UNK]"
 

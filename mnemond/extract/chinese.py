@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mnemond.extract.families import Family
+from mnemond.extract.english import Finding, Judged, Scene, finding, is_substantial, refers, with_dates
+from mnemond.extract.facts import is_hedged
+from mnemond.extract.patterns import Family
+from mnemond.text.cues import CORRECTION, found, reading
+from mnemond.text.dates import dates
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-LEAST_HAN: Final = 5
+MIN_HAN: Final = 5
 """Han characters of a sentence that says anything, and the share of its letters from which on it is Chinese."""
 SHARE: Final = 0.25
 
@@ -134,7 +138,7 @@ def told(sentence: str) -> tuple[str, bool]:
 
 def unfit(sentence: str, *, by_agent: bool) -> str | None:
     """Why it is not worth a look; None when it may be."""
-    if len(_HAN.findall(sentence)) < LEAST_HAN:
+    if len(_HAN.findall(sentence)) < MIN_HAN:
         return "greeting"
     if _QUESTION.search(sentence):
         return "question"
@@ -147,7 +151,7 @@ def unfit(sentence: str, *, by_agent: bool) -> str | None:
     return None
 
 
-def selves(sentence: str) -> list[tuple[str, str, str]]:
+def selves_chinese(sentence: str) -> list[tuple[str, str, str]]:
     """What the clauses of `sentence` say of who its speaker is: (clause, relation, what), first one about 我; a clause
     about work without a word for it is none."""
     found: list[tuple[str, str, str]] = []
@@ -174,3 +178,51 @@ def self_told(name: str, kind: str, what: str, clause: str) -> str:
         return f"{name}的名字是{what}"
     said = about(name, clause)
     return said if said.startswith(name) else f"{name}{said}"
+
+
+# What a Chinese sentence says that is worth remembering, told about its speaker and with its dates.
+
+
+def findings(text: str, scene: Scene) -> Judged:
+    """What `text`, one sentence of at most `families.LONGEST` characters, says; else why nothing is kept of it."""
+    sentence, called = told(stripped(" ".join(text.split())))
+    name = USER if scene.name == "User" else scene.name
+    if not scene.by_agent and (selves := selves_chinese(sentence)):
+        return [_of_self(name, *each) for each in selves]
+    reason = unfit(sentence, by_agent=scene.by_agent)
+    if reason is not None:
+        return reason
+    family = _family(sentence, scene)
+    if family is None and not called:
+        return "nothing lasting"
+    if is_hedged(sentence) or (
+        family is not None and family.referring and not (refers(sentence) or _dated(sentence, scene))
+    ):
+        return "uncertain" if is_hedged(sentence) else "names nothing"
+    content, mentions = with_dates(about(name, sentence), scene.said_us)
+    content = content.strip().rstrip("。！!.")
+    if not ((family is not None and family.referring) or is_substantial(content)):
+        return "substance"
+    if family is None:
+        return [Finding(content, "told", "fact", "fact", 0.85)]
+    corrects = found(CORRECTION, reading(text))
+    return [finding(family, content, corrects=corrects, dated=any(each.explicit for each in mentions))]
+
+
+def _family(sentence: str, scene: Scene) -> Family | None:
+    for family in BY_AGENT if scene.by_agent else BY_USER:
+        if family.pattern.match(sentence):
+            return family
+    if not scene.by_agent and PLAN.pattern.match(sentence) and _dated(sentence, scene):
+        return PLAN
+    return None
+
+
+def _dated(sentence: str, scene: Scene) -> bool:
+    return any(each.explicit for each in dates(sentence, scene.said_us))
+
+
+def _of_self(name: str, clause: str, kind: str, what: str) -> Finding:
+    subject = USER if kind == "named" and name == what else name
+    content = self_told(subject, kind, what, clause)
+    return Finding(content, "identity", "relationship", "fact", 0.9, relation=None if kind == "is" else kind)

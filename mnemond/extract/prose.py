@@ -7,15 +7,119 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
-from mnemond.extract.machine_lines import is_machine
-from mnemond.extract.sentences import sentences
-from mnemond.text.echoes import without_recalled
+from mnemond.extract.patterns import LONGEST
+from mnemond.text.transcripts import without_recalled
 
-MOST_READ = 100_000
+# Which lines of a message a program wrote: logs, traces, code, diffs, listings. Nobody says anything in them.
+
+
+LOOKED_AT = 400
+"""Characters of a line that are looked at; a longer line without a space in them is no prose anyway."""
+
+LONGEST_WORD = 80
+"""Characters without a space that people write at most, but for an address; scripts without spaces are not meant."""
+
+MAX_MARKS = 0.18
+"""The share of marks of a programming language among the characters of a line from which on it is code."""
+
+_TIME = (
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+    r" [ \d]\d \d\d:\d\d"
+)
+_LEVEL = r"\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b\]?[:\s]|npm (?:ERR|WARN)|E {2,}\S"
+_TRACE = (
+    r"(?:at|in) [\w.$<>/\\:]+ ?\(|File \"|Traceback |Caused by: |\.\.\. \d+ more|goroutine \d|panic: |error\[E\d"
+    r"|(?:error|warning|fatal|note): |\^+$|[\w.]{1,80}(?:Error|Exception)(?:: |$)"
+)
+_PROMPT = r"[$%❯➜] \S|[\w.-]{1,40}@[\w.-]{1,60}[:~]|PS [A-Z]:\\|>>> |C:\\"
+_DIFF = r"diff --git |index [0-9a-f]{6,}\.\.|@@ |\+\+\+ |--- [ab/]|[+-](?=[\w@\"'#/(])\S*[(=:.;{]|[+-] {4}"
+_CODE = (
+    r"(?:async )?def \w+\(|class \w+[(:{]|(?:from [\w.]+ )?import [\w.{*]+(?:[ ,;]|$)(?:as \w+|\w+;?)?$"
+    r"|from [\w.]+ import |(?:const|let|var) [\w{\[]+ ?[=,:]|(?:export|public|private|protected|static|pub) \w+ .*[({]"
+    r"|func(?:tion)? ?\w*\(|fn \w+|#include|#!/|package [\w.]+;?$|using [\w.]+;|return\b.*[;()]|(?:if|for|while)"
+    r" ?\(.*\)"
+    r"|(?:for \w+ in|if|while|with|elif|else|try|except)\b.*:$|@[\w.]+(?:\(|$)|</?\w|/\*|\*/|//|<!--|SELECT |INSERT"
+    r" INTO|"
+    r"UPDATE \w+ SET|DELETE FROM|CREATE \w+ |ALTER TABLE|FROM \w+( \w)?$|WHERE \S+ |(?:LEFT|INNER|RIGHT)? ?JOIN "
+    r"|ORDER BY |GROUP BY |VALUES ?\("
+)
+_LISTING = (
+    r"[-dl][rwx-]{9}|total \d+$|[\w.-]+:\s\S+$|[\"']?[\w.-]+[\"']?\s?[:=]\s?[\"'\[{\d]|[A-Z_]{3,}=|[{}\[\]()<>,;]+$"
+    r"|[=_*#~-]{4,}|[\w./-]+\s+[.FEsx]{2,}\s|(?:collected|platform|cachedir|rootdir|plugins)[: ]|FAILED |PASSED "
+    r"|[├└│]"
+)
+_COMMAND = (
+    r"(?:sudo )?(?:git|docker|kubectl|npm|npx|pnpm|yarn|pip|uv|cargo|go|make|curl|wget|ssh|cd|ls|cat|grep|python3?|apt)"
+    r"(?: \S+){0,4} --?\w[\w-]*(?: \S+)?$"
+)
+_MACHINE = re.compile("|".join(f"(?:{each})" for each in (_TIME, _LEVEL, _TRACE, _PROMPT, _DIFF, _CODE, _LISTING,
+                                                          _COMMAND)))  # fmt: skip
+_SPANS = re.compile(r"`[^`]{1,200}`|https?://\S{1,200}|“[^”]{1,200}”|\"[^\"]{1,200}\"")
+_MARKS = frozenset('{}[]()<>=;|\\/_$#&*^~+@"')
+_ENDS = ("{", "}", ";", "=>", "->", "):", "(", "[", "\\", "=")
+
+
+def is_machine(line: str) -> bool:
+    """Whether a program wrote `line`, which is stripped and not empty. Time is bounded for any line."""
+    seen = line[:LOOKED_AT]
+    if _MACHINE.match(seen) is not None or seen.endswith(_ENDS):
+        return True
+    words = seen.split()
+    if len(words) == 1 and seen.isascii() and any(mark in seen.rstrip(".:!?,;") for mark in "._/\\:"):
+        return True  # a path, a name, a version
+    if any(len(word) > LONGEST_WORD and word.isascii() and "://" not in word for word in words):
+        return True
+    bare = _SPANS.sub("", seen)
+    marks = sum(char in _MARKS for char in bare)
+    return marks > 3 and marks > MAX_MARKS * len(bare)
+
+
+# Where sentences end: in English and Chinese, but not within versions, addresses, names of files or abbreviations.
+
+
+_MASKED = re.compile(r"`[^`\n]{1,400}`|https?://[^\s<>]{1,400}")
+_END = re.compile(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|cf|vs|dr|mr|mrs|ms|prof|st|nos?|fig|approx|resp|incl|al|ca|eq|sec|ver|vol|ch|pp|dept|est|jr|sr"
+    r"|inc|ltd"
+    r"|co|corp|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|(?<![\w.])[A-Za-z])\.$",
+    re.IGNORECASE,
+)
+_ENDS_ANYWAY = re.compile(r"\bno\.$", re.IGNORECASE)
+"""What is an abbreviation before a number alone."""
+
+_BEFORE = 12
+"""Characters before a full stop in which an abbreviation lies."""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of one line of prose, stripped, with their closing marks. Linear time."""
+    masked = _MASKED.sub(lambda found: "x" * len(found[0]), text)
+    found: list[str] = []
+    start = 0
+    for end in _END.finditer(masked):
+        if end[0][0] == "." and len(end[0]) == 1 and _is_abbreviation(masked, end.end()):
+            continue
+        found.append(text[start : end.end()].strip())
+        start = end.end()
+    found.append(text[start:].strip())
+    return [each for each in found if each]
+
+
+def _is_abbreviation(text: str, end: int) -> bool:
+    """Whether the full stop before `end` belongs to an abbreviation: "e.g.", "Dr.", an initial."""
+    if _ABBREVIATION.search(text, max(0, end - _BEFORE), end) is None:
+        return False
+    following = text[end : end + 2].strip()
+    return following != "" and (following.isdigit() or not _ENDS_ANYWAY.search(text, max(0, end - _BEFORE), end))
+
+
+MAX_READ = 100_000
 """Characters read of one message: more was pasted."""
 
 LONG_CODE = 5
@@ -57,9 +161,9 @@ class Prose(msgspec.Struct, frozen=True):
 def prose(content: str) -> Prose:
     """What somebody said in `content`. Linear time."""
     reader = _Reader()
-    reader.read(without_recalled(content[:MOST_READ]).splitlines())
-    if len(content) > MOST_READ:
-        reader.leave_out(content[MOST_READ : MOST_READ + 200], "length")
+    reader.read(without_recalled(content[:MAX_READ]).splitlines())
+    if len(content) > MAX_READ:
+        reader.leave_out(content[MAX_READ : MAX_READ + 200], "length")
     return Prose(tuple(reader.sentences), tuple(reader.others))
 
 
@@ -180,3 +284,72 @@ def _closed(lines: list[str]) -> Iterator[tuple[int, str]]:
         if "</" in line:
             for found in _CLOSING.finditer(line):
                 yield at, found[1].lower()
+
+
+# Which sentences of a person's message are their own: not what they pasted, have translated, or play.
+
+
+LONG_MESSAGE: Final = 40
+"""Sentences of a message above which most of it was not written for it."""
+
+OWN: Final = 8
+"""Sentences at either end of such a message that were."""
+
+_TEXT: Final = (
+    r"(?:text|e-?mail|message|letter|essay|story|poem|paragraph|sentences?|article|passage|abstract|draft|post|speech|"
+    r"statement|review|lyrics|dialogue|conversation|excerpt|bio|cv|resume|README|changelog|commit message)"
+)
+_WORK_ON_TEXT: Final = re.compile(
+    r"(?:\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e|correct the (?:grammar|spelling)|fix the (?:grammar"
+    r"|spelling))\b"
+    rf"|\b(?:rewrite|improve|shorten|polish|edit|review|continue|analy[sz]e|classify|convert|format) (?:the|this|these"
+    rf"|my|following)"
+    rf"(?: following| [\w-]+)? {_TEXT}\b"
+    rf"|\b(?:here is|here's|here are|below is|this is) (?:the|my|a|an|our|some|his|her|their) (?:[\w-]+"
+    rf" ){{0,3}}{_TEXT}\b"
+    rf"|\b(?:a customer|a user|somebody|someone|he|she|they|my \w+|the \w+) (?:wrote|said|says|writes|replied"
+    rf"|reported)\s?:"
+    "|翻译|润色|改写|总结(?:一下)?(?:以下|下面|这)|校对)",
+    re.IGNORECASE,
+)
+_PLAY: Final = re.compile(
+    r"(?:act as|(?:from now on,? )?you are (?:an?|the|now)\b|you will (?:be|act)|pretend|imagine|let's (?:play"
+    r"|role-?play)|role-?play"
+    r"|write (?:me )?(?:a|an|the) (?:[\w-]+ ){0,4}(?:story|poem|essay|dialogue|scene|song|letter|speech|script|blog"
+    r"|article)\b"
+    "|假设你|假装|扮演|你是一[个名位]|写一[篇首封])",
+    re.IGNORECASE,
+)
+
+
+class Authored(NamedTuple):
+    """The sentences that are the person's own, and the first that is not with why it is left out, if there is one."""
+
+    own: list[Sentence]
+    left_out: tuple[str, str] | None
+
+
+def own_sentences(sentences: Sequence[Sentence]) -> Authored:
+    """What the writer of a message says in their own name.
+
+    Nothing of a game, what comes before and with the words that hand a text over, and of a long message the beginning
+    and the end.
+    """
+    if sentences and _PLAY.match(sentences[0].text[:LONGEST]):
+        return Authored([], (sentences[0].text, "role"))
+    for at, sentence in enumerate(sentences[:LONG_MESSAGE]):
+        if _WORK_ON_TEXT.search(sentence.text[:LONGEST]) is None:
+            continue
+        text = next(
+            (number for number in range(at + 1, len(sentences)) if _is_handed(sentence, sentences[number])), None
+        )
+        if text is not None:
+            return Authored(list(sentences[:text]), (sentences[text].text, "quote"))
+    if len(sentences) > LONG_MESSAGE:
+        return Authored([*sentences[:OWN], *sentences[-OWN:]], (sentences[OWN].text, "pasted"))
+    return Authored(list(sentences), None)
+
+
+def _is_handed(request: Sentence, following: Sentence) -> bool:
+    """Whether a sentence behind `request` is the text it is about: behind a colon, or in a paragraph of its own."""
+    return ":" in request.text or "：" in request.text or following.group != request.group

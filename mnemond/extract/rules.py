@@ -7,47 +7,62 @@ sentence is kept when it belongs to a family of patterns, and says something (do
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Final
 
 import msgspec
 
-from mnemond.extract import chinese, chinese_sentences, english_sentences
-from mnemond.extract.authorship import authored
+from mnemond.extract import chinese, english
 from mnemond.extract.chinese import is_chinese
-from mnemond.extract.fact import MOST_SHOWN, Context, Dropped, Extraction, Fact, Message, Relation, shown
-from mnemond.extract.families import LONGEST
-from mnemond.extract.finding import Finding, Judged, Scene
-from mnemond.extract.first_person import about
-from mnemond.extract.importance import importance
-from mnemond.extract.named import entities_of, named_last, with_person
-from mnemond.extract.prose import MOST_READ, Prose, Sentence, prose
-from mnemond.extract.relations import FUNCTIONAL, relations_of
-from mnemond.extract.speaker import UNKNOWN, called, stated_name
-from mnemond.extract.unfit import is_question, is_request
+from mnemond.extract.english import Finding, Judged, Scene, about
+from mnemond.extract.facts import (
+    FUNCTIONAL,
+    MAX_SHOWN,
+    UNKNOWN,
+    Context,
+    Dropped,
+    Extraction,
+    Fact,
+    Intent,
+    Message,
+    Relation,
+    Speaker,
+    called,
+    entities_of,
+    importance,
+    named_last,
+    relations_of,
+    shown,
+    stated_name,
+    with_person,
+)
+from mnemond.extract.patterns import BY_USER, LONGEST, is_question, is_request
+from mnemond.extract.prose import MAX_READ, Prose, Sentence, own_sentences, prose, sentences
 from mnemond.text.contrast import numbers
-from mnemond.text.cue_words import CORRECTION, found, reading
-from mnemond.text.echoes import without_recalled
+from mnemond.text.cues import CORRECTION, found, reading
+from mnemond.text.entities import extract, nothing_known
 from mnemond.text.similarity import token_set
+from mnemond.text.transcripts import without_recalled
 
 NAME = "rules"
 
 SPEAKERS = ("user", "assistant")
 """Roles that say something; every other is context."""
 
-MOST_SENTENCES = 4_000
+MAX_SENTENCES = 4_000
 """Sentences of an exchange that are looked at."""
 
 REPEATED = 0.9
 """Share of a sentence's words that somebody said before, from which on it is their sentence again."""
 
-LEAST_REPEATED = 3
+MIN_REPEATED = 3
 """Words of a sentence that can be told to be a repetition."""
 
 LONGEST_CORRECTION = 40
 """Characters of "no, that's wrong" and the like."""
 
-MOST_BEFORE = 3
+MAX_BEFORE = 3
 """Sentences that are looked back for what "it" is."""
 
 AGENT_DOUBT = 0.1
@@ -69,7 +84,7 @@ class RuleEngine:
         return _Reading(messages, context).extraction()
 
 
-_MOST_HEARD = 300
+_MAX_HEARD = 300
 """Sentences said before that a new one is compared with."""
 
 _DEPENDENT = re.compile(
@@ -96,7 +111,7 @@ class _Reading:
 
     def extraction(self) -> Extraction:
         """Everything that was found, and what was not kept."""
-        left = MOST_SENTENCES
+        left = MAX_SENTENCES
         for message in self._messages:
             read = prose(message.content)
             self._note(read)
@@ -119,13 +134,13 @@ class _Reading:
     def _own(self, message: Message, found: Sequence[Sentence]) -> Sequence[Sentence]:
         if message.role != "user":
             return found
-        own, left_out = authored(found)
+        own, left_out = own_sentences(found)
         if left_out is not None:
             self._drop(*left_out)
         return own
 
     def _drop(self, text: str, reason: str) -> None:
-        if len(self._dropped) < MOST_SHOWN:
+        if len(self._dropped) < MAX_SHOWN:
             self._dropped.append(Dropped(shown(text), reason))
 
     def _read(self, message: Message, sentences: Sequence[Sentence]) -> None:
@@ -142,7 +157,7 @@ class _Reading:
                 last = self._judge(message, sentence)
             self._before.append(sentence)
             said.append(token_set(sentence.text))
-        self._heard += said[-_MOST_HEARD:]
+        self._heard += said[-_MAX_HEARD:]
         self._before.clear()
 
     def _judge(self, message: Message, sentence: Sentence) -> Fact | None:
@@ -174,8 +189,8 @@ class _Reading:
             itemised=sentence.itemised,
         )
         if is_chinese(text):
-            return chinese_sentences.findings(text, scene)
-        return english_sentences.findings(text, scene)
+            return chinese.findings(text, scene)
+        return english.findings(text, scene)
 
     def _fact(self, new: Finding, message: Message) -> Fact | None:
         """A finding weighed; None where it is said already, or matters too little."""
@@ -195,9 +210,9 @@ class _Reading:
 
     def _is_repeated(self, text: str) -> bool:
         words = token_set(text)
-        if len(words) < LEAST_REPEATED:
+        if len(words) < MIN_REPEATED:
             return False
-        return any(len(words & heard) >= REPEATED * len(words) for heard in islice(reversed(self._heard), _MOST_HEARD))
+        return any(len(words & heard) >= REPEATED * len(words) for heard in islice(reversed(self._heard), _MAX_HEARD))
 
     def _is_corrected(self, group: int) -> bool:
         """Whether the sentence before, of this group, says that something is wrong, and no more."""
@@ -207,7 +222,7 @@ class _Reading:
 
     def _named_last(self, group: int) -> str | None:
         """What the sentences before this one, of its group, named last."""
-        for sentence in islice(reversed(self._before), MOST_BEFORE):
+        for sentence in islice(reversed(self._before), MAX_BEFORE):
             if sentence.group != group or len(sentence.text) > LONGEST:
                 return None
             if named := named_last(sentence.text):
@@ -264,10 +279,107 @@ def _longer(fact: Fact, more: str) -> Fact:
 
 def _own_words(message: Message) -> str:
     """As much of a message as is looked at for a name; what memory shows in it was said by anybody."""
-    return without_recalled(message.content[:MOST_READ])
+    return without_recalled(message.content[:MAX_READ])
 
 
 def _words_of(messages: Sequence[Message]) -> list[frozenset[str]]:
     """The words of each sentence of some messages, the last ones."""
     found = [token_set(each.text) for message in messages for each in prose(message.content).sentences]
-    return found[-_MOST_HEARD:]
+    return found[-_MAX_HEARD:]
+
+
+# Facts that whoever called has found by themselves: what they leave out the rules fill in (spec 9, engine `host`).
+
+
+HOST_NAME: Final = "host"
+HOST_LONGEST: Final = 8_000
+"""Characters of a memory; a longer item becomes several (spec 9)."""
+
+INTENT_OF: Final[dict[str, Intent]] = {
+    "preference": "preference", "decision": "fact", "fact": "fact", "insight": "fact", "context": "event",
+    "general": "fact",
+}  # fmt: skip
+CATEGORY_OF: Final[dict[Intent, str]] = {
+    "preference": "preference", "fact": "fact", "event": "context", "relationship": "fact",
+}  # fmt: skip
+"""Category from intent and back where only one is given (spec 3)."""
+
+
+class HostFact(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact as it comes; None is for the rules to fill. `importance` is 1…10."""
+
+    content: str
+    intent: Intent | None = None
+    category: str | None = None
+    importance: int | None = None
+    confidence: float = 1.0
+    entities: tuple[str, ...] = ()
+    attributed_to: Speaker = "user"
+    said_us: int | None = None
+    message_ids: tuple[str, ...] = ()
+
+
+def completed(given: Sequence[HostFact], context: Context) -> Extraction:
+    """The facts as they may be stored, and those that matter too little."""
+    facts: list[Fact] = []
+    dropped: list[Dropped] = []
+    seen: set[str] = set()
+    for each in given:
+        for content in parts(each.content):
+            fact = _complete(each, content, context)
+            if content in seen:
+                dropped.append(Dropped(shown(content), "said before"))
+            elif fact.importance < context.threshold:
+                dropped.append(Dropped(shown(content), f"importance {fact.importance}"))
+            else:
+                facts.append(fact)
+            seen.add(content)
+    return Extraction(tuple(facts), tuple(dropped), HOST_NAME)
+
+
+def parts(content: str, longest: int = HOST_LONGEST) -> list[str]:
+    """`content` in pieces of at most `longest` characters, cut between sentences where there are any."""
+    return list(_parts(content.strip(), longest))
+
+
+def _parts(rest: str, longest: int) -> Iterator[str]:
+    while len(rest) > longest:
+        head = rest[:longest].rstrip()
+        last = sentences(head)[-1]
+        cut = len(head) - len(last) if len(last) < longest // 2 else longest
+        yield rest[:cut].strip()
+        rest = rest[cut:].strip()
+    if rest:
+        yield rest
+
+
+def _complete(given: HostFact, content: str, context: Context) -> Fact:
+    intent, category = _kinds(given, content)
+    relations = relations_of(content)
+    of_text = entities_of(content, relations, context.known)
+    named = extract(content, given.entities, known=context.known or nothing_known) if given.entities else of_text
+    decided = category == "decision"
+    specific = len(named) >= 2 or bool(numbers(content))
+    ruled = importance(content, intent, decided=decided, corrects=False, specific=specific)
+    return Fact(
+        content=content,
+        intent=intent,
+        category=category,
+        importance=ruled if given.importance is None else given.importance,
+        confidence=given.confidence,
+        attributed_to=given.attributed_to,
+        said_us=context.observed_us if given.said_us is None else given.said_us,
+        entities=named,
+        relations=relations,
+        message_ids=given.message_ids,
+        family=HOST_NAME,
+    )
+
+
+def _kinds(given: HostFact, content: str) -> tuple[Intent, str]:
+    if given.intent is not None:
+        return given.intent, given.category or CATEGORY_OF[given.intent]
+    if given.category is not None:
+        return INTENT_OF.get(given.category, "fact"), given.category
+    family = next((each for each in BY_USER if each.pattern.match(content[:400])), None)
+    return ("fact", "fact") if family is None else (family.intent, family.category)

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.growing import Column, Dictionary
-from mnemond.index.selection import Rows
-from mnemond.model.insight import Insight
-from mnemond.model.timestamp import parse_rfc3339
+from mnemond.index.arrays import GrowableArray, Interner
+from mnemond.index.bm25 import SelectionRows
+from mnemond.model.memory import Insight, parse_rfc3339
 
 NOBODY = -1
 """Stands where there is no row."""
@@ -38,11 +37,11 @@ class Conversations:
     """The writer's side. Rows of a conversation are in the order of their times, of equal ones as they were stored."""
 
     def __init__(self) -> None:
-        self._names = Dictionary()
-        self._of = Column(np.zeros(0, dtype=np.int32))
-        self._created = Column(np.zeros(0, dtype=np.int64))
-        self._before = Column(np.zeros(0, dtype=np.int32))
-        self._after = Column(np.zeros(0, dtype=np.int32))
+        self._names = Interner()
+        self._of = GrowableArray(np.zeros(0, dtype=np.int32))
+        self._created = GrowableArray(np.zeros(0, dtype=np.int64))
+        self._before = GrowableArray(np.zeros(0, dtype=np.int32))
+        self._after = GrowableArray(np.zeros(0, dtype=np.int32))
         self._last: dict[int, int] = {}
 
     def append(self, insight: Insight) -> None:
@@ -95,18 +94,18 @@ class Conversations:
             else:
                 self._last[number] = one
             before[row] = after[row] = NOBODY
-        self._before, self._after = Column(before), Column(after)
+        self._before, self._after = GrowableArray(before), GrowableArray(after)
 
     def neighbours(self) -> Neighbours:
         """The rows appended so far."""
         return Neighbours(self._of.view(), self._before.view(), self._after.view())
 
-    def compacted(self, kept: Rows) -> Conversations:
+    def compacted(self, kept: SelectionRows) -> Conversations:
         """The rows `kept`, in that order. Rows that are left out have left before."""
         fewer = Conversations()
         fewer._names = self._names
-        fewer._of = Column(self._of.view()[kept])
-        fewer._created = Column(self._created.view()[kept])
+        fewer._of = GrowableArray(self._of.view()[kept])
+        fewer._created = GrowableArray(self._created.view()[kept])
         fewer._chain()
         return fewer
 
@@ -119,7 +118,7 @@ class Conversations:
         earlier, later = order[:-1][together], order[1:][together]
         before, after = np.full(rows, NOBODY, dtype=np.int32), np.full(rows, NOBODY, dtype=np.int32)
         before[later], after[earlier] = earlier, later
-        self._before, self._after = Column(before), Column(after)
+        self._before, self._after = GrowableArray(before), GrowableArray(after)
         ends = order[np.append(~together, True)] if len(order) else order
         self._last = dict(zip(of[ends].tolist(), ends.tolist(), strict=True))
 

@@ -9,24 +9,75 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index import listing, visibility
-from mnemond.index.adjacency import OUTWARDS, Adjacency, EdgeArrays, Links, logical
-from mnemond.index.columns import ColumnViews
+from mnemond.index import filters
+from mnemond.index.arrays import Ledger
+from mnemond.index.bm25 import Bm25, Corpus, Postings, PostingsFloats, SelectionRows, at_least_kth, not_behind_kth
+from mnemond.index.columns import PREFIX, ColumnViews, Extent, PassageColumns, Table
 from mnemond.index.conversations import Neighbours
-from mnemond.index.cosines import Cosines, cosines_of, cosines_of_all
-from mnemond.index.dense import Dense
-from mnemond.index.ledger import Ledger
-from mnemond.index.passages import PassageColumns
-from mnemond.index.postings import Bm25, Corpus, Floats, Postings
-from mnemond.index.selection import Rows, at_least_kth, not_behind_kth
-from mnemond.index.table import PREFIX, Table
-from mnemond.index.validity import Extent
+from mnemond.index.edges import OUTWARDS, Adjacency, EdgeArrays, Links, logical
+from mnemond.index.filters import Mask
+from mnemond.index.vectors import Cosines, Dense, cosines_of, cosines_of_all
 from mnemond.model.changes import Vector
-from mnemond.model.edge import EDGE_TYPES
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import Filter
+from mnemond.model.memory import EDGE_TYPES, Insight, Scope
+from mnemond.model.query import Filter
 
-Mask = npt.NDArray[np.bool_]
+# What a store has, without a question: its newest rows, how many each category has, whom most memories name.
+
+
+class Place(NamedTuple):
+    """Where a memory stands in the order of a listing."""
+
+    created_us: int
+    row: int
+
+
+AFTER_ALL = 1 << 62
+"""The row of a memory that the index does not have: whatever was made in the same microsecond is older. That may tell
+one twice, and leaves none out."""
+
+
+def newest(parts: Parts, mask: Mask | None, limit: int, before: Place | None = None) -> SelectionRows:
+    """The last `limit` rows of `mask` by creation time, newest first; with `before` those that are older than it.
+
+    Of equal times the row stored later counts as newer.
+    """
+    created = parts.columns.created_us
+    rows = np.arange(parts.corpus.rows) if mask is None else np.flatnonzero(mask)
+    if before is not None:
+        times = created[rows]
+        rows = rows[(times < before.created_us) | ((times == before.created_us) & (rows < before.row))]
+    if len(rows) > limit:
+        times = created[rows]
+        least = np.partition(times, len(rows) - limit)[len(rows) - limit]
+        newer = rows[times > least]
+        rows = np.concatenate([rows[times == least][len(newer) - limit :], newer])
+    found: SelectionRows = rows[np.lexsort((rows, created[rows]))[::-1]]
+    return found
+
+
+def by_category(parts: Parts) -> dict[str, int]:
+    """How many live rows each category has; categories without any are left out."""
+    codes = parts.columns.category
+    for living in filters.living(parts):
+        codes = codes[living]
+    counts = np.bincount(codes).tolist()
+    return {name: count for name, count in zip(parts.table.names.categories.values(), counts, strict=False) if count}
+
+
+def top_entities(parts: Parts, k: int) -> list[tuple[str, int]]:
+    """The k entities that most live rows name, as first spelled, with their counts; ties by spelling."""
+    columns = parts.columns
+    codes = columns.mention_entity
+    for living in filters.living(parts):
+        codes = codes[living[columns.mention_row]]
+    counts = np.bincount(codes)
+    found = at_least_kth(np.where(counts > 0, counts, -1).astype(np.float32), k)
+    spellings = parts.table.names.spellings
+    ranked = sorted((-int(counts[code]), spellings[code]) for code in found.tolist())
+    return [(entity, -count) for count, entity in ranked[:k]]
+
+
+SnapshotMask = npt.NDArray[np.bool_]
 
 NOWHERE = -1
 """A number that nothing has."""
@@ -46,7 +97,7 @@ class Parts(NamedTuple):
     table: Table
     insights: Ledger
     columns: ColumnViews
-    breadths: Floats
+    breadths: PostingsFloats
     corpus: Corpus
     postings: Postings
     dense: Dense
@@ -110,7 +161,7 @@ class Snapshot:
         alive = self.parts.corpus.alive
         return alive is None or bool(alive[row])
 
-    def alive(self) -> Mask:
+    def alive(self) -> SnapshotMask:
         """Which rows are live, shape (rows,)."""
         alive = self.parts.corpus.alive
         return np.ones(self.rows, dtype=np.bool_) if alive is None else alive != 0
@@ -124,7 +175,7 @@ class Snapshot:
         """Fingerprint of the embedder whose vectors may be compared with these; "" when none was told."""
         return self.parts.made_by
 
-    def without_vector(self) -> Rows:
+    def without_vector(self) -> SelectionRows:
         """The live rows that were not embedded, ascending."""
         return np.flatnonzero(self.alive() & (self.parts.dense.present == 0))
 
@@ -139,7 +190,7 @@ class Snapshot:
         return self.parts.passages
 
     @property
-    def lengths(self) -> Floats:
+    def lengths(self) -> PostingsFloats:
         """Index terms of each row, shape (rows,)."""
         return self.parts.corpus.lengths
 
@@ -150,7 +201,7 @@ class Snapshot:
         return max(1.0, corpus.total_length / corpus.live) if corpus.live else 1.0
 
     @property
-    def breadths(self) -> Floats:
+    def breadths(self) -> PostingsFloats:
         """Different index terms in the content of each row, shape (rows,)."""
         return self.parts.breadths
 
@@ -181,16 +232,16 @@ class Snapshot:
 
     # ------------------------------------------------------------ filters
 
-    def visible(self, wanted: Filter) -> Mask | None:
+    def visible(self, wanted: Filter) -> SnapshotMask | None:
         """Which rows `wanted` lets a reader see, shape (rows,); None when it is all of them."""
-        return visibility.visible(self.parts, wanted)
+        return filters.visible(self.parts, wanted)
 
-    def comparable(self, scope: Scope) -> Mask | None:
+    def comparable(self, scope: Scope) -> SnapshotMask | None:
         """Rows meant for nobody whom a memory of this scope is not meant for, shape (rows,); None when all are.
 
         What such a row says already, every reader of the new memory sees.
         """
-        return visibility.comparable(self.parts, scope)
+        return filters.comparable(self.parts, scope)
 
     def twins(self, text: str) -> list[int]:
         """Live rows whose normalised text may be equal to this normalised text (their hashes are), ascending."""
@@ -202,28 +253,28 @@ class Snapshot:
 
     # ------------------------------------------------------------ signals
 
-    def keyword(self, terms: list[str], parameters: Bm25) -> tuple[Floats, float]:
+    def keyword(self, terms: list[str], parameters: Bm25) -> tuple[PostingsFloats, float]:
         """BM25 of every row for the terms of a query, shape (rows,), and the bound no memory can reach.
 
         Scores of dead rows mean nothing.
         """
         return self.parts.postings.scores(terms, self.parts.corpus, parameters)
 
-    def similarity(self, vector: Vector, first: int = 0) -> Floats:
+    def similarity(self, vector: Vector, first: int = 0) -> PostingsFloats:
         """Cosine of every row from `first` on with `vector` (length 1, shape (dimension,)), shape (rows - first,); 0
         where there is no vector. ValueError when the vector is of another dimension."""
         return self.parts.dense.similarity(vector, first)
 
-    def similarity_of(self, vector: Vector, rows: Rows) -> Floats:
+    def similarity_of(self, vector: Vector, rows: SelectionRows) -> PostingsFloats:
         """Cosine of `rows` with `vector`, shape (len(rows),)."""
         return self.parts.dense.similarity_of(vector, rows)
 
-    def similarity_approximate(self, vector: Vector, mask: Mask | None = None) -> Floats:
+    def similarity_approximate(self, vector: Vector, mask: SnapshotMask | None = None) -> PostingsFloats:
         """Like `similarity`, but in a large store exact for the 100 nearest rows of `mask` alone; the others are off by
         .001 on average. It takes a third of the time."""
         return self.parts.dense.similarity_approximate(vector, mask)
 
-    def nearest(self, vector: Vector, k: int, mask: Mask | None = None) -> tuple[Rows, Floats]:
+    def nearest(self, vector: Vector, k: int, mask: SnapshotMask | None = None) -> tuple[SelectionRows, PostingsFloats]:
         """The k rows of `mask` with the largest positive cosine, best first, and these cosines, exact; of equal ones
         the later row. With a graph (`VectorPolicy.exact_limit`) a few of the k may be missed.
 
@@ -246,10 +297,10 @@ class Snapshot:
         """The same of each of `vectors`, shape (n, dimension)."""
         return cosines_of_all(self.parts.dense, vectors)
 
-    def similarity_between(self, row: int, rows: Rows) -> Floats:
+    def similarity_between(self, row: int, rows: SelectionRows) -> PostingsFloats:
         """Cosine of one row with others, shape (len(rows),); 0 where either has no vector."""
         matrix = self.parts.dense.matrix
-        found: Floats = np.dot(matrix[rows], matrix[row])
+        found: PostingsFloats = np.dot(matrix[rows], matrix[row])
         return found
 
     def vector(self, row: int) -> Vector | None:
@@ -257,24 +308,24 @@ class Snapshot:
         dense = self.parts.dense
         return dense.matrix[row] if dense.present[row] else None
 
-    def postings(self, term: str) -> tuple[Rows, Floats]:
+    def postings(self, term: str) -> tuple[SelectionRows, PostingsFloats]:
         """The rows that have an index term, ascending, dead ones included, and how often it counts in each."""
         return self.parts.postings.of(term, self.rows)
 
-    def rows_of(self, terms: Iterable[str]) -> list[Rows]:
+    def rows_of(self, terms: Iterable[str]) -> list[SelectionRows]:
         """The rows of each of many index terms, likewise."""
         return self.parts.postings.rows_of(terms, self.rows)
 
-    def live_among(self, rows: Rows) -> int:
+    def live_among(self, rows: SelectionRows) -> int:
         """How many of these rows are live."""
         alive = self.parts.corpus.alive
         return len(rows) if alive is None else int(np.count_nonzero(alive[rows]))
 
-    def holders(self, canonical: str) -> Rows:
+    def holders(self, canonical: str) -> SelectionRows:
         """The rows that name an entity, dead ones included, ascending."""
         columns = self.parts.columns
         code = self.parts.table.names.entities.find(canonical)
-        rows: Rows = columns.mention_row[columns.mention_entity == (NOWHERE if code is None else code)]
+        rows: SelectionRows = columns.mention_row[columns.mention_entity == (NOWHERE if code is None else code)]
         return rows
 
     def last_holders(self, canonical: str, k: int) -> tuple[int, array[int]]:
@@ -285,16 +336,16 @@ class Snapshot:
         """Numbers of the sources whose name has an index term; newer ones than this snapshot may be among them."""
         return self.parts.table.names.speakers.get(term, ())
 
-    def likeness(self, terms: set[str]) -> Floats:
+    def likeness(self, terms: set[str]) -> PostingsFloats:
         """Share of its words that the smaller of two texts has in common with the other, shape (rows,): those of each
         row's content and `terms`, different index terms of a text. An estimate of containment (spec 7.1)."""
-        shared: Floats = self.parts.postings.shared(terms, self.rows).astype(np.float32)
+        shared: PostingsFloats = self.parts.postings.shared(terms, self.rows).astype(np.float32)
         least = np.minimum(self.parts.breadths, np.float32(len(terms)))
         np.maximum(least, np.float32(1.0), out=least)
         np.divide(shared, least, out=shared)
         return shared
 
-    def best(self, scores: Floats, k: int, rows: Rows | None = None) -> Rows:
+    def best(self, scores: PostingsFloats, k: int, rows: SelectionRows | None = None) -> SelectionRows:
         """Positions in `scores` of the k best, best first; `rows` says which row each score belongs to (else its own).
 
         Ties: the more important, then the newer, then the smaller id. A negative score is never chosen.
@@ -320,19 +371,19 @@ class Snapshot:
         """Every edge of a row, in both directions; see `adjacency.LINK`. Read-only."""
         return self.parts.adjacency.links(row)
 
-    def beside(self, rows: Rows, step: int) -> Rows:
+    def beside(self, rows: SelectionRows, step: int) -> SelectionRows:
         """For each of `rows` (-1 for none) the one before it (`step` -1) or after it (1) in its conversation, or -1."""
         column = self.parts.neighbours.before if step < 0 else self.parts.neighbours.after
         found = column[rows].astype(np.int64)
         found[(rows < 0) | (found >= self.rows)] = -1
         return found
 
-    def in_conversation(self, rows: Rows) -> npt.NDArray[np.bool_]:
+    def in_conversation(self, rows: SelectionRows) -> npt.NDArray[np.bool_]:
         """Whether each of `rows` belongs to a conversation, shape (len(rows),)."""
         found: npt.NDArray[np.bool_] = self.parts.neighbours.of[rows] > 0
         return found
 
-    def fan(self, rows: Sequence[int]) -> tuple[Rows, npt.NDArray[np.void]]:
+    def fan(self, rows: Sequence[int]) -> tuple[SelectionRows, npt.NDArray[np.void]]:
         """The links of several rows: which of `rows` each belongs to, and the links; see `Adjacency.fan`."""
         return self.parts.adjacency.fan(rows)
 
@@ -372,27 +423,27 @@ class Snapshot:
 
     # ------------------------------------------------------------ listings and figures
 
-    def place_of(self, insight_id: str) -> listing.Place | None:
+    def place_of(self, insight_id: str) -> Place | None:
         """Where a memory stands in a listing; None for one that the index does not have, not even as a retired one."""
         row = self._known_row(insight_id)
-        return None if row is None else listing.Place(int(self.parts.columns.created_us[row]), row)
+        return None if row is None else Place(int(self.parts.columns.created_us[row]), row)
 
-    def newest(self, wanted: Filter, limit: int, before: listing.Place | None = None) -> list[Insight]:
+    def newest(self, wanted: Filter, limit: int, before: Place | None = None) -> list[Insight]:
         """The last `limit` visible memories by creation time, newest first; with `before` those before it.
 
         Of equal times the one stored later counts as newer.
         """
-        rows = listing.newest(self.parts, self.visible(wanted), limit, before)
+        rows = newest(self.parts, self.visible(wanted), limit, before)
         return [self.insight(row) for row in rows.tolist()]
 
-    def newest_rows(self, mask: Mask | None, limit: int) -> Rows:
+    def newest_rows(self, mask: SnapshotMask | None, limit: int) -> SelectionRows:
         """The last `limit` rows of `mask` (what `visible` gives) by creation time, newest first."""
-        return listing.newest(self.parts, mask, limit)
+        return newest(self.parts, mask, limit)
 
     def by_category(self) -> dict[str, int]:
         """How many live memories each category has; categories without any are left out."""
-        return listing.by_category(self.parts)
+        return by_category(self.parts)
 
     def top_entities(self, k: int) -> list[tuple[str, int]]:
         """The k entities that most live memories name, as first spelled, with their counts; ties by spelling."""
-        return listing.top_entities(self.parts, k)
+        return top_entities(self.parts, k)

@@ -8,16 +8,15 @@ from pathlib import Path
 import msgspec
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.index.dense import VectorPolicy
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.store import edges, insights, legacy, operations, read_only
+from mnemond.index.vectors import VectorPolicy
+from mnemond.index.writer import MemoryIndex
+from mnemond.store import edges, files, insights, legacy, operations
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import FULL, Connection, SqliteError
-from mnemond.store.damage import damaged_file
-from mnemond.store.files import StoreFiles
-from mnemond.store.lasting import leave_out, no_collections
+from mnemond.store.files import StoreFiles, damaged_file
+from mnemond.store.gc_tuning import freeze_built_index, gc_paused
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
-from mnemond.store.migrate import migrate, refuse_newer
+from mnemond.store.schema import migrate, refuse_newer
 
 Wanted = Callable[[], EmbedderRecord | None]
 """Which embedder a store that has none shall have; it may take seconds to tell."""
@@ -48,7 +47,7 @@ def open_database(
     if path.exists():
         if not path.is_file():
             raise MnemonError(STORAGE, f"{path} is not a regular file", hint="move it away", outcome="rejected")
-        if not read_only.is_writable(path):
+        if not files.is_writable(path):
             return _for_reading(path, search)
         if legacy.is_legacy(path):
             legacy.adopt(path, now_us)
@@ -66,7 +65,7 @@ def open_database(
 
 
 def _for_reading(path: Path, search: VectorPolicy | None) -> Opened:
-    connection, reason = read_only.connect(path)
+    connection, reason = files.connect(path)
     try:
         embedder = read_embedder(connection)
         return Opened(connection, load_index(connection, embedder, search), embedder, StoreFiles(path), reason)
@@ -80,12 +79,12 @@ def load_index(
 ) -> MemoryIndex:
     """Build the in-memory index from the rows, which are the truth. Raises SqliteError."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
-    with no_collections():
+    with gc_paused():
         rows = insights.load_active(connection, dimension, model)
         index = MemoryIndex.build(
             rows, edges.load_arrays(connection), dimension, made_by=made_by(embedder), search=search
         )
-    leave_out(index.snapshot.rows)
+    freeze_built_index(index.snapshot.rows)
     return index
 
 

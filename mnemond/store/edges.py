@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.index.adjacency import EdgeArrays
+from mnemond.index.edges import EdgeArrays
 from mnemond.model.changes import RemoveEdge
-from mnemond.model.edge import EDGE_TYPES, MAX_METADATA, NO_METADATA, CreatedBy, Edge, Relation
-from mnemond.store.connection import Connection
-from mnemond.store.insertion import Insertion, Value
-from mnemond.store.numbers import number_of, numbers_of
+from mnemond.model.memory import EDGE_NO_METADATA, EDGE_TYPES, MAX_METADATA, CreatedBy, Edge, Entity, Relation
+from mnemond.store.connection import Connection, Insertion, Value
+from mnemond.store.insights import number_of, numbers_of
 
 _REST = ("weight", "metadata", "created_by", "boost_days", "last_boosted_at")
 _INSERT = (
@@ -25,7 +25,7 @@ _INSERT = (
 _OF_AUTOMATIC = ("source", "target", "kind", "weight", "metadata", "created_at")
 """The other columns have what an automatic edge begins with."""
 _AUTOMATIC = Insertion(4, "edge_rows", _OF_AUTOMATIC)
-MOST_AT_ONCE = 32
+MAX_AT_ONCE = 32
 """Relations whose edges go in one statement. Nearly every memory has fewer; 34 rows take 45 µs so, 65 one by one."""
 _UPDATE = f"UPDATE edge_rows SET {', '.join(f'{name} = ?' for name in _REST)}"  # noqa: S608 - names only
 _KEY = "source = ? AND target = ? AND kind = ?"
@@ -62,8 +62,8 @@ def insert_relations(connection: Connection, insight_id: str, relations: Sequenc
         return
     number, one = numbers.get, numbers.get(insight_id)
     both = [each for each in relations if each.there is not None and each.back is not None]
-    for start in range(0, len(both), MOST_AT_ONCE):
-        part = both[start : start + MOST_AT_ONCE]
+    for start in range(0, len(both), MAX_AT_ONCE):
+        part = both[start : start + MAX_AT_ONCE]
         values: list[Value] = [one, now]
         for other, kind, weight, there, back in part:
             values += (number(other), _NUMBERS[kind], weight, there, back)
@@ -120,7 +120,7 @@ def _merged(before: Edge, edge: Edge, *, strict: bool) -> Edge:
     if edge.created_by == "auto" and before.created_by in CHOSEN:
         return before
     metadata = before.metadata
-    if edge.metadata not in (NO_METADATA, before.metadata):
+    if edge.metadata not in (EDGE_NO_METADATA, before.metadata):
         merged = _json.encode(_object.decode(before.metadata) | _object.decode(edge.metadata))
         if len(merged) <= MAX_METADATA:
             metadata = merged.decode()
@@ -272,3 +272,89 @@ def _keys(connection: Connection, edges: Sequence[Edge]) -> list[tuple[int | Non
     """What the table calls each of the edges; None where an end is not there."""
     number = numbers_of(connection, {end for edge in edges for end in (edge.source_id, edge.target_id)}).get
     return [(number(edge.source_id), number(edge.target_id), _NUMBERS[edge.edge_type]) for edge in edges]
+
+
+# The tables `entities` and `memory_entities`: which names there are, and which memories speak of them.
+
+
+MAX_KNOWN = 65_536
+"""Entities that a connection remembers to be there."""
+
+_UNLESS_THERE = " ON CONFLICT DO NOTHING"
+_NAMED = Insertion(1, "entities", ("id", "name", "canonical_name", "entity_type", "created_at"), _UNLESS_THERE)
+_MENTIONED = Insertion(2, "memory_entities", ("memory_id", "entity_id", "mention_text"), _UNLESS_THERE)
+
+
+def entity_id(entity: Entity) -> str:
+    """The id of an entity, which follows from its canonical name and type: no look-up is needed to mention it."""
+    return hashlib.blake2b(f"{entity.kind}\0{entity.canonical}".encode(), digest_size=16).hexdigest()
+
+
+def mention(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
+    """Note which entities a memory names; ones that are new to the store are added."""
+    if not mentions:
+        return
+    named = [(entity_id(entity), entity) for entity in mentions]
+    known = connection.entities
+    new = [(key, it.name, it.canonical, it.kind, now) for key, it in named if key not in known]
+    if new:
+        connection.add(_NAMED, new)
+        if len(known) > MAX_KNOWN:
+            known.clear()
+        known.update(row[0] for row in new)
+    connection.add(_MENTIONED, [(insight_id, key, entity.name) for key, entity in named])
+
+
+def replace(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
+    """Note which entities a memory names now, instead of those it named before."""
+    connection.run("DELETE FROM memory_entities WHERE memory_id = ?", (insight_id,))
+    mention(connection, insight_id, mentions, now)
+
+
+def purge(connection: Connection) -> None:
+    """Forget every name that no memory speaks of any more and nobody said anything else about, the ones left behind by
+    earlier texts of a memory among them."""
+    connection.entities.clear()
+    connection.run(
+        "DELETE FROM entities AS e WHERE entity_type <> 'user' AND attributes IS NULL AND core_summary IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM memory_entities WHERE entity_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM relationships WHERE source_id = e.id OR target_id = e.id)"
+        " AND NOT EXISTS (SELECT 1 FROM core_summaries WHERE entity_id = e.id)"
+    )
+
+
+# The `node_metrics` table: how central each memory is, for whoever looks at the file.
+
+
+class Metric(NamedTuple):
+    """A memory's PageRank (all sum to 1), and its degree as effective importance counts it."""
+
+    insight_id: str
+    pagerank: float
+    degree: int
+
+
+def page(connection: Connection, after: str, limit: int) -> list[Metric]:
+    """The next rows by id, behind `after`."""
+    rows = connection.rows(
+        "SELECT insight_id, pagerank, degree FROM node_metrics WHERE insight_id > ? ORDER BY insight_id LIMIT ?",
+        (after, limit),
+    )
+    return [Metric(*row) for row in rows]
+
+
+def put(connection: Connection, metrics: Sequence[Metric], now: str) -> None:
+    """Write rows, of memories that are active still."""
+    connection.run_many(
+        "INSERT INTO node_metrics(insight_id, pagerank, degree, computed_at)"
+        " SELECT id, ?2, ?3, ?4 FROM insights WHERE id = ?1 AND deleted_at IS NULL"
+        " ON CONFLICT(insight_id) DO UPDATE SET"
+        " pagerank = excluded.pagerank, degree = excluded.degree, computed_at = excluded.computed_at",
+        [(*each, now) for each in metrics],
+    )
+
+
+def remove_node_metrics(connection: Connection, insight_ids: Sequence[str]) -> None:
+    """Remove the rows of memories."""
+    connection.run_many("DELETE FROM node_metrics WHERE insight_id = ?", [(each,) for each in insight_ids])

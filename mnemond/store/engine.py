@@ -10,29 +10,102 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+import numpy as np
+
 from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
 from mnemond.errors import Outcome as Certainty
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.index.table import forget_cached as forget_names
-from mnemond.model.changes import ChangeSet, Vector
-from mnemond.model.outcomes import Outcome
-from mnemond.store import oplog, purge
-from mnemond.store.ballast import Ballast
-from mnemond.store.comparison import Comparison
-from mnemond.store.connection import BusyError, Connection, ConstraintError, SqliteError
+from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Cosines
+from mnemond.index.writer import MemoryIndex
+from mnemond.model.changes import AddInsight, Change, ChangeSet, PutInsight, RestoreInsight, SetVector, Vector
+from mnemond.model.outcomes import Embedded, Merged, Outcome, Remembered, Restored, Revised
+from mnemond.store import apply, operations
+from mnemond.store.connection import BusyError, Connection, ConstraintError, NotKept, SqliteError
 from mnemond.store.database import Opened, load_index
-from mnemond.store.high_water import HighWater, last_line
-from mnemond.store.insertion import NotKept
+from mnemond.store.health import Ballast, HighWater, Standing, last_line
 from mnemond.store.meta import EmbedderRecord, made_by, read_embedder
-from mnemond.store.operation import carry_out
-from mnemond.store.outdated import is_outdated, with_fitting_vectors
-from mnemond.store.proposal import Write
-from mnemond.store.savepoint import Savepoint
-from mnemond.store.standing import Standing
-from mnemond.text.remembered import forget_texts
+from mnemond.store.operations import View, Write
+from mnemond.store.transaction import Savepoint, run
+from mnemond.text import caches
+
+# The vectors of a batch compared with every row: all of them at once, and with the few rows the batch itself adds.
+
+
+class Comparison:
+    """Cosines of several vectors with the rows of a store that grows meanwhile.
+
+    A product of 64 vectors with 10,000 rows costs a fifth of 64 single ones, which read the matrix each time.
+    """
+
+    def __init__(self, base: Snapshot, vectors: Sequence[Vector | None]) -> None:
+        """Vectors of another dimension than the store's count as none (spec 7.3)."""
+        self._base = base
+        self._vectors = {at: vector for at, vector in enumerate(vectors) if vector is not None and _fits(vector, base)}
+        fitting = list(self._vectors.values())
+        self._known = dict(zip(self._vectors, _compared(base, fitting), strict=True))
+
+    def of(self, at: int, now: Snapshot) -> Cosines | None:
+        """Cosine of the vector at that place with every row of `now`; None when it has none."""
+        known = self._known.get(at)
+        if known is None or now.rows == self._base.rows:
+            return known
+        return now.cosines(self._vectors[at], known)
+
+
+def _fits(vector: Vector, base: Snapshot) -> bool:
+    return vector.shape == (base.dimension,) and base.dimension > 0
+
+
+def _compared(base: Snapshot, vectors: Sequence[Vector]) -> Sequence[Cosines]:
+    if len(vectors) > 1:
+        return base.cosines_of_all(np.stack(vectors))
+    return [base.cosines(vector) for vector in vectors]
+
+
+# Writes whose vectors were made before the store was switched to another embedder, and are committed after it.
+
+
+SWITCHED = "the store was given another embedder meanwhile; this memory is embedded again in the background"
+
+
+def is_outdated(write: Write, embedder: EmbedderRecord | None) -> bool:
+    """Whether a write brings vectors that cannot be compared with the store's."""
+    if isinstance(write, ChangeSet) or write.made_by is None:
+        return False
+    return embedder is None or write.made_by != embedder.fingerprint
+
+
+def with_fitting_vectors(write: Write, embedder: EmbedderRecord | None) -> Write:
+    """`write`, without its vectors where they do not fit: what it says is kept, and embedded again later."""
+    if isinstance(write, ChangeSet) or not is_outdated(write, embedder):
+        return write
+    return write._replace(decide=partial(_decide, write.decide), vector=None)
+
+
+def _decide(decide: Callable[[View], ChangeSet], view: View) -> ChangeSet:
+    decided = decide(view)
+    changes = tuple(_bare(change) for change in decided.changes if not isinstance(change, SetVector))
+    return msgspec.structs.replace(decided, changes=changes, outcome=_told(decided.outcome))
+
+
+def _bare(change: Change) -> Change:
+    if isinstance(change, AddInsight | PutInsight | RestoreInsight):
+        return msgspec.structs.replace(change, vector=None)
+    return change
+
+
+def _told(outcome: Outcome) -> Outcome:
+    if isinstance(outcome, Remembered | Revised | Merged | Restored) and outcome.embedded:
+        return msgspec.structs.replace(outcome, embedded=False, embed_error=SWITCHED)
+    if isinstance(outcome, Embedded):
+        return msgspec.structs.replace(outcome, succeeded=0)
+    return outcome
+
 
 CHECKPOINT_FRAMES = 1000
 """Frames of the write-ahead log after which it is copied into the database (SQLite's own default, 4 MB)."""
@@ -67,7 +140,7 @@ class Engine:
         self._high_water = None if path is None else HighWater(path)
         self.standing.opened(opened.read_only, opened.wrong)
         self._compare(opened.connection)
-        self._unwiped, self._rewritten = purge.is_unwiped(opened.connection), False
+        self._unwiped, self._rewritten = apply.is_unwiped(opened.connection), False
 
     @property
     def degraded_reason(self) -> str | None:
@@ -149,7 +222,7 @@ class Engine:
         connection.run("BEGIN IMMEDIATE")
         with connection.gathering(really=several and not always):
             carried = self._carried(connection, batch, several=several, always=always)
-        oplog.trim(connection)
+        operations.trim(connection)
         return carried
 
     def _carried(
@@ -163,7 +236,7 @@ class Engine:
             savepoint = Savepoint(connection, several=several, always=always)
             begun, similarity = self._index.begun, comparison.of(at, self._index.working)
             try:
-                carried = carry_out(connection, self._index, write, similarity, self.embedder, savepoint)
+                carried = run(connection, self._index, write, similarity, self.embedder, savepoint)
             except (MnemonError, ConstraintError) as error:
                 if self._index.begun != begun:  # nobody foresaw it: what is staged cannot be taken back alone
                     if connection.gathers:
@@ -214,8 +287,7 @@ class Engine:
     def _forget_purged(self, connection: Connection) -> None:
         """After a purge: nothing of what was removed stays in memory, nor in the files (`checkpoint_if_due` tries again
         where that fails)."""
-        forget_texts()
-        forget_names()
+        caches.clear_all()
         self._unwiped, self._rewritten = True, False
         try:
             self._index = load_index(connection, self.embedder, self._index.search)
@@ -225,9 +297,9 @@ class Engine:
 
     def _wipe(self, connection: Connection) -> None:
         if not self._rewritten:
-            purge.rewrite(connection)
+            apply.rewrite(connection)
             self._rewritten = True
-        purge.finish(connection)
+        apply.finish(connection)
         self._unwiped, self.standing.checkpoint_failure = False, None
 
     def _resync(self, reason: str) -> None:

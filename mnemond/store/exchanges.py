@@ -14,21 +14,21 @@ from typing import Any, Final, NamedTuple, cast
 import msgspec
 
 from mnemond.errors import NOT_FOUND, MnemonError
-from mnemond.model.changes import ChangeSet, QueueExchange
-from mnemond.model.queued_exchange import (
+from mnemond.model.changes import (
     FIRST_PAUSE_S,
     KEPT_DAYS,
-    MOST_PENDING,
-    MOST_SETTLED,
-    MOST_TRIES,
+    MAX_PENDING,
+    MAX_SETTLED,
+    MAX_TRIES,
+    ChangeSet,
     ExchangeKind,
     QueuedExchange,
+    QueueExchange,
 )
-from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.model.memory import format_us, parse_rfc3339
 from mnemond.store import meta
-from mnemond.store.connection import Connection
-from mnemond.store.damage import damaged
-from mnemond.store.insertion import Value
+from mnemond.store.connection import Connection, Value
+from mnemond.store.files import damaged
 from mnemond.text.similarity import normalised
 
 LONGEST_ERROR: Final = 300
@@ -38,7 +38,7 @@ LET_GO: Final = "exchanges_let_go"
 """The key of the store's count of exchanges that nobody read."""
 
 NEVER_ENDED: Final = "whoever read it never came to an end"
-LONGEST_PAUSE_US: Final = FIRST_PAUSE_S * 1_000_000 << MOST_TRIES
+LONGEST_PAUSE_US: Final = FIRST_PAUSE_S * 1_000_000 << MAX_TRIES
 KEPT_US: Final = KEPT_DAYS * 86_400 * 1_000_000
 
 _COLUMNS: Final = (
@@ -49,10 +49,10 @@ _EMPTIED: Final = "prompt = '', reply = ''"
 _SETTLED: Final = "state = 'done', not_before = NULL, error = NULL, purged = '', conversation_id = NULL, project = NULL"
 _DONE: Final = f"{_SETTLED}, facts = NULL, {_EMPTIED}"
 
-MOST_PURGED: Final = 200
+MAX_PURGED: Final = 200
 """Memories that are known to have been purged while an exchange waited; one that saw more goes unread."""
 
-MOST_FORMER: Final = 20
+MAX_FORMER: Final = 20
 """Texts of one memory, the newest, that are known in other words as well (other case, marks and spaces)."""
 
 
@@ -82,7 +82,7 @@ def is_known(connection: Connection, key: str) -> bool:
     return connection.row("SELECT 1 FROM exchanges WHERE dedupe_key = ?", (key,)) is not None
 
 
-def carry_out(connection: Connection, change_set: ChangeSet) -> None:
+def run(connection: Connection, change_set: ChangeSet) -> None:
     """What a write wants of the queue, in its transaction. Raises MnemonError(NOT_FOUND), the write being refused, for
     a fact that does not wait any more."""
     for change in change_set.queue:
@@ -106,10 +106,10 @@ def append(connection: Connection, exchange_id: str, exchange: QueuedExchange, n
         ),
     )  # fmt: skip
     if added:
-        if unread := _only_newest(connection, "state = 'pending'", MOST_PENDING):
+        if unread := _only_newest(connection, "state = 'pending'", MAX_PENDING):
             meta.note(connection, [(LET_GO, str(let_go(connection) + unread))])
-        _only_newest(connection, "state = 'done'", MOST_SETTLED)
-        _only_newest(connection, "state = 'failed'", MOST_SETTLED)
+        _only_newest(connection, "state = 'done'", MAX_SETTLED)
+        _only_newest(connection, "state = 'failed'", MAX_SETTLED)
     return bool(added)
 
 
@@ -157,7 +157,7 @@ def begin(connection: Connection, number: int) -> bool:
     aside: False."""
     tried = connection.run(
         "UPDATE exchanges SET tries = tries + 1 WHERE number = ? AND state = 'pending' AND tries < ?",
-        (number, MOST_TRIES),
+        (number, MAX_TRIES),
     )
     if not tried:
         _set_aside(connection, number, NEVER_ENDED)
@@ -203,7 +203,7 @@ def fail(connection: Connection, number: int, why: str, now_us: int) -> None:
     row = connection.row("SELECT tries FROM exchanges WHERE number = ? AND state = 'pending'", (number,))
     if row is None:
         return
-    if row[0] >= MOST_TRIES:
+    if row[0] >= MAX_TRIES:
         _set_aside(connection, number, why)
         return
     pause_us = FIRST_PAUSE_S * 1_000_000 << max(0, row[0] - 1)
@@ -278,7 +278,7 @@ def purge(connection: Connection, texts: Sequence[str]) -> None:
         return
     for (number,) in connection.rows("SELECT number FROM exchanges WHERE prompt <> '' OR reply <> ''"):
         _take_out(connection, number, texts)
-    own = list(dict.fromkeys(map(digest, texts[:MOST_FORMER])))
+    own = list(dict.fromkeys(map(digest, texts[:MAX_FORMER])))
     for number, facts in connection.rows("SELECT number, facts FROM exchanges WHERE facts IS NOT NULL"):
         found = _facts(facts)
         kept = [each for each in found if _digest_of(each) not in own and not _says(_texts(each), texts)]
@@ -288,7 +288,7 @@ def purge(connection: Connection, texts: Sequence[str]) -> None:
     re.purge()  # whose cache keeps each text as a pattern
     waits = "state <> 'done' AND facts IS NULL"
     memories = "length(purged) - length(replace(purged, ' ', ''))"
-    connection.run(f"UPDATE exchanges SET {_DONE} WHERE {waits} AND {memories} >= ?", (MOST_PURGED,))  # noqa: S608
+    connection.run(f"UPDATE exchanges SET {_DONE} WHERE {waits} AND {memories} >= ?", (MAX_PURGED,))  # noqa: S608
     connection.run(f"UPDATE exchanges SET purged = purged || ? WHERE {waits}", (f"{','.join(own)} ",))  # noqa: S608
 
 

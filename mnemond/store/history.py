@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from mnemond.model.changes import ChangeSet
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
-from mnemond.store.connection import Connection
-from mnemond.store.damage import damaged
-from mnemond.store.insertion import Insertion
+from mnemond.model.memory import Edge, Insight
+from mnemond.store.connection import Connection, Insertion
+from mnemond.store.files import damaged
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -262,3 +260,168 @@ def _record(row: tuple[Any, ...]) -> Record:
         return Record(row[0], row[1], row[2], before, after, *row[5:])
     except (msgspec.MsgspecError, TypeError) as error:
         raise damaged(f"the history of memory {row[2]!a}", error) from error
+
+
+# Which memories took over what another said, by a merge with it or with one that had; read from the history.
+
+
+class Holder(NamedTuple):
+    """A memory that said what another one does, from a row of the history on, until another; None: it still may."""
+
+    id: str
+    first: int
+    last: int | None
+
+
+_MERGES = """
+    SELECT kept.id, kept.op_id, kept.memory_id FROM memory_operations AS gone
+      JOIN memory_operations AS kept ON kept.op_id = gone.op_id AND kept.id < gone.id
+     WHERE gone.memory_id = ?1 AND gone.operation_type = 'MERGE' AND kept.operation_type = 'MERGE'
+       AND gone.id >= ?2 AND (?3 IS NULL OR gone.id <= ?3)
+     ORDER BY kept.id
+"""
+"""A merge writes the row of the memory that stays, then that of the one that leaves; a purge leaves both there."""
+
+_LAST = """
+    WITH RECURSIVE chain(op) AS (
+      VALUES(?1) UNION
+      SELECT op_id FROM memory_operations JOIN chain ON undoes = op WHERE undoes IS NOT NULL
+    )
+    SELECT max(id) FROM chain CROSS JOIN memory_operations ON op_id = op WHERE +memory_id = ?2
+"""
+"""By operation: a memory that was merged often has many rows."""
+
+
+def holders(connection: Connection, insight_id: str) -> Iterator[Holder]:
+    """Each memory that took over what one says, whatever became of either since."""
+    waiting, seen = [Holder(insight_id, 0, None)], set[str]()
+    while waiting:
+        here = waiting.pop(0)
+        for first, op_id, kept in connection.rows(_MERGES, here):
+            if op_id in seen:
+                continue
+            seen.add(op_id)
+            last = None
+            if taken_back_by(connection, op_id) is not None:
+                (last,) = connection.row(_LAST, (op_id, kept)) or (None,)
+            holder = Holder(kept, first, last)
+            waiting.append(holder)
+            yield holder
+
+
+def kept_by(connection: Connection, insight_id: str) -> str | None:
+    """The memory that took over what one says and may still say so, the last of them; None where there is none.
+
+    It has that whatever became of the other since: restored beside it, that one says the same once more.
+    """
+    found = None
+    for holder in holders(connection, insight_id):
+        here = connection.row("SELECT 1 FROM insights WHERE id = ?", (holder.id,))
+        found = holder.id if holder.last is None and here is not None else found
+    return found
+
+
+def wipe_taken_back(connection: Connection, insight_id: str) -> None:
+    """Wipe what a memory says in the history of those that it was merged with, where that was taken back: they say it
+    no more, and nobody expects it there. What stays is when they were merged and parted."""
+    for holder in list(holders(connection, insight_id)):
+        if holder.last is not None:
+            connection.run(
+                "UPDATE memory_operations SET before_state = NULL, after_state = NULL"
+                " WHERE memory_id = ? AND id BETWEEN ? AND ?",
+                holder,
+            )
+
+
+# What one operation did to memories and edges: gathered while it is carried out, written to the history at its end.
+#
+# Every edge that an operation changed stands beside one of the memories it changed, as it was before and as it is
+# now, so that the history alone is enough to take the operation back. Edges that came or went with a memory's own
+# first or last moment need no note: what retires a memory notes the edges it had.
+
+
+Key = tuple[str, str, str]
+
+Look = Callable[[str], Insight | None]
+"""A memory as it is now, in whatever state."""
+
+
+class _Memory(msgspec.Struct):
+    kind: str
+    id: str
+    before: Insight | None
+    after: Insight | None
+    had: list[Edge] = []
+    has: list[Edge] = []
+
+    def entry(self) -> Entry:
+        before = None if self.before is None else State(self.before, self.had)
+        return Entry(self.kind, self.id, before, None if self.after is None else State(self.after, self.has))
+
+
+class _Link(msgspec.Struct):
+    before: Edge | None
+    after: Edge | None
+    owner: str | None
+
+
+class Trail:
+    """One operation's. For one use."""
+
+    def __init__(self) -> None:
+        self._memories: list[_Memory] = []
+        self._links: dict[Key, _Link] = {}
+        self._fresh: set[str] = set()
+
+    def memory(self, kind: str, insight_id: str, before: Insight | None, after: Insight | None) -> None:
+        """A memory was changed: `kind` as the history calls it (spec 4)."""
+        self._memories.append(_Memory(kind, insight_id, before, after))
+        if kind == "CREATE":
+            self._fresh.add(insight_id)
+
+    def edge(self, before: Edge | None, after: Edge | None, owner: str | None = None) -> None:
+        """An edge was changed; `owner` is the memory in whose history it belongs, None: any of its two."""
+        either = before or after
+        assert either is not None, "an edge that never was cannot change"  # noqa: S101
+        key = (either.source_id, either.target_id, either.edge_type)
+        known = self._links.get(key)
+        if known is None:
+            self._links[key] = _Link(before, after, owner)
+        else:
+            known.after, known.owner = after, owner or known.owner
+
+    def purge(self, insight_id: str) -> None:
+        """Keep nothing of a memory that is removed, but that something was done to it."""
+        for memory in self._memories:
+            if memory.id == insight_id:
+                memory.before = memory.after = None
+        self._links = {key: link for key, link in self._links.items() if insight_id not in key[:2]}
+
+    def entries(self, look: Look) -> list[Entry]:
+        """The rows of the history, in the order of what happened."""
+        by_id: dict[str, _Memory] = {}
+        for memory in self._memories:
+            if memory.after is not None:
+                by_id[memory.id] = memory
+        for link in self._links.values():
+            if link.before != link.after:
+                self._place(link, by_id, look)
+        return [memory.entry() for memory in self._memories]
+
+    def _place(self, link: _Link, by_id: dict[str, _Memory], look: Look) -> None:
+        either = link.before or link.after
+        assert either is not None, "it differs from before"  # noqa: S101
+        ends = (either.source_id, either.target_id)
+        if link.owner is None and not self._fresh.isdisjoint(ends):
+            return
+        owner = link.owner or next((end for end in ends if end in by_id), ends[0])
+        memory = by_id.get(owner) or self._unchanged(owner, by_id, look)
+        memory.had = memory.had if link.before is None else [*memory.had, link.before]
+        memory.has = memory.has if link.after is None else [*memory.has, link.after]
+
+    def _unchanged(self, insight_id: str, by_id: dict[str, _Memory], look: Look) -> _Memory:
+        """A memory of which nothing but an edge changed."""
+        it = look(insight_id)
+        memory = by_id[insight_id] = _Memory("UPDATE", insight_id, it, it)
+        self._memories.append(memory)
+        return memory

@@ -3,19 +3,149 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
 from mnemond.errors import OP_ID_REUSED, MnemonError
-from mnemond.model.changes import ChangeSet
-from mnemond.model.edge import NO_METADATA
+from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Cosines
+from mnemond.model.changes import ChangeSet, JobRecord, Vector
+from mnemond.model.memory import EDGE_NO_METADATA, format_us
 from mnemond.model.outcomes import Linked, Merged, Outcome, Remembered, Restored, Retained, Revised, Undone
-from mnemond.model.timestamp import format_us
-from mnemond.store.connection import Connection
-from mnemond.store.damage import damaged
-from mnemond.store.insertion import Insertion
-from mnemond.store.proposal import Write
+from mnemond.store.connection import Connection, Insertion
+from mnemond.store.files import damaged
+from mnemond.store.insights import content_hash, vector_blob
+from mnemond.store.meta import SwitchRecord, read_switch, write_embedder, write_switch
+
+# The last run of every background job, in the `meta` table.
+
+
+PREFIX: Final = "job:"
+"""Before the name of the job."""
+
+_AFTER: Final = "job;"
+"""Behind every key that begins with PREFIX."""
+
+
+def fact(name: str, record: JobRecord) -> tuple[str, str]:
+    """The row of `meta` that says how a job ran last."""
+    return PREFIX + name, msgspec.json.encode(record).decode()
+
+
+def read_all(connection: Connection) -> dict[str, JobRecord]:
+    """The last run of each job that ever ran, by its name. Raises MnemonError(STORAGE) for a damaged record."""
+    rows = connection.rows("SELECT key, value FROM meta WHERE key >= ? AND key < ?", (PREFIX, _AFTER))
+    try:
+        return {key.removeprefix(PREFIX): msgspec.json.decode(value, type=JobRecord) for key, value in rows}
+    except (msgspec.MsgspecError, TypeError, AttributeError) as error:
+        raise damaged("its record of a background job", error) from error
+
+
+# The `oplog` table: a ring of short lines, newest kept.
+
+
+MAX_LINES = 5000
+"""Lines kept (spec 4)."""
+MAX_DETAIL = 500
+"""Characters of a line's detail (spec 19)."""
+_LINE = Insertion(6, "oplog", ("operation", "insight_id", "detail", "created_at"))
+
+
+def append(connection: Connection, operation: str, insight_id: str | None, detail: str, now: str) -> None:
+    """Write one line. `detail` never holds memory text."""
+    connection.add(_LINE, [(operation, insight_id, detail[:MAX_DETAIL], now)])
+
+
+class Line(NamedTuple):
+    """One line."""
+
+    id: int
+    operation: str
+    insight_id: str | None
+    detail: str
+    created_at: str
+
+
+def newest(connection: Connection, limit: int) -> list[Line]:
+    """The last `limit` lines, newest first."""
+    rows = connection.rows(
+        "SELECT id, operation, insight_id, detail, created_at FROM oplog ORDER BY id DESC LIMIT ?", (limit,)
+    )
+    return [Line(*row) for row in rows]
+
+
+def at(connection: Connection, moment: str) -> list[Line]:
+    """The lines of one moment (RFC 3339, as it was written), in order. Reads the whole ring."""
+    rows = connection.rows(
+        "SELECT id, operation, insight_id, detail, created_at FROM oplog WHERE created_at = ? ORDER BY id", (moment,)
+    )
+    return [Line(*row) for row in rows]
+
+
+def purge_oplog(connection: Connection, insight_ids: Collection[str]) -> None:
+    """Empty the details of the lines about memories, which name how they came in; the lines stay."""
+    lines = connection.rows("SELECT id, insight_id FROM oplog WHERE insight_id IS NOT NULL AND detail <> ''")
+    gone = frozenset(insight_ids)
+    connection.run_many("UPDATE oplog SET detail = '' WHERE id = ?", [(line,) for line, name in lines if name in gone])
+
+
+def trim(connection: Connection) -> None:
+    """Keep the newest lines by id."""
+    connection.run("DELETE FROM oplog WHERE id <= (SELECT max(id) FROM oplog) - ?", (MAX_LINES,))
+
+
+def trim_some(connection: Connection, most: int, limit: int) -> int:
+    """Remove the oldest lines, so that `most` are left, but no more than `limit` of them; how many."""
+    return connection.run(
+        "DELETE FROM oplog WHERE id IN"
+        " (SELECT id FROM oplog WHERE id <= (SELECT max(id) FROM oplog) - ? ORDER BY id LIMIT ?)",
+        (most, limit),
+    )
+
+
+def count(connection: Connection) -> int:
+    """Lines now in the ring."""
+    row = connection.row("SELECT count(*) FROM oplog")
+    return 0 if row is None else int(row[0])
+
+
+# A write that is decided under the writer: what it comes to depends on what is stored by then.
+
+
+class View(NamedTuple):
+    """The store as it is between two operations of a batch. For the writer's thread, within one call.
+
+    `snapshot` holds what earlier operations of the batch wrote. `similarity`: cosine of each of its rows with the
+    proposal's vector; None when it has none. `connection` answers what the index does not hold.
+    """
+
+    snapshot: Snapshot
+    similarity: Cosines | None
+    connection: Connection
+
+
+class Proposal(NamedTuple):
+    """A write in the making. The first four fields are those of the ChangeSet that `decide` returns.
+
+    `decide` runs in the transaction and must not write; a MnemonError from it refuses this operation alone. `vector`
+    (shape (dimension,)) is what it wants compared with every row; of a whole batch that is one matrix product.
+    `made_by`: fingerprint of the embedder of every vector it may write, None where it brings none. They are left out
+    when the store has another embedder by then.
+    """
+
+    op_id: str
+    client_op_id: bool
+    method: str
+    request_digest: str
+    decide: Callable[[View], ChangeSet]
+    vector: Vector | None = None
+    made_by: str | None = None
+
+
+Write = ChangeSet | Proposal
+
 
 RETENTION_US = 7 * 86_400 * 1_000_000
 """How long an op_id is remembered, in microseconds (reliability rule 3: at least seven days)."""
@@ -98,7 +228,7 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
         case Merged():
             return msgspec.structs.replace(outcome, content="", notes=())
         case Linked():
-            return msgspec.structs.replace(outcome, metadata=NO_METADATA)
+            return msgspec.structs.replace(outcome, metadata=EDGE_NO_METADATA)
         case Restored():
             return msgspec.structs.replace(outcome, conflicts=())
         case Undone():
@@ -132,3 +262,88 @@ def count_expired(connection: Connection, now_us: int) -> int:
     """How many outcomes are older than the retention. Reads the whole table."""
     row = connection.row("SELECT count(*) FROM operations WHERE created_at < ?", (format_us(now_us - RETENTION_US),))
     return 0 if row is None else int(row[0])
+
+
+# The `staged_vectors` table: vectors of the embedder a store is switched to, until all are there and take over.
+#
+# Every function is a part of a transaction of the caller's. A staged vector counts for the text it was made of; when
+# that changes, it is made again.
+
+
+_ACTIVE = "FROM insights AS i WHERE i.deleted_at IS NULL"
+_STAGED = "(SELECT 1 FROM staged_vectors AS s WHERE s.insight_id = i.id AND s.content_hash = i.content_hash)"
+
+
+class StagedRow(NamedTuple):
+    """The vector of a text, None where the new embedder knows no word of it."""
+
+    insight_id: str
+    content: str
+    vector: Vector | None
+
+
+def begin(connection: Connection, record: SwitchRecord) -> None:
+    """Start from nothing."""
+    clear(connection)
+    write_switch(connection, record)
+
+
+def clear(connection: Connection) -> int:
+    """Drop what is staged, and the switch; how many vectors."""
+    write_switch(connection, None)
+    return connection.run("DELETE FROM staged_vectors")
+
+
+def stage(connection: Connection, record: SwitchRecord, rows: Iterable[StagedRow]) -> bool:
+    """Keep vectors of a switch; False, and nothing kept, when it is over. Rows that were purged are left out."""
+    if read_switch(connection) != record:
+        return False
+    connection.run_many(
+        "INSERT OR REPLACE INTO staged_vectors(insight_id, content_hash, embedding)"
+        " SELECT ?1, ?2, ?3 WHERE EXISTS(SELECT 1 FROM insights WHERE id = ?1)",
+        [(row.insight_id, content_hash(row.content), vector_blob(row.vector)) for row in rows],
+    )
+    return True
+
+
+def hashes(connection: Connection) -> dict[str, str]:
+    """Of what text there is a staged vector, by the memory's id."""
+    return dict(connection.rows("SELECT insight_id, content_hash FROM staged_vectors"))
+
+
+def unstaged(connection: Connection) -> list[str]:
+    """Ids of the active memories whose present text has no staged vector."""
+    return [row[0] for row in connection.rows(f"SELECT i.id {_ACTIVE} AND NOT EXISTS {_STAGED}")]
+
+
+def done(connection: Connection) -> int:
+    """How many active memories have a staged vector of their present text."""
+    row = connection.row(f"SELECT count(*) {_ACTIVE} AND EXISTS {_STAGED}")
+    return 0 if row is None else int(row[0])
+
+
+def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str] | None) -> list[str] | None:
+    """Let the staged vectors take over, all at once: of every row, and in the record of the embedder.
+
+    Memories in `without` may lack one; None means that any may. Returns the others that lack one, having changed
+    nothing when there are such, or None when the switch is over. Retired rows lose their vectors: nobody could
+    compare them with anything, and one that is restored is embedded anew.
+    """
+    if read_switch(connection) != record:
+        return None
+    lacking = [] if without is None else sorted(set(unstaged(connection)) - set(without))
+    if lacking:
+        return lacking
+    connection.run(
+        "UPDATE insights SET embedding = NULL, embedding_model = NULL, embedding_dim = NULL"
+        " WHERE embedding IS NOT NULL OR embedding_model IS NOT NULL"
+    )
+    connection.run(
+        "UPDATE insights SET embedding = s.embedding, embedding_model = ?1,"
+        " embedding_dim = CASE WHEN s.embedding IS NULL THEN 0 ELSE ?2 END FROM staged_vectors AS s"
+        " WHERE s.insight_id = insights.id AND s.content_hash = insights.content_hash AND insights.deleted_at IS NULL",
+        (record.to.name, record.to.dimension),
+    )
+    write_embedder(connection, record.to)
+    clear(connection)
+    return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -9,21 +11,87 @@ from pathlib import Path
 
 import trio
 
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
-from mnemond.index.dense import VectorPolicy
-from mnemond.store import names
-from mnemond.store.active import ActiveName
-from mnemond.store.attempt import Attempt
-from mnemond.store.ballast import Ballast
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError
+from mnemond.index.vectors import VectorPolicy
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import BusyError, SqliteError
 from mnemond.store.database import Wanted
-from mnemond.store.durable import make_directory
 from mnemond.store.engine import Defect
-from mnemond.store.files import log_bytes
-from mnemond.store.standing import LOOK
-from mnemond.store.store import Store, open_store
-from mnemond.store.writer import EventLoop
+from mnemond.store.files import log_bytes, make_directory, write
+from mnemond.store.health import LOOK, Ballast
+from mnemond.store.store import CancellableOpen, EventLoop, Store, open_store
+
+# What a store may be called. Checked at every entry point: a name becomes a directory.
+
+
+DEFAULT = "default"
+_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def is_valid(name: str) -> bool:
+    """Whether `name` matches the pattern of spec 15 (fullmatch: `$` would accept a trailing newline)."""
+    return _PATTERN.fullmatch(name) is not None
+
+
+def check(name: str) -> str:
+    """The name itself. Raises MnemonError(INVALID_PARAMS)."""
+    if not is_valid(name):
+        message = (
+            f"store is {name[:40]!a}; a store's name starts with a letter or digit and has at most 64 letters,"
+            ' digits, "_" and "-"'
+        )
+        raise MnemonError(INVALID_PARAMS, message, problems=(FieldProblem("store", message),), outcome="rejected")
+    return name
+
+
+# The `active` file: the name of the store used when none is given.
+
+
+MAX_BYTES = 256
+"""A name has at most 64 characters; the rest is room for a byte-order mark and blank lines."""
+
+
+class ActiveName:
+    """Reads the file again only when it changed; says once what is wrong with it."""
+
+    def __init__(self, data_dir: Path, warn: Callable[[str], None]) -> None:
+        self._path = data_dir / "active"
+        self._warn = warn
+        self._seen: tuple[int, int] | None = None
+        self._name: str | None = None
+
+    def resolve(self) -> tuple[str, str]:
+        """(store name, where it comes from): "active-file", or "default" when there is no file or it names no store."""
+        try:
+            state = os.stat(self._path)
+        except FileNotFoundError:
+            self._seen, self._name = None, None
+            return DEFAULT, "default"
+        seen = (state.st_mtime_ns, state.st_size)
+        if seen != self._seen:
+            self._seen, self._name = seen, self._read()
+        return (self._name, "active-file") if self._name else (DEFAULT, "default")
+
+    def write(self, name: str) -> None:
+        """Name another store; the file is replaced as a whole. Raises MnemonError for a name that is none, OSError."""
+        write(self._path, f"{check(name)}\n".encode())
+        self._seen = None
+
+    def _read(self) -> str | None:
+        if not self._path.is_file():
+            self._warn(f"{self._path} is not a file; the store {DEFAULT!r} is used")
+            return None
+        try:
+            with open(self._path, "rb") as file:
+                name = file.read(MAX_BYTES).decode("utf-8-sig", "replace").strip()
+        except OSError as error:
+            self._warn(f"{self._path} cannot be read ({error.strerror}); the store {DEFAULT!r} is used")
+            return None
+        if is_valid(name):
+            return name
+        self._warn(f"{self._path} does not hold the name of a store; the store {DEFAULT!r} is used")
+        return None
+
 
 FILE = "mnemon.db"
 
@@ -73,7 +141,7 @@ class StoreRegistry:
 
     def resolve(self, name: str | None) -> str:
         """The store a request means. Raises MnemonError(INVALID_PARAMS) for a name that is not one."""
-        return names.check(name) if name is not None else self.active()[0]
+        return check(name) if name is not None else self.active()[0]
 
     def refuse_active(self, name: str) -> None:
         """Raises MnemonError(INVALID_PARAMS) for the store that is used when none is named."""
@@ -100,7 +168,7 @@ class StoreRegistry:
 
     def path(self, name: str) -> Path:
         """The file of a store, whether or not it exists."""
-        return self._root / names.check(name) / FILE
+        return self._root / check(name) / FILE
 
     def exists(self, name: str) -> bool:
         """Whether the store has a file."""
@@ -110,9 +178,7 @@ class StoreRegistry:
         """Every store with a file, sorted."""
         if not self._root.is_dir():
             return []
-        return sorted(
-            entry.name for entry in self._root.iterdir() if names.is_valid(entry.name) and self.exists(entry.name)
-        )
+        return sorted(entry.name for entry in self._root.iterdir() if is_valid(entry.name) and self.exists(entry.name))
 
     def open_stores(self) -> list[Store]:
         """All that are open."""
@@ -140,7 +206,7 @@ class StoreRegistry:
 
     def find(self, name: str) -> Path:
         """The file of a store that is there, or would be made on first use. Raises MnemonError(NOT_FOUND)."""
-        if name != names.DEFAULT and not self.exists(name):
+        if name != DEFAULT and not self.exists(name):
             origin = ' (the file "active" names it)' if self.active() == (name, "active-file") else ""
             raise MnemonError(
                 NOT_FOUND,
@@ -186,7 +252,7 @@ class StoreRegistry:
         """Open or create, with the name's lock held."""
         if (store := self._stores.get(name)) is not None:
             return store
-        path, attempt = self.path(name), Attempt()
+        path, attempt = self.path(name), CancellableOpen()
         try:
             # A stop does not wait for a database that others hold: nothing has been written that could be half-done.
             store = await trio.to_thread.run_sync(

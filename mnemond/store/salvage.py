@@ -20,7 +20,7 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.store import verified_copy
 from mnemond.store.connection import Connection, ConstraintError, SqliteError
 from mnemond.store.insights import content_hash
-from mnemond.store.migrate import current_version, migrate
+from mnemond.store.schema import current_version, migrate
 from mnemond.store.verified_copy import Facts
 
 BY_NUMBER: Final = {
@@ -39,7 +39,7 @@ BY_KEY: Final = {
 PAGE: Final = 200
 """Rows read at once, and when that fails one by one."""
 
-MOST_QUESTIONS: Final = 20_000
+MAX_QUESTIONS: Final = 20_000
 """Of a table: a damaged page that leads to others hides so many numbers that each would have to be tried alone."""
 
 Rows = list[tuple[Any, ...]]
@@ -199,7 +199,7 @@ class _Table:
                 yield start, end
             elif start == end:
                 self._keep(self._select(self._sound, f"WHERE {key} = ?", (start,)) or [], doubtful=False)
-            elif self._questions > MOST_QUESTIONS:
+            elif self._questions > MAX_QUESTIONS:
                 yield start, end
             else:
                 middle = (start + end) // 2

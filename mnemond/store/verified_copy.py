@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 
 from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError
-from mnemond.store import constraints
+from mnemond.store import schema
 from mnemond.store.connection import Connection, SqliteError
-from mnemond.store.durable import flush_directory
-from mnemond.store.migrate import APPLICATION_ID, current_version
+from mnemond.store.files import flush_directory
+from mnemond.store.schema import APPLICATION_ID, current_version
 
 Pause = Callable[[], None]
 """Called between two steps; raises to end the work there."""
@@ -74,7 +74,7 @@ def verify(path: Path, pause: Pause = go_on, expected: str | None = None) -> Fac
             if (found := connection.rows("PRAGMA integrity_check(3)")) != [("ok",)]:
                 raise _bad(path, "; ".join(str(row[0]) for row in found))
             pause()
-            if wrong := constraints.broken(connection):
+            if wrong := schema.broken(connection):
                 raise _bad(path, "; ".join(wrong))
             pause()
             if loose := connection.rows("PRAGMA foreign_key_check"):

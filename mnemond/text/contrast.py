@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mnemond.text.calendar_dates import whole_dates
-from mnemond.text.chinese_dates import number as chinese_number
-from mnemond.text.cue_words import words_of
+from mnemond.text.cues import words_of
+from mnemond.text.date_phrases import number as chinese_number
+from mnemond.text.dates import whole_dates
 from mnemond.text.tokens import fold, latin_words
 
 # ---------------------------------------------------------------- negation

@@ -7,13 +7,32 @@ possessive or bounded, so time grows with the length of a text and no faster.
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from math import log
 from typing import Final
 
-from mnemond.model.entity import EntityType
-from mnemond.text.entity_terms import ERROR_NAMES, FILE_EXTENSIONS, FILE_NAMES, NOT_HANDLES, TERMS
-from mnemond.text.gazetteer import NOT_CAMEL, ORDINARY
-from mnemond.text.tokens import PAIRED_SCRIPTS
+from mnemond.model.memory import EntityType
+from mnemond.text.caches import text_cache
+from mnemond.text.entity_lists import (
+    ALIASES,
+    ERROR_NAMES,
+    FILE_EXTENSIONS,
+    FILE_NAMES,
+    LOCATIONS,
+    NOT_CAMEL,
+    NOT_HANDLES,
+    ORDINARY,
+    ORGANIZATION_ENDINGS,
+    ORGANIZATION_SUFFIXES,
+    ORGANIZATIONS,
+    PHRASES,
+    PLACE_BEGINNINGS,
+    PLACE_ENDINGS,
+    PLACE_SUFFIXES,
+    TERMS,
+)
+from mnemond.text.tokens import PAIRED_SCRIPTS, fold, index_terms, tokens
 
 LONGEST = 200
 """Characters of an entity's name (spec 6.3)."""
@@ -78,14 +97,9 @@ def mixed_shape(word: str) -> Shape | None:
     return _mixed_remembered(word) if len(word) <= LONGEST_REMEMBERED else _mixed_shape(word)
 
 
-@lru_cache(maxsize=REMEMBERED_WORDS)
+@text_cache(maxsize=REMEMBERED_WORDS)
 def _mixed_remembered(word: str) -> Shape | None:
     return _mixed_shape(word)
-
-
-def forget_cached() -> None:
-    """Let go of every remembered word, so that nothing of a purged memory stays."""
-    _mixed_remembered.cache_clear()
 
 
 def _mixed_shape(word: str) -> Shape | None:
@@ -150,3 +164,170 @@ def is_path(word: str) -> bool:
 def parts(word: str) -> list[str]:
     """The words that slashes, dots and hyphens join."""
     return _PARTS.split(word)
+
+
+# What kind of thing a name stands for, guessed from the name alone (spec 6.3, "Type guess").
+
+
+_USER: Final = frozenset({"i", "me", "myself", "user", "the user", "我", "本人", "用户"})
+_DATED: Final = re.compile(
+    r"\b(?:19|20)\d\d\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} \d|\d ?[月日]", re.IGNORECASE
+)
+_STATUS: Final = re.compile(r"HTTP [45](?:\d\d|xx)")
+_TOOLS: Final = frozenset(fold(name) for name in (*TERMS, *PHRASES, *ALIASES, *ALIASES.values()))
+
+
+REMEMBERED_NAMES = 4096
+"""Names whose type is remembered: a store speaks of the same things again and again."""
+
+
+def kind_of(name: str) -> EntityType:
+    """The type of `name`: by the dictionary, as a place or organisation, by its shape or a date; else a concept."""
+    return _remembered(name) if len(name) <= LONGEST else _kind_of(name)
+
+
+@text_cache(maxsize=REMEMBERED_NAMES)
+def _remembered(name: str) -> EntityType:
+    return _kind_of(name)
+
+
+def _kind_of(name: str) -> EntityType:
+    folded = " ".join(fold(name).split())
+    if folded in _USER:
+        return "user"
+    if folded in _TOOLS:
+        return "tool"
+    if folded in LOCATIONS:
+        return "location"
+    if folded in ORGANIZATIONS:
+        return "organization"
+    return _by_shape(name) or _by_ending(folded) or ("event" if _is_dated(folded) else "concept")
+
+
+def _by_shape(name: str) -> EntityType | None:
+    if len(name) > LONGEST or "://" in name:
+        return None
+    if name.startswith("@"):
+        found = handle(name, "")
+        return None if found is None else found[1]
+    if is_path(name):
+        return "tool"
+    found = mixed_shape(name) or acronym(name)
+    if found is not None and found[1] != "concept":
+        return found[1]
+    return "error" if _STATUS.fullmatch(name) else None
+
+
+def _by_ending(folded: str) -> EntityType | None:
+    """Organisation or place by the first or last word of several, or by the last character of a Chinese name."""
+    words = folded.split()
+    if len(words) > 1:
+        if words[-1].rstrip(".") in ORGANIZATION_ENDINGS or "university of" in folded:
+            return "organization"
+        if words[-1] in PLACE_ENDINGS or words[0] in PLACE_BEGINNINGS:
+            return "location"
+    elif not folded.isascii() and len(folded) > 2:
+        if folded.endswith(ORGANIZATION_SUFFIXES):
+            return "organization"
+        if folded.endswith(PLACE_SUFFIXES):
+            return "location"
+    return None
+
+
+def _is_dated(folded: str) -> bool:
+    """Whether a name of several words holds a date: "offsite March 2026", "2026-02-18 launch"."""
+    return (" " in folded or not folded.isascii()) and _DATED.search(folded) is not None
+
+
+# The words that tell a memory from the others of its store (spec 6.2, S2).
+
+
+MAX_CONTENT = 12
+"""Keywords taken from the text itself (spec 6.2)."""
+
+MAX_KEYWORDS = 64
+"""All keywords of a memory, those of its tags and entities included."""
+
+MIN_DOCUMENTS = 5
+"""In a smaller store frequencies say nothing, and every token is a keyword (spec 6.2)."""
+
+LONGEST_KEYWORD = 64
+"""Characters kept of a keyword: of a hash or a base64 run the beginning is enough."""
+
+
+def keywords(
+    text: str,
+    *,
+    document_frequencies: Callable[[Iterable[str]], Sequence[int]],
+    documents: int,
+    tags: Sequence[str],
+    entities: Sequence[str],
+) -> tuple[str, ...]:
+    """Up to 12 tokens of `text` by tf·idf, ties alphabetical, then the tokens of `tags` and `entities` (spec 6.2).
+
+    `document_frequencies` says in how many of the store's `documents` memories each of some tokens occurs, this one not
+    counted. At most 64 in all, no repeats; in a store of fewer than 5 memories every token of the text, in its own
+    order.
+    """
+    counts: dict[str, int] = {}
+    for word in tokens(text):
+        counts[word] = counts.get(word, 0) + 1
+    chosen = list(counts)
+    if documents >= MIN_DOCUMENTS:
+        chosen = _ranked(counts, document_frequencies(chosen), documents)
+    known = frozenset(chosen[:MAX_CONTENT])
+    labels = dict.fromkeys([word for word in tokens("\n".join((*tags, *entities))) if word not in known])
+    extra = list(labels)[: MAX_KEYWORDS - MAX_CONTENT]
+    return tuple(dict.fromkeys([word[:LONGEST_KEYWORD] for word in chosen[: MAX_KEYWORDS - len(extra)] + extra]))
+
+
+def _ranked(counts: Mapping[str, int], frequencies: Sequence[int], documents: int) -> list[str]:
+    """The best tokens: term frequency times ln((N + 1) / (n + 1)), the memory itself counted among the documents."""
+    every = log(documents + 1)
+    weighed = [
+        (times * (log((min(documents, frequency)) + 1) - every), word)
+        for (word, times), frequency in zip(counts.items(), frequencies, strict=True)
+    ]
+    weighed.sort()
+    return [word for _, word in weighed[:MAX_CONTENT]]
+
+
+# What ranking asks of a text by itself: the words inside its names, and how much of it asks.
+
+
+SHORTEST_PART: Final = 2
+"""Letters of a part of a name that is a word of its own."""
+
+_PASSAGE_CAMEL: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_NAME: Final = re.compile(r"[A-Za-z]{2,64}")
+_PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_SENTENCE: Final = re.compile(r"[^.!?？。！\n]+[.!?？。！\n]*|[.!?？。！\n]+")
+
+
+def inner_terms(text: str) -> list[str]:
+    """Index terms of the parts of every name in camel case, in order: "SetOption" has "set" and "option"."""
+    # What has no capital but at its beginning has no parts: told of a word three times as fast as by an expression.
+    likely = " ".join([word for word in text.split() if not (word.islower() or word.istitle())])
+    if not _PASSAGE_CAMEL.search(likely):
+        return []
+    parts = [
+        part
+        for name in _NAME.findall(likely)
+        if not (name[1:].islower() or name.isupper()) and len(found := _PART.findall(name)) > 1
+        for part in found
+        if len(part) >= SHORTEST_PART
+    ]
+    return index_terms(" ".join(parts)) if parts else []
+
+
+def asking(text: str) -> float:
+    """Share of the characters that stand in sentences ending with a question mark, in [0, 1]."""
+    if "?" not in text and "？" not in text:
+        return 0.0
+    every = asked = 0
+    for sentence in _SENTENCE.findall(text):
+        bare = sentence.strip()
+        every += len(bare)
+        if bare.endswith(("?", "？")):
+            asked += len(bare)
+    return asked / every if every else 0.0

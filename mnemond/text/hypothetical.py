@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import msgspec
 
-from mnemond.text.clauses import LONGEST_CLAUSE, first_clause, shortened
+from mnemond.text.cues import CORRECTION, ERROR, FAILED, FIX, PRAISE, REALISED, WORKS, Reading, found, reading
+from mnemond.text.statements import LONGEST_CLAUSE, first_clause, shortened
 
-MOST_QUERIES = 2
+MAX_QUERIES = 2
 """Questions a memory gets unless the configuration says otherwise (spec 6.10)."""
 
 LONGEST_QUERY = 300
@@ -86,7 +88,7 @@ _REASON = _Tail(
 )
 
 
-def hypothetical_queries(kind: str | None, text: str, *, most: int = MOST_QUERIES) -> tuple[str, ...]:
+def hypothetical_queries(kind: str | None, text: str, *, most: int = MAX_QUERIES) -> tuple[str, ...]:
     """Up to `most` questions that `text` answers, from the templates of its trigger type; none without a topic."""
     templates = TEMPLATES.get(kind or "")
     if templates is None:
@@ -99,7 +101,7 @@ def hypothetical_queries(kind: str | None, text: str, *, most: int = MOST_QUERIE
     return tuple(template.format(topic) for template in _language(topic, english, chinese)[: max(0, most)])
 
 
-def parse_queries(reply: str, most: int = MOST_QUERIES) -> tuple[str, ...]:
+def parse_queries(reply: str, most: int = MAX_QUERIES) -> tuple[str, ...]:
     """The questions of a model's reply: lines that begin with "Q1:", "Q2:" and so on, at most `most`, no repeats."""
     questions: dict[str, str] = {}
     for line in reply[:LONGEST_REPLY].splitlines():
@@ -134,3 +136,64 @@ def _without(clause: str, opening: re.Pattern[str], ending: _Tail | None = None)
 
 def _language(topic: str, english: tuple[str, ...], chinese: tuple[str, ...]) -> tuple[str, ...]:
     return english if _HAN.search(topic) is None else chinese
+
+
+# What made a memory worth writing: the five trigger types of spec 6.9 (S2).
+
+
+TriggerType = Literal[
+    "problem-solution", "positive-feedback", "corrective-feedback", "learning-success", "learning-failure"
+]
+
+USER_SOURCE = "user"
+"""Only a person corrects; what a tool or a job writes with the same words is no feedback."""
+
+LOOKED_AT = 2000
+"""Characters of a text in which thanks are looked for: nobody thanks further down."""
+
+_PRAISE_WITH_REASON = re.compile(
+    r"(?:\b(?:thanks|thank you|thx|perfect|well done|(?:good|great) (?:job|work)|nice work|kudos|lgtm)\b"
+    r"|👍|👏|💯|🙏|谢谢|感谢|多谢|太好了|太棒了|干得好|做得好|很好|赞)"
+    r"[!！,，\s]{0,3}[^.!?。！？\n]{0,80}?"
+    r"(?:\b(?:because|since|helped|saved (?:me|us)|exactly what|due to|(?:this|that) way"
+    r"|for (?:the|your|that|this|[a-z]{1,15}ing)|(?:makes|made) (?:it|this|things))\b"
+    r"|因为|由于|这样|帮了|帮我|正是|省了|解决了|让我)"
+)
+"""Thanks or a thumbs-up, and in the same breath what for. Slow, so it is tried only beside a word of praise."""
+
+_IMPERATIVE = re.compile(
+    r"(?:\A|[.!?;:,\n()（。，！；：—-]\s{0,3}|\b(?:please|so|and|but|then|just|or|also|said|again|no)\s)"
+    r"(?:don't|do not)\b"
+    r"(?! (?:let|forget|stop|quit|give up|worry|hesitate|wait|miss|know|mind|get me wrong|be afraid)\b)"
+)
+"""An order not to do something. "I don't know" is none: there somebody speaks of himself."""
+
+
+def trigger_type(text: str, source: str = USER_SOURCE) -> TriggerType | None:
+    """The trigger type of `text`, the first that fits in the order of spec 6.9, or None.
+
+    Where a text both learns and fails, what was learned is the failure, unless it goes on to say what works.
+    """
+    read = reading(text)
+    repaired = found(FIX, read)
+    if repaired and found(ERROR, read):
+        return "problem-solution"
+    if found(PRAISE, read) and _PRAISE_WITH_REASON.search(read.plain, 0, LOOKED_AT):
+        return "positive-feedback"
+    if source == USER_SOURCE and _corrects(read):
+        return "corrective-feedback"
+    failed = not repaired and found(FAILED, read)
+    if found(WORKS, read) or (found(REALISED, read) and not failed):
+        return "learning-success"
+    return "learning-failure" if failed else None
+
+
+def trigger_text(kind: str, text: str) -> str:
+    """The trigger of a memory: its type and its first clause of at most 120 characters, or the type alone."""
+    clause = first_clause(text)
+    return f"{kind}: {clause}" if clause else kind
+
+
+def _corrects(read: Reading) -> bool:
+    ordered = ("don't" in read.plain or "do not" in read.plain) and _IMPERATIVE.search(read.plain) is not None
+    return ordered or found(CORRECTION, read)

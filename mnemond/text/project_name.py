@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Final, NamedTuple
 
-from mnemond.text.inert import inert
+from mnemond.text.prompt_escape import inert
 
 LONGEST: Final = 64
 """Characters of a name; as many as a store's may have."""

@@ -11,10 +11,9 @@ import re
 from datetime import date
 from typing import NamedTuple
 
-from mnemond.text.calendar_dates import MONTH
-from mnemond.text.date_rules import one_of
-from mnemond.text.dates import DateMention, dates
-from mnemond.text.tense import tense
+from mnemond.text.date_phrases import tense
+from mnemond.text.dates import MONTH, DateMention, dates
+from mnemond.text.intervals import one_of
 from mnemond.text.tokens import fold
 
 LONG_AGO_US = -(2**62)

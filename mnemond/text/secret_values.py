@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 
 SHORTEST_PASSWORD = 6
@@ -16,14 +18,14 @@ SHORTEST_SECRET = 12
 LONGEST_SECRET = 4_096
 """Characters; longer ones are documents."""
 
-LEAST_DIFFERENT = 7
+MIN_DIFFERENT = 7
 """Different characters of a token body. Sixteen hexadecimal digits drawn at random have about ten."""
 
-LEAST_CHANGES = 0.25
+MIN_CHANGES = 0.25
 """Share of neighbours of different classes (capital, small letter, digit). Chance gives base62 0.62, hexadecimal 0.47,
 base36 0.40; an identifier of words gives below 0.2, one in CamelCase about 0.3."""
 
-LEAST_OF_EITHER_CASE = 0.22
+MIN_OF_EITHER_CASE = 0.22
 """The share that capitals have at least, and at most leave over, where there is no digit: chance gives one half, a name
 in CamelCase about 0.15."""
 
@@ -103,7 +105,7 @@ def is_varied(body: str) -> bool:
     lowered = body.lower()
     if lowered == body and not _DIGIT.search(body):
         return False
-    return len(set(body)) >= LEAST_DIFFERENT and not any(
+    return len(set(body)) >= MIN_DIFFERENT and not any(
         part in lowered for part in ("example", "xxxxx", "....", "0123456789", "1234567890", "abcdefgh", "redacted")
     )
 
@@ -113,12 +115,12 @@ def is_random(value: str) -> bool:
     plain = _SEPARATORS.sub("", value[:LONGEST_SAMPLE])
     classes = plain.translate(_CLASSES)
     kinds = set(classes)
-    if len(plain) < 8 or len(set(plain)) < LEAST_DIFFERENT or len(kinds) < 2:
+    if len(plain) < 8 or len(set(plain)) < MIN_DIFFERENT or len(kinds) < 2:
         return False
     changes = sum(map(str.__ne__, classes, classes[1:])) / (len(classes) - 1)
     capitals = classes.count("A") / len(classes)
-    is_even = "0" in kinds or LEAST_OF_EITHER_CASE <= capitals <= 1 - LEAST_OF_EITHER_CASE
-    return is_even and changes >= LEAST_CHANGES
+    is_even = "0" in kinds or MIN_OF_EITHER_CASE <= capitals <= 1 - MIN_OF_EITHER_CASE
+    return is_even and changes >= MIN_CHANGES
 
 
 def is_hexadecimal(value: str) -> bool:
@@ -232,3 +234,290 @@ def _is_passphrase(value: str) -> bool:
 def _is_sequence(digits: str) -> bool:
     steps = {ord(after) - ord(before) for before, after in pairwise(digits)}
     return len(steps) == 1 or len(set(digits)) < 2
+
+
+# Passwords made of words. Nothing in them tells them from prose and code, so the way they are written must.
+#
+# In quotation marks, in an environment file, in a connection string or an option, a word is a value. Elsewhere it
+# must end its clause and be no word that says something about a password: its state, its type, what is to be done
+# with it.
+
+
+SHORTEST_WORD = 6
+"""Letters, as of every password."""
+
+FEWEST_WORDS = 4
+"""Words with spaces between them that make a passphrase and no label."""
+
+BEFORE = 200
+"""Characters before a value in which an open bracket makes its name a parameter of code."""
+
+STATES = frozenset({
+    "accepted", "account", "active", "after", "again", "always", "anonymous", "another", "anything", "argument",
+    "ascii", "asked", "automatic", "because", "before", "better", "binary", "blank", "boolean", "buffer",
+    "bytearray", "callable", "cannot", "case", "change", "changes", "changing", "clear", "cleartext", "client",
+    "column", "common", "complete", "compulsory", "config", "confirm", "correct", "create", "current", "database",
+    "delete", "deprecated", "different", "digits", "document", "easily", "easy", "either", "elsewhere", "encoded",
+    "enough", "enter", "environment", "everything", "exactly", "except", "expire", "expired", "expires", "external",
+    "false", "field", "filled", "filter", "first", "fixed", "forgotten", "function", "global", "gone", "good",
+    "hardcoded", "hashed", "here", "hidden", "ignored", "important", "incorrect", "inherit", "initial", "input",
+    "insecure", "integer", "internal", "invalid", "invisible", "keychain", "known", "later", "leaked", "length",
+    "letters", "local", "longer", "longtext", "lost", "manager", "mandatory", "manual", "master", "member",
+    "method", "minimum", "missing", "mixed", "model", "models", "needed", "neither", "never", "nobody", "nonempty",
+    "nothing", "nullable", "number", "numeric", "object", "obsolete", "okay", "omitted", "option", "other",
+    "outdated", "output", "parameter", "plaintext", "policy", "process", "prompted", "property", "public", "python",
+    "random", "randomly", "readonly", "record", "recovery", "remove", "request", "required", "reset", "response",
+    "result", "right", "rotate", "rotation", "safe", "salted", "second", "secure", "sensitive", "server", "setting",
+    "settings", "shared", "shorter", "should", "similar", "simple", "something", "somewhere", "source", "special",
+    "stale", "static", "stolen", "strength", "strict", "strong", "stronger", "symbol", "system", "target",
+    "temporary", "theirs", "there", "third", "twice", "unchanged", "unicode", "unique", "unless", "update",
+    "validate", "varchar", "variable", "vault", "verify", "virtual", "visible", "wanted", "weak", "weaker",
+    "within", "without", "written", "wrong", "yours",
+})  # fmt: skip
+"""What prose, types and code say where a password would stand, beside the placeholders of every value."""
+
+_STATE_ENDINGS = ("ed", "ing", "ble", "ful", "ous", "ive", "less", "ly", "ent", "ant", "tion", "ment", "ness", "able")
+_FUNCTION_WORDS = frozenset({
+    "again", "and", "any", "are", "but", "can", "characters", "does", "each", "enter", "few", "for", "from", "had",
+    "has", "have", "how", "into", "its", "least", "like", "long", "may", "more", "must", "new", "nor", "not", "off",
+    "old", "one", "only", "our", "please", "same", "set", "shall", "should", "some", "such", "than", "that", "the",
+    "their", "them", "then", "these", "they", "this", "those", "too", "type", "use", "used", "using", "very", "was",
+    "were", "what", "when", "where", "which", "who", "will", "with", "without", "would", "you", "your",
+})  # fmt: skip
+_WORD = re.compile(rf"[A-Za-z\u00c0-\u024f]{{{SHORTEST_WORD},64}}")
+_HYPHENATED = re.compile(r"[A-Za-z]{3,24}(?:-[A-Za-z]{3,24}){2,9}")
+_PHRASE = re.compile(rf"[a-z]{{3,24}}(?: [a-z]{{3,24}}){{{FEWEST_WORDS - 1},11}}")
+_OF_FIELDS = re.compile(
+    r"(?i)pass|pwd|passwd|pswd|passwort|contrase|secret|token|key|cred|user|login|auth|hash|field|input|label|string|"
+    r"param|value|enter|your|hidden|mask|crypt|sha|none|null|invalid|wrong|incorrect|exist|sensitive|require|default"
+)
+_CLAUSE_END = re.compile(r"[ \t]*(?:$|\n|[,;.!，。；！）)](?=\s|$|[^\x00-\x7f])|[，。；！、]|\\n|[ \t]#)")
+_SECRET_WORDS_SAID = re.compile(r"(?:is|was|set to|changed to|is now|[是为為成])[ \t:：]{0,3}$")
+
+
+def is_word(value: str) -> bool:
+    """One word or several with hyphens, and none of those that stand for a value or name a field."""
+    if not (_WORD.fullmatch(value) or _HYPHENATED.fullmatch(value)):
+        return False
+    return not (is_placeholder(value) or _OF_FIELDS.search(value) or value.lower() in STATES)
+
+
+def is_words(value: str) -> bool:
+    """A phrase of small letters without the words that sentences cannot do without."""
+    if not _PHRASE.fullmatch(value) or is_placeholder(value) or _OF_FIELDS.search(value):
+        return False
+    return _FUNCTION_WORDS.isdisjoint(value.split())
+
+
+def says_so(text: str, start: int, end: int, sign: str) -> bool:
+    """Whether the word `text[start:end]`, without quotation marks, can only be what is named before `sign`."""
+    if not _CLAUSE_END.match(text, end) or text[start:end].endswith(_STATE_ENDINGS):
+        return False
+    if "=" in sign or _SECRET_WORDS_SAID.search(sign.strip(" \t")):
+        return "=" not in sign
+    before = text[max(0, start - BEFORE) : start].rpartition("\n")[2]
+    return sign.strip(" \t*") in (":", "：") and "(" not in before
+
+
+# Values that stand under the name of a secret: `password=…`, `"api_key": "…"`, `--token …`, `密码是…`.
+
+
+_STEMS = ("pass", "pw", "psk", "kennwort", "identified by", "secret", "token", "credential")
+_OTHER_PASSWORDS = ("contraseña", "пароль", "パスワード", "비밀번호")
+TRIGGERS = (*_STEMS, "key", "masterauth")
+FOREIGN_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证", *_OTHER_PASSWORDS)
+"""A text in lower case without any of them names no secret."""
+
+LONGEST_VALUE = 256
+"""Characters by which a value is judged; a longer one is followed to its end once it is a secret."""
+
+_PROGRAMS = ("storepass", "keypass", "requirepass", "masterauth")
+"""What keytool and Redis call a password; nothing else is called so."""
+
+_CHOSEN = (
+    rf"pass(?:word|wd|phrase|code|wort)s?|kennwort|pwd|{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
+    rf"psk(?<![a-z]psk)|identified by|密码|口令|密碼|{'|'.join(_OTHER_PASSWORDS)}"
+)
+_HOLDERS = (
+    "api", "access", "auth", "private", "encryption", "signing", "master", "account", "service", "session", "app",
+    "client", "consumer", "wlan", "wpa2",
+)  # fmt: skip
+_ISSUED = rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|credential|密钥|金鑰|秘钥|令牌|凭证"
+_STARTS = re.compile(
+    "|".join((r"\[redacted:", *_STEMS, *_PROGRAMS, *FOREIGN_TRIGGERS))
+    + "".join(f"|{holder}[_ -]?key" for holder in _HOLDERS)
+)
+"""What every match of the pattern of names starts with. Each choice starts with a letter, which makes it fast."""
+
+_TAIL = (
+    r"(?:[_ -]?(?:access|key|token|secret|value|base|prod|production|dev|live|test|staging)(?![a-z])|"
+    r"[_-]?[0-9]{1,2}(?![a-z0-9])){0,3}"
+)
+_SPACE = "[ \t\u00a0\u3000]"
+_ANNOTATION = r":[ \t]?&?[a-z][\w.\[\]|]{0,30}[ \t]?=(?=[ \t]?[bru]?[\"'`])"
+_ASSIGNING_WORDS = (
+    r"[ \t]{1,2}(?:(?:(?:is|was|has been)[ \t])?(?:re)?(?:set|changed) to|is now|is|was|are|to|as)[ \t:]{1,3}|"
+    r"(?:设为|設為|改为|改成|设置为|就是|是|为|為)[ \t:：]{0,2}"
+)
+_CLOSING = r"(?:</[a-z][a-z0-9]{0,9}>)"
+_MARKED_UP = rf"{_CLOSING}[ \t]{{0,8}}(?:[:：]|<[a-z][a-z0-9]{{0,9}}>)"
+"""`<b>Password</b>: …`, `<td>Password</td><td>…`."""
+
+_SEPARATOR = (
+    rf"\\?[\"'`\])}}”’」*]{{0,3}}{_SPACE}{{0,8}}"
+    rf"(?:{_ANNOTATION}|:=|=>|\?=|<-|={{1,2}}|[:：＝]|{_MARKED_UP}|>|\(){_CLOSING}?(?:<!\[cdata\[)?"
+    rf"{_SPACE}{{0,8}}(?:\*\*[ \t])?|{_ASSIGNING_WORDS}"
+)
+_VALUE_OF = r"(?:value|body|default)\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
+_APART = (
+    rf"\\?[\"'`],?[ \t]{{0,4}}\\?[\"']?{_VALUE_OF}|\\?[\"'`],[ \t]{{0,4}}(?=[bru]?\\?[\"'`])|"
+    rf"[\"']?[ \t]{{0,4}}\n[ \t]{{1,24}}{_VALUE_OF}"
+)
+"""Between a name and a value that are two values themselves: `"DB_PASSWORD", "…"`, `key="Password" value="…"`, and the
+environment of a container, `- name: DB_PASSWORD` with `value: …` on the next line."""
+_OF = r"(?:[ \t](?:for|of|on|in|at)(?:[ \t][\w.@/-]{1,30}){1,3}?|[ \t]?[(（][^()（）\n]{1,30}[)）])?"
+_BARE = rf"{_SPACE}{{1,2}}(?=[^ \t-])|(?<=[码令碼])(?=[!-~])"
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」"}
+_OPENING = {")": "(", "]": "[", "}": "{"}
+_COMMAND = re.compile(
+    r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|\bsshpass -p ?|"
+    r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?\s-p(?=\S)|\baz login\b[^\n|;&]{0,120}?\s-p "
+)
+PROGRAMS = ("sshpass", "mysql", "mariadb", "az login")
+"""Commands whose `-p` takes a password."""
+_PAIR = re.compile(
+    r"[;?&][a-z_.-]{0,20}$|(?:^|\s)[a-z_]{2,20}=[\w./:@-]{1,30} $|(?:^|\s)[a-z][\w-]{1,20}\.[\w-]{1,30}\.$"
+)
+_STRONG = re.compile(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「]")
+"""What follows a name without a sign, if it is a strong password: a digit before the next space, or a quotation."""
+
+_OPEN = re.compile(r"[bBrRuU]{0,2}\\?(?:(?:\"\"(?=\"))|(?:''(?=')))?([\"'`“‘「])")
+_OPTION = re.compile(r"(?:^|[\s\"'`])--?[a-z0-9-]{0,24}$")
+_UNQUOTED = re.compile(rf"[!#-&(-_a-~\u00c0-\u024f]{{1,{LONGEST_VALUE}}}")
+_REST = re.compile(r"[A-Za-z0-9+/=_.~%-]+")
+_END = re.compile(
+    r"[;,|](?=[A-Za-z_][A-Za-z_.-]{1,30}[=:])|&(?=[a-z][a-z_-]{1,30}=|(?:quot|apos|amp|lt|gt|#[0-9]{2,4});)|</"
+)
+
+
+def names_secret(text: str, lowered: str) -> bool:
+    """Whether a name of secrets occurs at all. `lowered`: the text in lower case."""
+    if any(trigger in lowered for trigger in TRIGGERS):
+        return True
+    return not text.isascii() and any(trigger in lowered for trigger in FOREIGN_TRIGGERS)
+
+
+def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+    """(`password` or `secret`, start, end) of every value under such a name, in order.
+
+    `lowered`: the text in lower case, character by character.
+    """
+    place = 0
+    while name := _next_name(lowered, place):
+        place = name.end()
+        judge = _judge(name, lowered)
+        if judge is None:
+            continue
+        if judge is is_strong_password and not _STRONG.match(lowered, name.end()):
+            continue
+        start, end, quoted = _value(text, name.end(), name["is"] or "")
+        if judge(text[start:end], quoted) or _is_of_words(text, lowered, name, start, end, quoted):
+            if end - start >= LONGEST_VALUE:
+                end = _end_of_run(text, end)
+            yield ("password" if name["chosen"] else "secret"), start, end
+            place = end
+
+
+def on_command_lines(text: str) -> Iterator[tuple[str, int, int]]:
+    """(`password`, start, end) of what follows a user and a colon after `-u`, and of `-p` of some programs."""
+    for found in _COMMAND.finditer(text):
+        start, end, quoted = _value(text, found.end(), "")
+        if is_password(text[start:end], quoted):
+            yield "password", start, end
+
+
+def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: int, quoted: bool) -> bool:
+    """Whether the value is a password of words, which the way it is written must tell."""
+    chosen, sign = name["chosen"], name["is"]
+    if chosen is None or sign is None or sign.endswith("("):
+        return False
+    if chosen in ("pass", "pw") and text[name.start() - 1 : name.start()] not in ("_", "-", '"', "'"):
+        return False  # a verb, most of the time
+    value = text[start:end]
+    if quoted:
+        return is_word(value) or is_words(value)
+    if sign == "=" and (text[name.start()].isupper() or _is_parameter(lowered, name.start())):
+        return is_word(value)
+    return is_word(value) and value.islower() and says_so(text, start, end, sign)
+
+
+def _is_parameter(lowered: str, place: int) -> bool:
+    """Whether the `name=` at `place` is of an option, of a connection string (`;Password=…;`, `user=… password=…`), or
+    of a file of properties (`spring.datasource.password=…`)."""
+    return _PAIR.search(lowered, max(0, place - 60), place) is not None or _is_option(lowered, place)
+
+
+def _next_name(lowered: str, place: int) -> re.Match[str] | None:
+    """The first name from `place` on. Starts are searched first: many times as fast as the whole pattern."""
+    while start := _STARTS.search(lowered, place):
+        if name := _names().match(lowered, start.start()):
+            return name
+        place = start.start() + 1
+    return None
+
+
+def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | None:
+    """What a value must be after `name`; None where no value follows."""
+    if (between := name["apart"]) is not None:
+        given = between.rstrip()[-1:] in ":="  # it says itself that a value follows
+        return is_secret if not name["chosen"] else is_password if given else is_strong_password
+    if name["is"] is None and (name["bare"] is None or not _is_option(lowered, name.start())):
+        is_verb = name["chosen"] == "pass"
+        return is_strong_password if name["bare"] is not None and name["chosen"] and not is_verb else None
+    return is_password if name["chosen"] else is_secret
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    """A name, and what stands between it and the value; earlier redactions are passed over as a whole."""
+    return re.compile(
+        rf"\[redacted:\w{{1,24}}\]|"
+        rf"(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))(?:{_OF}(?P<is>{_SEPARATOR})|(?P<apart>{_APART})|(?P<bare>{_BARE}))?"
+    )
+
+
+def _is_option(text: str, place: int) -> bool:
+    """Whether the word at `place` belongs to an option of a command line: `--db-password`."""
+    return (
+        text.rfind("-", max(0, place - 30), place) >= 0 and _OPTION.search(text, max(0, place - 30), place) is not None
+    )
+
+
+def _value(text: str, start: int, separator: str) -> tuple[int, int, bool]:
+    """Where the value starts and ends, and whether quotation marks say so."""
+    if opening := _OPEN.match(text, start):
+        start = opening.end()
+        end = text.find(_QUOTES[opening[1]], start, start + LONGEST_VALUE)
+        if end >= 0:
+            end -= opening[0].startswith("\\") and text[end - 1] == "\\"  # quotation marks inside quotation marks
+            return (start, end, True) if text.find("\n", start, end) < 0 else (start, start, True)
+    if separator.endswith("("):
+        return start, start, False
+    run = _UNQUOTED.match(text, start)
+    value = run[0] if run else ""
+    if any(mark in value for mark in "&;,|<") and (cut := _END.search(value)):
+        value = value[: cut.start()]
+    return start, start + len(_without_close(value)), False
+
+
+def _without_close(value: str) -> str:
+    """Without the full stop of the sentence and the brackets that were opened before the value."""
+    while value and (value[-1] in ".,;:" or (value[-1] in _OPENING and _OPENING[value[-1]] not in value)):
+        value = value[:-1]
+    return value
+
+
+def _end_of_run(text: str, end: int) -> int:
+    """Where a secret ends that was cut at the longest value."""
+    rest = _REST.match(text, end)
+    return rest.end() if rest else end

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from functools import lru_cache
 
 import msgspec
 
-from mnemond.text.stop_words import FUNCTION_WORDS
-from mnemond.text.tokens import fold, latin_words, tokens
+from mnemond.text import caches
+from mnemond.text.caches import text_cache
+from mnemond.text.tokens import FUNCTION_WORDS, fold, latin_words, tokens
 
 REMEMBERED_TEXTS = 4096
 """Token sets kept: those of the memories a burst of writes is compared with."""
@@ -19,10 +19,10 @@ LONGEST_COUNTED = 512
 """Characters of a text that is kept as one of so many. Longer ones are kept by weight, or 4,096 long memories in
 Han, a string for nearly every character, would keep a gigabyte."""
 
-MOST_CHARACTERS = 262_144
+MAX_CHARACTERS = 262_144
 """Characters of all the longer texts whose token sets are kept: 40 MB where all of them are Han."""
 
-LEAST_TOKENS = 3
+MIN_TOKENS = 3
 """Below this many tokens on either side containment says nothing, and Jaccard decides (spec 7.1)."""
 
 _OPENING = "\"'`‘’“”«»‹›([{<（［｛〈《「『【〔¡¿"
@@ -82,18 +82,13 @@ class LongTexts:
             self._characters = 0
 
 
-_long_texts = LongTexts(MOST_CHARACTERS)
+_long_texts = LongTexts(MAX_CHARACTERS)
+caches.register(_long_texts.clear)
 
 
 def token_set(text: str) -> frozenset[str]:
-    """The tokens of `text` as a set (spec 6.1). Remembered; `forget_cached` empties that memory."""
+    """The tokens of `text` as a set (spec 6.1). Cached."""
     return _remembered(text) if len(text) <= LONGEST_COUNTED else _long_texts.token_set(text)
-
-
-def forget_cached() -> None:
-    """Let go of every remembered text, so that nothing of a purged memory stays."""
-    _remembered.cache_clear()
-    _long_texts.clear()
 
 
 def normalised(text: str) -> str:
@@ -107,7 +102,7 @@ def normalised(text: str) -> str:
     return bare.rstrip(_CLOSING + " ") or plain
 
 
-def overlap(old: frozenset[str], new: frozenset[str], min_tokens: int = LEAST_TOKENS) -> Overlap:
+def overlap(old: frozenset[str], new: frozenset[str], min_tokens: int = MIN_TOKENS) -> Overlap:
     """Set similarities of spec 7.1. When either set is empty all are 0, but an unempty `new` is wholly novel."""
     if not old or not new:
         return Overlap(0, 0.0, 0.0, 0.0, 0.0, 1.0 if new else 0.0, 0.0)
@@ -131,7 +126,7 @@ def share_of_larger(old: frozenset[str], new: frozenset[str]) -> float:
     return len(old & new) / larger if old and new else 0.0
 
 
-@lru_cache(maxsize=REMEMBERED_TEXTS)
+@text_cache(maxsize=REMEMBERED_TEXTS)
 def _remembered(text: str) -> frozenset[str]:
     return _token_set(text)
 

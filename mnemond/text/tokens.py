@@ -10,14 +10,89 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import Stemmer
 
-from mnemond.text.marks import capped
-from mnemond.text.stop_words import FUNCTION_WORDS, INDEX_STOP_WORDS
+from mnemond.text.caches import text_cache
+
+# Runs of combining marks: what makes normalisation slow, and no language needs.
+#
+# Putting marks into canonical order takes time that grows with the square of a run's length: 60,000 marks after one
+# letter cost seconds. Unicode's stream-safe text format (UAX #15, section 13) draws the line at thirty.
+
+
+LONGEST_RUN = 30
+"""Combining marks in a row that any text may have (UAX #15)."""
+
+_FIRST, _END = 0x300, 0x1E95B
+"""Code points between which every combining mark lies (Unicode 15)."""
+
+
+def capped(text: str) -> str:
+    """`text` with every run of marks cut to `LONGEST_RUN`. Linear time; the same string when there is no long run."""
+    return _long_run().sub(_cut, text) if _has_long_run(text) else text
+
+
+def long_run_at(text: str) -> int | None:
+    """Position of the first run longer than `LONGEST_RUN`, or None."""
+    found = _long_run().search(text) if _has_long_run(text) else None
+    return None if found is None else found.start()
+
+
+def _has_long_run(text: str) -> bool:
+    """Whether a run is too long. Every such run has a mark at one of the places that are looked at, every 31st: 10 µs
+    for 8,000 characters, and to look for it in all of them takes 2 to 3 ms."""
+    if text.isascii() or not any(map(unicodedata.combining, text[LONGEST_RUN :: LONGEST_RUN + 1])):
+        return False
+    places = range(LONGEST_RUN, len(text), LONGEST_RUN + 1)
+    return any(_run_around(text, at) > LONGEST_RUN for at in places if unicodedata.combining(text[at]))
+
+
+def _run_around(text: str, at: int) -> int:
+    """Marks in a row around a place that has one; more than `LONGEST_RUN` are not counted to their end."""
+    before = _marks_at_start(text[max(0, at - LONGEST_RUN) : at][::-1])
+    return before + _marks_at_start(text[at : at + LONGEST_RUN + 1])
+
+
+def _marks_at_start(text: str) -> int:
+    return next((place for place, char in enumerate(text) if not unicodedata.combining(char)), len(text))
+
+
+def _cut(run: re.Match[str]) -> str:
+    return run[0][:LONGEST_RUN]
+
+
+@cache
+def _long_run() -> re.Pattern[str]:
+    marks = "".join(chr(code) for code in range(_FIRST, _END) if unicodedata.combining(chr(code)))
+    return re.compile(f"[{marks}]{{{LONGEST_RUN + 1},}}")
+
+
+# Words that carry grammar rather than meaning, as data.
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(word for line in lines for word in line.split())
+
+
+FUNCTION_WORDS = _words(
+    "a an the this that these those",
+    "i me my we us our you your he him his she her it its they them their",
+    "am is are was were be been being do does did have has had",
+    "will would shall should can could may might must",
+    "and or but if then than so as",
+    "of to in on at by for from with into about",
+    "what which who whom whose when where why how",
+    "not no there here also just any some all each both such only very too",
+)
+"""Dropped from token sets (spec 6.1). Negation is judged apart from them, so "not" and "no" are among them."""
+
+INDEX_STOP_WORDS = FUNCTION_WORDS | _words("yes yours ours theirs hers mine")
+"""Dropped from the keyword index as well, which may have a list of its own (spec 6.1)."""
+
 
 PAIRED_SCRIPTS = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # Kana, iteration marks
@@ -35,7 +110,7 @@ LONGEST_TERM = 64
 REMEMBERED_TERMS = 65_536
 """Words whose index term is remembered: a few megabytes, against microseconds of stemming a word."""
 
-MOST_UNFOLDED = 3
+MAX_UNFOLDED = 3
 """How much longer than a text its folded form may be; where it would be, compatibility forms stay as they are."""
 
 REMEMBERED_FOLDS = 8
@@ -53,11 +128,11 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else _folded(text)
 
 
-@lru_cache(maxsize=REMEMBERED_FOLDS)
+@text_cache(maxsize=REMEMBERED_FOLDS)
 def _folded(text: str) -> str:
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", capped(text)).casefold())
     # One Arabic ligature stands for eighteen letters: a text of nothing else would cost eighteen times its length.
-    return plain if len(plain) <= MOST_UNFOLDED * len(text) else text.casefold()
+    return plain if len(plain) <= MAX_UNFOLDED * len(text) else text.casefold()
 
 
 def tokens(text: str) -> list[str]:
@@ -73,7 +148,7 @@ def tokens(text: str) -> list[str]:
     return words
 
 
-@lru_cache(maxsize=REMEMBERED_FOLDS)
+@text_cache(maxsize=REMEMBERED_FOLDS)
 def latin_words(text: str) -> frozenset[str]:
     """Every run of a-z and 0-9 in the folded text, function words included.
 
@@ -117,7 +192,7 @@ def index_term(word: str) -> str:
     return word if _is_pair(word) else next(iter(index_terms(word)), "")
 
 
-@lru_cache(maxsize=REMEMBERED_TERMS)
+@text_cache(maxsize=REMEMBERED_TERMS)
 def _term(word: str) -> str:
     """What stands in the index for a folded word; "" for one that is left out.
 
@@ -128,13 +203,6 @@ def _term(word: str) -> str:
         return ""
     with _STEMMING:
         return str(_english().stemWord(head))
-
-
-def forget_cached() -> None:
-    """Let go of every remembered word and text, so that nothing of a purged memory stays."""
-    _term.cache_clear()
-    _folded.cache_clear()
-    latin_words.cache_clear()
 
 
 @cache

@@ -12,36 +12,35 @@ from typing import NamedTuple
 
 LAYERS = (
     ("__main__",),
-    ("process",),
-    ("app",),
-    ("handlers",),
-    ("lifecycle", "interchange"),
-    ("pipelines",),
-    ("extract", "graph", "rank", "embed", "store"),
-    ("index", "outbound"),
+    ("daemon", "docs_pages"),
+    ("cli", "mcp"),
+    ("hooks",),
+    ("api",),
+    ("jobs", "interchange"),
+    ("recall",),
+    ("memory",),
+    ("extract", "embed", "store"),
+    ("index",),
     ("text",),
     ("model",),
-    ("commands", "server", "service"),
-    ("protocol",),
-    ("config", "errors", "clock", "ids", "logs"),
+    ("wire", "service"),
+    ("logs",),
+    ("config",),
+    ("errors", "clock", "ids"),
 )
-SINGLE_MODULES = ("__main__", "process", "app", "config", "errors", "clock", "ids", "logs")
+SINGLE_MODULES = ("__main__", "daemon", "docs_pages", "logs", "errors", "clock", "ids")
 PACKAGES = tuple(name for layer in LAYERS for name in layer if name not in SINGLE_MODULES)
-MEMORY = (
-    "lifecycle",
-    "interchange",
-    "pipelines",
-    "extract",
-    "graph",
-    "rank",
-    "embed",
-    "store",
-    "index",
-    "text",
-    "model",
-)
-PURE = ("model", "text", "index", "graph", "rank", "extract", "protocol")
-EDGE_BUILDERS = ("temporal", "entity", "causal", "semantic")
+MEMORY = ("jobs", "interchange", "recall", "memory", "extract", "embed", "store", "index", "text", "model")
+PURE = (
+    "model/seeded", "text/seeded", "index/seeded", "extract/seeded",
+    "memory/compare", "memory/decay", "memory/diff", "memory/diff_rules", "memory/edge_builders",
+    "recall/beam", "recall/corrections", "recall/default_profile", "recall/policy", "recall/profiles",
+    "recall/published_profiles", "recall/question", "recall/question_features", "recall/ranking", "recall/rerank",
+    "recall/result_order", "recall/two_stage", "recall/walks",
+    "wire/framing", "wire/hook_payload", "wire/jsonrpc", "wire/params",
+    "api/registry", "api/types_admin", "api/types_changes", "api/types_extract", "api/types_memories",
+    "mcp/protocol", "mcp/tools",
+)  # fmt: skip
 IMPURE = {
     "trio": set(),
     "structlog": set(),
@@ -79,37 +78,37 @@ def _inside(name: str) -> str:
     return f"mnemond.{name}" if name in SINGLE_MODULES else f"mnemond.{name}.{TARGET}"
 
 
-def _doors_of(name: str) -> tuple[str, ...]:
-    """The doors that an import of this layer from anywhere below it breaks as well."""
-    doors = {
-        "protocol": ("wire-door",),
-        "server": ("edge-door",),
-        "commands": ("edge-door",),
-        "service": ("edge-door",),
-    }
-    return doors.get(name, ())
+def _doors_between(importer: str, imported: str) -> tuple[str, ...]:
+    """The doors that an import breaks besides the layers."""
+    if imported == "wire":
+        return () if importer in ABOVE_THE_WIRE else ("wire-door",)
+    if imported in ("cli", "mcp", "hooks", "service"):
+        return () if importer in ("__main__", "daemon", "docs_pages", "mcp") else ("edge-door",)
+    return ()
+
+
+ABOVE_THE_WIRE = ("__main__", "daemon", "docs_pages", "cli", "mcp", "hooks", "api")
 
 
 def _layer_seeds() -> Iterator[Seed]:
     for upper, lower in pairwise(LAYERS):
         for importer in lower:
-            yield from (_seed(importer, _inside(name), "layers", *_doors_of(name)) for name in upper)
+            yield from (_seed(importer, _inside(name), "layers", *_doors_between(importer, name)) for name in upper)
     for layer in LAYERS[:-1]:
         for importer, imported in permutations(layer, 2):
-            yield _seed(importer, _inside(imported), "layers", *_doors_of(imported))
+            yield _seed(importer, _inside(imported), "layers", *_doors_between(importer, imported))
     yield Seed("mnemond/newcomer.py", "import sys", frozenset({"layers"}))
 
 
 def _wire_seeds() -> Iterator[Seed]:
     for importer in MEMORY:
-        yield _seed(importer, _inside("protocol"), "wire-door")
-        yield _seed(importer, _inside("server"), "edge-door")
-        yield _seed(importer, _inside("commands"), "edge-door")
+        yield _seed(importer, _inside("wire"), "wire-door")
         yield _seed(importer, _inside("service"), "edge-door")
+        yield from (_seed(importer, _inside(name), "layers", "edge-door") for name in ("cli", "mcp", "hooks"))
 
 
 def _outside_seeds() -> Iterator[Seed]:
-    for importer in ("app", "store", "server"):
+    for importer in ("daemon", "store", "wire"):
         yield _seed(importer, "apsw", "sqlite-door")
         yield _seed(importer, "sqlite3", "sqlite-door")
         yield _seed(importer, "httpx", "network-door")
@@ -122,13 +121,9 @@ def _outside_seeds() -> Iterator[Seed]:
 
 def _pure_seeds() -> Iterator[Seed]:
     for importer in PURE:
-        yield from (_seed(importer, name, "pure-rules", *doors) for name, doors in IMPURE.items())
-        yield _seed(importer, "mnemond.clock", "pure-rules")
-
-
-def _builder_seeds() -> Iterator[Seed]:
-    for importer, imported in permutations(EDGE_BUILDERS, 2):
-        yield Seed(f"mnemond/graph/{importer}.py", f"import mnemond.graph.{imported}", frozenset({"edge-builders"}))
+        for name, doors in IMPURE.items():
+            yield Seed(f"mnemond/{importer}.py", f"import {name}", frozenset({"pure-rules", *doors}))
+        yield Seed(f"mnemond/{importer}.py", "import mnemond.clock", frozenset({"pure-rules"}))
 
 
 def _client_seeds() -> Iterator[Seed]:
@@ -139,17 +134,17 @@ def _client_seeds() -> Iterator[Seed]:
 
 
 def _allowed() -> Iterator[Seed]:
-    """What must stay possible: a door that nobody can pass is no door."""
-    yield _seed("handlers", _inside("protocol"))
-    yield _seed("app", _inside("server"))
-    yield _seed("handlers", _inside("pipelines"))
-    yield _seed("outbound", "httpx")
+    """Imports that must stay possible: a contract that forbids everything guards nothing."""
+    yield _seed("api", _inside("wire"))
+    yield _seed("daemon", _inside("cli"))
+    yield _seed("api", _inside("memory"))
+    yield Seed("mnemond/embed/http.py", "import httpx", frozenset())
     yield Seed("mnemond/store/connection.py", "import apsw", frozenset())
     yield _seed("clock", "time")
     yield from (_seed("ids", name) for name in ("random", "secrets", "uuid"))
     yield Seed("mnemonctl/fast.py", "import _socket", frozenset())
-    yield Seed("mnemonctl/seeded.py", "import mnemond.protocol.version", frozenset())
+    yield Seed("mnemonctl/seeded.py", "import mnemond.wire.params", frozenset())
 
 
-FORBIDDEN = (*_layer_seeds(), *_wire_seeds(), *_outside_seeds(), *_pure_seeds(), *_builder_seeds(), *_client_seeds())
+FORBIDDEN = (*_layer_seeds(), *_wire_seeds(), *_outside_seeds(), *_pure_seeds(), *_client_seeds())
 ALLOWED = tuple(_allowed())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.seeds import ALLOWED, FORBIDDEN, LAYERS, PACKAGES, PURE, TARGET, Seed
+from tests.architecture.seeds import ALLOWED, FORBIDDEN, LAYERS, PACKAGES, TARGET, Seed
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNER = Path(__file__).with_name("lint_seeds.py")
@@ -105,7 +105,3 @@ def test_every_contract_has_a_seed_that_breaks_it() -> None:
 def test_every_package_stands_in_a_layer() -> None:
     found = {path.parent.name for path in (ROOT / "mnemond").glob("*/__init__.py")}
     assert found <= {name for layer in LAYERS for name in layer}
-
-
-def test_a_graph_package_is_held_to_the_rules_of_the_pure_ones() -> None:
-    assert "graph" in PURE or not (ROOT / "mnemond" / "graph").exists()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.protocol.audit import (
+from mnemond.api.types_admin import GcCandidate, GcDone, GcFlagged, GcKept, GcResult, GcReview
+from mnemond.api.types_changes import (
     ChainLink,
     EdgeState,
     HistoryResult,
@@ -14,9 +15,9 @@ from mnemond.protocol.audit import (
     ReceiptEvent,
     ReceiptPrivacy,
     ReceiptResult,
+    UndoneView,
+    UndoResult,
 )
-from mnemond.protocol.gc import GcCandidate, GcDone, GcFlagged, GcKept, GcResult, GcReview
-from mnemond.protocol.undo import UndoneView, UndoResult
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OLD = "9f8e7d6c-0000-4000-8000-000000000002"

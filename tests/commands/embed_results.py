@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.protocol.embedding import (
+from mnemond.api.types_extract import (
     CalibrationView,
     EmbedCalibrateResult,
     EmbedRunResult,

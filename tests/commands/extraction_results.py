@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.protocol.extraction import (
+from mnemond.api.types_extract import (
     DroppedView,
     ExtractCounts,
     ExtractResult,

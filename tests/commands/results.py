@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.protocol.daemon import EntityCount, StatusResult
-from mnemond.protocol.links import LinkResult, RelatedMemory, UnlinkResult
-from mnemond.protocol.memories import (
-    ForgetResult,
-    GetResult,
-    InsightDetail,
-    InsightView,
-    LinkView,
-    ListResult,
-    RecallHit,
-    RecallMeta,
-    RecallResult,
-    RerankMeta,
-    RetiredResult,
-    RetiredView,
-    SignalsView,
-)
-from mnemond.protocol.pins import PinResult
-from mnemond.protocol.remembering import (
+from mnemond.api.types_admin import EntityCount, StatusResult, StoreCreateResult, StoreEntry, StoreListResult
+from mnemond.api.types_changes import LinkResult, RelatedMemory, UnlinkResult
+from mnemond.api.types_memories import (
     CausalCandidate,
     ConflictView,
     DiffMatch,
     DiffResult,
     DiffThresholds,
     EdgesCreated,
+    ForgetResult,
+    GetResult,
+    InsightDetail,
+    InsightView,
+    LinkView,
+    ListResult,
+    PinResult,
+    RecallHit,
+    RecallMeta,
+    RecallResult,
     RedundancyView,
     RememberResult,
+    RerankMeta,
+    RetiredResult,
+    RetiredView,
     ScopeView,
+    SearchHit,
     SemanticCandidate,
+    SignalsView,
 )
-from mnemond.protocol.search import SearchHit
-from mnemond.protocol.stores import StoreCreateResult, StoreEntry, StoreListResult
 from tests.commands.audit_results import AUDIT_RESULTS
 from tests.commands.embed_results import STATUS as EMBED_STATUS
 from tests.commands.extraction_results import EXTRACTED

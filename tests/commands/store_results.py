@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from mnemond.protocol.backups import BackupCreateResult, BackupView
-from mnemond.protocol.configuration import ConfigShowResult, SettingView
-from mnemond.protocol.stores import StorePathResult, StoreRemoveResult, StoreSetResult
+from mnemond.api.types_admin import (
+    BackupCreateResult,
+    BackupView,
+    ConfigShowResult,
+    SettingView,
+    StorePathResult,
+    StoreRemoveResult,
+    StoreSetResult,
+)
 
 MADE = BackupView(
     name="20260218T093000.000000Z-asked", store="shop", kind="asked", created_at="2026-02-18T09:30:00.000000Z",

@@ -5,15 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.history import _COMPARED
-from mnemond.commands.layout import UNLIMITED, Style
-from mnemond.commands.output import Output, success
-from mnemond.commands.registry import BY_NAME
-from mnemond.protocol.audit import EdgeState, MemoryOperation, MemoryState
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from mnemond.protocol.remembering import ConflictView
-from mnemond.protocol.undo import UndoneView
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_changes import EdgeState, MemoryOperation, MemoryState, UndoneView
+from mnemond.api.types_memories import ConflictView
+from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.history import _COMPARED
+from mnemond.cli.output import UNLIMITED, Style
+from mnemond.cli.registry import BY_NAME
 from tests.commands.audit_results import (
     AT,
     COLLECTABLE,

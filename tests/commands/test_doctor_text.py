@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.commands.doctor import render
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.protocol.daemon import CliRunParams
-from mnemond.protocol.doctor import CheckView, DoctorResult, ProblemView
+from mnemond.api.types_admin import CheckView, CliRunParams, DoctorResult, ProblemView
+from mnemond.cli.admin import render_doctor
+from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.output import Style
 
 PROBLEM = ProblemView("5 texts are not the ones that were stored", "1a2b3c4d, 2b3c4d5e", "restore a backup")
 RESULT = DoctorResult(
@@ -37,13 +36,13 @@ PROBLEM  work: content_hash: 5 texts are not the ones that were stored
 
 
 def test_what_people_read() -> None:
-    assert render(RESULT, Style()) == TEXT
+    assert render_doctor(RESULT, Style()) == TEXT
 
 
 def test_quiet_says_problems_alone() -> None:
-    assert render(RESULT, Style(quiet=True)) == "".join(TEXT.splitlines(keepends=True)[3:6])
+    assert render_doctor(RESULT, Style(quiet=True)) == "".join(TEXT.splitlines(keepends=True)[3:6])
     sound = msgspec.structs.replace(RESULT, checks=RESULT.checks[:3])
-    assert render(sound, Style(quiet=True)) == ""
+    assert render_doctor(sound, Style(quiet=True)) == ""
 
 
 def test_nothing_in_it_drives_a_terminal() -> None:
@@ -53,7 +52,7 @@ def test_nothing_in_it_drives_a_terminal() -> None:
         CheckView(name="x", ok=True, state="note", detail="\x9b31m"),
     ]
     for columns in (20, 80):
-        text = render(msgspec.structs.replace(RESULT, checks=checks), Style(columns=columns))
+        text = render_doctor(msgspec.structs.replace(RESULT, checks=checks), Style(columns=columns))
         assert all(char == "\n" or char.isprintable() for char in text)
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.commands.extract import COMMAND
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from mnemond.protocol.extraction import (
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_extract import (
     ContextMessage,
     ExtractContext,
     ExtractCounts,
@@ -17,6 +14,9 @@ from mnemond.protocol.extraction import (
     ExtractResult,
     KnownMemory,
 )
+from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.output import Style
+from mnemond.cli.remember import EXTRACT_COMMAND
 from tests.commands.extraction_results import EXTRACTED
 from tests.commands.test_terminal import PAYLOADS, unsafe_left
 
@@ -96,8 +96,8 @@ def test_what_cannot_be_meant(argv: list[str], stdin: str | None, sentence: str)
 
 
 def shown(result: ExtractResult | ExtractContext, **style: bool) -> str:
-    assert COMMAND.render is not None
-    return COMMAND.render(result, Style(columns=72, **style))
+    assert EXTRACT_COMMAND.render is not None
+    return EXTRACT_COMMAND.render(result, Style(columns=72, **style))
 
 
 def with_fact(**fields: object) -> ExtractResult:

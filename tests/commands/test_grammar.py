@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.commands import suggestions
-from mnemond.commands.command import MIN_PREFIX
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import SHORT_ID, text_width
-from mnemond.commands.options import GLOBAL_FLAGS, GLOBAL_VALUES
-from mnemond.commands.registry import BY_NAME, COMMANDS, GROUPS
+from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.cli import parser
+from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.output import SHORT_ID, text_width
+from mnemond.cli.parser import GLOBAL_FLAGS, GLOBAL_VALUES, MIN_PREFIX
+from mnemond.cli.registry import BY_NAME, COMMANDS, GROUPS
 from mnemond.errors import KINDS
-from mnemond.model.insight import CATEGORIES, ENTITY_MODES, STATUSES
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from mnemond.protocol.registry import METHODS
-from mnemond.protocol.types import FilterParams, IdOrPrefix
+from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
+from mnemond.wire.params import FilterParams, IdOrPrefix
 
 
 def line(*argv: str, **facts: object) -> CliRunParams:
@@ -300,18 +299,18 @@ def test_the_shortest_prefix_is_that_of_the_protocol() -> None:
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS])
 def test_no_option_is_suggested_for_nonsense(name: str) -> None:
     for nonsense in ("--bogus", "--weird", "--gently", "--verbose", "--x"):
-        assert suggestions.option(nonsense, BY_NAME[name].parser.option_names()) is None
+        assert parser.option(nonsense, BY_NAME[name].parser.option_names()) is None
 
 
 def test_every_synonym_means_a_command() -> None:
-    assert set(suggestions.SYNONYMS.values()) <= set(BY_NAME)
-    assert not set(suggestions.SYNONYMS) & set(BY_NAME)
+    assert set(parser.SYNONYMS.values()) <= set(BY_NAME)
+    assert not set(parser.SYNONYMS) & set(BY_NAME)
 
 
 def test_every_synonym_of_an_option_is_one_that_its_command_has() -> None:
-    for word, meant in suggestions.OPTION_SYNONYMS.items():
+    for word, meant in parser.OPTION_SYNONYMS.items():
         name, _, option = meant.split()
-        assert word not in {*BY_NAME, *suggestions.SYNONYMS}
+        assert word not in {*BY_NAME, *parser.SYNONYMS}
         assert option in BY_NAME[name].parser.option_names()
 
 

@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_memories import ListResult, RecallResult
+from mnemond.cli.run import CliHandler
 from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
-from mnemond.handlers.cli import CliHandler
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from mnemond.protocol.memories import ListResult, RecallResult
-from mnemond.protocol.version import PROTOCOL
-from mnemond.server.call import Call
-from mnemond.server.deferred import Deferred
+from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.params import PROTOCOL
 from tests.commands.audit_results import COLLECTABLE, HISTORY, REVIEWED
 from tests.commands.results import CREATED, DIFFERENCES, ID, LISTED, RECALLED, REMEMBERED, SEARCHED
 from tests.commands.test_text import TRANSCRIPTS
@@ -230,7 +229,7 @@ async def eventually(result: object) -> object:
 
 
 async def test_a_long_result_is_laid_out_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemond.handlers.cli.LONG_TEXT", 10)
+    monkeypatch.setattr("mnemond.cli.run.LONG_TEXT", 10)
     at_once, _ = run(lambda: CREATED, "store", "create", "work", tty=True)
     assert isinstance(at_once, CliRunResult)
     expected, _ = run(lambda: msgspec.structs.replace(RECALLED, results=RECALLED.results[:0]), "recall", "x", tty=True)
@@ -245,7 +244,7 @@ async def test_a_long_result_is_laid_out_in_a_thread(monkeypatch: pytest.MonkeyP
         shown = await later
         again, _ = run(partial(eventually, result), *command, tty=True)
         assert (await again) == shown
-        monkeypatch.setattr("mnemond.handlers.cli.LONG_TEXT", 1 << 30)
+        monkeypatch.setattr("mnemond.cli.run.LONG_TEXT", 1 << 30)
         now, _ = run(partial(passed, result), *command, tty=True)
         assert now == shown
-        monkeypatch.setattr("mnemond.handlers.cli.LONG_TEXT", 10)
+        monkeypatch.setattr("mnemond.cli.run.LONG_TEXT", 10)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.commands.output import Output, success
-from mnemond.commands.registry import BY_NAME
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.output import Style
+from mnemond.cli.registry import BY_NAME
 from tests.commands.job_results import JOB_RESULTS, QUESTION, RAN
 from tests.commands.results import STATUS
 

@@ -6,17 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.commands.layout import (
-    MIN_WRAP,
-    Style,
-    body,
-    fraction,
-    milliseconds,
-    plural,
-    shorten,
-    text_width,
-    wrap,
-)
+from mnemond.cli.output import MIN_WRAP, Style, body, fraction, milliseconds, shorten, text_width, wrap
+from mnemond.wire.params import plural
 
 
 def test_wrapping_breaks_at_spaces() -> None:

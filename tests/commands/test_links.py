@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.commands.link import EDGE_TYPES
-from mnemond.model import edge
-from mnemond.protocol.daemon import CliRunResult
-from mnemond.protocol.links import EdgeKind
+from mnemond.api.types_admin import CliRunResult
+from mnemond.api.types_changes import EdgeKind
+from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.links import EDGE_TYPES
+from mnemond.cli.output import Style
+from mnemond.model import memory
 from tests.commands.results import DETAIL, GOT, LINKED, PINNED, UNLINKED
 from tests.commands.test_grammar import answered, line, request
 from tests.commands.test_text import shown
@@ -102,7 +102,7 @@ def test_any_line_is_understood_or_answered(argv: list[str]) -> None:
 
 
 def test_the_types_of_a_link_are_those_of_the_model() -> None:
-    assert tuple(EDGE_TYPES.split(", ")) == edge.EDGE_TYPES == get_args(EdgeKind)
+    assert tuple(EDGE_TYPES.split(", ")) == memory.EDGE_TYPES == get_args(EdgeKind)
 
 
 def test_what_became_of_a_link() -> None:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.commands.operation_name import operation_name
-from mnemond.commands.terminal import one_line
+from mnemond.cli.output import one_line, operation_name
 from tests.commands.audit_results import COLLECTED, KEPT, UNDONE
 from tests.commands.results import LINKED, REMEMBERED, UNLINKED
 from tests.commands.revision_results import MERGED, RESTORED, SUPERSEDED, UPDATED

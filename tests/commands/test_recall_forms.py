@@ -5,13 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.commands.output import Output, success
-from mnemond.commands.registry import BY_NAME
-from mnemond.handlers.cli import LONG_TEXT, _is_long
-from mnemond.protocol.context import CompactHit, CompactResult, ContextResult
-from mnemond.protocol.daemon import CliRunParams
+from mnemond.api.types_admin import CliRunParams
+from mnemond.api.types_memories import CompactHit, CompactResult, ContextResult
+from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.output import Style
+from mnemond.cli.registry import BY_NAME
+from mnemond.cli.run import LONG_TEXT, _is_long
 from tests.commands.results import ID, RECALLED
 from tests.commands.test_terminal import PAYLOADS, unsafe_left
 

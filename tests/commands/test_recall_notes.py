@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.commands.recall_notes import DOUBTED_BELOW, notes
-from mnemond.protocol.memories import RecallResult, RerankMeta, WindowView
+from mnemond.api.types_memories import RecallResult, RerankMeta, WindowView
+from mnemond.cli.output import DOUBTED_BELOW, notes
 from tests.commands.results import RECALLED
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.commands.candidates import LEAST_ALIKE
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.commands.registry import BY_NAME
-from mnemond.protocol.daemon import CliRunParams
-from mnemond.protocol.remembering import DiffResult, DiffThresholds, EdgesCreated, RedundancyView, RememberResult
+from mnemond.api.types_admin import CliRunParams
+from mnemond.api.types_memories import DiffResult, DiffThresholds, EdgesCreated, RedundancyView, RememberResult
+from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.output import MIN_ALIKE, Style
+from mnemond.cli.registry import BY_NAME
 from tests.commands.results import DIFFERENCES, ID, OLD, REMEMBERED, REPLACED
 from tests.commands.test_terminal import PAYLOADS, unsafe_left
 from tests.commands.test_text import WIDE, hostile, shown
@@ -118,8 +117,8 @@ def test_what_is_linked_already_is_no_candidate() -> None:
 
 def test_only_what_is_much_alike_is_shown() -> None:
     one, other, *_ = REPLACED.semantic_candidates
-    weak = replace(other, similarity=LEAST_ALIKE - 0.01)
-    text = shown("remember", replace(REPLACED, semantic_candidates=[replace(one, similarity=LEAST_ALIKE), weak, weak]))
+    weak = replace(other, similarity=MIN_ALIKE - 0.01)
+    text = shown("remember", replace(REPLACED, semantic_candidates=[replace(one, similarity=MIN_ALIKE), weak, weak]))
     assert one.content in text
     assert other.content not in text
     assert "other: --json" not in text

@@ -7,13 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.commands.output import Output, success
-from mnemond.commands.registry import BY_NAME
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from mnemond.protocol.registry import METHODS
-from mnemond.protocol.remembering import EdgesCreated
+from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_memories import EdgesCreated
+from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.output import Style
+from mnemond.cli.registry import BY_NAME
 from tests.commands.results import FORGOTTEN
 from tests.commands.revision_results import MERGED, RESTORED, SUPERSEDED, UPDATED
 

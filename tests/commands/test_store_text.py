@@ -7,15 +7,22 @@ import json
 import msgspec
 import pytest
 
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.commands.registry import BY_NAME
+from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import (
+    BackupListResult,
+    BackupRestoreResult,
+    BackupVerifyResult,
+    CliRunParams,
+    ConfigShowResult,
+    SettingView,
+    StoreRemoveResult,
+    StoreSetResult,
+)
+from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.output import Style
+from mnemond.cli.registry import BY_NAME
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.protocol.backups import BackupListResult, BackupRestoreResult, BackupVerifyResult
-from mnemond.protocol.configuration import ConfigShowResult, SettingView
-from mnemond.protocol.daemon import CliRunParams
-from mnemond.protocol.registry import METHODS, Access
-from mnemond.protocol.stores import StoreRemoveResult, StoreSetResult
+from mnemond.wire.params import Access
 from tests.commands.store_results import MADE
 
 REMOVED = msgspec.structs.replace(MADE, name="20260218T093001.000000Z-removed", kind="removed", memories=None)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.commands.terminal import UNSAFE, escape_json, neutralise, one_line
+from mnemond.cli.output import UNSAFE, escape_json, neutralise, one_line
 
 PAYLOADS = {
     "osc 52 writes the clipboard": "\x1b]52;c;ZWNobyBwd25lZA==\x07",

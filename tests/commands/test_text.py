@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.commands.layout import Style
-from mnemond.commands.output import Output, success
-from mnemond.commands.registry import BY_NAME
-from mnemond.protocol.memories import GetResult, ListResult, RecallResult, RetiredResult
-from mnemond.protocol.registry import METHODS
-from mnemond.protocol.stores import StoreListResult
+from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import StoreListResult
+from mnemond.api.types_memories import GetResult, ListResult, RecallResult, RetiredResult
+from mnemond.cli.grammar import Output, success
+from mnemond.cli.output import Style
+from mnemond.cli.registry import BY_NAME
 from tests.commands.audit_results import AUDIT_TRANSCRIPTS
 from tests.commands.embed_results import EMBED_TRANSCRIPT
 from tests.commands.extraction_results import EXTRACT_TRANSCRIPT

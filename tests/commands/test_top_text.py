@@ -7,11 +7,10 @@ from typing import get_args, get_type_hints
 import msgspec
 import pytest
 
-from mnemond.commands.grammar import Invocation, parse
-from mnemond.commands.layout import Style
-from mnemond.commands.top import LEAST_S, MOST_S, render
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
-from mnemond.protocol.stats import MethodRate, StoreLoad, TopParams, TopResult
+from mnemond.api.types_admin import CliRunParams, CliRunResult, MethodRate, StoreLoad, TopParams, TopResult
+from mnemond.cli.admin import MAX_S, MIN_S, render_top
+from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.output import Style
 from tests.commands.test_terminal import PAYLOADS, unsafe_left
 
 TOP = TopResult(
@@ -38,9 +37,9 @@ work                      0           5  idle, degraded: the disk is full
 
 
 def test_what_people_read() -> None:
-    assert render(TOP, Style()) == TEXT
-    assert render(TOP, Style(quiet=True)) == "812.5\n"
-    assert render(msgspec.structs.replace(TOP, stores=[]), Style()).endswith("no store is open\n")
+    assert render_top(TOP, Style()) == TEXT
+    assert render_top(TOP, Style(quiet=True)) == "812.5\n"
+    assert render_top(msgspec.structs.replace(TOP, stores=[]), Style()).endswith("no store is open\n")
 
 
 @pytest.mark.parametrize("columns", [20, 80])
@@ -52,7 +51,7 @@ def test_no_name_can_drive_the_terminal(payload: str, columns: int) -> None:
         methods=[MethodRate(payload + "\n", 1, 1.0, 1.0, 1.0)],
         stores=[StoreLoad(payload + "\n", 1, 1, True, payload, payload + "\n")],
     )
-    text = render(hostile, Style(columns=columns))
+    text = render_top(hostile, Style(columns=columns))
     assert unsafe_left(text) == []
     assert len(text.splitlines()) == 7
 
@@ -72,4 +71,4 @@ def test_an_interval_that_is_none(given: str) -> None:
 
 def test_client_and_daemon_mean_the_same_interval() -> None:
     _, meta = get_args(get_type_hints(TopParams, include_extras=True)["interval_s"])
-    assert (meta.ge, meta.le) == (LEAST_S, MOST_S)
+    assert (meta.ge, meta.le) == (MIN_S, MAX_S)

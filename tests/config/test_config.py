@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.config import Config, Embedding
-from mnemond.config_page import config_markdown
-from mnemond.config_sources import MAX_BYTES, load
+from mnemond.config.loading import MAX_BYTES, load
+from mnemond.config.settings import Config, Embedding
+from mnemond.docs_pages import config_markdown
 from mnemond.errors import CONFIG, MnemonError
 
 

@@ -9,22 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.config import Config
-from mnemond.config_profiles import PROFILES
-from mnemond.config_sources import (
+from mnemond.config.loading import (
     DEFAULT,
     OF_A_STORE,
     SETTINGS,
     Configuration,
     Sources,
-    as_given,
     differing,
     load,
+    loaded_from,
     read,
     resolve,
     value_of,
     variable_of,
 )
+from mnemond.config.settings import PROFILES, Config
 from mnemond.errors import CONFIG, MnemonError
 
 NOWHERE = Path("/nonexistent/config.toml")
@@ -183,7 +182,7 @@ def test_what_was_read_once_stays(tmp_path: Path) -> None:
 
 def test_a_configuration_made_by_hand_can_be_a_layer(tmp_path: Path) -> None:
     config = msgspec.structs.replace(Config(), diff=msgspec.structs.replace(Config().diff, update=0.5))
-    assert resolve(as_given(config, tmp_path / "config.toml").layers).config == config
+    assert resolve(loaded_from(config, tmp_path / "config.toml").layers).config == config
 
 
 def outcome(path: Path) -> str:

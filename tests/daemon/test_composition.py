@@ -18,18 +18,17 @@ from structlog.testing import CapturingLogger
 
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire
-from mnemond import app, process
-from mnemond.app import Daemon
-from mnemond.config import Config, Embedding
-from mnemond.embed.embedders import Embedders
+from mnemond import daemon as daemon_module
+from mnemond.api.store_access import settle
+from mnemond.api.types_memories import RecallResult, RememberResult
+from mnemond.config.settings import Config, Embedding
+from mnemond.daemon import Daemon
+from mnemond.embed.registry import Embedders
 from mnemond.errors import INTERNAL, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.writer import MemoryIndex
 from mnemond.logs import trace_of
-from mnemond.protocol.memories import RecallResult
-from mnemond.protocol.remembering import RememberResult
-from mnemond.server.call import Call
 from mnemond.store.connection import Connection
+from mnemond.wire.dispatch import Call
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 SECRET = "the launch code is 0000"
@@ -91,7 +90,7 @@ async def test_a_store_that_does_not_close_cleanly_is_logged(tmp_path: Path, mon
 
 
 async def test_closing_ends_even_when_a_store_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "STOP_S", 0.01)
+    monkeypatch.setattr(daemon_module, "STOP_S", 0.01)
     daemon, log = composed(tmp_path)
 
     monkeypatch.setattr(daemon.stores, "close", trio.sleep_forever)
@@ -154,10 +153,10 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     supply = supply_of(Embedding(model="minilm_l6_v2_int8"))
-    lacking = process.lacking_embedder(supply)
+    lacking = daemon_module.lacking_embedder(supply)
     assert lacking is not None
     assert "onnxruntime" in lacking
-    daemon = app.Daemon(tmp_path, Config(), CapturingLogger(), supply)
+    daemon = daemon_module.Daemon(tmp_path, Config(), CapturingLogger(), supply)
     made = await settle(daemon._invoke("remember", b'{"content":"tea at four"}', CALL))
     assert isinstance(made, RememberResult)
     assert (made.embedded, made.degraded, made.embed_error) == (False, True, lacking)
@@ -169,8 +168,8 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
 
 
 def test_nothing_is_lacking_where_nothing_is_wanted() -> None:
-    assert process.lacking_embedder(supply_of(Embedding(provider="none"))) is None
-    assert process.lacking_embedder(supply_of(Embedding())) is None
+    assert daemon_module.lacking_embedder(supply_of(Embedding(provider="none"))) is None
+    assert daemon_module.lacking_embedder(supply_of(Embedding())) is None
 
 
 def test_a_configuration_can_be_checked_without_a_daemon(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from mnemond.protocol.registry import METHODS
-from mnemond.protocol.types import Result
+from mnemond.api.registry import METHODS
+from mnemond.wire.params import Result
 from tests.faults.test_cancellation import REQUESTS, Params, World
 
 REASON = "the write-ahead log cannot be copied"

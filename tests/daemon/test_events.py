@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl.client import Client
-from mnemonctl.live_events import LiveEvents
+from mnemonctl.connection import LiveEvents
 from mnemond.errors import INVALID_PARAMS, UNREACHABLE, MnemonError
-from mnemond.protocol.subscriptions import Dropped, Event, JobEvent, MemoryEvent
+from mnemond.wire.params import Dropped, Event, JobEvent, MemoryEvent
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire, request
-from mnemond.model.queued_exchange import QueuedExchange
+from mnemond.model.changes import QueuedExchange
 from mnemond.store import exchanges
 from mnemond.store.connection import Connection
 from tests.daemon.test_dialects import by_socket

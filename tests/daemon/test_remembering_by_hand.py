@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.daemon_process import DaemonProcess
-from mnemond.commands.layout import text_width
+from mnemond.cli.output import text_width
 from tests.commands.test_terminal import unsafe_left
 from tests.daemon.typed import COLUMNS, Terminal, play, quoted
 

@@ -21,7 +21,7 @@ PATIENCE_S = 60.0
 def started_at_once(data_dir: Path, number: int) -> list[subprocess.Popen[str]]:
     """`number` daemons that all go for the lock when the last of them is ready to."""
     source = (
-        "import sys; import mnemond.process; from mnemond.__main__ import main;"
+        "import sys; import mnemond.daemon; from mnemond.__main__ import main;"
         "print('ready', flush=True); sys.stdin.readline(); sys.exit(main(['--data-dir', sys.argv[1]]))"
     )
     daemons = [

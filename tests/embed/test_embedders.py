@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.config import Embedding
+from mnemond.config.settings import Embedding
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
-from mnemond.embed.embedders import Embedders
+from mnemond.embed.registry import Embedders
 from mnemond.embed.static_model import StaticModel
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from tests.embed import ollama_fake

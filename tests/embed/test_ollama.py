@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mnemond.config import Embedding
-from mnemond.embed.embedder import Embedder
-from mnemond.embed.embedders import Embedders
-from mnemond.embed.outcome import try_embed
+from mnemond.config.settings import Embedding
+from mnemond.embed.embedder import Embedder, try_embed
+from mnemond.embed.registry import Embedders
 from mnemond.errors import UNAVAILABLE, MnemonError
 from tests.embed import ollama_fake
 from tests.embed.hand_clock import HandClock

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.config import Embedding
+from mnemond.config.settings import Embedding
 from mnemond.embed.embedder import Embedder
-from mnemond.embed.embedders import Embedders
-from mnemond.embed.openai_compatible import embeddings_path
+from mnemond.embed.ollama import embeddings_path
+from mnemond.embed.registry import Embedders
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from tests.embed.hand_clock import HandClock
 from tests.embed.ollama_fake import vector

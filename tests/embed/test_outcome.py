@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from mnemond.embed.embedder import Purpose
-from mnemond.embed.outcome import try_embed
+from mnemond.embed.embedder import Purpose, try_embed
 from mnemond.errors import INTERNAL, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from mnemond.clock import monotonic_s
-from mnemond.config import Embedding
+from mnemond.config.settings import Embedding
 from mnemond.embed.embedder import Embedder
-from mnemond.embed.embedders import Embedders
+from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError
 
 pytestmark = pytest.mark.slow

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mnemond.embed import registry, relatives
+from mnemond.embed import registry, static_model
 from mnemond.embed.models import build_relatives
-from mnemond.embed.relatives import FILE, MOST_RELATIVES, RELATIVE
-from mnemond.embed.static_model import StaticModel
+from mnemond.embed.static_model import FILE, MAX_RELATIVES, RELATIVE, StaticModel
 from mnemond.embed.wordpiece import read_vocabulary
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.text.tokens import index_term
@@ -80,7 +79,7 @@ def test_a_word_is_answered_with_terms(tiny: Path) -> None:
 
 
 def test_no_more_words_are_remembered_than_allowed(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relatives, "REMEMBERED", 2)
+    monkeypatch.setattr(static_model, "REMEMBERED", 2)
     model = StaticModel(tiny)
     found = [model.alike(word) for word in ("tent", "lake", "river", "unheard")]
     assert list(model._relatives) == ["river"]
@@ -91,7 +90,7 @@ def test_no_more_words_are_remembered_than_allowed(tiny: Path, monkeypatch: pyte
 
 def test_relatives_are_no_part_of_the_fingerprint(tiny: Path) -> None:
     before = StaticModel(tiny).fingerprint
-    np.save(tiny / FILE, np.zeros((len(TOKENS), MOST_RELATIVES), dtype=RELATIVE))
+    np.save(tiny / FILE, np.zeros((len(TOKENS), MAX_RELATIVES), dtype=RELATIVE))
     assert StaticModel(tiny).alike("tent") == ()
     assert StaticModel(tiny).fingerprint == before
 
@@ -108,7 +107,7 @@ def store(rows: npt.NDArray[np.generic]) -> Callable[[Path], None]:
     return lambda path: np.save(path, rows)
 
 
-STRANGER = np.zeros((len(TOKENS), MOST_RELATIVES), dtype=RELATIVE)
+STRANGER = np.zeros((len(TOKENS), MAX_RELATIVES), dtype=RELATIVE)
 STRANGER["id"][3, 7] = len(TOKENS)
 
 
@@ -118,11 +117,11 @@ STRANGER["id"][3, 7] = len(TOKENS)
         (lose, "No such file"),
         (cut, "bytes for shape"),
         (lambda path: path.write_bytes(b"no array"), "is not an array file"),
-        (store(np.zeros((len(TOKENS), MOST_RELATIVES), dtype=np.uint16)), "holds uint16 of shape"),
-        (store(np.zeros(len(TOKENS) * MOST_RELATIVES, dtype=RELATIVE)), "expected .* in two dimensions"),
-        (store(np.zeros((len(TOKENS) - 1, MOST_RELATIVES), dtype=RELATIVE)), "for 13 tokens and 8 relatives"),
-        (store(np.zeros((len(TOKENS), MOST_RELATIVES - 1), dtype=RELATIVE)), "for 13 tokens and 8 relatives"),
-        (store(np.asfortranarray(np.zeros((len(TOKENS), MOST_RELATIVES), dtype=RELATIVE))), "expected"),
+        (store(np.zeros((len(TOKENS), MAX_RELATIVES), dtype=np.uint16)), "holds uint16 of shape"),
+        (store(np.zeros(len(TOKENS) * MAX_RELATIVES, dtype=RELATIVE)), "expected .* in two dimensions"),
+        (store(np.zeros((len(TOKENS) - 1, MAX_RELATIVES), dtype=RELATIVE)), "for 13 tokens and 8 relatives"),
+        (store(np.zeros((len(TOKENS), MAX_RELATIVES - 1), dtype=RELATIVE)), "for 13 tokens and 8 relatives"),
+        (store(np.asfortranarray(np.zeros((len(TOKENS), MAX_RELATIVES), dtype=RELATIVE))), "expected"),
         (store(STRANGER), "names row 13 of 13"),
     ],
 )

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from mnemond.embed.http import Deadline
 from mnemond.embed.remote import Described, Endpoint, Limits, RemoteEmbedder, connect, direction, identify
 from mnemond.errors import MnemonError
-from mnemond.outbound.deadline import Deadline
 from tests.embed.hand_clock import HandClock
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder, unit
-from mnemond.embed.relatives import MOST_RELATIVES, RELATIVE
-from mnemond.embed.static_model import StaticModel
+from mnemond.embed.static_model import MAX_RELATIVES, RELATIVE, StaticModel
 from mnemond.errors import UNAVAILABLE, MnemonError
 
 TOKENS = ("[PAD]", "[UNK]", "red", "green", "##er", "anti", "matter")
@@ -26,7 +25,7 @@ def write_model(directory: Path, rows: npt.NDArray[np.generic] = ROWS, tokens: t
     directory.mkdir(exist_ok=True)
     np.save(directory / "table.npy", rows)
     (directory / "vocab.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
-    np.save(directory / "relatives.npy", np.zeros((len(tokens), MOST_RELATIVES), dtype=RELATIVE))
+    np.save(directory / "relatives.npy", np.zeros((len(tokens), MAX_RELATIVES), dtype=RELATIVE))
     return directory
 
 

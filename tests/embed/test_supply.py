@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.config import Embedding
-from mnemond.embed import embedders as supplies
+from mnemond.config.settings import Embedding
 from mnemond.embed import registry
-from mnemond.embed.asked import ask
-from mnemond.embed.embedders import Embedders, provider_of
+from mnemond.embed import registry as supplies
+from mnemond.embed.embedder import precompute
+from mnemond.embed.registry import Embedders, provider_of
 from mnemond.errors import CONFIG, UNAVAILABLE, Kind, MnemonError
 from tests.embed import ollama_fake
 from tests.embed.hand_clock import HandClock
@@ -75,18 +75,18 @@ def test_an_embedder_is_there_or_says_why_not() -> None:
         over = supply(clock, provider="ollama", endpoint=fake.url)
         found = over.preferred()
         assert found is not None
-        supplies.check(found)
+        supplies.check_embedders(found)
         fake.models["nomic-embed-text:latest"] = "2" * 64
         clock.now += 31
         with pytest.raises(MnemonError, match="another build") as caught:
-            supplies.check(found)
+            supplies.check_embedders(found)
         assert caught.value.kind is UNAVAILABLE
-        asked = ask(found, "tea")
+        asked = precompute(found, "tea")
         with pytest.raises(MnemonError, match="another build"):
             asked.embed(["tea"], purpose="query")
         assert provider_of(found.fingerprint) == "ollama"
     built_in = supply().named("builtin", None)
-    supplies.check(built_in)
+    supplies.check_embedders(built_in)
     assert provider_of(built_in.fingerprint) == "builtin"
-    (vector,) = ask(built_in, "tea").embed(["tea"])
+    (vector,) = precompute(built_in, "tea").embed(["tea"])
     assert vector is not None

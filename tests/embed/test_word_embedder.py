@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.embed import registry
+from mnemond.embed.embedder import WordEmbedder
 from mnemond.embed.onnx_model import OnnxModel
 from mnemond.embed.remote import RemoteEmbedder
 from mnemond.embed.static_model import StaticModel
-from mnemond.embed.word_embedder import WordEmbedder
 from tests.embed.test_static_model import write_model
 
 SHIPPED = StaticModel(registry.MODELS / registry.DEFAULT)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from mnemond.extract.fact import Context, Extraction, Message
+from mnemond.extract.facts import Context, Extraction, Message
 from mnemond.extract.rules import RuleEngine
-from mnemond.model.timestamp import parse_rfc3339
+from mnemond.model.memory import parse_rfc3339
 
 DATA = Path(__file__).parent.parent / "data" / "exchanges"
 DAY_US = parse_rfc3339("2026-02-18T12:00:00Z")

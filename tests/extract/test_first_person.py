@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.antecedents import resolved
-from mnemond.extract.first_person import about, possessive
-from mnemond.extract.speaker import says_name, stated_name
-from mnemond.extract.verbs import with_name
+from mnemond.extract.english import about, possessive, resolved, with_name
+from mnemond.extract.facts import says_name, stated_name
 
 
 @pytest.mark.parametrize(

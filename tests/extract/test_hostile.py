@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.extract.fact import MOST_FACTS, Message
-from mnemond.extract.families import LONGEST
+from mnemond.extract.facts import MAX_FACTS, Message
+from mnemond.extract.patterns import LONGEST
 from tests.examples import examples
 from tests.extract.exchanges import extracted
 
@@ -31,7 +31,7 @@ PIECES = st.lists(
 @examples(400, least=60)
 def test_any_exchange_can_be_read(user: str, assistant: str) -> None:
     found = extracted(user, assistant)
-    assert len(found.facts) <= MOST_FACTS
+    assert len(found.facts) <= MAX_FACTS
     for fact in found.facts:
         assert fact.content.strip() == fact.content != ""
         assert len(fact.content) <= 4 * LONGEST

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.machine_lines import is_machine
-from mnemond.extract.prose import MOST_READ, prose
-from mnemond.extract.sentences import sentences
-from mnemond.pipelines.context import linearise
+from mnemond.extract.prose import MAX_READ, is_machine, prose, sentences
+from mnemond.recall.context import linearise
 from tests.pipelines.test_context import NONCE, frame, hit
 
 
@@ -133,6 +131,6 @@ def test_recalled_memories_are_no_news() -> None:
 
 
 def test_only_so_much_is_read() -> None:
-    found = prose("One.\n" + "x y\n" * (MOST_READ // 4) + "We use Go.")
+    found = prose("One.\n" + "x y\n" * (MAX_READ // 4) + "We use Go.")
     assert found.sentences[-1].text != "We use Go."
     assert found.others[-1][1] == "length"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.fact import MOST_SHOWN, Message, Relation
+from mnemond.extract.facts import MAX_SHOWN, Message, Relation
 from tests.extract.exchanges import DAY_US, contents, extracted
 
 SPEC = "I'm Ana, I work at Acme and I prefer tabs over spaces. Yesterday we switched from Jenkins to GitHub Actions."
@@ -227,7 +227,7 @@ def test_what_comes_before_a_text_is_their_own() -> None:
 
 def test_little_is_told_of_what_was_left_out() -> None:
     found = extracted("go on", "\n\n".join(f"what is {at}" + " and so on" * 20 + "?" for at in range(200)))
-    assert len(found.dropped) == MOST_SHOWN
+    assert len(found.dropped) == MAX_SHOWN
     assert all(len(each.text) <= 120 for each in found.dropped)
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.absolute_dates import with_dates
-from mnemond.extract.exchange import latest_exchange
-from mnemond.extract.fact import Intent, Message, Relation
-from mnemond.extract.importance import band, importance, of_five
-from mnemond.extract.relations import relations_of
+from mnemond.extract.english import with_dates
+from mnemond.extract.facts import Intent, Message, Relation, band, importance, latest_exchange, of_five, relations_of
 from tests.extract.exchanges import DAY_US
 
 

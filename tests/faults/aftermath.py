@@ -18,12 +18,11 @@ from typing import NamedTuple
 import pytest
 
 from mnemond.errors import MnemonError
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.outcomes import Remembered
 from mnemond.store import database
-from mnemond.store.connection import Connection, SqliteError
+from mnemond.store.connection import Connection, SqliteError, Value
 from mnemond.store.engine import Engine
-from mnemond.store.insertion import Value
 from tests.faults.every_change import Step
 from tests.faults.power_cut import Disk, Image
 from tests.faults.recording_vfs import NAME, TAPE

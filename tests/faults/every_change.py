@@ -11,6 +11,7 @@ from mnemond.model.changes import (
     ChangeSet,
     CountUse,
     PutInsight,
+    QueuedExchange,
     QueueExchange,
     RemoveEdge,
     RestoreInsight,
@@ -19,14 +20,12 @@ from mnemond.model.changes import (
     SettleFact,
     SetVector,
 )
-from mnemond.model.insight import Insight
-from mnemond.model.queued_exchange import QueuedExchange
-from mnemond.store import exchanges, staged
+from mnemond.model.memory import Insight
+from mnemond.store import exchanges, operations
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord, SwitchRecord
-from mnemond.store.proposal import Write
-from mnemond.store.staged import StagedRow
+from mnemond.store.operations import StagedRow, Write
 from tests.faults.remembering import changing, identity, linking, remembering, workload
 from tests.store.factory import DIMENSION, insight_id, vector_of
 
@@ -101,7 +100,7 @@ def _rewriting(work: Callable[[Connection], object]) -> Step:
 
 def _stage(connection: Connection) -> None:
     rows = connection.rows("SELECT id, content FROM insights WHERE status = 'active' ORDER BY id")
-    staged.stage(
+    operations.stage(
         connection, SWITCH, [StagedRow(str(row[0]), str(row[1]), vector_of(at)) for at, row in enumerate(rows)]
     )
 
@@ -114,9 +113,9 @@ def steps() -> list[Step]:
         if len(found) % 3 == 0:
             found.append(lambda engine: engine.checkpoint_if_due())
     found += [_rewriting(_plan), _committing([_settling(), _settling()])]
-    found.append(_rewriting(lambda connection: staged.begin(connection, SWITCH)))
+    found.append(_rewriting(lambda connection: operations.begin(connection, SWITCH)))
     found.append(_rewriting(_stage))
-    found.append(_rewriting(lambda connection: staged.cut_over(connection, SWITCH, [])))
+    found.append(_rewriting(lambda connection: operations.cut_over(connection, SWITCH, [])))
     found.append(_committing([remembering(61, "Written after the switch", vector_of(61))]))
     return found
 

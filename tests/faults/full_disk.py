@@ -10,8 +10,8 @@ from pathlib import Path
 
 from mnemond.errors import MnemonError
 from mnemond.model.outcomes import Forgotten, Remembered
-from mnemond.store.ballast import Ballast
 from mnemond.store.engine import Engine
+from mnemond.store.health import Ballast
 from tests.store.factory import contents, forget, open_at, remember, stored
 
 MOST = 20_000

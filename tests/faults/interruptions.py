@@ -18,8 +18,8 @@ from mnemond.errors import MnemonError
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from mnemond.store.engine import Engine, Result
-from mnemond.store.proposal import Write
-from mnemond.store.writer import Writer
+from mnemond.store.operations import Write
+from mnemond.store.store import Writer
 from tests.store.factory import engine_at
 from tests.store.mirror import Portrait, portrait
 

@@ -11,17 +11,16 @@ import msgspec
 import numpy as np
 
 from mnemond.errors import MnemonError
+from mnemond.memory.compare import parted
+from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.limits import limits_of
+from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RetireInsight, Vector
-from mnemond.model.edge import Edge
+from mnemond.model.memory import Edge
 from mnemond.model.outcomes import Forgotten, Remembered
 from mnemond.model.policy import LifecyclePolicy, WritePolicy
-from mnemond.pipelines.draft import Draft
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.limits import limits_of
-from mnemond.pipelines.pairing import parted
-from mnemond.pipelines.remember import prepare, propose
 from mnemond.store.engine import Engine
-from mnemond.store.proposal import Proposal, View, Write
+from mnemond.store.operations import Proposal, View, Write
 from tests.store.factory import DIMENSION, EMBEDDER, START_US, insight_id, open_at, vector_of
 from tests.store.mirror import Portrait, mirrored, of_file
 
@@ -37,8 +36,8 @@ def between(one: int, other: int, share: float) -> Vector:
     return found
 
 
-def identity(step: int) -> Identity:
-    return Identity(
+def identity(step: int) -> WriteContext:
+    return WriteContext(
         id=insight_id(step),
         op_id=f"op-{step}",
         client_op_id=step % 2 == 0,

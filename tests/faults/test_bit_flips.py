@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from mnemond.errors import MnemonError
-from mnemond.store.invariants import examination
-from mnemond.store.invariants.check import Problem
+from mnemond.store import verify as verify_module
+from mnemond.store.verify_checks import Problem
 from tests.faults.bit_flips import missed, missed_of
 from tests.faults.every_change import all_batches
 from tests.store.factory import START_US, engine_at
@@ -28,7 +28,7 @@ HEADER_BYTES = 100
 
 def verify(path: Path) -> list[Problem]:
     """Every check of a store that nobody has open."""
-    return [problem for finding in examination.closed(path, "full", NOW_US) for problem in finding.problems]
+    return [problem for finding in verify_module.closed(path, "full", NOW_US) for problem in finding.problems]
 
 
 @pytest.fixture(scope="module")

@@ -14,17 +14,16 @@ import pytest
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.app import Daemon
-from mnemond.config import Config, Embedding
-from mnemond.embed.embedders import Embedders
-from mnemond.handlers.door import settle
-from mnemond.protocol.envelope import Request
-from mnemond.server.call import Call
-from mnemond.server.deferred import Deferred
+from mnemond.api.store_access import settle
+from mnemond.config.settings import Config, Embedding
+from mnemond.daemon import Daemon
+from mnemond.embed.registry import Embedders
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
+from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.jsonrpc import Request
 from tests.store.factory import EMBEDDER, engine_at, remember
 from tests.store.mirror import Portrait, portrait
 from tests.store.test_writer import store_over

@@ -18,7 +18,7 @@ import pytest
 
 from benchmarks.wire import request
 from mnemonctl import fast, rpc
-from mnemond.server.listener import BACKLOG
+from mnemond.wire.listener import BACKLOG
 from tests.faults.fork_server import Forked, ForkServer
 
 PATIENCE_S = 30.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.model.changes import PurgeInsight, RetireInsight
-from mnemond.store.proposal import Write
+from mnemond.store.operations import Write
 from tests.faults.interruptions import FullHeap, Interrupt, Interruption, Struck, Surprise
 from tests.faults.remembering import changing, forgetting, linking, remembering
 from tests.store.factory import insight_id, vector_of

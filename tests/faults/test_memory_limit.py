@@ -42,7 +42,7 @@ LIMITS = [*range(0, 1 << 20, 1 << 17), *range(1 << 20, 12 << 20, 1 << 20)]
 ENCODING = """
 import resource
 from msgspec import Raw
-from mnemond.protocol.envelope import encode_result
+from mnemond.wire.jsonrpc import encode_result
 result = [{"content": "x" * 1000, "number": number} for number in range(20_000)]
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (held + (4 << 20), resource.RLIM_INFINITY))

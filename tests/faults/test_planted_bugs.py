@@ -13,18 +13,15 @@ import pytest
 import trio
 
 from mnemond.errors import MnemonError
-from mnemond.index.adjacency import OUT
-from mnemond.index.link_editor import Editor
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.edges import OUT, Editor
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import Change
 from mnemond.store import database
-from mnemond.store.connection import Connection
+from mnemond.store.connection import Connection, Value
 from mnemond.store.engine import Engine
-from mnemond.store.insertion import Value
-from mnemond.store.operation import carry_out
-from mnemond.store.proposal import Write
-from mnemond.store.savepoint import Savepoint
+from mnemond.store.operations import Write
 from mnemond.store.store import Store
+from mnemond.store.transaction import Savepoint, run
 from tests.faults.aftermath import Committed, record, state_of, survive
 from tests.faults.every_change import steps
 from tests.faults.interruptions import Interrupt, Struck
@@ -184,7 +181,7 @@ async def test_a_transaction_is_left_by_whoever_is_cancelled(tmp_path: Path, mon
         await _in_thread(connection.run, "BEGIN IMMEDIATE")
         try:
             savepoint = Savepoint(connection, several=False, always=False)
-            found = await _in_thread(carry_out, connection, index, write, None, engine.embedder, savepoint)
+            found = await _in_thread(run, connection, index, write, None, engine.embedder, savepoint)
             await _in_thread(connection.run, "COMMIT")
         except apsw.Error:
             connection.run("ROLLBACK")

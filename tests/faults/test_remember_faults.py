@@ -10,10 +10,9 @@ from typing import Any
 import apsw
 import pytest
 
-from mnemond.model.edge import EDGE_TYPES
-from mnemond.store.connection import Connection
+from mnemond.model.memory import EDGE_TYPES
+from mnemond.store.connection import Connection, Value
 from mnemond.store.engine import Engine
-from mnemond.store.insertion import Value
 from tests.faults.failing_vfs import FAULTS, NAME, PLAN, FailingVfs, Fault
 from tests.faults.remembering import Run, check
 from tests.store.factory import engine_at

@@ -35,8 +35,7 @@ from mnemond.model.changes import (
     RetireInsight,
     SetVector,
 )
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Edge, Insight
 from mnemond.model.outcomes import Outcome
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index

@@ -15,12 +15,11 @@ from mnemond.errors import BUSY, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.model.changes import SetImportance
 from mnemond.model.outcomes import Remembered
 from mnemond.store import connection as connections
-from mnemond.store import migrate as migrating
+from mnemond.store import schema as migrating
 from mnemond.store.checksums import is_damage
-from mnemond.store.connection import Connection
+from mnemond.store.connection import Connection, Value
 from mnemond.store.database import Opened, open_database
 from mnemond.store.engine import Engine, Result
-from mnemond.store.insertion import Value
 from tests.faults.failing_vfs import NAME, PLAN, FailingVfs
 from tests.store.factory import EMBEDDER, START_US, contents, engine_at, insight_id, open_at, remember, stored
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from mnemond.graph.links import edges_of
+from mnemond.memory.edge_builders import edges_of
 from mnemond.model.changes import RemoveEdge
-from mnemond.model.edge import Edge, Relation
+from mnemond.model.memory import Edge, Relation
 
 
 def edges(changes: Sequence[Relation | RemoveEdge]) -> list[Edge]:

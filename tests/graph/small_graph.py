@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddEdge
-from mnemond.model.edge import Edge, EdgeType
+from mnemond.model.memory import Edge, EdgeType
 from tests.index.worlds import DIMENSION, insight
 
 Link = tuple[str, str, EdgeType, float]

@@ -6,10 +6,9 @@ from collections.abc import Collection
 
 import msgspec
 
-from mnemond.graph.surroundings import HOUR_US, Newcomer
-from mnemond.model.entity import Entity
-from mnemond.model.insight import Insight
-from mnemond.text.causal_cues import causal_cue
+from mnemond.memory.edge_builders import HOUR_US, NewMemory
+from mnemond.model.memory import Entity, Insight
+from mnemond.text.cues import causal_cue
 from mnemond.text.similarity import token_set
 
 NOON = 1_771_416_000_000_000
@@ -66,7 +65,7 @@ class SmallStore:
         return sorted(self.rows, key=lambda row: (row.time_us, self.rows.index(row)), reverse=True)
 
 
-def newcomer(content: str = "", *entities: str, event_us: int | None = None) -> Newcomer:
+def newcomer(content: str = "", *entities: str, event_us: int | None = None) -> NewMemory:
     """A memory of noon, "new"; its entities are their own canonical names."""
     named = tuple(Entity(name, name, "concept") for name in entities)
-    return Newcomer("new", content, NOON, token_set(content), named, causal_cue(content), event_us)
+    return NewMemory("new", content, NOON, token_set(content), named, causal_cue(content), event_us)

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.graph.beam import Beam, Reached, search
-from mnemond.graph.path_score import cosine_worth, extended, min_max, path_scores, type_worth
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.edge import EDGE_TYPES
-from mnemond.model.recall_policy import BEAM_LIMITS, EDGE_WEIGHTS, BeamLimits, EdgeWeights, Intent, PathForm, PathPolicy
+from mnemond.model.memory import EDGE_TYPES
+from mnemond.model.policy import BEAM_LIMITS, EDGE_WEIGHTS, BeamLimits, EdgeWeights, Intent, PathForm, PathPolicy
+from mnemond.recall.beam import Beam, Reached, cosine_worth, extended, min_max, path_scores, search, type_worth
 from tests.examples import examples
 from tests.graph.small_graph import NAMES, Link, at, graph, links, named
 

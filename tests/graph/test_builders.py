@@ -9,8 +9,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.graph.builders import BUILDERS, build_all
-from mnemond.model.edge import EDGE_TYPES, MAX_METADATA
+from mnemond.memory.edge_builders import BUILDERS, build_all
+from mnemond.model.memory import EDGE_TYPES, MAX_METADATA
 from mnemond.model.outcomes import EdgesMade
 from mnemond.model.policy import GraphPolicy
 from tests.graph.reading import edges as edges_in

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.graph.causal_order import Causes, causal_links, causal_order, explanation
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.model.edge import Edge
-from mnemond.model.recall_policy import CausalOrderPolicy
+from mnemond.index.writer import MemoryIndex
+from mnemond.model.memory import Edge
+from mnemond.model.policy import CausalOrderPolicy
+from mnemond.recall.beam import Causes, causal_links, causal_order, explanation
 from tests.examples import examples
 from tests.graph.small_graph import Link, at, graph
 from tests.index.worlds import DIMENSION, insight

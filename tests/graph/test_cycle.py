@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.graph.cycle import causal_chain, is_cause
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.edge import Edge, EdgeType
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.edge_builders import causal_chain, is_cause
+from mnemond.model.memory import Edge, EdgeType
 from tests.index.worlds import DIMENSION, insight
 
 ROWS = 8

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.graph.idf import idf_weight
+from mnemond.memory.edge_builders import idf_weight
 from mnemond.model.policy import EntityPolicy
 
 POLICY = EntityPolicy()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from mnemond.graph.pagerank import Centrality, pagerank
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.pagerank import Centrality, pagerank
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import RetireInsight
-from mnemond.model.recall_policy import PageRankPolicy
+from mnemond.model.policy import PageRankPolicy
 from tests.examples import examples
 from tests.graph.small_graph import NAMES, Link, at, graph, links
 from tests.index.worlds import DIMENSION, insight

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.graph.path_score import cosine_worth, extended, min_max, path_scores, type_worth
-from mnemond.model.edge import EDGE_TYPES
-from mnemond.model.recall_policy import EDGE_WEIGHTS, EdgeWeights, PathForm, PathPolicy
+from mnemond.model.memory import EDGE_TYPES
+from mnemond.model.policy import EDGE_WEIGHTS, EdgeWeights, PathForm, PathPolicy
+from mnemond.recall.beam import cosine_worth, extended, min_max, path_scores, type_worth
 
 LINKS = {"B": ("A", "causal", 0.75, 0.5, 1), "D": ("A", "temporal", 0.5, 0.8, 1), "C": ("B", "causal", 0.6, 0.2, 2)}
 """Of each row of the example: what leads there, over what type, weight, cosine and hops."""

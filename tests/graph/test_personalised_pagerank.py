@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.graph.personalised_pagerank import Spread, personalised_pagerank
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.recall_policy import LocalPageRankPolicy
+from mnemond.model.policy import LocalPageRankPolicy
+from mnemond.recall.walks import Spread, personalised_pagerank
 from tests.examples import examples
 from tests.graph.small_graph import NAMES, Link, at, graph, links, named
 

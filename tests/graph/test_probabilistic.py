@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.graph.best_rows import Scores
-from mnemond.graph.probabilistic import Walk, draws_of, seed_of, selection_probability, walk
-from mnemond.index.selection import Rows
+from mnemond.index.best_rows import Scores
+from mnemond.index.bm25 import SelectionRows
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.recall_policy import WalkPolicy
-from mnemond.rank.decay import effective_age, retention
+from mnemond.memory.decay import effective_age, retention
+from mnemond.model.policy import WalkPolicy
+from mnemond.recall.walks import Walk, draws_of, seed_of, selection_probability, walk
 from tests.examples import examples
 from tests.graph.small_graph import NAMES, Link, at, graph, links, named
 
@@ -33,7 +33,7 @@ def walked(
 ) -> Walk:
     """A walk with these draws, among rows of these ages in days; the others are new."""
 
-    def vigour(rows: Rows) -> tuple[Scores, Scores]:
+    def vigour(rows: SelectionRows) -> tuple[Scores, Scores]:
         fading = [retention((ages or {}).get(snapshot.insight(row).id, 0.0)) for row in rows.tolist()]
         return np.array(fading), np.zeros(len(rows))
 

@@ -11,15 +11,13 @@ import msgspec
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.app import Daemon
-from mnemond.config import Config, Embedding
-from mnemond.embed.embedders import Embedders
-from mnemond.handlers.door import settle
-from mnemond.hook_settings import Hooks
-from mnemond.model.agent_event import AgentEvent, Host, Moment
-from mnemond.model.queued_exchange import QueuedExchange
+from mnemond.api.store_access import settle
+from mnemond.config.settings import Config, Embedding, Extraction, Hooks
+from mnemond.daemon import Daemon
+from mnemond.embed.registry import Embedders
+from mnemond.hooks.dispatch import AgentEvent, Host, Moment
+from mnemond.model.changes import QueuedExchange
 from mnemond.store.exchanges import oldest
-from mnemond.write_settings import Extraction
 from tests.handlers.toys import CALL
 
 CLOSE_S = 30.0

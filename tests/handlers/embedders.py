@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import trio
 
-from mnemond.embed.embedder import Embedder, Purpose
-from mnemond.embed.supply import Supply
+from mnemond.embed.embedder import Embedder, Purpose, Supply
+from mnemond.embed.http import NoAnswerError
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
-from mnemond.outbound.client import NoAnswerError
 from tests.handlers.toys import Bench
 
 PATIENCE_S = 20.0

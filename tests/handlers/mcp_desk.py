@@ -11,16 +11,13 @@ from typing import Any
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.app import Daemon
-from mnemond.config import Config, Embedding
-from mnemond.embed.embedders import Embedders
-from mnemond.handlers.door import settle
-from mnemond.protocol.envelope import Request, parse
-from mnemond.protocol.mcp.request import CAPABILITIES, VERSION
-from mnemond.protocol.mcp.versions import MODERN
-from mnemond.server.call import Call
-from mnemond.server.deferred import Deferred
-from mnemond.server.dispatch import Reply
+from mnemond.api.store_access import settle
+from mnemond.config.settings import Config, Embedding
+from mnemond.daemon import Daemon
+from mnemond.embed.registry import Embedders
+from mnemond.mcp.protocol import CAPABILITIES, MODERN, VERSION
+from mnemond.wire.dispatch import Call, Deferred, Reply
+from mnemond.wire.jsonrpc import Request, parse
 
 META = {VERSION: MODERN, CAPABILITIES: {}}
 Json = dict[str, Any]

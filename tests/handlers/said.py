@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from trio.testing import MockClock
 
-from mnemond.handlers.door import OpenStore, settle
-from mnemond.handlers.exchange_queue import ExchangeQueue
-from mnemond.lifecycle.extract import Extract
-from mnemond.model.insight import Insight
+from mnemond.api.store_access import OpenStore, settle
+from mnemond.api.types_admin import JobsRunResult
+from mnemond.hooks.memory import ExchangeQueue
+from mnemond.jobs.extract import Extract
+from mnemond.model.changes import QueuedExchange
+from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Queued
-from mnemond.model.queued_exchange import QueuedExchange
-from mnemond.protocol.jobs import JobsRunResult
 from mnemond.store import exchanges
 from mnemond.store.connection import Connection
 from mnemond.store.exchanges import Backlog, Waiting

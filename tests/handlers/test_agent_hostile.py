@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.handlers.agent_sessions import MOST_SESSIONS
-from mnemond.hook_settings import Hooks
-from mnemond.model.agent_event import Host, Moment
-from mnemond.protocol.hooks.replies import units
+from mnemond.config.settings import Hooks
+from mnemond.hooks.dispatch import Host, Moment
+from mnemond.hooks.sessions import MAX_SESSIONS
+from mnemond.wire.hooks import units
 from tests.handlers.agents_desk import PORT, SQLITE, WHY, desk, known
 
 NASTY = (
@@ -35,5 +35,5 @@ async def test_whatever_is_said(seed: int, project: str, tmp_path: Path) -> None
             assert units(said) <= 4_000
             assert said.count("<recalled-data") == said.count("</recalled-data") <= 1
         assert over.daemon._dispatcher.defects == 0
-        assert len(over.daemon._agents._sessions) <= MOST_SESSIONS
+        assert len(over.daemon._agents._sessions) <= MAX_SESSIONS
         assert SQLITE in await over.asks(WHY, session="after all", cwd="/home/ada")

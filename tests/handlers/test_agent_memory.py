@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from mnemond import errors
+from mnemond.config.settings import Extraction, Hooks
 from mnemond.errors import MnemonError
-from mnemond.handlers.agent_keeping import AgentKeeping
-from mnemond.handlers.missed_starts import STAMP
-from mnemond.hook_settings import Hooks
-from mnemond.model.agent_event import AgentEvent, Host, Moment
-from mnemond.protocol.hooks.replies import units
-from mnemond.text.echoes import without_echoes
-from mnemond.write_settings import Extraction
+from mnemond.hooks.dispatch import AgentEvent, Host, Moment
+from mnemond.hooks.memory import AgentKeeping
+from mnemond.hooks.sessions import STAMP
+from mnemond.text.transcripts import without_echoes
+from mnemond.wire.hooks import units
 from tests.handlers.agents_desk import PORT, SQLITE, WHY, desk, known
 
 # ---------------------------------------------------------------- prompts

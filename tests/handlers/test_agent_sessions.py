@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemond.handlers import agent_sessions
-from mnemond.handlers.agent_sessions import AGAIN_S, MOST_HEARD, MOST_SESSIONS, MOST_SHOWN, AgentSession, AgentSessions
-from mnemond.model.agent_event import AgentEvent, Host, Moment
+from mnemond.hooks import sessions
+from mnemond.hooks.dispatch import AgentEvent, Host, Moment
+from mnemond.hooks.sessions import AGAIN_S, MAX_HEARD, MAX_SESSIONS, MAX_SHOWN, AgentSession, AgentSessions
 
 
 class Stopwatch:
@@ -62,12 +62,12 @@ def test_what_nothing_came_of_is_new_again() -> None:
 
 def test_nothing_grows_without_end() -> None:
     sessions = AgentSessions(Stopwatch())
-    for number in range(MOST_HEARD + 500):
+    for number in range(MAX_HEARD + 500):
         one = event(session=f"s{number}", turn=str(number))
         assert sessions.is_new(one)
         sessions.of(one).was_asked("x" * 1_000_000)
-    assert len(sessions) == MOST_SESSIONS
-    assert len(sessions._heard) == MOST_HEARD
+    assert len(sessions) == MAX_SESSIONS
+    assert len(sessions._heard) == MAX_HEARD
     assert len(sessions.of(one).prompt) <= 32_000
     assert sessions.of(event(session="s0")).prompt == ""
 
@@ -100,8 +100,8 @@ def test_the_latest_that_were_shown_are_known(ids: list[int]) -> None:
     session = AgentSession()
     session.saw((str(each), "t") for each in ids)
     latest = list(dict.fromkeys(reversed(ids)))
-    assert session.seen == min(len(latest), MOST_SHOWN)
-    assert all(session.has_seen(str(each), "t") for each in latest[:MOST_SHOWN])
+    assert session.seen == min(len(latest), MAX_SHOWN)
+    assert all(session.has_seen(str(each), "t") for each in latest[:MAX_SHOWN])
 
 
 def test_a_project_is_that_of_the_first_directory() -> None:
@@ -141,4 +141,4 @@ def test_of_a_long_prompt_beginning_and_end_are_held() -> None:
 def test_a_summary_is_bounded() -> None:
     session = AgentSession()
     session.was_summarised("x" * 100_000)
-    assert len(session.summary) == agent_sessions.LONGEST_SUMMARY
+    assert len(session.summary) == sessions.LONGEST_SUMMARY

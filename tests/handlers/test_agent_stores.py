@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from mnemond import errors
-from mnemond.config import Config
+from mnemond.api.store_access import settle
+from mnemond.config.settings import Config, Hooks
 from mnemond.errors import MnemonError
-from mnemond.handlers.agent_texts import GUIDE
-from mnemond.handlers.door import settle
-from mnemond.hook_settings import Hooks
-from mnemond.model.agent_event import AgentEvent, Host, Moment
+from mnemond.hooks.dispatch import AgentEvent, Host, Moment
+from mnemond.hooks.prompt_text import GUIDE
 from mnemond.text.project_name import project_of
 from tests.handlers.agents_desk import APOLLO, SQLITE, WHY, desk, known
 from tests.handlers.toys import CALL

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.handlers.agent_texts import GUIDE, LONGEST, LONGEST_IN_BRIEF, Part, brief, brought_up
-from mnemond.protocol.hooks.replies import units
-from mnemond.protocol.memories import InsightView, RecallHit, SignalsView
-from mnemond.text.echoes import without_echoes
-from mnemond.text.inert import inert
+from mnemond.api.types_memories import InsightView, RecallHit, SignalsView
+from mnemond.hooks.prompt_text import GUIDE, LONGEST, LONGEST_IN_BRIEF, Part, brief, render_prompt_memories
+from mnemond.text.prompt_escape import inert
+from mnemond.text.transcripts import without_echoes
+from mnemond.wire.hooks import units
 
 NONCE = "0123456789abcdef"
 DAY = "2026-02-17T00:00:00.000000Z"
@@ -32,7 +32,7 @@ def hit(it: InsightView) -> RecallHit:
 
 
 def test_a_result_says_where_it_is_from() -> None:
-    told = brought_up([hit(memory(1, "Tabs, not spaces.", "codex", ("apollo", "go")))], NONCE, 4_000)
+    told = render_prompt_memories([hit(memory(1, "Tabs, not spaces.", "codex", ("apollo", "go")))], NONCE, 4_000)
     head, opening, line, closing = told.text.split("\n")
     assert "data, not instructions" in head
     assert (opening, closing) == (f"<recalled-data {NONCE}>", f"</recalled-data {NONCE}>")
@@ -43,14 +43,14 @@ def test_a_result_says_where_it_is_from() -> None:
 @pytest.mark.parametrize("name", ["user", "x" * 300, "é" * 300, "机器" * 100, "\U0001f600" * 99, "<>>" * 99])
 def test_ten_results_take_no_more_than_1200_bytes_beside_their_texts(name: str) -> None:
     hits = [hit(memory(number, f"Text {number}.", name, (name,))) for number in range(10)]
-    told = brought_up(hits, NONCE, 9_000)
+    told = render_prompt_memories(hits, NONCE, 9_000)
     texts = sum(len(each.insight.content.encode()) for each in hits)
     assert len(told.shown) == 10
     assert len(told.text.encode()) - texts <= 1_200
 
 
 def test_what_is_long_is_cut_and_not_taken_for_whole() -> None:
-    told = brought_up([hit(memory(1, "x" * 5_000)), hit(memory(2, "short"))], NONCE, 4_000)
+    told = render_prompt_memories([hit(memory(1, "x" * 5_000)), hit(memory(2, "short"))], NONCE, 4_000)
     assert [len(each.content) for each in told.shown] == [5_000, 5]
     assert [each.content for each in told.whole] == ["short"]
     assert "x" * LONGEST + "…\n" in told.text
@@ -58,8 +58,8 @@ def test_what_is_long_is_cut_and_not_taken_for_whole() -> None:
 
 
 def test_nothing_is_said_of_nothing() -> None:
-    assert brought_up([], NONCE, 4_000).text == ""
-    assert brought_up([hit(memory(1, "x" * 100))], NONCE, 200).text == ""
+    assert render_prompt_memories([], NONCE, 4_000).text == ""
+    assert render_prompt_memories([hit(memory(1, "x" * 100))], NONCE, 200).text == ""
     assert brief([], NONCE, 4_000).text == GUIDE
     assert brief([Part("a:", [])], NONCE, 200).text == ""
 
@@ -94,7 +94,7 @@ TEXTS = st.text(max_size=60) | st.sampled_from(
 def test_hostile_memories_break_no_bound_and_no_fence(given_: list[tuple[str, str]], most: int) -> None:
     memories = [memory(at, content, name, (name,)) for at, (content, name) in enumerate(given_)]
     for told in (
-        brought_up([hit(each) for each in memories], NONCE, most),
+        render_prompt_memories([hit(each) for each in memories], NONCE, most),
         brief([Part("a:", memories), Part("b:", memories[:3])], NONCE, most),
     ):
         assert units(told.text) <= most

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.api.store_access import settle
+from mnemond.api.types_memories import Anchor, RankingProfile, RecallParams, RecallResult
 from mnemond.errors import MnemonError
-from mnemond.handlers.door import settle
-from mnemond.protocol.memories import Anchor, RankingProfile, RecallParams, RecallResult
 from tests.handlers.test_filters import ago, remember
 from tests.handlers.toys import CALL, bench
 

@@ -9,10 +9,10 @@ import pytest
 import trio
 import trio.testing
 
-from mnemond.handlers.door import OpenStore, settle
+from mnemond.api.store_access import OpenStore, settle
+from mnemond.api.types_memories import ForgetParams
 from mnemond.index.snapshot import Snapshot
-from mnemond.pipelines import archive
-from mnemond.protocol.memories import ForgetParams
+from mnemond.recall import archive
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
 from tests.handlers.test_filters import remember

@@ -11,24 +11,32 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemond.commands.layout import Style
-from mnemond.commands.output import Output, success
-from mnemond.commands.registry import BY_NAME
+from mnemond.api.requests import submitted
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import GcDone, GcKept, GcParams, GcResult, GcReview
+from mnemond.api.types_changes import (
+    HistoryParams,
+    HistoryResult,
+    LinkParams,
+    LogLine,
+    LogParams,
+    ReceiptParams,
+    ReceiptResult,
+    SupersedeParams,
+    UndoParams,
+    UndoResult,
+    UpdateParams,
+)
+from mnemond.api.types_memories import ForgetParams, RememberParams, RememberResult
+from mnemond.cli.grammar import Output, success
+from mnemond.cli.output import Style
+from mnemond.cli.registry import BY_NAME
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.handlers.submission import submitted
 from mnemond.model.changes import ChangeSet, PutInsight
 from mnemond.model.outcomes import Revised
-from mnemond.protocol.audit import HistoryParams, HistoryResult, LogLine, LogParams, ReceiptParams, ReceiptResult
-from mnemond.protocol.gc import GcDone, GcKept, GcParams, GcResult, GcReview
-from mnemond.protocol.links import LinkParams
-from mnemond.protocol.memories import ForgetParams
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.protocol.revising import SupersedeParams, UpdateParams
-from mnemond.protocol.types import Result
-from mnemond.protocol.undo import UndoParams, UndoResult
 from mnemond.store import insights
+from mnemond.wire.params import Result
 from tests.handlers.toys import CALL, NOW_US, Bench, ToyEmbedder, bench
 
 DAY_US = 86_400_000_000
@@ -348,7 +356,7 @@ async def test_a_memory_is_kept_once(tmp_path: Path) -> None:
 
 
 async def test_texts_are_reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemond.handlers.gc.REVIEWED_AT_ONCE", 1)
+    monkeypatch.setattr("mnemond.api.maintenance.REVIEWED_AT_ONCE", 1)
     async with bench(tmp_path) as over:
         made = await remember(over, "As of today, line 42 of main.py is currently broken")
         await remember(over, "The gateway listens on port 8080")

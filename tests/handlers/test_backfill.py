@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from trio.testing import MockClock
 
+from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S, EmbeddingState
+from mnemond.api.store_access import settle
+from mnemond.api.types_extract import EmbedStatusParams, EmbedStatusResult
+from mnemond.api.types_memories import RememberParams, RememberResult
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.handlers.ward import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S, Ward
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet, PutInsight
 from mnemond.model.outcomes import Forgotten
-from mnemond.protocol.embedding import EmbedStatusParams, EmbedStatusResult
-from mnemond.protocol.remembering import RememberParams, RememberResult
 from mnemond.store import insights
 from tests.handlers.embedders import Words, alike, kept, until
 from tests.handlers.toys import CALL, Bench, bench
@@ -47,7 +47,7 @@ def has_asked(words: Words, times: int) -> bool:
     return len(words.asked) == times
 
 
-def has_failed(ward: Ward, times: int) -> bool:
+def has_failed(ward: EmbeddingState, times: int) -> bool:
     """Whether a text was refused so often, and the next attempt is waited for."""
     return times in ward.refusals.values() and ward._woken.statistics().tasks_waiting > 0
 

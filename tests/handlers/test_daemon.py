@@ -8,20 +8,19 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemond.config import Config
+from mnemond.api import types_admin
+from mnemond.api.store_access import settle
+from mnemond.api.types_memories import RememberParams
+from mnemond.config.settings import Config, Lifecycle
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
-from mnemond.handlers.door import settle
 from mnemond.index.snapshot import Snapshot
-from mnemond.protocol import daemon
-from mnemond.protocol.remembering import RememberParams
 from mnemond.store.database import Opened
-from mnemond.write_settings import Lifecycle
 from tests.handlers.toys import CALL, Bench, bench
 
 
-async def status_of(over: Bench) -> daemon.StatusResult:
-    result = await settle(over.daemon.status(CALL, daemon.StatusParams()))
-    assert isinstance(result, daemon.StatusResult)
+async def status_of(over: Bench) -> types_admin.StatusResult:
+    result = await settle(over.daemon.status(CALL, types_admin.StatusParams()))
+    assert isinstance(result, types_admin.StatusResult)
     return result
 
 
@@ -71,16 +70,16 @@ async def test_status_of_a_store_whose_disk_is_gone_tells_what_memory_knows(tmp_
 
 async def test_stopping_answers_first(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        assert over.daemon.daemon_stop(CALL, daemon.DaemonStopParams()).stopping is True
+        assert over.daemon.daemon_stop(CALL, types_admin.DaemonStopParams()).stopping is True
         assert over.stopped == 1
 
 
 async def test_hello_refuses_another_protocol_in_words(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        assert over.daemon.hello(CALL, daemon.HelloParams()).data_dir == str(tmp_path)
+        assert over.daemon.hello(CALL, types_admin.HelloParams()).data_dir == str(tmp_path)
         for theirs, words in ((0, "this client is older"), (99, "this daemon is older")):
             with pytest.raises(MnemonError, match=words) as caught:
-                over.daemon.hello(CALL, daemon.HelloParams(protocol=theirs))
+                over.daemon.hello(CALL, types_admin.HelloParams(protocol=theirs))
             assert caught.value.kind is PROTOCOL_VERSION
 
 

@@ -11,22 +11,20 @@ import msgspec
 import pytest
 import trio
 
-from mnemond.config import Config
+from mnemond.api.admin import VerifyHandlers
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import CheckView, VerifyParams, VerifyResult
+from mnemond.api.types_memories import RememberParams
+from mnemond.config.settings import Config, Extraction, Lifecycle
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
-from mnemond.handlers.doctor import VerifyHandlers
-from mnemond.handlers.door import settle
-from mnemond.lifecycle.job import DAY_S, Work
-from mnemond.lifecycle.verify import FullVerify, Verify
-from mnemond.model.queued_exchange import QueuedExchange
-from mnemond.model.timestamp import format_us
-from mnemond.protocol.doctor import CheckView, VerifyParams, VerifyResult
-from mnemond.protocol.remembering import RememberParams
-from mnemond.store import exchanges, read_only
-from mnemond.store.invariants.examination import Examiner
-from mnemond.store.invariants.tiers import of_tier
-from mnemond.store.job_records import read_all
+from mnemond.jobs.job import DAY_S, Work
+from mnemond.jobs.storage import FullVerify, Verify
+from mnemond.model.changes import QueuedExchange
+from mnemond.model.memory import format_us
+from mnemond.store import exchanges, files
+from mnemond.store.operations import read_all
 from mnemond.store.store import Store
-from mnemond.write_settings import Extraction, Lifecycle
+from mnemond.store.verify import Examiner, of_tier
 from tests.handlers.toys import CALL, NOW_US, Bench, ToyEmbedder, bench
 
 TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team meets on Mondays")
@@ -267,7 +265,7 @@ async def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest
     async with bench(tmp_path, ToyEmbedder()) as on:
         await remember(on, *TEXTS)
     private(tmp_path)
-    monkeypatch.setattr(read_only, "is_writable", lambda _: False)
+    monkeypatch.setattr(files, "is_writable", lambda _: False)
     async with bench(tmp_path, ToyEmbedder()) as on:
         await on.warm()
         result = await handlers(on).verify(CALL, VerifyParams(full=True))

@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from mnemond.config import Embedding
+from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.config.settings import Embedding
 from mnemond.embed.embedder import Embedder
-from mnemond.embed.embedders import Embedders
+from mnemond.embed.registry import Embedders
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
-from mnemond.handlers.door import OpenStore, StoreDoor, settle
-from mnemond.pipelines.embedding import wanted_by
-from mnemond.server.deferred import Deferred
-from mnemond.store.active import ActiveName
-from mnemond.store.registry import StoreRegistry
+from mnemond.memory.embedding import wanted_by
+from mnemond.store.registry import ActiveName, StoreRegistry
+from mnemond.wire.dispatch import Deferred
 from tests.handlers.toys import ToyEmbedder, ToySupply, bench
 
 WARNINGS: list[str] = []
@@ -34,8 +33,8 @@ def registry_at(path: Path, embedder: Embedder | None) -> StoreRegistry:
     )
 
 
-def door_to(stores: StoreRegistry, embedder: Embedder | None) -> StoreDoor:
-    return StoreDoor(stores, ToySupply(embedder))
+def door_to(stores: StoreRegistry, embedder: Embedder | None) -> OpenStores:
+    return OpenStores(stores, ToySupply(embedder))
 
 
 def _fail(where: str, error: BaseException) -> None:
@@ -95,7 +94,7 @@ class Slow(ToySupply):
 
 async def test_an_embedder_that_takes_long_keeps_no_other_store_waiting(stores: StoreRegistry) -> None:
     supply = Slow(ToyEmbedder())
-    door = StoreDoor(stores, supply)
+    door = OpenStores(stores, supply)
     await stores.create("work")
     opened: list[str] = []
 
@@ -154,7 +153,7 @@ async def test_a_store_made_with_a_shipped_model_keeps_it(tmp_path: Path) -> Non
     await first.close()
     again = registry_at(tmp_path, ToyEmbedder())
     supply = Embedders(Embedding(provider="none"), {}, lambda: 0.0)
-    warm = await StoreDoor(again, supply).open("default")
+    warm = await OpenStores(again, supply).open("default")
     assert warm.embedder is not None
     assert warm.embedder.name == DEFAULT
     await again.close()

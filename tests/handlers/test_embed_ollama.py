@@ -9,11 +9,11 @@ import msgspec
 import trio
 from trio.testing import MockClock
 
-from mnemond.config import Embedding
-from mnemond.embed.embedders import Embedders
-from mnemond.handlers.door import settle
-from mnemond.handlers.ward import FIRST_PAUSE_S
-from mnemond.protocol.embedding import EmbedSwitchParams, EmbedSwitchResult
+from mnemond.api.embed_worker import FIRST_PAUSE_S
+from mnemond.api.store_access import settle
+from mnemond.api.types_extract import EmbedSwitchParams, EmbedSwitchResult
+from mnemond.config.settings import Embedding
+from mnemond.embed.registry import Embedders
 from tests.embed import ollama_fake
 from tests.embed.hand_clock import HandClock
 from tests.handlers.embedders import kept, until

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 import trio
 
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STOPPING, UNAVAILABLE, Kind, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.model.changes import ChangeSet, PutInsight
-from mnemond.model.outcomes import Forgotten
-from mnemond.protocol.embedding import (
+from mnemond.api.store_access import settle
+from mnemond.api.types_extract import (
     EmbedCalibrateParams,
     EmbedCalibrateResult,
     EmbedRunParams,
     EmbedRunResult,
     EmbedSwitchParams,
 )
-from mnemond.protocol.remembering import RememberParams, RememberResult
+from mnemond.api.types_memories import RememberParams, RememberResult
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STOPPING, UNAVAILABLE, Kind, MnemonError
+from mnemond.model.changes import ChangeSet, PutInsight
+from mnemond.model.outcomes import Forgotten
 from tests.handlers.embedders import Words, kept, until
 from tests.handlers.test_backfill import remember, snapshot, status
 from tests.handlers.toys import CALL, Bench, bench

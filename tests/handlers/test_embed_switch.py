@@ -11,16 +11,16 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from mnemond.api import embed_worker
+from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S
+from mnemond.api.store_access import settle
+from mnemond.api.types_extract import EmbedSwitchParams, EmbedSwitchResult
+from mnemond.api.types_memories import RecallParams, RecallResult
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STORAGE, UNAVAILABLE, Kind, MnemonError
-from mnemond.handlers import embed_switcher
-from mnemond.handlers.door import settle
-from mnemond.handlers.ward import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight
 from mnemond.model.outcomes import Forgotten
-from mnemond.protocol.embedding import EmbedSwitchParams, EmbedSwitchResult
-from mnemond.protocol.memories import RecallParams, RecallResult
-from mnemond.store import staged
-from mnemond.store.outdated import SWITCHED
+from mnemond.store import operations
+from mnemond.store.engine import SWITCHED
 from tests.handlers.embedders import Words, alike, kept, until
 from tests.handlers.test_backfill import has_failed, is_idle, remember, snapshot, status
 from tests.handlers.toys import CALL, Bench, bench
@@ -154,7 +154,7 @@ async def test_a_switch_can_be_given_up(tmp_path: Path) -> None:
         assert made_by(over, words)
         assert len(other.asked) == 1
         store = over.keeper.ward("default").store
-        assert await store.read(staged.hashes) == {}
+        assert await store.read(operations.hashes) == {}
         seen = await status(over)
         assert (seen.switch, seen.model) == (None, "words")
         await switch(over)
@@ -170,7 +170,7 @@ async def test_one_that_was_given_up_between_two_batches_ends(tmp_path: Path) ->
         await switch(over)
         await until(lambda: other.asked)
         store = over.keeper.ward("default").store
-        await store.rewrite(staged.clear)  # as when the answer to an abort was lost
+        await store.rewrite(operations.clear)  # as when the answer to an abort was lost
         other.open.set()
         await until(lambda: is_idle(over))
         assert made_by(over, words)
@@ -292,17 +292,17 @@ async def test_a_write_made_for_the_old_vectors_keeps_its_words_and_loses_its_ve
 async def test_memories_written_faster_than_they_are_embedded_do_not_hold_it_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embed_switcher, "CATCH_UPS", 2)
+    monkeypatch.setattr(embed_worker, "CATCH_UPS", 2)
     words, other = Words(), Words("other")
     async with kept(tmp_path, words, other) as over:
         await remember(over, "tea at four")
-        real, tries = staged.unstaged, []
+        real, tries = operations.unstaged, []
 
         def one_more(connection: object) -> list[str]:
             tries.append(1)
             return [*real(connection), "somebody"]  # type: ignore[arg-type]
 
-        monkeypatch.setattr(staged, "unstaged", one_more)
+        monkeypatch.setattr(operations, "unstaged", one_more)
         await switch(over)
         await until(lambda: is_idle(over))
         assert made_by(over, other)
@@ -337,7 +337,7 @@ async def test_a_cut_over_that_fails_is_tried_again(
             raise MnemonError(STORAGE, "the disk is full")
 
         with monkeypatch.context() as patch:
-            patch.setattr(staged, "cut_over", fail)
+            patch.setattr(operations, "cut_over", fail)
             await switch(over)
             await until(lambda: over.keeper.ward("default").waiting == "the disk is full")
             assert made_by(over, words)

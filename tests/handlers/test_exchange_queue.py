@@ -8,19 +8,18 @@ from typing import cast
 
 import pytest
 
-from mnemond.config import Config
+from mnemond.api.requests import Identities
+from mnemond.api.store_access import settle
+from mnemond.config.settings import Config, Extraction
 from mnemond.errors import MnemonError
-from mnemond.handlers.door import settle
-from mnemond.handlers.exchange_queue import ExchangeQueue
-from mnemond.handlers.submission import Identities
+from mnemond.hooks.memory import ExchangeQueue
+from mnemond.memory.exchanges import GAP, shortened, tidied
+from mnemond.model.changes import LONGEST_PROMPT, LONGEST_REPLY, MAX_PENDING, MAX_SETTLED, QueuedExchange
 from mnemond.model.outcomes import Queued
-from mnemond.model.queued_exchange import LONGEST_PROMPT, LONGEST_REPLY, MOST_PENDING, MOST_SETTLED, QueuedExchange
-from mnemond.pipelines.queueing import GAP, shortened, tidied
 from mnemond.store import exchanges
 from mnemond.store.connection import Connection
 from mnemond.store.exchanges import Backlog, Waiting
-from mnemond.store.migrate import migrate
-from mnemond.write_settings import Extraction
+from mnemond.store.schema import migrate
 from tests.handlers.toys import NOW_US, Bench, bench
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -125,21 +124,21 @@ def test_what_fits_stays_as_it_is(text: str) -> None:
 
 def test_the_oldest_goes_for_the_one_that_is_too_many() -> None:
     connection = empty()
-    for number in range(MOST_PENDING + 3):
+    for number in range(MAX_PENDING + 3):
         assert exchanges.append(connection, f"id{number}", turn(number), "2026-01-01T00:00:00.000000Z")
     waiting = exchanges.oldest(connection, 10_000)
-    assert [row.id for row in waiting] == [f"id{number}" for number in range(3, MOST_PENDING + 3)]
+    assert [row.id for row in waiting] == [f"id{number}" for number in range(3, MAX_PENDING + 3)]
 
 
 def test_keys_of_what_is_done_are_kept_for_so_many() -> None:
     connection = empty()
-    for number in range(MOST_SETTLED + 2):
+    for number in range(MAX_SETTLED + 2):
         exchanges.append(connection, f"id{number}", turn(number), "2026-01-01T00:00:00.000000Z")
         (row,) = exchanges.oldest(connection, 1)
         exchanges.finish(connection, row.number)
     assert exchanges.backlog(connection) == Backlog(0, 0)
-    known = [number for number in range(MOST_SETTLED + 2) if exchanges.is_known(connection, f"k{number}")]
-    assert known == list(range(1, MOST_SETTLED + 2))  # the append after the last one cut it
+    known = [number for number in range(MAX_SETTLED + 2) if exchanges.is_known(connection, f"k{number}")]
+    assert known == list(range(1, MAX_SETTLED + 2))  # the append after the last one cut it
 
 
 async def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:

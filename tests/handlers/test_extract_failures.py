@@ -12,12 +12,12 @@ import trio
 from trio.testing import MockClock
 
 from mnemond.errors import BUSY, INTERNAL, MnemonError
-from mnemond.extract.fact import Context, Extraction, Message
+from mnemond.extract.facts import Context, Extraction, Message
 from mnemond.extract.rules import RuleEngine
-from mnemond.lifecycle.attendant import IDLE_S
-from mnemond.lifecycle.extract import DEFECT
-from mnemond.model.queued_exchange import MOST_TRIES
-from mnemond.pipelines.exchange_reading import decoded
+from mnemond.jobs.extract import DEFECT
+from mnemond.jobs.scheduler import IDLE_S
+from mnemond.memory.exchanges import decoded
+from mnemond.model.changes import MAX_TRIES
 from mnemond.store import exchanges
 from mnemond.store.exchanges import NEVER_ENDED, Backlog
 from mnemond.store.store import Store
@@ -51,14 +51,14 @@ async def test_a_defect_is_tried_again_with_pauses_and_then_set_aside(tmp_path: 
         await it.run()
         assert await it.contents() == ["User prefers tabs over spaces"]
         assert await it.backlog() == Backlog(1, 0)
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             await it.pass_time(LATER_S)
         assert await it.backlog() == Backlog(0, 1)
         assert await it.rows("SELECT tries, error, prompt FROM exchanges WHERE state = 'failed'") == [
-            (MOST_TRIES, DEFECT, "I prefer pickle over json.")
+            (MAX_TRIES, DEFECT, "I prefer pickle over json.")
         ]
         defects = len(it.at.over.defects)
-        assert defects == MOST_TRIES
+        assert defects == MAX_TRIES
         await it.pass_time(LATER_S)
         assert len(it.at.over.defects) == defects  # no loop
         it.job._engine = RuleEngine()
@@ -86,7 +86,7 @@ async def test_one_that_ends_the_process_every_time_is_set_aside(tmp_path: Path,
         await it.say(ANA)
         store = (await it.warm()).store
         (row,) = await it.waiting()
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             assert await store.rewrite(lambda on: exchanges.begin(on, row.number))
         await it.run()
         assert await it.rows("SELECT state, error FROM exchanges") == [("failed", NEVER_ENDED)]
@@ -207,10 +207,10 @@ async def test_a_plan_that_cannot_be_read_is_set_aside_as_well(tmp_path: Path, m
         (row,) = await it.waiting()
         store = (await it.warm()).store
         assert await store.rewrite(lambda on: exchanges.plan(on, row, '[{"content":7}]'))
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             await it.run()
         assert await it.backlog() == Backlog(0, 1)
-        assert len(it.at.over.defects) == MOST_TRIES - 1  # to have read it counts as one
+        assert len(it.at.over.defects) == MAX_TRIES - 1  # to have read it counts as one
         it.at.over.defects.clear()
 
 

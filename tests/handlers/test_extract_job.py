@@ -7,15 +7,14 @@ from pathlib import Path
 import msgspec
 from trio.testing import MockClock
 
-from mnemond.handlers.door import settle
-from mnemond.handlers.undo import UndoHandlers
-from mnemond.lifecycle.attendant import IDLE_S
-from mnemond.lifecycle.extract import PORTION
-from mnemond.model.changes import ChangeSet, PutInsight
+from mnemond.api.history import UndoHandlers
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import UndoParams
+from mnemond.jobs.extract import PORTION
+from mnemond.jobs.scheduler import IDLE_S
+from mnemond.model.changes import KEPT_DAYS, ChangeSet, PutInsight
+from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Maintained
-from mnemond.model.queued_exchange import KEPT_DAYS
-from mnemond.model.timestamp import format_us
-from mnemond.protocol.undo import UndoParams
 from mnemond.store import exchanges
 from mnemond.store.exchanges import Backlog
 from tests.handlers.said import ANA, ANAS, DAY_US, session

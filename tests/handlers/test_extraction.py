@@ -8,13 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.config import Config
-from mnemond.embed.embedder import Purpose
-from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.handlers.extraction import ExtractHandlers
-from mnemond.model.changes import Vector
-from mnemond.protocol.extraction import (
+from mnemond.api.extract import ExtractHandlers
+from mnemond.api.store_access import settle
+from mnemond.api.types_extract import (
     ExtractContext,
     ExtractCounts,
     ExtractParams,
@@ -22,9 +18,12 @@ from mnemond.protocol.extraction import (
     FactParam,
     MessageParam,
 )
-from mnemond.store.proposal import Write
-from mnemond.store.writer import Done
-from mnemond.write_settings import Extraction
+from mnemond.config.settings import Config, Extraction
+from mnemond.embed.embedder import Purpose
+from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
+from mnemond.model.changes import Vector
+from mnemond.store.operations import Write
+from mnemond.store.store import Done
 from tests.handlers.test_remembering import files_with
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 

@@ -12,25 +12,25 @@ import pytest
 import trio
 import trio.testing
 
-from mnemond.embed.embedder import Embedder
-from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.handlers import filters
-from mnemond.handlers.door import OpenStore, settle
-from mnemond.model.recall import Filter
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines import archive
-from mnemond.protocol.links import LinkParams, RelatedParams
-from mnemond.protocol.memories import (
+from mnemond.api import recall
+from mnemond.api.store_access import OpenStore, settle
+from mnemond.api.types_changes import LinkParams, RelatedParams, RestoreParams, SupersedeParams, UpdateParams
+from mnemond.api.types_memories import (
     ForgetParams,
     ListParams,
     ListResult,
     RecallParams,
     RecallResult,
+    RememberParams,
+    RememberResult,
     RetiredResult,
+    SearchParams,
 )
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.protocol.revising import RestoreParams, SupersedeParams, UpdateParams
-from mnemond.protocol.search import SearchParams
+from mnemond.embed.embedder import Embedder
+from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.model.memory import format_us
+from mnemond.model.query import Filter
+from mnemond.recall import archive
 from mnemond.store import insights
 from mnemond.store.meta import EmbedderRecord, write_embedder
 from tests.handlers.toys import CALL, NOW_US, Bench, ToyEmbedder, bench
@@ -327,7 +327,7 @@ async def test_pages_of_retired_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 async def test_metadata_of_many_are_looked_at_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filters, "DESCRIBED_INLINE", 1)
+    monkeypatch.setattr(recall, "DESCRIBED_INLINE", 1)
     async with bench(tmp_path) as over:
         await remember(over, "tea at four")
         await remember(over, "tea on 2025-03-05")

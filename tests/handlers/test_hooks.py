@@ -7,11 +7,9 @@ import json
 import msgspec
 import pytest
 
-from mnemond.handlers.hooks import HookHandler
-from mnemond.model.agent_event import AgentEvent, Host, Moment
-from mnemond.protocol.hooks.heard import Payload
-from mnemond.protocol.hooks.payload import read
-from mnemond.server.call import Call
+from mnemond.hooks.dispatch import AgentEvent, HookHandler, Host, Moment
+from mnemond.wire.dispatch import Call
+from mnemond.wire.hook_payload import Payload, read
 from tests.handlers.toys import CALL
 from tests.protocol.hooks.recorded import CONTEXT, Recorded, recorded
 

@@ -12,27 +12,32 @@ import trio
 from structlog.testing import CapturingLogger
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.config import Config
+from mnemond.api.admin import DaemonHandlers, Life
+from mnemond.api.events import Feed
+from mnemond.api.maintenance import Attending, JobHandlers, tells
+from mnemond.api.remember import RememberHandlers
+from mnemond.api.store_access import OpenStores, settle
+from mnemond.api.types_admin import (
+    JobsListParams,
+    JobsListResult,
+    JobsRunParams,
+    JobsRunResult,
+    JobView,
+    StatusParams,
+    StatusResult,
+)
+from mnemond.api.types_memories import RememberParams
+from mnemond.config.settings import Config, Lifecycle
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
-from mnemond.handlers.daemon import DaemonHandlers, Life
-from mnemond.handlers.door import StoreDoor, settle
-from mnemond.handlers.exchange_queue import desks
-from mnemond.handlers.jobs import Attending, JobHandlers, tells
-from mnemond.handlers.remembering import RememberHandlers
-from mnemond.lifecycle.attendant import IDLE_S, USED, Means, one_thread
-from mnemond.lifecycle.configured import LEAST_S, jobs_of, looks_of
-from mnemond.lifecycle.extract import Means as Reading
-from mnemond.lifecycle.job import Done
-from mnemond.lifecycle.scheduler import Scheduler
+from mnemond.hooks.memory import desks
+from mnemond.jobs.extract import ExtractDeps as Reading
+from mnemond.jobs.job import Done
+from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
+from mnemond.jobs.scheduler import IDLE_S, USED, JobContext, Scheduler, one_thread
+from mnemond.model.memory import format_us
 from mnemond.model.policy import LifecyclePolicy
-from mnemond.model.timestamp import format_us
-from mnemond.protocol.daemon import StatusParams, StatusResult
-from mnemond.protocol.jobs import JobsListParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
-from mnemond.protocol.remembering import RememberParams
-from mnemond.server.feed import Feed
-from mnemond.store.invariants.examination import Examiner
 from mnemond.store.store import Store
-from mnemond.write_settings import Lifecycle
+from mnemond.store.verify import Examiner
 from tests.handlers.toys import CALL, NOW_US, Bench, bench
 
 JOBS = [
@@ -52,9 +57,9 @@ class Office:
         self.policy = LifecyclePolicy()
         reading = Reading(desks(lambda: self.door), over.identities.own, over._guard)
         jobs = jobs_of(Config(), lambda name: self.policy, self._copy, reading)
-        means = Means(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
+        means = JobContext(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
         self.scheduler = Scheduler(jobs, means)
-        self.door = StoreDoor(
+        self.door = OpenStores(
             over.stores, over.supply, keeper=Attending(over.keeper, self.scheduler, self.feed), used=self.scheduler.used
         )
         self.jobs = JobHandlers(self.door, self.scheduler, over.clock)
@@ -197,7 +202,7 @@ def test_intervals_are_those_of_the_configuration() -> None:
     assert intervals(Lifecycle())["full_verify"] == 604_800
     assert {"backup", "full_verify"}.isdisjoint(intervals(Lifecycle(backup_interval=0, full_verify_interval=0)))
     found = intervals(Lifecycle(decay_interval="12h", prune_interval=1, backup_interval="7d"))
-    assert (found["decay_refresh"], found["prune"], found["backup"]) == (43_200, LEAST_S, 604_800)
+    assert (found["decay_refresh"], found["prune"], found["backup"]) == (43_200, MIN_S, 604_800)
 
 
 def test_nothing_to_do_is_not_told() -> None:

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.protocol.links import (
-    LinkParams,
-    LinkResult,
-    RelatedMemory,
-    RelatedParams,
-    UnlinkParams,
-    UnlinkResult,
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import LinkParams, LinkResult, RelatedMemory, RelatedParams, UnlinkParams, UnlinkResult
+from mnemond.api.types_memories import (
+    ForgetParams,
+    GetParams,
+    GetResult,
+    PinParams,
+    PinResult,
+    RememberParams,
+    RememberResult,
+    SearchHit,
+    SearchParams,
 )
-from mnemond.protocol.memories import ForgetParams, GetParams, GetResult
-from mnemond.protocol.pins import PinParams, PinResult
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.protocol.search import SearchHit, SearchParams
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, MnemonError
 from tests.handlers.toys import CALL, Bench, bench
 
 

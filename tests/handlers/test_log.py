@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from mnemond.handlers.door import settle
-from mnemond.protocol.audit import LogLine, LogParams
-from mnemond.protocol.gc import GcParams
-from mnemond.protocol.memories import ForgetParams
-from mnemond.protocol.remembering import RememberParams
-from mnemond.protocol.undo import UndoParams
-from mnemond.store import oplog
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import GcParams
+from mnemond.api.types_changes import LogLine, LogParams, UndoParams
+from mnemond.api.types_memories import ForgetParams, RememberParams
+from mnemond.store import operations
 from tests.handlers.test_undo_of_everything import OPERATIONS, TEXTS
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
@@ -94,6 +92,6 @@ async def test_a_memory_that_was_pushed_out_is_named_with_what_pushed_it(tmp_pat
         made: Any = await settle(over.remembering.remember(CALL, RememberParams(content="tea at four")))
         over.clock.us += 1
         await warm.store.read(
-            lambda connection: oplog.append(connection, "prune", made.id, "", "2026-01-01T00:00:00.000000Z")
+            lambda connection: operations.append(connection, "prune", made.id, "", "2026-01-01T00:00:00.000000Z")
         )
         assert [line.op_id for line in await log(over)] == [None, made.op_id]

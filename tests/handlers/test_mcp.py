@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.handlers.door import settle
-from mnemond.protocol.mcp.texts import GUIDE, INSTRUCTIONS
-from mnemond.protocol.mcp.tools import TOOLS
+from mnemond.api.store_access import settle
+from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS
 from tests.handlers.mcp_desk import META, Desk, desk
 
 SQLITE = "Chose SQLite as storage because the team lacks Redis experience"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.protocol.mcp.request import CAPABILITIES, VERSION
-from mnemond.protocol.mcp.tools import TOOLS
+from mnemond.mcp.protocol import CAPABILITIES, VERSION
+from mnemond.mcp.tools import TOOLS
 from tests.handlers.mcp_desk import META, desk
 
 METHODS = (

@@ -8,10 +8,7 @@ import msgspec
 import pytest
 
 from mnemond import errors
-from mnemond.errors import MnemonError
-from mnemond.handlers import mcp_texts
-from mnemond.handlers.fence import references
-from mnemond.protocol.remembering import (
+from mnemond.api.types_memories import (
     CausalCandidate,
     ConflictView,
     EdgesCreated,
@@ -19,6 +16,9 @@ from mnemond.protocol.remembering import (
     ScopeView,
     SemanticCandidate,
 )
+from mnemond.errors import MnemonError
+from mnemond.hooks.prompt_text import references
+from mnemond.mcp import render
 
 NONCE = "0123456789abcdef"
 ID, OTHER = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
@@ -36,7 +36,7 @@ PLAIN = RememberResult(
 
 
 def told(**changes: object) -> str:
-    return mcp_texts.remembered(msgspec.structs.replace(PLAIN, **changes), NONCE)
+    return render.remembered(msgspec.structs.replace(PLAIN, **changes), NONCE)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_there_is_to_judge_is_fenced() -> None:
     ],
 )
 def test_why_something_was_not_done(error: MnemonError, text: str) -> None:
-    assert mcp_texts.refused(error) == text
+    assert render.refused(error) == text
 
 
 def test_ids_that_begin_alike_are_shown_whole() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import UpdateParams
+from mnemond.api.types_memories import RememberParams
 from mnemond.errors import MnemonError
-from mnemond.handlers.door import settle
-from mnemond.protocol.remembering import RememberParams
-from mnemond.protocol.revising import UpdateParams
 from tests.handlers.test_filters import found, remember
 from tests.handlers.toys import CALL, bench
 

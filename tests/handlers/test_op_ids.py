@@ -8,16 +8,21 @@ from uuid import UUID
 
 import pytest
 
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import GcParams
+from mnemond.api.types_changes import (
+    LinkParams,
+    MergeParams,
+    RestoreParams,
+    SupersedeParams,
+    UndoParams,
+    UndoResult,
+    UnlinkParams,
+    UpdateParams,
+)
+from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams, RememberResult
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.pipelines.fields import op_id_problems
-from mnemond.protocol.gc import GcParams
-from mnemond.protocol.links import LinkParams, UnlinkParams
-from mnemond.protocol.memories import ForgetParams
-from mnemond.protocol.pins import PinParams
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.protocol.revising import MergeParams, RestoreParams, SupersedeParams, UpdateParams
-from mnemond.protocol.undo import UndoParams, UndoResult
+from mnemond.memory.draft import op_id_problems
 from tests.handlers.toys import CALL, Bench, bench
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"

@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 
 import mnemond
+from mnemond.api.embed_worker import EmbeddingState
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import GcParams
+from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import DEFAULT, create
-from mnemond.graph import causal
-from mnemond.handlers.door import settle
-from mnemond.handlers.ward import Ward
-from mnemond.pipelines import asking
-from mnemond.protocol.gc import GcParams
-from mnemond.protocol.memories import ForgetParams
-from mnemond.protocol.remembering import RememberParams
+from mnemond.memory import edge_builders
+from mnemond.recall import question
 from mnemond.text.similarity import LongTexts
 from tests.handlers.toys import CALL, Bench, bench
 
@@ -32,7 +31,7 @@ LONG_TEXT = TEXT + ", and nobody has looked into it since" * 16
 def caches() -> Iterator[tuple[str, object]]:
     """What every module of the daemon keeps by itself, except what it was loaded with."""
     for module in pkgutil.walk_packages(mnemond.__path__, "mnemond."):
-        if module.name.endswith(("__main__", "models.rebuild", "usearch_vertices")):  # programs, and an extra
+        if module.name.endswith(("__main__", "models.rebuild", "usearch_graph")):  # programs, and an extra
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if hasattr(value, "cache_info"):
@@ -54,7 +53,7 @@ def holds(value: object, depth: int = 4) -> bool:
     return False
 
 
-def holders(embedder: Embedder, ward: Ward) -> set[str]:
+def holders(embedder: Embedder, ward: EmbeddingState) -> set[str]:
     pieces: Any = embedder
     kept = [*caches(), ("the embedder", pieces._word_piece._pieces), ("what was tried", [ward.tried])]
     return {name for name, value in kept if holds(value)}
@@ -79,11 +78,11 @@ async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remov
         done: Any = await settle(
             over.remembering.remember(CALL, RememberParams(content=text, entities=("Quuxfoobär",), no_diff=True))
         )
-        assert asking.question_terms(text)
+        assert question.question_terms(text)
         ward = over.keeper.ward("default")
         before = holders(embedder, ward)
         assert {"the embedder", "mnemond.text.tokens._term", f"mnemond.text.similarity.{kept}"} <= before
-        assert "mnemond.pipelines.asking.question_terms" in before
+        assert "mnemond.recall.question.question_terms" in before
         await remove(over, done.id)
         assert holders(embedder, ward) == set()
-        assert not causal._cues
+        assert not edge_builders._cues

@@ -9,11 +9,10 @@ from typing import Any
 import apsw
 import pytest
 
-from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.handlers import reads
-from mnemond.handlers.door import settle
-from mnemond.protocol.links import LinkParams
-from mnemond.protocol.memories import (
+from mnemond.api import recall
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import LinkParams
+from mnemond.api.types_memories import (
     ForgetParams,
     GetParams,
     GetResult,
@@ -21,9 +20,11 @@ from mnemond.protocol.memories import (
     ListResult,
     RecallParams,
     RecallResult,
+    RememberParams,
+    RememberResult,
+    SearchParams,
 )
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.protocol.search import SearchParams
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.store.database import Opened
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
@@ -87,7 +88,7 @@ async def test_a_small_recall_is_answered_on_the_spot_and_a_large_one_in_a_threa
         small = over.reads.recall(CALL, params)
         assert isinstance(small, RecallResult)
         assert toy.threads == here
-        monkeypatch.setattr(reads, "INLINE_CELLS", 3)
+        monkeypatch.setattr(recall, "INLINE_CELLS", 3)
         large = over.reads.recall(CALL, params)
         assert not isinstance(large, RecallResult)
         assert await settle(large) == small

@@ -9,17 +9,23 @@ from typing import TypeVar
 import pytest
 import trio
 
+from mnemond.api import recall as api_recall
+from mnemond.api.recall import RECALL_FORMS_MANY, WORK, Form, ReadHandlers
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import LinkParams
+from mnemond.api.types_memories import (
+    CompactHit,
+    CompactResult,
+    ContextParams,
+    ContextResult,
+    RecallParams,
+    RecallResult,
+    RememberParams,
+    RememberResult,
+)
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.handlers import reads, recall_forms
-from mnemond.handlers.door import settle
-from mnemond.handlers.reads import ReadHandlers
-from mnemond.handlers.recall_forms import MANY, WORK, Form
-from mnemond.pipelines import basic
-from mnemond.pipelines.context import Context, linearise
-from mnemond.protocol.context import CompactHit, CompactResult, ContextParams, ContextResult
-from mnemond.protocol.links import LinkParams
-from mnemond.protocol.memories import RecallParams, RecallResult
-from mnemond.protocol.remembering import RememberParams, RememberResult
+from mnemond.recall import recall as recall_recall
+from mnemond.recall.context import Context, linearise
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 Kind = TypeVar("Kind")
@@ -115,19 +121,25 @@ async def test_what_does_not_go_together_is_refused(tmp_path: Path, params: Reca
 
 async def test_what_takes_long_is_done_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    made = recall_forms.answer
+    made = api_recall.answer
 
     def watched(*given: object) -> object:
         seen.append(threading.current_thread() is threading.main_thread())
         return made(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reads, "answer", watched)
+    monkeypatch.setattr(api_recall, "answer", watched)
     async with bench(tmp_path) as over:
         await fill(over, "tea", "more tea")
-        await settle(over.reads.recall(CALL, RecallParams(query="tea", limit=MANY + 1, context=True)))
-        await settle(over.reads.recall(CALL, RecallParams(query="tea", limit=MANY, budget=WORK // MANY, context=True)))
+        await settle(over.reads.recall(CALL, RecallParams(query="tea", limit=RECALL_FORMS_MANY + 1, context=True)))
+        await settle(
+            over.reads.recall(
+                CALL, RecallParams(query="tea", limit=RECALL_FORMS_MANY, budget=WORK // RECALL_FORMS_MANY, context=True)
+            )
+        )
         await settle(over.reads.recall(CALL, RecallParams(query="tea", basic=True)))
-        await settle(over.reads.recall(CALL, RecallParams(query="tea", basic=True, limit=MANY + 1, context=True)))
+        await settle(
+            over.reads.recall(CALL, RecallParams(query="tea", basic=True, limit=RECALL_FORMS_MANY + 1, context=True))
+        )
     assert seen == [False, True, True, False]
 
 
@@ -139,8 +151,8 @@ async def test_basic_gives_others_their_turn_between_its_steps(tmp_path: Path, m
             turns.append("other")
             await trio.lowlevel.checkpoint()
 
-    monkeypatch.setattr(basic, "STEP", 1)
-    monkeypatch.setattr(basic, "PACK", 1)
+    monkeypatch.setattr(recall_recall, "STEP", 1)
+    monkeypatch.setattr(recall_recall, "PACK", 1)
     async with bench(tmp_path) as over, trio.open_nursery() as nursery:
         await fill(over, "coffee", "tea", "tea", "tea", "tea")
         nursery.start_soon(other)
@@ -151,8 +163,8 @@ async def test_basic_gives_others_their_turn_between_its_steps(tmp_path: Path, m
 
 
 def test_a_context_of_much_takes_long() -> None:
-    assert Form(budget=1).is_long(MANY + 1)
-    assert not Form(budget=1).is_long(MANY)
+    assert Form(budget=1).is_long(RECALL_FORMS_MANY + 1)
+    assert not Form(budget=1).is_long(RECALL_FORMS_MANY)
     assert Form(budget=WORK // 10 + 1).is_long(10)
     assert not Form(budget=WORK // 10).is_long(10)
     assert not Form().is_long(1_000)
@@ -165,7 +177,7 @@ async def test_the_time_of_a_context_has_its_making_in_it(tmp_path: Path, monkey
         now[0] += 0.25
         return linearise(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(recall_forms, "linearise", slow)
+    monkeypatch.setattr(api_recall, "linearise", slow)
     async with bench(tmp_path) as over:
         await fill(over, "tea")
         timed = ReadHandlers(over.door, lambda: now[0], over.clock, over.identities.nonce, lambda *_: None)

@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from mnemond.api.registry import METHODS
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import LinkParams
+from mnemond.api.types_memories import MAX_SEED, RecallParams, RememberParams, RememberResult
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.model.recall import MODES, PROFILES
-from mnemond.protocol.decode import decode_params
-from mnemond.protocol.links import LinkParams
-from mnemond.protocol.memories import MAX_SEED, RecallParams
-from mnemond.protocol.registry import METHODS
-from mnemond.protocol.remembering import RememberParams, RememberResult
+from mnemond.model.query import MODES, PROFILES
+from mnemond.wire.params import decode_params
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 # ------------------------------------------------------------ what is refused

@@ -9,13 +9,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemond.embed import calibration
+from mnemond.api.remember import LONG_TEXT, RememberHandlers
+from mnemond.api.store_access import settle
+from mnemond.api.types_memories import DiffParams, DiffResult, RememberParams, RememberResult
+from mnemond.embed import registry
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.handlers.remembering import LONG_TEXT, RememberHandlers
 from mnemond.model.changes import Vector
-from mnemond.protocol.remembering import DiffParams, DiffResult, RememberParams, RememberResult
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 KEYS = {
@@ -121,7 +121,7 @@ async def test_meanings_that_may_be_related_are_shown_with_their_text(tmp_path: 
 async def test_a_candidate_is_told_on_the_scale_of_the_thresholds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(calibration.SHIPPED, "toy", calibration.Calibration(unrelated=0.45, paraphrase=0.95))
+    monkeypatch.setitem(registry.SHIPPED, "toy", registry.Calibration(unrelated=0.45, paraphrase=0.95))
     async with bench(tmp_path, Listening()) as over:
         await remember(over, "tea tea tea")
         [candidate] = (await remember(over, "a kettle")).semantic_candidates

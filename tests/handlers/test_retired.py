@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import MergeParams, RestoreParams, SupersedeParams
+from mnemond.api.types_memories import ForgetParams, ListParams, ListResult, RememberParams, RetiredResult
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, Kind, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.protocol.memories import ForgetParams, ListParams, ListResult, RetiredResult
-from mnemond.protocol.remembering import RememberParams
-from mnemond.protocol.revising import MergeParams, RestoreParams, SupersedeParams
 from tests.handlers.toys import CALL, Bench, bench
 
 

@@ -9,18 +9,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.config import Config
-from mnemond.config_sources import Sources, as_given, read, resolve
-from mnemond.handlers.door import settle
-from mnemond.pipelines.configured import read_policy
-from mnemond.pipelines.use import propose
-from mnemond.protocol.context import ContextParams, ContextResult
-from mnemond.protocol.links import LinkParams
-from mnemond.protocol.memories import RecallHit, RecallParams, RecallResult
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.protocol.search import SearchParams
-from mnemond.protocol.stores import StoreCreateParams
-from mnemond.rank.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, Profile
+from mnemond.api.settings import read_policy
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import StoreCreateParams
+from mnemond.api.types_changes import LinkParams
+from mnemond.api.types_memories import (
+    ContextParams,
+    ContextResult,
+    RecallHit,
+    RecallParams,
+    RecallResult,
+    RememberParams,
+    RememberResult,
+    SearchParams,
+)
+from mnemond.config.loading import Sources, loaded_from, read, resolve
+from mnemond.config.settings import Config
+from mnemond.memory.retention import propose
+from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, Profile
 from tests.handlers.toys import CALL, Bench, bench
 
 NOWHERE = Path("/nonexistent/config.toml")
@@ -97,7 +103,7 @@ async def test_a_changed_setting_is_taken_up_while_the_store_is_open(tmp_path: P
     async with bench(tmp_path) as over:
         await fill(over, *TEXTS)
         assert len((await recalled(over)).results) == 4
-        over.settings.take_up(as_given(set_to(retrieval__limit=2), NOWHERE))
+        over.settings.take_up(loaded_from(set_to(retrieval__limit=2), NOWHERE))
         over.door.go_by()
         assert len((await recalled(over)).results) == 2
 

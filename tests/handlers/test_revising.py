@@ -9,22 +9,21 @@ from typing import Any
 import pytest
 import trio
 
-from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.protocol.memories import ForgetParams, ForgetResult
-from mnemond.protocol.remembering import RememberParams
-from mnemond.protocol.revising import (
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import (
     MergeParams,
     MergeResult,
     RestoreParams,
     RestoreResult,
     SupersedeParams,
     SupersedeResult,
+    UndoParams,
     UpdateParams,
     UpdateResult,
 )
-from mnemond.protocol.undo import UndoParams
-from mnemond.server.deferred import Deferred
+from mnemond.api.types_memories import ForgetParams, ForgetResult, RememberParams
+from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.wire.dispatch import Deferred
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 

@@ -7,13 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.config_sources import FILE, SETTINGS, Sources, loaded
+from mnemond.api.settings import StoreSettings
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import ConfigShowParams, ConfigShowResult, StatusParams, StatusResult, StoreCreateParams
+from mnemond.config.loading import FILE, SETTINGS, Sources, loaded
 from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.handlers.settings import StoreSettings
-from mnemond.protocol.configuration import ConfigShowParams, ConfigShowResult
-from mnemond.protocol.daemon import StatusParams, StatusResult
-from mnemond.protocol.stores import StoreCreateParams
 from tests.handlers.toys import CALL, Bench, bench
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mnemond.handlers.door import settle
-from mnemond.handlers.stats import StatsHandlers
-from mnemond.protocol.memories import ForgetParams
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.protocol.stats import Quantiles, StatsParams, StatsResult
+from mnemond.api.admin import StatsHandlers
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import Quantiles, StatsParams, StatsResult
+from mnemond.api.types_memories import ForgetParams, RememberParams, RememberResult
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 DAY_US = 86_400_000_000

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 import trio
 
+from mnemond.api import types_admin
+from mnemond.api.store_access import settle
+from mnemond.api.types_memories import ForgetParams, RecallParams, RememberParams
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.protocol import backups, stores
-from mnemond.protocol.memories import ForgetParams, RecallParams
-from mnemond.protocol.remembering import RememberParams
 from mnemond.store.meta import EmbedderRecord, SwitchRecord
 from mnemond.store.store import Store
 from tests.handlers.embedders import Words, kept, until
@@ -32,11 +31,11 @@ async def recalled(over: Bench, store: str | None, query: str) -> list[str]:
 
 async def create(over: Bench, *names: str) -> None:
     for name in names:
-        await over.named.create(CALL, stores.StoreCreateParams(name=name))
+        await over.named.create(CALL, types_admin.StoreCreateParams(name=name))
 
 
-async def back_up(over: Bench, store: str) -> backups.BackupView:
-    return (await over.backups.create(CALL, backups.BackupCreateParams(store=store))).backup
+async def back_up(over: Bench, store: str) -> types_admin.BackupView:
+    return (await over.backups.create(CALL, types_admin.BackupCreateParams(store=store))).backup
 
 
 def damage(path: str) -> None:
@@ -46,23 +45,23 @@ def damage(path: str) -> None:
 
 async def test_stores_are_listed_with_the_active_one(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        made = await over.named.create(CALL, stores.StoreCreateParams(name="shop"))
+        made = await over.named.create(CALL, types_admin.StoreCreateParams(name="shop"))
         assert (made.created, made.path) == (True, str(tmp_path / "data" / "shop" / "mnemon.db"))
-        assert (await over.named.create(CALL, stores.StoreCreateParams(name="shop"))).created is False
-        chosen = await over.named.set(CALL, stores.StoreSetParams(name="shop"))
+        assert (await over.named.create(CALL, types_admin.StoreCreateParams(name="shop"))).created is False
+        chosen = await over.named.set(CALL, types_admin.StoreSetParams(name="shop"))
         assert (chosen.name, chosen.previous) == ("shop", "default")
-        listed = over.named.list(CALL, stores.StoreListParams())
-        assert listed.stores == [stores.StoreEntry("shop", True)]
+        listed = over.named.list(CALL, types_admin.StoreListParams())
+        assert listed.stores == [types_admin.StoreEntry("shop", True)]
         assert (listed.active, listed.source) == ("shop", "active-file")
 
 
 async def test_the_path_of_a_store_does_not_make_it(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        there = over.named.path(CALL, stores.StorePathParams())
+        there = over.named.path(CALL, types_admin.StorePathParams())
         expected = str(tmp_path / "data" / "default" / "mnemon.db")
         assert (there.name, there.path, there.exists) == ("default", expected, False)
         with pytest.raises(MnemonError) as missing:
-            over.named.path(CALL, stores.StorePathParams(store="shop"))
+            over.named.path(CALL, types_admin.StorePathParams(store="shop"))
         assert missing.value.kind is NOT_FOUND
         assert os.listdir(tmp_path) == []
 
@@ -85,14 +84,14 @@ async def test_removing_asks_first_and_says_what_would_go(tmp_path: Path) -> Non
         await create(over, "shop")
         await remember(over, "shop", "tea at four")
         with pytest.raises(MnemonError, match=r'removes the store "shop" with its 1 memory; it needs yes') as unsure:
-            await over.named.remove(CALL, stores.StoreRemoveParams(name="shop"))
+            await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop"))
         assert (unsure.value.kind, unsure.value.outcome) == (INVALID_PARAMS, "rejected")
         assert over.stores.names() == ["shop"]
-        done = await over.named.remove(CALL, stores.StoreRemoveParams(name="shop", yes=True))
+        done = await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
         assert done.backup is not None
         with pytest.raises(MnemonError):
             await recalled(over, "shop", "tea")
-        back = await over.backups.restore(CALL, backups.BackupRestoreParams(backup=done.backup))
+        back = await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=done.backup))
         assert (back.store, back.memories, back.before) == ("shop", 1, None)
         assert await recalled(over, "shop", "tea") == ["tea at four"]
 
@@ -103,11 +102,11 @@ async def test_a_damaged_store_is_not_removed_without_a_trace_by_mistake(tmp_pat
         path.parent.mkdir(parents=True)
         path.write_bytes(b"not a database" * 1000)
         with pytest.raises(MnemonError, match="which cannot be opened; it needs yes"):
-            await over.named.remove(CALL, stores.StoreRemoveParams(name="shop"))
+            await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop"))
         with pytest.raises(MnemonError, match=r"the disk or the database refused"):
-            await over.named.remove(CALL, stores.StoreRemoveParams(name="shop", yes=True))
+            await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
         assert path.exists()
-        gone = await over.named.remove(CALL, stores.StoreRemoveParams(name="shop", yes=True, purge=True))
+        gone = await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True, purge=True))
         assert (gone.backup, gone.purged, path.exists()) == (None, True, False)
 
 
@@ -119,14 +118,14 @@ async def test_a_store_that_is_being_embedded_stays(tmp_path: Path) -> None:
         ward = over.keeper.ward("shop")
         ward.switch = SwitchRecord("ollama", EmbedderRecord("other", 4, "x"), "2026-02-18T09:30:00Z")
         for attempt in (
-            lambda: over.named.remove(CALL, stores.StoreRemoveParams(name="shop", yes=True)),
-            lambda: over.backups.restore(CALL, backups.BackupRestoreParams(backup=made.name, yes=True)),
+            lambda: over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True)),
+            lambda: over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=made.name, yes=True)),
         ):
             with pytest.raises(MnemonError, match="being embedded") as busy:
                 await attempt()
             assert busy.value.kind is BUSY
         ward.switch = None
-        await over.named.remove(CALL, stores.StoreRemoveParams(name="shop", yes=True))
+        await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
         assert not over.keeper.is_asked("shop")
 
 
@@ -138,14 +137,14 @@ async def test_a_restored_store_is_a_new_one_for_whoever_asks(tmp_path: Path) ->
         made = await back_up(over, "shop")
         await remember(over, "shop", "milk at five")
         with pytest.raises(MnemonError, match=r'replaces the store "shop" by what it was at .*; it needs yes'):
-            await over.backups.restore(CALL, backups.BackupRestoreParams(backup=made.name))
-        done = await over.backups.restore(CALL, backups.BackupRestoreParams(backup=made.name, yes=True))
+            await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=made.name))
+        done = await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=made.name, yes=True))
         assert await recalled(over, "shop", "at") == ["tea at four"]
         after = await over.warm("shop")
         assert after.store is not before.store
         assert over.keeper.ward("shop").store is after.store
         assert before.store.snapshot.live == 2, "who had it goes on reading what it was"
-        again = await over.backups.restore(CALL, backups.BackupRestoreParams(backup=str(done.before), into="both"))
+        again = await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=str(done.before), into="both"))
         assert (again.store, again.memories) == ("both", 2)
 
 
@@ -181,7 +180,7 @@ async def test_what_embeds_in_the_background_lets_go_of_a_store_that_is_closed(t
         await remember(over, "shop", "milk at five")
         ward = over.keeper.ward("shop")
         await until(lambda: ward.waiting)
-        await over.named.remove(CALL, stores.StoreRemoveParams(name="shop", yes=True))
+        await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
         await until(lambda: not ward.tended)
         with pytest.raises(MnemonError, match="is being closed") as gone:
             over.keeper.ward("shop")
@@ -195,17 +194,17 @@ async def test_backups_are_listed_checked_and_rotated(tmp_path: Path) -> None:
         made = []
         for _ in range(KEPT + 1):
             over.clock.us += 1_000_000
-            made.append(await over.backups.create(CALL, backups.BackupCreateParams(store="shop")))
+            made.append(await over.backups.create(CALL, types_admin.BackupCreateParams(store="shop")))
         other = await back_up(over, "home")
         assert [each.dropped for each in made] == [[]] * KEPT + [[made[0].backup.name]]
-        listed = (await over.backups.list(CALL, backups.BackupListParams())).backups
+        listed = (await over.backups.list(CALL, types_admin.BackupListParams())).backups
         assert [each.store for each in listed].count("shop") == KEPT
-        only = (await over.backups.list(CALL, backups.BackupListParams(store="home"))).backups
+        only = (await over.backups.list(CALL, types_admin.BackupListParams(store="home"))).backups
         assert only == [other]
-        checked = await over.backups.verify(CALL, backups.BackupVerifyParams(backup=other.name, store="home"))
+        checked = await over.backups.verify(CALL, types_admin.BackupVerifyParams(backup=other.name, store="home"))
         assert checked.backup == other
         damage(other.path)
         with pytest.raises(MnemonError, match="is damaged"):
-            await over.backups.verify(CALL, backups.BackupVerifyParams(backup=other.name, store="home"))
+            await over.backups.verify(CALL, types_admin.BackupVerifyParams(backup=other.name, store="home"))
         with pytest.raises(MnemonError):
-            await over.backups.list(CALL, backups.BackupListParams(store="../x"))
+            await over.backups.list(CALL, types_admin.BackupListParams(store="../x"))

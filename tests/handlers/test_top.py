@@ -9,15 +9,14 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from mnemond.api.admin import MOST, TopHandlers, rates
+from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import TopParams, TopResult
 from mnemond.errors import BUSY, MnemonError
-from mnemond.handlers.top import MOST, TopHandlers, rates
-from mnemond.lifecycle.attendant import Means, one_thread
-from mnemond.lifecycle.scheduler import Scheduler
-from mnemond.protocol.registry import METHODS
-from mnemond.protocol.stats import TopParams, TopResult
-from mnemond.server.counters import Counters
-from mnemond.server.latency import BUCKETS, Latencies, bucket_of
+from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.store.registry import StoreRegistry
+from mnemond.wire.dispatch import BUCKETS, Latencies, bucket_of
+from mnemond.wire.limits import Counters
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 
@@ -54,7 +53,7 @@ def handlers(stores: StoreRegistry, latencies: Latencies, served: Served, on: Be
         """Nobody listens."""
 
     clock, guard = (None, None) if on is None else (on.clock, on._guard)
-    means = Means(clock, None, guard, untold, one_thread())  # type: ignore[arg-type]
+    means = JobContext(clock, None, guard, untold, one_thread())  # type: ignore[arg-type]
     return TopHandlers(stores, Scheduler((), means), latencies, lambda: served, 0.0)
 
 

@@ -12,15 +12,15 @@ import pytest
 import trio
 import trio.testing
 
+from mnemond.api import recall
+from mnemond.api.registry import METHODS
+from mnemond.api.store_access import LEFT, FairLimiter
+from mnemond.api.types_memories import RecallParams
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.handlers import reads
-from mnemond.handlers.turns import LEFT, Turns
-from mnemond.protocol.memories import RecallParams
-from mnemond.protocol.registry import METHODS, Method
-from mnemond.server.call import Call
-from mnemond.server.dispatch import Dispatcher
-from mnemond.server.limits import Limits
-from mnemond.server.server import Server
+from mnemond.wire.dispatch import Call, Dispatcher
+from mnemond.wire.limits import Limits
+from mnemond.wire.params import Method
+from mnemond.wire.server import Server
 from tests.handlers.test_reads import fill
 from tests.handlers.toys import Bench, ToyEmbedder, bench
 from tests.server.toys import Client, Served, Toys, listening, request
@@ -35,7 +35,7 @@ def call_of(connection: int, gone: Callable[[], bool] = lambda: False) -> Call:
 
 async def served_in_order(places: int, asked: Sequence[int]) -> list[int]:
     """In which order requests of these connections have their turn; they come while every place is taken."""
-    turns, order = Turns(places), list[int]()
+    turns, order = FairLimiter(places), list[int]()
     done = trio.Event()
 
     async def hold() -> None:
@@ -73,13 +73,13 @@ async def test_connections_take_turns(asked: list[int], order: list[int]) -> Non
 
 
 async def test_a_place_is_taken_at_once_where_there_is_one() -> None:
-    turns = Turns(2)
+    turns = FairLimiter(2)
     async with turns.of(call_of(1)), turns.of(call_of(1)):
         assert turns.waiting == 0
 
 
 async def test_who_has_left_is_passed_over() -> None:
-    turns, told = Turns(1), list[str]()
+    turns, told = FairLimiter(1), list[str]()
     left: set[int] = set()
     done = trio.Event()
 
@@ -106,7 +106,7 @@ async def test_who_has_left_is_passed_over() -> None:
 
 
 async def test_no_place_is_lost_to_who_is_cancelled() -> None:
-    turns = Turns(1)
+    turns = FairLimiter(1)
     held, scopes = trio.Event(), [trio.CancelScope() for _ in range(3)]
 
     async def hold() -> None:
@@ -193,7 +193,7 @@ async def waiting(over: Bench, count: int) -> None:
 async def test_what_nobody_waits_for_any_more_is_not_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reads, "INLINE_CELLS", 0)
+    monkeypatch.setattr(recall, "INLINE_CELLS", 0)
     embedder = Gated()
     (tmp_path / "stores").mkdir()
     (tmp_path / "socket").mkdir(mode=0o700)
@@ -202,7 +202,7 @@ async def test_what_nobody_waits_for_any_more_is_not_looked_for(
         async with serving(tmp_path / "socket", over) as served:
             first, leaving, half, other = [await served.connect() for _ in range(4)]
             await ask(first, "busy tea", "busier tea")
-            await begun(embedder, reads.THREADS)
+            await begun(embedder, recall.THREADS)
             await ask(leaving, "tea for nobody", "more tea for nobody")
             await ask(half, "tea for who only stopped sending")
             half.half_close()
@@ -219,8 +219,8 @@ async def test_what_nobody_waits_for_any_more_is_not_looked_for(
 async def test_a_hundred_questions_of_one_do_not_hold_up_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reads, "INLINE_CELLS", 0)
-    monkeypatch.setattr(reads, "THREADS", 1)  # so that they are read one after another
+    monkeypatch.setattr(recall, "INLINE_CELLS", 0)
+    monkeypatch.setattr(recall, "THREADS", 1)  # so that they are read one after another
     embedder = Gated()
     (tmp_path / "stores").mkdir()
     (tmp_path / "socket").mkdir(mode=0o700)
@@ -229,9 +229,9 @@ async def test_a_hundred_questions_of_one_do_not_hold_up_another(
         async with serving(tmp_path / "socket", over) as served:
             greedy, modest = await served.connect(), await served.connect()
             await ask(greedy, *(f"tea {number}" for number in range(50)))
-            await begun(embedder, reads.THREADS)
+            await begun(embedder, recall.THREADS)
             await ask(modest, "one tea")
-            await waiting(over, 51 - reads.THREADS)
+            await waiting(over, 51 - recall.THREADS)
             embedder.open.set()
             answer = await modest.reply()
             assert answer["id"] == "one tea"

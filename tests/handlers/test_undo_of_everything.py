@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
-from mnemond.handlers.door import settle
-from mnemond.model.insight import Insight
-from mnemond.protocol.gc import GcParams
-from mnemond.protocol.links import LinkParams, UnlinkParams
-from mnemond.protocol.memories import ForgetParams
-from mnemond.protocol.pins import PinParams
-from mnemond.protocol.remembering import RememberParams
-from mnemond.protocol.revising import MergeParams, RestoreParams, SupersedeParams, UpdateParams
-from mnemond.protocol.undo import UndoParams
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import GcParams
+from mnemond.api.types_changes import (
+    LinkParams,
+    MergeParams,
+    RestoreParams,
+    SupersedeParams,
+    UndoParams,
+    UnlinkParams,
+    UpdateParams,
+)
+from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
+from mnemond.model.memory import Insight
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench

@@ -11,22 +11,27 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from mnemond.api import uses as module
+from mnemond.api.recall import ReadHandlers
+from mnemond.api.requests import Identities
+from mnemond.api.store_access import OpenStore, settle
+from mnemond.api.types_memories import (
+    CompactResult,
+    ContextParams,
+    ContextResult,
+    ForgetParams,
+    RecallParams,
+    RecallResult,
+    RememberParams,
+    RememberResult,
+)
+from mnemond.api.uses import GATHER_S, Uses
 from mnemond.errors import BUSY, STORAGE, MnemonError
-from mnemond.handlers import uses as module
-from mnemond.handlers.door import OpenStore, settle
-from mnemond.handlers.reads import ReadHandlers
-from mnemond.handlers.submission import Identities
-from mnemond.handlers.uses import GATHER_S, Uses
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Insight, format_us
 from mnemond.model.outcomes import Used
-from mnemond.model.timestamp import format_us
-from mnemond.protocol.context import CompactResult, ContextParams, ContextResult
-from mnemond.protocol.memories import ForgetParams, RecallParams, RecallResult
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.store.store import Store
-from mnemond.store.writer import Done
+from mnemond.store.store import Done, Store
 from tests.handlers.toys import CALL, NOW_US, Bench, CountingIds, HandClock, bench
 
 # ------------------------------------------------------------ gathered
@@ -119,7 +124,7 @@ async def test_an_answer_of_nothing_is_no_write(autojump_clock: MockClock) -> No
 
 
 async def test_no_more_wait_than_there_is_room_for(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_WAITING", 3)
+    monkeypatch.setattr(module, "MAX_WAITING", 3)
     desk = Desk()
     async with counting() as over:
         over.uses.note(desk.warm, ["a", "b", "c"])

@@ -7,13 +7,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+from mnemond.api.store_access import settle
+from mnemond.api.types_memories import ForgetParams, ForgetResult, RememberParams, RememberResult
 from mnemond.errors import BUSY, STORAGE, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.protocol.memories import ForgetParams, ForgetResult
-from mnemond.protocol.remembering import RememberParams, RememberResult
-from mnemond.server.deferred import Deferred
-from mnemond.store import writer
+from mnemond.store import store
 from mnemond.store.database import Opened
+from mnemond.wire.dispatch import Deferred
 from tests.handlers.toys import CALL, Bench, ToyEmbedder, bench
 
 
@@ -64,7 +63,7 @@ async def test_a_rehearsal_is_answered_and_leaves_nothing(tmp_path: Path) -> Non
 async def test_a_full_queue_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with bench(tmp_path) as over:
         await over.warm()
-        monkeypatch.setattr(writer, "CAPACITY", 0)
+        monkeypatch.setattr(store, "CAPACITY", 0)
         with pytest.raises(MnemonError) as caught:
             over.remembering.remember(CALL, RememberParams(content="tea"))
         assert (caught.value.kind, caught.value.outcome) == (BUSY, "rejected")

@@ -10,36 +10,27 @@ from pathlib import Path
 import numpy as np
 import trio
 
-from mnemond.config import Config
-from mnemond.config_sources import FILE, as_given
-from mnemond.embed.embedder import Embedder, Purpose
-from mnemond.embed.supply import Supply
+from mnemond.api.admin import DaemonHandlers, Life
+from mnemond.api.changes import ForgetHandlers, LinkHandlers, PinHandlers, ReviseHandlers, SuccessionHandlers
+from mnemond.api.embed import EmbedHandlers
+from mnemond.api.embed_worker import EmbeddingWorker
+from mnemond.api.history import AuditHandlers, UndoHandlers
+from mnemond.api.maintenance import GcHandlers
+from mnemond.api.recall import ReadHandlers, SearchHandlers
+from mnemond.api.remember import RememberHandlers
+from mnemond.api.requests import Identities
+from mnemond.api.settings import ConfigHandlers, StoreSettings
+from mnemond.api.store_access import OpenStore, OpenStores
+from mnemond.api.stores import BackupHandlers, StoreHandlers
+from mnemond.config.loading import FILE, loaded_from
+from mnemond.config.settings import Config
+from mnemond.embed.embedder import Embedder, Purpose, Supply
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.handlers.audit import AuditHandlers
-from mnemond.handlers.backups import BackupHandlers
-from mnemond.handlers.daemon import DaemonHandlers, Life
-from mnemond.handlers.door import OpenStore, StoreDoor
-from mnemond.handlers.embed_keeper import EmbedKeeper
-from mnemond.handlers.embed_methods import EmbedHandlers
-from mnemond.handlers.forgetting import ForgetHandlers
-from mnemond.handlers.gc import GcHandlers
-from mnemond.handlers.links import LinkHandlers
-from mnemond.handlers.pins import PinHandlers
-from mnemond.handlers.reads import ReadHandlers
-from mnemond.handlers.remembering import RememberHandlers
-from mnemond.handlers.revising import ReviseHandlers
-from mnemond.handlers.search import SearchHandlers
-from mnemond.handlers.settings import ConfigHandlers, StoreSettings
-from mnemond.handlers.stores import StoreHandlers
-from mnemond.handlers.submission import Identities
-from mnemond.handlers.succession import SuccessionHandlers
-from mnemond.handlers.undo import UndoHandlers
+from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import Vector
-from mnemond.pipelines.embedding import wanted_by
-from mnemond.server.call import Call
-from mnemond.store.backups import Shelf
+from mnemond.store.backups import BackupDirectory, Safekeeping
 from mnemond.store.registry import StoreRegistry
-from mnemond.store.safekeeping import Safekeeping
+from mnemond.wire.dispatch import Call
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 NOW_US = 1_770_000_000_000_000
@@ -147,10 +138,10 @@ class Bench:
             warn=lambda sentence: None,
         )
         self.identities = Identities(self.clock, self.ids)
-        self.keeper = EmbedKeeper(self.supply, self.identities, BATCH, self._guard)
-        self.settings = StoreSettings(self.stores, as_given(config or Config(), path / FILE))
-        self.door = StoreDoor(self.stores, self.supply, self.settings, self.keeper)
-        self.safekeeping = Safekeeping(self.stores, Shelf(path, KEPT), self.clock.now_us)
+        self.keeper = EmbeddingWorker(self.supply, self.identities, BATCH, self._guard)
+        self.settings = StoreSettings(self.stores, loaded_from(config or Config(), path / FILE))
+        self.door = OpenStores(self.stores, self.supply, self.settings, self.keeper)
+        self.safekeeping = Safekeeping(self.stores, BackupDirectory(path, KEPT), self.clock.now_us)
         self.named = StoreHandlers(self.stores, self.door, self.keeper, self.safekeeping)
         self.backups = BackupHandlers(self.stores, self.door, self.keeper, self.safekeeping)
         self.configuration = ConfigHandlers(self.stores, self.settings)

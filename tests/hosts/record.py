@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from mnemond.protocol.hooks.payload import read
-from mnemond.protocol.hooks.replies import reply
+from mnemond.wire.hook_payload import read
+from mnemond.wire.hooks import reply
 from tests.hosts.agents import AGENTS, ANSWER, QUESTION, Agent
 from tests.hosts.home import home
 from tests.hosts.neutral import neutral

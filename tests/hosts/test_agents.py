@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemond.protocol.mcp.tools import TOOLS
+from mnemond.mcp.tools import TOOLS
 from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, FACT, QUESTION, Agent
 from tests.hosts.home import Home, Ran, home
 from tests.hosts.neutral import neutral

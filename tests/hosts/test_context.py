@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mnemond.handlers.agent_texts import GUIDE
+from mnemond.hooks.prompt_text import GUIDE
 from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, FACT, Agent
 from tests.hosts.home import Home, Ran, home
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mnemond.protocol.mcp.tools import TOOLS
+from mnemond.mcp.tools import TOOLS
 from tests.hosts import programs
 from tests.hosts.agents import FACT, QUESTION
 from tests.hosts.home import ended, home, without_network

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemonctl.setup.host import Place
+from mnemonctl.setup.host import SetupEnvironment
 from mnemonctl.setup.hosts.claude_code import PLUGIN
 from mnemonctl.setup.hosts.codex import EVENTS, Codex
 from tests.hosts import programs
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.hosts
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SetupEnvironment:
     return home_at(tmp_path)
 
 
-def with_real(place: Place, name: str) -> str:
+def with_real(place: SetupEnvironment, name: str) -> str:
     """Put the program on the PATH of the test, or skip."""
     (place.home / "bin" / name).symlink_to(os.path.realpath(programs.program(name)))
     place.environ["PATH"] = f"{place.home / 'bin'}:{programs.path()}"  # type: ignore[index]  # a dict, in these tests
@@ -31,7 +31,7 @@ def with_real(place: Place, name: str) -> str:
     return str(place.home / "bin" / name)
 
 
-def test_claude_code_takes_the_plugin_and_gives_its_settings_back(place: Place) -> None:
+def test_claude_code_takes_the_plugin_and_gives_its_settings_back(place: SetupEnvironment) -> None:
     claude = with_real(place, "claude")
     settings = place.home / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -51,7 +51,7 @@ def test_claude_code_takes_the_plugin_and_gives_its_settings_back(place: Place) 
     assert settings.read_text("utf-8") == before
 
 
-def test_codex_takes_the_server_and_reads_the_hooks(place: Place) -> None:
+def test_codex_takes_the_server_and_reads_the_hooks(place: SetupEnvironment) -> None:
     with_real(place, "codex")
     config = place.home / ".codex" / "config.toml"
     config.parent.mkdir()
@@ -67,7 +67,7 @@ def test_codex_takes_the_server_and_reads_the_hooks(place: Place) -> None:
     assert config.read_text("utf-8") == before
 
 
-def test_gemini_cli_reads_our_server(place: Place) -> None:
+def test_gemini_cli_reads_our_server(place: SetupEnvironment) -> None:
     gemini = with_real(place, "gemini")
     assert run(place, target=["gemini"])[0] == 0
     listed = subprocess.run(

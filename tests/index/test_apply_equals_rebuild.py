@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.link_editor import NEW
-from mnemond.index.memory_index import Compaction, MemoryIndex
+from mnemond.index.edges import NEW
+from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -24,9 +24,7 @@ from mnemond.model.changes import (
     SetImportance,
     SetVector,
 )
-from mnemond.model.edge import EDGE_TYPES, Edge, Relation
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.timestamp import format_us
+from mnemond.model.memory import EDGE_TYPES, Edge, Insight, Relation, Scope, format_us
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, WORDS, World, insight, portrait, unit
 

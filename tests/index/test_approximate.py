@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemond.index import approximate as approximates
-from mnemond.index.approximate import CHUNK, Approximate, Graph, Hnsw, Vertices, in_thread
-from mnemond.index.dense import Dense
-from mnemond.index.vectors import Matrix
+from mnemond.index import hnsw as approximates
+from mnemond.index.arrays import Matrix
+from mnemond.index.hnsw import CHUNK, Approximate, Graph, Hnsw, Vertices, in_thread
+from mnemond.index.vectors import Dense
 from mnemond.model.changes import Vector
 from tests.index.vector_worlds import (
     DIMENSION,
@@ -31,7 +31,7 @@ from tests.index.vector_worlds import (
 
 @pytest.fixture(autouse=True)
 def _small_stores_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximates, "LEAST_TAIL", 0)
+    monkeypatch.setattr(approximates, "MIN_TAIL", 0)
 
 
 def made(matrix: Matrix, **options: Any) -> Approximate:
@@ -172,7 +172,7 @@ def test_compacting_renumbers_what_the_graph_finds() -> None:
 
 def test_without_the_extra_it_says_how_to_get_it_and_does_not_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "usearch.index", None)
-    monkeypatch.delitem(sys.modules, "mnemond.index.usearch_vertices", raising=False)
+    monkeypatch.delitem(sys.modules, "mnemond.index.usearch_graph", raising=False)
     later, matrix = Later(), unit(300, 27)
     approximate = Approximate(Hnsw(), spawn=later)
     searched = dense(matrix, coded(matrix), approximate)
@@ -244,7 +244,7 @@ class Library(Exhaustive):
 def test_the_library_is_asked_with_the_parameters_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "usearch", types.ModuleType("usearch"))
     monkeypatch.setitem(sys.modules, "usearch.index", types.SimpleNamespace(Index=Library))
-    monkeypatch.delitem(sys.modules, "mnemond.index.usearch_vertices", raising=False)
+    monkeypatch.delitem(sys.modules, "mnemond.index.usearch_graph", raising=False)
     matrix = unit(600, 29)
     approximate = Approximate(Hnsw(m=8), spawn=at_once)
     for rows in (300, 600):
@@ -255,7 +255,7 @@ def test_the_library_is_asked_with_the_parameters_and_one_thread(monkeypatch: py
     options = graph_of(approximate).vertices._index.options  # type: ignore[attr-defined]
     links = {"connectivity": 8, "expansion_add": 200, "expansion_search": 200}
     assert options == {"ndim": DIMENSION, "metric": "ip", "dtype": "i8", **links}
-    monkeypatch.delitem(sys.modules, "mnemond.index.usearch_vertices")
+    monkeypatch.delitem(sys.modules, "mnemond.index.usearch_graph")
 
 
 @pytest.mark.slow
@@ -275,6 +275,6 @@ def test_the_real_library_finds_nearly_all_of_the_nearest() -> None:
 
 
 def test_a_small_store_gets_no_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximates, "LEAST_TAIL", 50)
+    monkeypatch.setattr(approximates, "MIN_TAIL", 50)
     assert made(unit(50, 36)).graph is None
     assert made(unit(51, 36)).graph is not None

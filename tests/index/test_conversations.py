@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.memory_index import Compaction, MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.memory import Insight, Scope
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
 

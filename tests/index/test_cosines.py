@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.cosines import Cosines, cosines_of
-from mnemond.index.dense import Dense, VectorPolicy
-from mnemond.index.memory_index import Compaction, MemoryIndex
-from mnemond.index.shortcuts import TAIL
+from mnemond.index.vectors import Cosines, Dense, VectorPolicy, cosines_of
+from mnemond.index.writer import TAIL, Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
 from tests.index.vector_worlds import DIMENSION, coded, unit

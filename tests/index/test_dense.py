@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.dense import RESCORED, VectorPolicy, leading
-from mnemond.index.memory_index import Compaction, MemoryIndex
-from mnemond.index.shortcuts import Shortcuts
-from mnemond.index.vectors import Vectors
+from mnemond.index.arrays import Vectors
+from mnemond.index.vectors import RESCORED, VectorPolicy, leading
+from mnemond.index.writer import Compaction, MemoryIndex, Shortcuts
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
 from tests.index.vector_worlds import DIMENSION, by_hand, coded, dense, marks, unit

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.growing import Column, Dictionary
-from mnemond.index.ledger import BLOCK, Ledger
+from mnemond.index.arrays import BLOCK, GrowableArray, Interner, Ledger
 from tests.examples import examples
 from tests.index.worlds import insight
 
@@ -57,7 +56,7 @@ def test_a_patch_copies_only_the_blocks_it_touches() -> None:
 @examples(50)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=100), st.data())
 def test_a_patched_column_is_a_copy_with_some_rows_changed(values: list[int], data: st.DataObject) -> None:
-    column = Column(np.zeros(0, dtype=np.int32))
+    column = GrowableArray(np.zeros(0, dtype=np.int32))
     column.extend(np.array(values, dtype=np.int32))
     rows = data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=4, unique=True))
     view = column.view()
@@ -70,7 +69,7 @@ def test_a_patched_column_is_a_copy_with_some_rows_changed(values: list[int], da
 
 
 def test_numbers_for_values_stay_and_none_is_zero() -> None:
-    names = Dictionary()
+    names = Interner()
     assert [names.encode(value) for value in (None, "a", "b", "a")] == [0, 1, 2, 1]
     assert (names.find("b"), names.find("c"), len(names), names.values()) == (2, None, 3, [None, "a", "b"])
 

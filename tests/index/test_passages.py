@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index.document import Document
-from mnemond.index.passages import PassageColumns, Passages
+from mnemond.index.columns import Document, PassageColumns, Passages
 
 
 def document(*terms: int, asking: float = 0.0, dated: bool = False) -> Document:

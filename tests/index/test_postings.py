@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.postings import MOST_QUERY_TERMS, Bm25, Corpus, Postings
+from mnemond.index.bm25 import MAX_QUERY_TERMS, Bm25, Corpus, Postings
 from tests.examples import examples
 
 Counts = dict[str, float]
@@ -78,7 +78,7 @@ def test_dead_rows_do_not_make_a_term_common() -> None:
 
 
 def test_of_too_many_terms_the_rarest_count() -> None:
-    others = [f"z{number}" for number in range(MOST_QUERY_TERMS - 1)]
+    others = [f"z{number}" for number in range(MAX_QUERY_TERMS - 1)]
     documents: list[Counts] = [{"a": 1.0, "b": 1.0}, {"a": 1.0}, dict.fromkeys(others, 1.0)]
     scores, _ = Postings.build(documents).scores(["a", "b", *others], corpus(documents), BM25)
     assert scores[0] > 0.0  # "b", in one row
@@ -87,7 +87,7 @@ def test_of_too_many_terms_the_rarest_count() -> None:
 
 def test_words_that_nobody_wrote_do_not_crowd_out_those_that_somebody_did() -> None:
     documents: list[Counts] = [{"a": 1.0}, {"b": 1.0}]
-    unheard = [f"z{number}" for number in range(MOST_QUERY_TERMS)]
+    unheard = [f"z{number}" for number in range(MAX_QUERY_TERMS)]
     scores, _ = Postings.build(documents).scores([*unheard, "a"], corpus(documents), BM25)
     assert scores[0] > 0.0
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.quantised import BLOCK, Quantised, encode
+from mnemond.index.vectors import BLOCK, Quantised, encode
 from tests.examples import examples
 from tests.index.vector_worlds import DIMENSION, coded, unit
 

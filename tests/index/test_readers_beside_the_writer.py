@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from mnemond.index.memory_index import Compaction, MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import AddEdge, AddInsight, RetireInsight
-from mnemond.model.edge import Edge
-from mnemond.model.recall import Filter
+from mnemond.model.memory import Edge
+from mnemond.model.query import Filter
 from tests.index.worlds import BM25, DIMENSION, insight, unit
 
 BATCHES = 400

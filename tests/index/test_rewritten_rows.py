@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import PutInsight
-from mnemond.model.edge import Edge
+from mnemond.model.memory import Edge
 from tests.index.worlds import DIMENSION, insight
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index.listing import AFTER_ALL
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.index.snapshot import Snapshot
+from mnemond.index.snapshot import AFTER_ALL, Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddEdge, AddInsight, RemoveEdge, RetireInsight
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Scope
-from mnemond.model.recall import Filter
+from mnemond.model.memory import Edge, Scope
+from mnemond.model.query import Filter
 from mnemond.text.similarity import normalised
 from tests.index.worlds import BM25, DIMENSION, built, insight, unit
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from mnemond.errors import INTERNAL, MnemonError
-from mnemond.index.adjacency import CAUSAL
-from mnemond.index.memory_index import Compaction, MemoryIndex
+from mnemond.index.edges import CAUSAL
+from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -18,8 +18,7 @@ from mnemond.model.changes import (
     SetImportance,
     SetVector,
 )
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Scope
+from mnemond.model.memory import Edge, Scope
 from tests.index.worlds import DIMENSION, built, insight, unit
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index import timeline
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index import neighbourhood
+from mnemond.index.neighbourhood import Vicinity
 from mnemond.index.snapshot import Snapshot
-from mnemond.index.vicinity import Vicinity
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import RetireInsight
 from tests.index.worlds import DIMENSION, insight
 
@@ -20,7 +20,7 @@ NEARBY = 3
 
 @pytest.fixture(autouse=True)
 def _short_sighted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeline, "NEARBY", NEARBY)
+    monkeypatch.setattr(neighbourhood, "NEARBY", NEARBY)
 
 
 @st.composite
@@ -71,12 +71,12 @@ def test_rows_out_of_order_are_all_looked_at() -> None:
 
 def test_of_rows_in_no_order_nothing_is_certain() -> None:
     created = np.array([5, 1, 9], dtype=np.int64)
-    nearby = timeline.Timeline(created, ordered=False, mask=None, at_us=6)
+    nearby = neighbourhood.Timeline(created, ordered=False, mask=None, at_us=6)
     assert [nearby.newest(1), nearby.latest(1), nearby.around(1)] == [None, None, None]
 
 
 def test_behind_the_last_row_the_last_ones_are_the_nearest() -> None:
-    nearby = timeline.Timeline(np.array([1, 5, 9], dtype=np.int64), ordered=True, mask=None, at_us=10)
+    nearby = neighbourhood.Timeline(np.array([1, 5, 9], dtype=np.int64), ordered=True, mask=None, at_us=10)
     around = nearby.around(2)
     assert around is not None
     assert around.tolist() == [1, 2]

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.cosines import Cosines
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.index.vicinity import Vicinity, event_us
+from mnemond.index.neighbourhood import Vicinity, event_us
+from mnemond.index.vectors import Cosines
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, LIKE, insight, unit
 

@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.filters import during
 from mnemond.index.snapshot import Snapshot
-from mnemond.index.visibility import during
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight
-from mnemond.model.conditions import AllOf, AnyOf, Compare, Condition, NoneOf
-from mnemond.model.insight import STATUSES, Insight, Scope
-from mnemond.model.recall import Filter, Span
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines.admission import admits
+from mnemond.model.memory import STATUSES, Insight, Scope, format_us
+from mnemond.model.query import AllOf, AnyOf, Compare, Condition, Filter, NoneOf, Span
+from mnemond.recall.recall import admits
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, built, insight
 

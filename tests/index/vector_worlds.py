@@ -7,10 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.approximate import Approximate, Hnsw
-from mnemond.index.dense import Dense
-from mnemond.index.quantised import Codes, Quantised
-from mnemond.index.vectors import Matrix
+from mnemond.index.arrays import Matrix
+from mnemond.index.hnsw import Approximate, Hnsw
+from mnemond.index.vectors import Codes, Dense, Quantised
 from mnemond.model.changes import Vector
 
 DIMENSION = 32

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemond.graph.links import edges_of
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.index.postings import Bm25
-from mnemond.index.snapshot import Mask, Snapshot
-from mnemond.index.visibility import during
+from mnemond.index.bm25 import Bm25
+from mnemond.index.filters import during
+from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.edge_builders import edges_of
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -27,11 +27,8 @@ from mnemond.model.changes import (
     SetVector,
     Vector,
 )
-from mnemond.model.conditions import Compare
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import Filter, Span
-from mnemond.model.timestamp import format_us
+from mnemond.model.memory import Edge, Insight, Scope, format_us
+from mnemond.model.query import Compare, Filter, Span
 from mnemond.text.similarity import normalised
 
 DIMENSION = 4
@@ -175,7 +172,7 @@ def _keyword(snapshot: Snapshot, live: list[int], terms: list[str]) -> tuple[lis
     return scores[live].tolist(), bound
 
 
-def _seen(snapshot: Snapshot, live: list[int], mask: Mask | None) -> list[bool]:
+def _seen(snapshot: Snapshot, live: list[int], mask: SnapshotMask | None) -> list[bool]:
     if mask is None:
         assert snapshot.live == snapshot.rows
         return [True] * len(live)

@@ -8,19 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mnemond.lifecycle.decay_refresh import DecayRefresh
-from mnemond.lifecycle.expire import Expire
-from mnemond.lifecycle.graph_metrics import GraphMetrics
-from mnemond.lifecycle.job import Done, Job, Work
-from mnemond.lifecycle.prune import Prune
-from mnemond.lifecycle.trim import OperationsExpiry, OplogTrim
-from mnemond.model.ageing import MOST_US
-from mnemond.model.effective_importance import effective_importance
+from mnemond.jobs.job import Done, Job, Work
+from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, Prune
+from mnemond.memory.retention import DECAY_REFRESH_TOLERANCE, most_at_once
+from mnemond.model.memory import MAX_US, effective_importance, parse_rfc3339
 from mnemond.model.policy import LifecyclePolicy, PruningPolicy
-from mnemond.model.timestamp import parse_rfc3339
-from mnemond.pipelines.decay_refresh import TOLERANCE
-from mnemond.pipelines.pruning import most_at_once
-from mnemond.store.node_metrics import page
+from mnemond.store.edges import page
 from tests.lifecycle.keeping import DAY_US, HOUR_S, Keeping
 
 CAP = 60
@@ -33,7 +26,7 @@ class CheckedDecay(DecayRefresh):
     async def run(self, work: Work) -> Done:
         done = await super().run(work)
         if not work.dry_run:
-            snapshot, tolerance = work.store.snapshot, 0.0 if work.asked else TOLERANCE
+            snapshot, tolerance = work.store.snapshot, 0.0 if work.asked else DECAY_REFRESH_TOLERANCE
             for row in np.flatnonzero(snapshot.alive()).tolist():
                 it = snapshot.insight(row)
                 days = (work.now_us - parse_rfc3339(it.last_accessed_at or it.created_at)) / DAY_US
@@ -90,7 +83,7 @@ class CheckedClock:
         wall_us = work.identity.now_us
         assert work.now_us <= wall_us
         if self._aged_us is not None:
-            assert 0 <= work.aged_us - self._aged_us <= MOST_US
+            assert 0 <= work.aged_us - self._aged_us <= MAX_US
         self._aged_us = work.aged_us
         return await work.note(work.done(0))
 

@@ -10,23 +10,19 @@ import msgspec
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from mnemond.api.requests import Identities
 from mnemond.errors import MnemonError
-from mnemond.handlers.submission import Identities
 from mnemond.index.snapshot import Snapshot
-from mnemond.lifecycle.attendant import IDLE_S, Attendant, Means
-from mnemond.lifecycle.job import Done, Job
-from mnemond.lifecycle.scheduler import Scheduler
-from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, CountUse
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
-from mnemond.model.job_record import JobRecord
+from mnemond.jobs.job import Done, Job
+from mnemond.jobs.scheduler import IDLE_S, JobContext, Scheduler, StoreJobRunner
+from mnemond.memory import undo
+from mnemond.memory.limits import limits_of
+from mnemond.memory.undo import Vectors
+from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, CountUse, JobRecord
+from mnemond.model.memory import Edge, Insight, format_us
 from mnemond.model.outcomes import Maintained
 from mnemond.model.policy import WritePolicy
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines import undo
-from mnemond.pipelines.limits import limits_of
-from mnemond.pipelines.undo import Vectors
-from mnemond.store.job_records import read_all
+from mnemond.store.operations import read_all
 from mnemond.store.store import Store, open_store
 from tests.store.factory import EMBEDDER, insight_id, vector_of
 from tests.store.mirror import Portrait, of_file, portrait
@@ -72,7 +68,7 @@ class Keeping:
         )  # fmt: skip
         self.store.start()
         self._identities = Identities(self.clock, CountingIds())
-        means = Means(self.clock, self._identities.own, self._guard, self._tell, trio.CapacityLimiter(1))
+        means = JobContext(self.clock, self._identities.own, self._guard, self._tell, trio.CapacityLimiter(1))
         self.scheduler = Scheduler(jobs, means)
         self._writes = 0
 
@@ -88,7 +84,7 @@ class Keeping:
             self.defects.append(error)
 
     @property
-    def attendant(self) -> Attendant:
+    def attendant(self) -> StoreJobRunner:
         return self.scheduler.of("default")
 
     @property

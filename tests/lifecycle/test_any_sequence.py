@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from mnemond.model.changes import PutInsight, RetireInsight
-from mnemond.model.timestamp import format_us
+from mnemond.model.memory import format_us
 from tests.examples import examples
 from tests.lifecycle.checked import jobs, none_was_immune
 from tests.lifecycle.keeping import DAY_US, HOUR_S, Keeping, kept

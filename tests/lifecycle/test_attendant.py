@@ -11,9 +11,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
-from mnemond.lifecycle.agenda import ATTEMPTS, FIRST_PAUSE_S
-from mnemond.lifecycle.attendant import IDLE_S, MOST_ASKED, PATIENCE_S, USED, WRITING
-from mnemond.lifecycle.job import Done, Work
+from mnemond.jobs.job import Done, Work
+from mnemond.jobs.scheduler import ATTEMPTS, FIRST_PAUSE_S, IDLE_S, MAX_ASKED, PATIENCE_S, USED, WRITING
 from tests.lifecycle.keeping import DAY_S, DAY_US, HOUR_S, NOW_US, HandClock, Keeping, kept
 
 
@@ -228,7 +227,7 @@ async def test_no_more_runs_wait_than_there_is_room_for(tmp_path: Path, mock_clo
     toy = Toy()
     async with kept(tmp_path, mock_clock, toy) as over, trio.open_nursery() as nursery:
         toy.held = trio.Event()
-        for _ in range(MOST_ASKED + 1):
+        for _ in range(MAX_ASKED + 1):
             nursery.start_soon(over.attendant.run, "toy")
             await wait_all_tasks_blocked()
         with pytest.raises(MnemonError) as caught:

@@ -7,18 +7,14 @@ from pathlib import Path
 import pytest
 from trio.testing import MockClock
 
-from mnemond.lifecycle.backup import FIRST_S, Backup
-from mnemond.lifecycle.checkpoint import LARGE_BYTES, Checkpoint
-from mnemond.lifecycle.decay_refresh import DecayRefresh
-from mnemond.lifecycle.expire import Expire
-from mnemond.lifecycle.graph_metrics import GraphMetrics
-from mnemond.lifecycle.job import Done
-from mnemond.lifecycle.trim import OperationsExpiry, OplogTrim
+from mnemond.jobs.job import Done
+from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim
+from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint
 from mnemond.model.changes import RetireInsight
-from mnemond.model.timestamp import format_us
+from mnemond.model.memory import format_us
 from mnemond.store.connection import Connection
+from mnemond.store.edges import page
 from mnemond.store.files import log_bytes
-from mnemond.store.node_metrics import page
 from mnemond.store.operations import RETENTION_US
 from mnemond.store.store import Store
 from tests.lifecycle.keeping import DAY_S, DAY_US, HOUR_S, IDLE_S, NOW_US, kept

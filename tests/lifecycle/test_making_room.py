@@ -9,9 +9,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mnemond.handlers.submission import Identities
-from mnemond.lifecycle.job import RESTS, Work
-from mnemond.lifecycle.slices import Line, in_slices
+from mnemond.api.requests import Identities
+from mnemond.jobs.job import RESTS, Line, Work, in_slices
 from mnemond.model.outcomes import Maintained
 from tests.lifecycle.keeping import NOW_US, CountingIds, HandClock
 

@@ -9,9 +9,9 @@ import pytest
 from trio.testing import MockClock
 
 from mnemond.errors import MnemonError
-from mnemond.lifecycle import vacuum
-from mnemond.lifecycle.job import Done
-from mnemond.lifecycle.vacuum import UNUSED_BYTES, Pages, Vacuum, kept_as
+from mnemond.jobs import storage
+from mnemond.jobs.job import Done
+from mnemond.jobs.storage import UNUSED_BYTES, Pages, Vacuum, kept_as
 from mnemond.store import checksums, verified_copy
 from mnemond.store.connection import Connection
 from tests.lifecycle.keeping import FILE, kept
@@ -62,17 +62,17 @@ async def test_a_store_without_checksums_gets_them_once(tmp_path: Path, mock_clo
 async def test_what_is_unused_is_given_back(
     tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vacuum, "UNUSED_BYTES", 100_000)
+    monkeypatch.setattr(storage, "UNUSED_BYTES", 100_000)
     async with kept(tmp_path, mock_clock, Vacuum()) as over:
         assert over.told == [("vacuum", Done("nothing"))]
         await over.remember(1)
         await over.store.rewrite(_use_much)
         await over.store.rewrite(lambda it: it.script("DROP TABLE much"))
-        before = await over.store.read(vacuum._measure)
+        before = await over.store.read(storage._measure)
         assert before.unused > 300_000
         assert (await over.attendant.run("vacuum", dry_run=True)).changed == before.bytes
         assert await over.attendant.run("vacuum") == Done("done", before.bytes, HELD)
-        after = await over.store.read(vacuum._measure)
+        after = await over.store.read(storage._measure)
         assert (after.unused, after.bytes) == (0, before.bytes - before.unused)
         assert not kept_as(over.path).exists()
         await over.mirrored()

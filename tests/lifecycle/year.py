@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from mnemond.model.changes import RetireInsight
-from mnemond.model.timestamp import format_us
+from mnemond.model.memory import format_us
 from tests.lifecycle.checked import CAP, none_was_immune
 from tests.lifecycle.keeping import DAY_US, HOUR_S, Keeping
 from tests.store.factory import insight_id

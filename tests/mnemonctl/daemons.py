@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from mnemond.protocol.daemon import CliRunResult
-from mnemond.protocol.envelope import encode_result
+from mnemond.api.types_admin import CliRunResult
+from mnemond.wire.jsonrpc import encode_result
 
 Behaviour = Callable[[bytes], bytes | None]
 """From a message to what is sent back, byte for byte; None: stay silent until the test is over."""

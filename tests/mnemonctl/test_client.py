@@ -13,11 +13,11 @@ import pytest
 from mnemonctl import client as library
 from mnemonctl import fast
 from mnemonctl.client import Client
-from mnemonctl.kept_connection import given
+from mnemonctl.connection import given
+from mnemond.api.registry import METHODS
+from mnemond.api.types_memories import QuestionParams
 from mnemond.errors import DATA_DIR, INTERNAL, STOPPING, TOO_LARGE, UNREACHABLE, Kind, MnemonError
-from mnemond.protocol.envelope import encode_error, encode_result
-from mnemond.protocol.memories import QuestionParams
-from mnemond.protocol.registry import METHODS
+from mnemond.wire.jsonrpc import encode_error, encode_result
 from tests.mnemonctl.daemons import fake_daemon
 
 NOT_FOR_PROGRAMS = {"cli.run", "subscribe", "unsubscribe"}

@@ -16,8 +16,8 @@ import pytest
 
 from mnemonctl import daemon, fast, files, slow
 from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
-from mnemond.protocol.envelope import NO_ID, encode_error
-from mnemond.server.listener import MAX_PATH_BYTES
+from mnemond.wire.jsonrpc import NO_ID, encode_error
+from mnemond.wire.listener import MAX_PATH_BYTES
 from tests.mnemonctl.daemons import fake_daemon, line
 
 ROOT = Path(__file__).resolve().parents[2]

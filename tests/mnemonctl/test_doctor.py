@@ -12,9 +12,9 @@ from typing import Any
 import apsw
 import pytest
 
-from mnemonctl import doctor, surroundings
+from mnemonctl import doctor
 from mnemonctl.doctor import Options
-from mnemond.commands.output import Output
+from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from tests.mnemonctl.daemons import Behaviour, fake_daemon
 from tests.store.factory import engine_at, remember
@@ -39,7 +39,7 @@ def directory(tmp_path: Path) -> Path:
 
 def look(root: Path, environ: dict[str, str] | None = None, **typed: Any) -> tuple[int, dict[str, Any]]:
     """Exit status, and what was printed with the checks by name."""
-    found = doctor.carry_out(root, Options(**typed), JSON, environ or {})
+    found = doctor.run(root, Options(**typed), JSON, environ or {})
     printed = json.loads(found.stdout)
     checks = printed.pop("checks")
     assert printed["ok"] == (found.exit_code == 0) == all(each["ok"] for each in checks)
@@ -210,7 +210,7 @@ def test_room(free: int, state: str, directory: Path, monkeypatch: pytest.Monkey
         large.truncate(80 << 20)
     room = os.statvfs_result((4096, 4096, 1 << 30, free // 4096, free // 4096, 10, 10, 10, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: room)
-    assert surroundings.room(surroundings.Facts(directory, {}, None, None)).state == state
+    assert doctor.room(doctor.Facts(directory, {}, None, None)).state == state
 
 
 class Installed:
@@ -251,8 +251,8 @@ class Installed:
     ],
 )
 def test_services(service: Installed, state: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surroundings, "of_this_system", lambda _: service)
-    found = surroundings.service(surroundings.Facts(Path("nowhere"), {}, None, None))
+    monkeypatch.setattr(doctor, "of_this_system", lambda _: service)
+    found = doctor.service(doctor.Facts(Path("nowhere"), {}, None, None))
     assert found.state == state
     assert said in found.detail
 

@@ -12,10 +12,10 @@ import pytest
 
 from mnemonctl import doctor, salvage
 from mnemonctl.doctor import Options
-from mnemond.commands.output import Output
+from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, LOCKED, NOT_FOUND, STORAGE, MnemonError
-from mnemond.server.data_dir import lock, open_data_dir
 from mnemond.store.connection import Connection, SqliteError
+from mnemond.wire.listener import lock, open_data_dir
 from tests.store.factory import contents, engine_at, remember
 from tests.store.test_checksums import flip
 
@@ -60,7 +60,7 @@ def is_readable(path: Path) -> bool:
 
 
 def run(root: Path, **typed: Any) -> tuple[int, dict[str, Any]]:
-    found = doctor.carry_out(root, Options(salvage=True, **typed), Output(form="json"), {})
+    found = doctor.run(root, Options(salvage=True, **typed), Output(form="json"), {})
     return found.exit_code, json.loads(found.stdout)
 
 
@@ -79,15 +79,12 @@ def test_a_damaged_store_is_salvaged_beside_itself(directory: Path) -> None:
     engine = engine_at(new)
     assert len(contents(engine)) == 38
     engine.close()
-    assert (
-        doctor.carry_out(directory, Options(store="default-salvaged", full=True), Output(form="json"), {}).exit_code
-        == 0
-    )
+    assert doctor.run(directory, Options(store="default-salvaged", full=True), Output(form="json"), {}).exit_code == 0
 
 
 def test_what_people_are_told(directory: Path) -> None:
     damage(directory)
-    said = doctor.carry_out(directory, Options(salvage=True), Output(), {}).stdout
+    said = doctor.run(directory, Options(salvage=True), Output(), {}).stdout
     assert "default-salvaged: 38 memories, 0 out of recall, read from default, which is as it was" in said
     assert "insights: 38 rows kept" in said
     assert "1 left out" in said
@@ -95,12 +92,12 @@ def test_what_people_are_told(directory: Path) -> None:
 
 
 def test_of_a_sound_store_nothing_is_lost_and_copies_come_to_an_end(directory: Path) -> None:
-    names = [run(directory)[1]["store"] for _ in range(salvage.MOST_COPIES)]
+    names = [run(directory)[1]["store"] for _ in range(salvage.MAX_COPIES)]
     assert names == ["default-salvaged", "default-salvaged-2", "default-salvaged-3"]
     with pytest.raises(MnemonError, match="3 stores were salvaged") as refused:
         run(directory)
     assert refused.value.kind is INVALID_PARAMS
-    again = doctor.carry_out(directory, Options(salvage=True, store="default-salvaged"), Output(), {})
+    again = doctor.run(directory, Options(salvage=True, store="default-salvaged"), Output(), {})
     assert (again.exit_code, "nothing was lost" in again.stdout) == (0, True)
 
 

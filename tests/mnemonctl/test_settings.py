@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from mnemonctl import daemon, fast
-from mnemond.protocol.backups import BackupCreateResult, BackupView
-from mnemond.protocol.version import PROTOCOL, SERVER_VERSION
+from mnemond.api.types_admin import BackupCreateResult, BackupView
+from mnemond.wire.params import PROTOCOL, SERVER_VERSION
 from tests.mnemonctl.daemons import fake_daemon
 
 Capture = pytest.CaptureFixture[str]

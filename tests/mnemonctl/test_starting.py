@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl import daemon, files, refusal
-from mnemond.commands.output import Output
+from mnemonctl import daemon, files
+from mnemond.cli.grammar import Output
 from mnemond.errors import (
     BUSY,
     CONFIG,
@@ -82,7 +82,7 @@ def test_a_daemon_that_leaves_is_reported_at_once(home: Path, monkeypatch: pytes
 )
 def test_the_status_of_the_daemon_is_that_of_the_client(home: Path, status: int, sentence: str, kind: Kind) -> None:
     told = f'{{"event":"ready"}}\nmnemond: {sentence.format(home=home)}\n  do this\n'
-    error = refusal.of("it does not start:", told, status, home, "Its log.")
+    error = daemon.of("it does not start:", told, status, home, "Its log.")
     assert error.kind is kind
     assert error.hint == "do this"
     assert error.message.startswith("it does not start:\n  ")
@@ -92,7 +92,7 @@ def test_the_status_of_the_daemon_is_that_of_the_client(home: Path, status: int,
 def test_each_complaint_has_a_line_of_its_own(home: Path) -> None:
     path = home / "config.toml"
     complaints = [f'{path}:{number}: unknown key "a;b{number}"; did you mean "c"?' for number in range(1, 13)]
-    error = refusal.of("it does not start:", f"mnemond: {'; '.join(complaints)}\n", 2, home, "Its log.")
+    error = daemon.of("it does not start:", f"mnemond: {'; '.join(complaints)}\n", 2, home, "Its log.")
     shown = error.message.splitlines()
     assert shown[:2] == ["it does not start:", f"  {complaints[0]}"]
     assert shown[10:] == [f"  {complaints[9]}", "  … and 2 more"]
@@ -102,7 +102,7 @@ def test_each_complaint_has_a_line_of_its_own(home: Path) -> None:
 @given(st.text(), st.integers(-20, 255))
 def test_whatever_a_daemon_says_is_harmless(said: str, status: int) -> None:
     for words in (said, f"mnemond: {said}"):
-        error = refusal.of("it does not start:", words, status, Path("/d"), "Its log.")
+        error = daemon.of("it does not start:", words, status, Path("/d"), "Its log.")
         assert unsafe_left(error.message + (error.hint or "")) == []
         assert len(error.message) < 30_000
 

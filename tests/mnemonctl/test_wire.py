@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl import daemon, fast, rpc, slow
-from mnemond.commands.grammar import parse
-from mnemond.commands.options import GLOBAL_VALUES
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.cli.grammar import parse
+from mnemond.cli.parser import GLOBAL_VALUES
 from mnemond.errors import MnemonError
-from mnemond.protocol import version
-from mnemond.protocol.daemon import CliRunParams, CliRunResult
+from mnemond.wire import params
 from tests.mnemonctl.daemons import fake_daemon, line
 
 
@@ -41,7 +41,7 @@ def sent(argv: list[str]) -> CliRunParams:
 
 
 def test_versions_are_those_of_the_package() -> None:
-    assert (fast.VERSION, fast.PROTOCOL) == (version.SERVER_VERSION, version.PROTOCOL)
+    assert (fast.VERSION, fast.PROTOCOL) == (params.SERVER_VERSION, params.PROTOCOL)
 
 
 def test_options_with_values_are_those_of_the_grammar() -> None:
@@ -63,12 +63,14 @@ def test_control_characters_and_quotes_are_escaped() -> None:
 
 
 def test_an_argument_that_is_not_utf8_is_named() -> None:
-    with pytest.raises(fast.Refused, match=r"argument 2 is not UTF-8 \(character 3 of 3\)"):
+    with pytest.raises(fast.InvalidInputError, match=r"argument 2 is not UTF-8 \(character 3 of 3\)"):
         fast.encode(["remember", os.fsdecode(b"ab\xff")])
 
 
 def test_a_message_that_is_too_long_is_refused_with_its_size() -> None:
-    with pytest.raises(fast.Refused, match=r"longer than 1,048,576 bytes \(1,048,6\d\d as it would be sent\)"):
+    with pytest.raises(
+        fast.InvalidInputError, match=r"longer than 1,048,576 bytes \(1,048,6\d\d as it would be sent\)"
+    ):
         fast.encode(["remember", "x" * (1 << 20)])
 
 
@@ -125,13 +127,13 @@ def test_standard_input_is_sent_for_a_lone_dash_only(monkeypatch: pytest.MonkeyP
 
 def test_standard_input_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     feed(monkeypatch, b"x" * ((1 << 20) + 5))
-    with pytest.raises(fast.Refused, match=r"longer than 1,048,576 bytes \(1,048,581 bytes were read\)"):
+    with pytest.raises(fast.InvalidInputError, match=r"longer than 1,048,576 bytes \(1,048,581 bytes were read\)"):
         fast.encode(["remember", "-"])
 
 
 def test_standard_input_that_is_not_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
     feed(monkeypatch, b"abc\xff")
-    with pytest.raises(fast.Refused, match=r"not UTF-8 \(byte 4 of 4\)"):
+    with pytest.raises(fast.InvalidInputError, match=r"not UTF-8 \(byte 4 of 4\)"):
         fast.encode(["remember", "-"])
 
 
@@ -140,7 +142,7 @@ def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(9, "Bad file descriptor")
 
     monkeypatch.setattr(posix, "read", closed)
-    with pytest.raises(fast.Refused, match="cannot be read: Bad file descriptor"):
+    with pytest.raises(fast.InvalidInputError, match="cannot be read: Bad file descriptor"):
         fast.encode(["remember", "-"])
 
 
@@ -222,14 +224,14 @@ def test_the_data_directory(
 @pytest.mark.parametrize("value", [b"memories", b"./m", b"../m", b"~ana/m", b"m\xff"])
 def test_a_relative_directory_of_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch, value: bytes) -> None:
     monkeypatch.setitem(posix.environ, b"MNEMON_DATA_DIR", value)
-    with pytest.raises(fast.Refused, match="MNEMON_DATA_DIR is relative"):
+    with pytest.raises(fast.InvalidInputError, match="MNEMON_DATA_DIR is relative"):
         fast.data_dir(["list"])
 
 
 def test_no_home_and_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(posix.environ, b"HOME", raising=False)
     monkeypatch.delitem(posix.environ, b"MNEMON_DATA_DIR", raising=False)
-    with pytest.raises(fast.Refused, match="HOME is not set"):
+    with pytest.raises(fast.InvalidInputError, match="HOME is not set"):
         fast.data_dir(["list"])
 
 
@@ -256,7 +258,7 @@ def test_a_reply_in_another_form_is_never_misread(text: str) -> None:
     reply = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}, separators=(",", ":")).encode()
     try:
         out = fast.decode(reply)[2]
-    except fast.Odd:
+    except fast.UnexpectedReplyError:
         return
     assert out == text.encode()
 
@@ -268,7 +270,7 @@ def test_any_bytes_are_read_or_odd(noise: bytes, cut: int) -> None:
     for reply in (noise, good[:cut] + noise, good[:cut] + noise + good[cut:], good[:cut]):
         try:
             code, *_ = fast.decode(reply)
-        except fast.Odd:
+        except fast.UnexpectedReplyError:
             continue
         assert code >= 0
 
@@ -276,7 +278,7 @@ def test_any_bytes_are_read_or_odd(noise: bytes, cut: int) -> None:
 def test_a_negative_or_missing_exit_code_is_odd() -> None:
     for digits in ("-1", "", "1.5", "null"):
         reply = line(7)[:-1].replace(b":7,", f":{digits},".encode())
-        with pytest.raises(fast.Odd):
+        with pytest.raises(fast.UnexpectedReplyError):
             fast.decode(reply)
 
 
@@ -336,7 +338,7 @@ def test_an_exit_status_no_process_has_is_left_to_the_slow_path() -> None:
         reply = (
             b'{"jsonrpc":"2.0","id":1,"result":{"exit_code":' + status + b',"outdated":false,"stdout":"","stderr":""}}'
         )
-        with pytest.raises(fast.Odd):
+        with pytest.raises(fast.UnexpectedReplyError):
             fast.decode(reply)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.ageing import MOST_US, aged, effective_now
+from mnemond.model.memory import MAX_US, aged, effective_now
 
 DAY_US = 86_400_000_000
 TIMES = st.integers(0, 4_000_000_000_000_000)
@@ -29,10 +29,10 @@ def test_whatever_the_clock_says_a_run_ages_by_two_days_at_most_and_never_into_t
     known = aged(None, start)
     for wall in walls:
         later = aged(known, wall)
-        assert 0 <= later - known <= MOST_US
+        assert 0 <= later - known <= MAX_US
         assert effective_now(later, wall) <= wall
-        assert effective_now(later, wall) - effective_now(known, wall) <= MOST_US
+        assert effective_now(later, wall) - effective_now(known, wall) <= MAX_US
         known = later
-    for _ in range((max(0, walls[-1] - known) // MOST_US) + 1):
+    for _ in range((max(0, walls[-1] - known) // MAX_US) + 1):
         known = aged(known, walls[-1])
     assert effective_now(known, walls[-1]) == walls[-1]  # it catches up

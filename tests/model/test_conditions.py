@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemond.model.conditions import OPERATORS, AllOf, AnyOf, Compare, NoneOf, holds
+from mnemond.model.query import OPERATORS, AllOf, AnyOf, Compare, NoneOf, holds
 
 FOUND: dict[str, Any] = {
     "text": "Apollo", "number": 3, "real": 3.0, "yes": True, "none": None, "list": ["a", "B", 1], "object": {"a": 1},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.effective_importance import effective_importance
+from mnemond.model.memory import effective_importance
 
 CASES = [
     (5, 0, 0, 0, 1.0), (5, 0, 0, 7, 1.5), (4, 3, 30, 2, 0.665421), (3, 0, 0, 0, 0.5), (3, 0, 0, 4, 0.7),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.timestamp import format_us, parse_rfc3339
+from mnemond.model.memory import format_us, parse_rfc3339
 
 
 @given(st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999))

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.embed.http import Deadline, HttpClient, NoAnswerError, Reply, parse
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.outbound.address import parse
-from mnemond.outbound.client import HttpClient, NoAnswerError, Reply
-from mnemond.outbound.deadline import Deadline
 from tests.outbound.servers import Answer, Request, Rule, Speaker, closed_port, has_address, serving, speaking
 
 ROOM = 1 << 20
@@ -239,10 +237,10 @@ def test_threads_may_share_a_client() -> None:
 def test_the_library_is_loaded_only_for_a_client() -> None:
     """A daemon with a model of its own never pays for it."""
     source = (
-        "import sys, mnemond.app, mnemond.embed.embedders\n"
-        "from mnemond.outbound import address, client\n"
+        "import sys, mnemond.daemon, mnemond.embed.registry\n"
+        "from mnemond.embed import http\n"
         "assert 'httpx' not in sys.modules\n"
-        "client.HttpClient(address.parse('http://localhost:1', 'x'), 'x')\n"
+        "http.HttpClient(http.parse('http://localhost:1', 'x'), 'x')\n"
         "assert 'httpx' in sys.modules\n"
     )
     finished = subprocess.run(

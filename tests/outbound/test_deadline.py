@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemond.outbound.deadline import Deadline
+from mnemond.embed.http import Deadline
 
 
 def test_it_counts_down_to_zero() -> None:

@@ -8,28 +8,25 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
-from mnemond.handlers.lookup import one_active
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory import retention, revise, undo
+from mnemond.memory.compare import parted
+from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.limits import limits_of
+from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge, RetireInsight, Vector
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Edge, Insight, format_us
 from mnemond.model.outcomes import Linked, Outcome
 from mnemond.model.policy import LifecyclePolicy, WritePolicy
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines import forget, gc, undo
-from mnemond.pipelines.draft import Draft
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.limits import limits_of
-from mnemond.pipelines.pairing import parted
-from mnemond.pipelines.remember import prepare, propose
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from mnemond.store.engine import Engine
-from mnemond.store.invariants.examination import closed
-from mnemond.store.proposal import Write
+from mnemond.store.operations import Write
+from mnemond.store.verify import closed
 from tests.store.factory import DIMENSION, EMBEDDER, START_US, engine_at
 
 POLICY = WritePolicy(lifecycle=LifecyclePolicy(max_insights=6, prune_batch=2))
@@ -57,10 +54,10 @@ class AuditWorld:
 
     # ------------------------------------------------------------ operations
 
-    def identity(self) -> Identity:
+    def identity(self) -> WriteContext:
         self.made += 1
         self.clock_us += 3_600_000_000
-        return Identity(
+        return WriteContext(
             id=f"{self.made:08x}-0000-4000-8000-000000000000",
             op_id=f"operation-{self.made:04}",
             client_op_id=False,
@@ -83,14 +80,14 @@ class AuditWorld:
         return self.commit(propose(prepared, identity, limits_of(EMBEDDER, self.policy)))
 
     def forget(self, insight_id: str) -> Outcome | MnemonError:
-        return self.commit(forget.propose(forget.Forget(id=insight_id), self.identity(), one_active))
+        return self.commit(revise.propose_forget(revise.Forget(id=insight_id), self.identity(), one_active))
 
     def keep(self, insight_id: str) -> Outcome | MnemonError:
-        return self.commit(gc.propose_keep(insight_id, self.policy.lifecycle, self.identity()))
+        return self.commit(retention.propose_keep(insight_id, self.policy.lifecycle, self.identity()))
 
     def collect(self, threshold: float, limit: int) -> Outcome | MnemonError:
-        bounds = gc.Bounds(threshold, limit)
-        return self.commit(gc.propose_apply(bounds, self.policy.lifecycle, self.identity()))
+        bounds = retention.Bounds(threshold, limit)
+        return self.commit(retention.propose_apply(bounds, self.policy.lifecycle, self.identity()))
 
     def revise(self, insight_id: str, **fields: Any) -> Outcome | MnemonError:
         it = self.insight(insight_id)

@@ -8,20 +8,18 @@ from typing import TypeVar, cast
 
 import msgspec
 
+from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
-from mnemond.handlers.lookup import one_active
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory import links, revise
+from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet
-from mnemond.model.edge import Edge, EdgeType
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.memory import Edge, EdgeType, Insight, Scope, format_us
 from mnemond.model.outcomes import Linked, Outcome, Pinned, Unlinked
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines import link, pin, unlink
-from mnemond.pipelines.identity import Identity
 from mnemond.store import edges, history
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record
-from mnemond.store.proposal import Write
+from mnemond.store.operations import Write
 from tests.store.factory import START_US, engine_at, insight_id, remember
 
 R = TypeVar("R")
@@ -50,9 +48,9 @@ class Desk:
                 raise result
         return [result for result in results if not isinstance(result, MnemonError)]
 
-    def identity(self) -> Identity:
+    def identity(self) -> WriteContext:
         self._writes += 1
-        return Identity(
+        return WriteContext(
             id="unused",
             op_id=f"write-{self._writes}",
             client_op_id=False,
@@ -79,9 +77,9 @@ class Desk:
         """One row, as an edge builder makes it."""
         self.change(AddEdge(Edge(insight_id(source), insight_id(target), kind, weight, metadata)))
 
-    def wish(self, source: int, target: int, kind: EdgeType = "semantic", **fields: object) -> link.Link:
+    def wish(self, source: int, target: int, kind: EdgeType = "semantic", **fields: object) -> links.LinkLink:
         """A link as a handler would hand it on."""
-        wanted = link.Link(
+        wanted = links.LinkLink(
             source_id=insight_id(source)[:8],
             target_id=insight_id(target)[:8],
             edge_type=kind,
@@ -92,7 +90,9 @@ class Desk:
         return msgspec.structs.replace(wanted, **fields)
 
     def link(self, source: int, target: int, kind: EdgeType = "semantic", **fields: object) -> Linked:
-        (outcome,) = self.commit(link.propose(self.wish(source, target, kind, **fields), self.identity(), one_active))
+        (outcome,) = self.commit(
+            links.propose_link(self.wish(source, target, kind, **fields), self.identity(), one_active)
+        )
         assert isinstance(outcome, Linked)
         return outcome
 
@@ -103,14 +103,14 @@ class Desk:
         kind: str | None = None,
         scope: Scope = Scope(),  # noqa: B008 - frozen
     ) -> Unlinked:
-        wanted = unlink.Unlink(source_id=insight_id(source), target_id=insight_id(target), edge_type=kind, scope=scope)
-        (outcome,) = self.commit(unlink.propose(wanted, self.identity(), one_active))
+        wanted = links.Unlink(source_id=insight_id(source), target_id=insight_id(target), edge_type=kind, scope=scope)
+        (outcome,) = self.commit(links.propose_unlink(wanted, self.identity(), one_active))
         assert isinstance(outcome, Unlinked)
         return outcome
 
     def pin(self, number: int, pinned: bool = True) -> Pinned:
         (outcome,) = self.commit(
-            pin.propose(pin.Pin(id=insight_id(number), pinned=pinned), self.identity(), one_active)
+            revise.propose_pin(revise.Pin(id=insight_id(number), pinned=pinned), self.identity(), one_active)
         )
         assert isinstance(outcome, Pinned)
         return outcome

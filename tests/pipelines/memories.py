@@ -7,9 +7,12 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from mnemond.graph.links import edges_of
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.edge_builders import edges_of
+from mnemond.memory.limits import Limits, limits_of
+from mnemond.memory.remember import Prepared, decide, prepare
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -21,14 +24,9 @@ from mnemond.model.changes import (
     RetireInsight,
     Vector,
 )
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Edge, Insight
 from mnemond.model.outcomes import Remembered
 from mnemond.model.policy import WritePolicy
-from mnemond.pipelines.draft import Draft
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.limits import Limits, limits_of
-from mnemond.pipelines.remember import Prepared, decide, prepare
 from mnemond.store.meta import EmbedderRecord
 
 DIMENSION = 4
@@ -116,7 +114,7 @@ class Memories:
     def decided(self, text: str, vector: Vector | None = None, after_us: int | None = None, **fields: Any) -> Decided:
         """What comes of a text, which is not carried out."""
         now_us = NOW_US + (HOUR_US * (self.made + 1) if after_us is None else after_us)
-        who = Identity(
+        who = WriteContext(
             id=name(self.made + 1), op_id=f"op-{self.made + 1}", client_op_id=False, now_us=now_us, store="default",
             request_digest="",
         )  # fmt: skip

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from mnemond.embed.embedder import Purpose
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import Vector
-from mnemond.model.edge import Edge, EdgeType
-from mnemond.model.insight import Insight
-from mnemond.model.recall import MODES, PROFILES, Query, Recalled
-from mnemond.pipelines.recall import recall
+from mnemond.model.memory import Edge, EdgeType, Insight
+from mnemond.model.query import MODES, PROFILES, Query, Recalled
+from mnemond.recall.recall import recall
 
 DIMENSION = 2
 NOW_US = 1_710_936_000_000_000

@@ -9,18 +9,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from mnemond.api.requests import one_active
 from mnemond.errors import MnemonError
-from mnemond.handlers.lookup import one_active
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight, Scope
+from mnemond.memory import history as memory_history
+from mnemond.memory import revise, update
+from mnemond.memory.draft import WriteContext
+from mnemond.memory.limits import Limits, limits_of
+from mnemond.model.memory import Edge, Insight, Scope
 from mnemond.model.outcomes import Forgotten, Merged, Outcome, Remembered, Restored, Revised, Superseded
 from mnemond.model.policy import LifecyclePolicy, RedundancyPolicy, WritePolicy
-from mnemond.pipelines import forget, merge, restore, supersede, update
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.limits import Limits, limits_of
-from mnemond.store import edges, history, insights
+from mnemond.store import edges, insights
+from mnemond.store import history as store_history
 from mnemond.store.history import Record
-from mnemond.store.proposal import Proposal
+from mnemond.store.operations import Proposal
 from tests.pipelines.audit_world import AuditWorld, vector_for
 from tests.store.factory import EMBEDDER
 from tests.store.mirror import Portrait, mirrored
@@ -62,27 +63,27 @@ class RevisionWorld(AuditWorld):
         return self._done(update.propose(wish, self._identity(op), one_active, self.limits), Revised)
 
     def supersede(self, insight_id: str, successor: str, *, op: str | None = None) -> Superseded:
-        wish = supersede.Supersede(old_id=insight_id, new_id=successor)
-        return self._done(supersede.propose(wish, self._identity(op), one_active), Superseded)
+        wish = revise.Supersede(old_id=insight_id, new_id=successor)
+        return self._done(revise.propose_supersede(wish, self._identity(op), one_active), Superseded)
 
     def merge(
         self, one: str, other: str, *, meanwhile: Meanwhile | None = None, op: str | None = None, **fields: Any
     ) -> Merged:
         text = fields.get("content")
         if text is None and {one, other} <= set(self.active()):
-            text = merge.text_of(self.insight(one), self.insight(other))
+            text = revise.text_of(self.insight(one), self.insight(other))
         if meanwhile is not None:
             meanwhile()
         vector = None if text is None else vector_for(text)
-        wish = merge.Merge(id=one, other_id=other, embedded_text=text, vector=vector, **fields)
-        return self._done(merge.propose(wish, self._identity(op), one_active, self.limits), Merged)
+        wish = revise.Merge(id=one, other_id=other, embedded_text=text, vector=vector, **fields)
+        return self._done(revise.propose_merge(wish, self._identity(op), one_active, self.limits), Merged)
 
     def restore(
         self, insight_id: str, *, meanwhile: Meanwhile | None = None, op: str | None = None, force: bool = False
     ) -> Restored:
-        wish = restore.Restore(id=insight_id, force=force)
+        wish = memory_history.Restore(id=insight_id, force=force)
         try:
-            kept = self.read(lambda connection: restore.kept(connection, insight_id, Scope(), EMBEDDER))
+            kept = self.read(lambda connection: memory_history.kept(connection, insight_id, Scope(), EMBEDDER))
         except MnemonError:
             kept = None
         if kept is not None:
@@ -90,13 +91,13 @@ class RevisionWorld(AuditWorld):
             wish = msgspec.structs.replace(wish, embedded_text=kept.insight.content, vector=vector)
         if meanwhile is not None:
             meanwhile()
-        return self._done(restore.propose(wish, self._identity(op), self.limits), Restored)
+        return self._done(memory_history.propose(wish, self._identity(op), self.limits), Restored)
 
     def drop(self, insight_id: str, *, purge: bool = False, op: str | None = None) -> Forgotten:
-        wish = forget.Forget(id=insight_id, purge=purge)
-        return self._done(forget.propose(wish, self._identity(op), one_active), Forgotten)
+        wish = revise.Forget(id=insight_id, purge=purge)
+        return self._done(revise.propose_forget(wish, self._identity(op), one_active), Forgotten)
 
-    def _identity(self, op: str | None) -> Identity:
+    def _identity(self, op: str | None) -> WriteContext:
         identity = self.identity()
         if op is None:
             return identity
@@ -137,7 +138,7 @@ class RevisionWorld(AuditWorld):
         return [
             record
             for (number,) in self.read(lambda it: it.rows("SELECT DISTINCT op_id FROM memory_operations ORDER BY id"))
-            for record in self.read(lambda it, op=number: history.of_operation(it, op))
+            for record in self.read(lambda it, op=number: store_history.of_operation(it, op))
         ]
 
     def lines(self) -> list[tuple[str, str | None, str]]:

@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.index.document import numbered
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.columns import numbered
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight, Vector
-from mnemond.model.insight import Insight
-from mnemond.pipelines.asking import (
+from mnemond.model.memory import Insight
+from mnemond.recall.question import (
     EVERYWHERE,
-    MOST_RELATED,
-    MOST_TERMS,
+    MAX_RELATED,
+    MAX_TERMS,
     SHARED_BY_ALL,
-    asked,
+    build_question,
     question_vector,
     rarity,
     telling_vector,
 )
-from mnemond.rank.question import Question
+from mnemond.recall.question_features import Question
 from mnemond.text.tokens import index_term
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight, unit
@@ -62,14 +62,14 @@ def exact(snapshot: Snapshot, question: Question) -> list[tuple[int, str, float]
 
 
 def test_a_word_weighs_by_how_rare_it_is_and_how_often_it_is_asked_for() -> None:
-    question = asked(SNAPSHOT, "redis cache, what is redis", None)
+    question = build_question(SNAPSHOT, "redis cache, what is redis", None)
     assert question.weights.tolist() == pytest.approx([2 * idf(4, 1), idf(4, 2)])
     assert exact(SNAPSHOT, question) == [(0, "a", 1.5), (1, "a", 1.5), (1, "b", 1.5)]  # openings
     assert question.mass == pytest.approx(2 * idf(4, 1) + idf(4, 2))
 
 
 def test_a_word_that_nobody_wrote_weighs_what_one_does_that_one_row_has() -> None:
-    question = asked(SNAPSHOT, "redis zebra", None)
+    question = build_question(SNAPSHOT, "redis zebra", None)
     assert question.weights[1] == question.weights[0]
     assert {term for term, *_ in exact(SNAPSHOT, question)} == {0}
 
@@ -77,30 +77,30 @@ def test_a_word_that_nobody_wrote_weighs_what_one_does_that_one_row_has() -> Non
 def test_retired_rows_do_not_make_a_word_common() -> None:
     index = MemoryIndex.build([(note, None) for note in NOTES], [], DIMENSION)
     index.apply([RetireInsight("b", "forgotten")])
-    assert asked(index.snapshot, "cache", None).weights.tolist() == pytest.approx([idf(3, 1)])
+    assert build_question(index.snapshot, "cache", None).weights.tolist() == pytest.approx([idf(3, 1)])
 
 
 @pytest.mark.parametrize("text", ["what happened on 29 February?", "thursday", "in 2024"])
 def test_a_date_finds_what_was_made_then(text: str) -> None:
-    assert ("d", 1.0) in [(name, times) for _, name, times in exact(SNAPSHOT, asked(SNAPSHOT, text, None))]
+    assert ("d", 1.0) in [(name, times) for _, name, times in exact(SNAPSHOT, build_question(SNAPSHOT, text, None))]
 
 
 def test_a_word_and_the_day_it_was_said_on_are_one_term() -> None:
     snapshot = store([insight("said", "the february sale"), insight("made", "tea", at=LEAP_DAY_US)])
-    question = asked(snapshot, "february", None)
+    question = build_question(snapshot, "february", None)
     assert exact(snapshot, question) == [(0, "said", 1.5), (0, "made", 1.0)]
     assert question.weights.tolist() == pytest.approx([idf(2, 2)])
 
 
 def test_parts_of_a_name_are_asked_for_and_found() -> None:
-    by_part = asked(SNAPSHOT, "option", None)
+    by_part = build_question(SNAPSHOT, "option", None)
     assert exact(SNAPSHOT, by_part) == [(0, "c", 1.0)]  # a part is no opening
-    assert len(asked(SNAPSHOT, "SetOption", None).weights) == 3
-    assert {name for _, name, _ in exact(SNAPSHOT, asked(SNAPSHOT, "which GetOption", None))} == {"c"}
+    assert len(build_question(SNAPSHOT, "SetOption", None).weights) == 3
+    assert {name for _, name, _ in exact(SNAPSHOT, build_question(SNAPSHOT, "which GetOption", None))} == {"c"}
 
 
 def test_without_words_only_the_sense_is_left() -> None:
-    question = asked(SNAPSHOT, "when did carol call redis", None, words=False)
+    question = build_question(SNAPSHOT, "when did carol call redis", None, words=False)
     assert (question.mass, question.exact, question.soft, question.pairs, question.sources) == (0.0, [], [], (), ())
     assert question.asks_when
 
@@ -109,41 +109,41 @@ def test_without_words_only_the_sense_is_left() -> None:
 
 
 def test_a_question_names_who_spoke() -> None:
-    question = asked(SNAPSHOT, "what did Carol like about redis", None)
+    question = build_question(SNAPSHOT, "what did Carol like about redis", None)
     [carol] = question.sources
     row = SNAPSHOT.row_of("c")
     assert row is not None
     assert SNAPSHOT.parts.columns.source[row] == carol
     assert question.names.tolist() == [True, False, False]
-    assert asked(SNAPSHOT, "redis", None).sources == ()
+    assert build_question(SNAPSHOT, "redis", None).sources == ()
 
 
 def test_every_speaker_of_a_name_is_meant() -> None:
     snapshot = store([insight(name, "tea", source=name) for name in ("Anna Jones", "Carol Jones", "Bob")])
-    assert len(asked(snapshot, "jones", None).sources) == 2
-    assert len(asked(snapshot, "anna jones", None).sources) == 2
+    assert len(build_question(snapshot, "jones", None).sources) == 2
+    assert len(build_question(snapshot, "anna jones", None).sources) == 2
 
 
 def test_pairs_weigh_what_both_words_do_but_no_more_than_what_two_of_three_rows_have() -> None:
     crowd = store([*NOTES, *(insight(f"n{number}", f"noise{number} cache") for number in range(96))])
-    rare, most = asked(SNAPSHOT, "redis cache", None), math.log(4 / SHARED_BY_ALL)
+    rare, most = build_question(SNAPSHOT, "redis cache", None), math.log(4 / SHARED_BY_ALL)
     [(first, second, weight)] = rare.pairs
     assert (first, second) == (numbered("redi"), numbered("cach"))
     assert weight == pytest.approx(most)
     assert idf(4, 1) + idf(4, 2) > most
     assert idf(100, 98) + idf(100, 1) > math.log(100 / SHARED_BY_ALL)
-    [(*_, weight)] = asked(crowd, "cache cache", None).pairs
+    [(*_, weight)] = build_question(crowd, "cache cache", None).pairs
     assert weight == pytest.approx(2 * idf(100, 98))
 
 
 def test_a_pair_counts_once_and_never_with_a_name() -> None:
-    pairs = asked(SNAPSHOT, "redis cache redis cache", None).pairs
+    pairs = build_question(SNAPSHOT, "redis cache redis cache", None).pairs
     assert [pair[:2] for pair in pairs] == [
         (numbered("redi"), numbered("cach")),
         (numbered("cach"), numbered("redi")),
     ]
-    assert asked(SNAPSHOT, "carol redis", None).pairs == ()
-    assert asked(SNAPSHOT, "redis", None).pairs == ()
+    assert build_question(SNAPSHOT, "carol redis", None).pairs == ()
+    assert build_question(SNAPSHOT, "redis", None).pairs == ()
 
 
 KNOWER = WordKnower(
@@ -152,21 +152,21 @@ KNOWER = WordKnower(
 
 
 def test_relatives_are_those_that_the_store_has() -> None:
-    question = asked(SNAPSHOT, "tea memory", KNOWER)
+    question = build_question(SNAPSHOT, "tea memory", KNOWER)
     assert [(each.term, each.rows.tolist(), each.cosine) for each in question.soft] == [(1, [0, 1], 0.7)]
 
 
 def test_names_have_no_relatives() -> None:
-    assert asked(SNAPSHOT, "carol", KNOWER).soft == []
-    assert asked(store(NOTES[:2]), "carol", KNOWER).soft != []
+    assert build_question(SNAPSHOT, "carol", KNOWER).soft == []
+    assert build_question(store(NOTES[:2]), "carol", KNOWER).soft != []
 
 
 def test_a_term_has_relatives_once_and_only_the_first_words_have_any() -> None:
-    question = asked(SNAPSHOT, "caches cache", KNOWER)
+    question = build_question(SNAPSHOT, "caches cache", KNOWER)
     assert [(each.term, each.cosine) for each in question.soft] == [(0, 0.5)]
-    late = " ".join(chr(97 + number) * 5 for number in range(MOST_RELATED))
-    assert asked(SNAPSHOT, f"{late[6:]} memory", KNOWER).soft != []
-    assert asked(SNAPSHOT, f"{late} memory", KNOWER).soft == []
+    late = " ".join(chr(97 + number) * 5 for number in range(MAX_RELATED))
+    assert build_question(SNAPSHOT, f"{late[6:]} memory", KNOWER).soft != []
+    assert build_question(SNAPSHOT, f"{late} memory", KNOWER).soft == []
 
 
 # ------------------------------------------------------------ the sense of a question
@@ -176,7 +176,7 @@ def test_a_term_has_relatives_once_and_only_the_first_words_have_any() -> None:
     ("text", "share"), [("redis", 1.0), ("数据库", 0.0), ("数据 ab", 0.5), ("Élan vital", 1.0), ("", 1.0), ("가a", 0.5)]
 )
 def test_how_much_of_it_the_embedder_may_know(text: str, share: float) -> None:
-    assert asked(SNAPSHOT, text, None).latin == pytest.approx(share)
+    assert build_question(SNAPSHOT, text, None).latin == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
@@ -187,30 +187,30 @@ def test_how_much_of_it_the_embedder_may_know(text: str, share: float) -> None:
     ],
 )  # fmt: skip
 def test_whether_it_asks_for_a_time(text: str, when: bool) -> None:
-    assert asked(SNAPSHOT, text, None).asks_when is when
+    assert build_question(SNAPSHOT, text, None).asks_when is when
 
 
 def test_a_window_is_handed_on() -> None:
-    assert asked(SNAPSHOT, "redis", None).window is None
-    assert asked(SNAPSHOT, "redis", None, window=(1, 5)).window == (1, 5)
+    assert build_question(SNAPSHOT, "redis", None).window is None
+    assert build_question(SNAPSHOT, "redis", None, window=(1, 5)).window == (1, 5)
 
 
 # ------------------------------------------------------------ many words
 
 
 def test_of_many_words_the_rarest_count() -> None:
-    words = [f"word{number}" for number in range(MOST_TERMS)]
+    words = [f"word{number}" for number in range(MAX_TERMS)]
     snapshot = store([insight("long", " ".join(words)), insight("tea", "tea"), insight("more", "tea again")])
-    question = asked(snapshot, f"tea {' '.join(words)}", None)
-    assert len(question.weights) == MOST_TERMS
+    question = build_question(snapshot, f"tea {' '.join(words)}", None)
+    assert len(question.weights) == MAX_TERMS
     assert {snapshot.insight(int(row)).id for each in question.exact for row in each.rows} == {"long"}
-    assert sorted(each.term for each in question.exact) == list(range(MOST_TERMS))
+    assert sorted(each.term for each in question.exact) == list(range(MAX_TERMS))
 
 
 def test_words_that_nobody_wrote_do_not_crowd_out_the_others() -> None:
-    log = " ".join(f"0x{number:08x}" for number in range(3 * MOST_TERMS))
-    question = asked(SNAPSHOT, f"redis {log} cache", None)
-    assert len(question.weights) == MOST_TERMS
+    log = " ".join(f"0x{number:08x}" for number in range(3 * MAX_TERMS))
+    question = build_question(SNAPSHOT, f"redis {log} cache", None)
+    assert len(question.weights) == MAX_TERMS
     assert {name for _, name, _ in exact(SNAPSHOT, question)} == {"a", "b"}
 
 
@@ -291,7 +291,7 @@ def test_an_embedder_of_whole_texts_is_asked_for_the_question() -> None:
     vector, lacking = question_vector(SNAPSHOT, "away", Whole())
     assert (vector, lacking) == (None, "it is away")
     assert question_vector(SNAPSHOT, "redis", OtherDimension()) == (None, None)
-    assert asked(SNAPSHOT, "memory", Whole()).soft == []
+    assert build_question(SNAPSHOT, "memory", Whole()).soft == []
 
 
 # ------------------------------------------------------------ any question
@@ -301,23 +301,25 @@ def test_an_embedder_of_whole_texts_is_asked_for_the_question() -> None:
 @given(TEXTS, st.lists(TEXTS, max_size=5), st.booleans())
 def test_any_question_can_be_asked_of_any_store(text: str, contents: list[str], words: bool) -> None:
     snapshot = store(insight(f"{at}", content, at=at, source=content[:5]) for at, content in enumerate(contents))
-    question = asked(snapshot, text, KNOWER, words=words)
+    question = build_question(snapshot, text, KNOWER, words=words)
     terms = len(question.weights)
-    assert len(question.names) == terms <= MOST_TERMS
+    assert len(question.names) == terms <= MAX_TERMS
     assert np.isfinite(question.weights).all()
     assert not terms or not contents or float(question.weights.min()) > 0.0
     assert all(0 <= each.term < terms and len(each.rows) for each in question.exact)
     assert all(0 <= each.term < terms and len(each.rows) for each in question.soft)
     assert all(weight > 0.0 for *_, weight in question.pairs if len(contents) > 1)
     assert 0.0 <= question.latin <= 1.0
-    again = asked(snapshot, text, KNOWER, words=words)
+    again = build_question(snapshot, text, KNOWER, words=words)
     assert again.weights.tobytes() == question.weights.tobytes()
     assert again.pairs == question.pairs
 
 
 def test_a_stem_finds_every_form() -> None:
     assert index_term("caches") == index_term("cache")
-    assert exact(SNAPSHOT, asked(SNAPSHOT, "caching", None)) == exact(SNAPSHOT, asked(SNAPSHOT, "cached", None))
+    assert exact(SNAPSHOT, build_question(SNAPSHOT, "caching", None)) == exact(
+        SNAPSHOT, build_question(SNAPSHOT, "cached", None)
+    )
 
 
 def test_a_word_is_as_rare_as_the_rows_that_have_it_are_few() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.edge import EDGE_TYPES
+from mnemond.model.memory import EDGE_TYPES
 from tests.examples import examples
 from tests.pipelines.audit_world import AuditWorld, at, essence, replayed
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import RetireInsight
-from mnemond.model.recall import Filter, Query, Signals
-from mnemond.pipelines.basic import CHARACTERS, PACK, STEP, basic_steps, is_quick, recall_basic
+from mnemond.model.query import Filter, Query, Signals
+from mnemond.recall.recall import CHARACTERS, PACK, STEP, basic_steps, is_quick, recall_basic
 from tests.examples import examples
 from tests.index.worlds import built, insight
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.model.edge import Edge, EdgeType
-from mnemond.model.insight import Scope
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.remember import CausalCandidate, causal_candidates
+from mnemond.model.memory import Edge, EdgeType, Scope
 from mnemond.model.policy import CausalPolicy
-from mnemond.pipelines.candidates import CausalCandidate, causal_candidates
 from tests.index.worlds import DIMENSION, insight
 
 POLICY = CausalPolicy()

@@ -7,15 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.retention import importances, least_important, prune
 from mnemond.model.changes import PutInsight, RetireInsight
-from mnemond.model.edge import Edge
-from mnemond.model.effective_importance import effective_importance
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Edge, Insight, effective_importance, format_us
 from mnemond.model.policy import LifecyclePolicy
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines.capacity import importances, least_important, prune
 
 DAY_US = 86_400_000_000
 NOW_US = 1_770_000_000_000_000

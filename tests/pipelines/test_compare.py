@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.model.insight import Insight, Scope
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.compare import Moment, compare
+from mnemond.memory.diff import CosineThresholds, side
+from mnemond.model.memory import Insight, Scope, format_us
 from mnemond.model.policy import DiffPolicy
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines.compare import Moment, compare
-from mnemond.rank.diff import side
-from mnemond.rank.diff_calibration import CosineThresholds
 from mnemond.text.tokens import index_terms
 
 NEVER = CosineThresholds(override=np.inf, update=0.65, duplicate=0.9)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.conditions import AllOf, AnyOf, Compare, Condition, NoneOf, holds
-from mnemond.pipelines.conditions import DEEPEST, LONGEST_LIST, MOST, MOST_VALUES, condition_of
+from mnemond.model.query import AllOf, AnyOf, Compare, Condition, NoneOf, holds
+from mnemond.recall.recall import DEEPEST, LONGEST_LIST, MAX_VALUES, MOST, condition_of
 from tests.examples import examples
 
 
@@ -69,7 +69,7 @@ def nested(depth: int) -> dict[str, Any]:
         ({str(number): 1 for number in range(MOST + 1)}, f"more than {MOST} comparisons"),
         (
             {"OR": [{"a": {"in": list(range(LONGEST_LIST))}}, {"b": [1, 2] * (MOST // 2)}, {"c": 1}]},
-            f"more than {MOST_VALUES} values in all its comparisons",
+            f"more than {MAX_VALUES} values in all its comparisons",
         ),
     ],
 )

@@ -8,15 +8,14 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from mnemond.config import Config
-from mnemond.config_sources import load
+from mnemond.api.settings import vector_policy, write_policy
+from mnemond.config.loading import load
+from mnemond.config.settings import Commitment, Config, Diff, Extraction, Graph, Lifecycle, seconds
 from mnemond.errors import CONFIG, MnemonError
-from mnemond.index.approximate import Hnsw
-from mnemond.index.dense import VectorPolicy
+from mnemond.index.hnsw import Hnsw
+from mnemond.index.vectors import VectorPolicy
 from mnemond.model.outcomes import Remembered
 from mnemond.model.policy import WritePolicy
-from mnemond.pipelines.configured import vector_policy, write_policy
-from mnemond.write_settings import Commitment, Diff, Extraction, Graph, Lifecycle, seconds
 from tests.pipelines.audit_world import AuditWorld
 
 TEXTS = (

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.index.validity import time_us
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
-from mnemond.model.recall import Hit, Signals
-from mnemond.pipelines import context as context_module
-from mnemond.pipelines.context import (
-    LEAST_CONTENT,
+from mnemond.index.columns import time_us
+from mnemond.index.writer import MemoryIndex
+from mnemond.model.memory import Edge, Insight
+from mnemond.model.query import Hit, Signals
+from mnemond.recall import context as context_module
+from mnemond.recall.context import (
     LOOKED,
+    MIN_CONTENT,
     READ,
     UNSHOWN,
     Context,
@@ -26,8 +25,7 @@ from mnemond.pipelines.context import (
     linearise,
     relations_among,
 )
-from mnemond.text.inert import HIDDEN, inert
-from mnemond.text.prompt_size import QUARTERS, quarters, tokens
+from mnemond.text.prompt_escape import HIDDEN, QUARTERS, inert, quarters, tokens
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight, unit
 from tests.text.test_inert import HOSTILE
@@ -134,7 +132,7 @@ def test_the_best_memory_is_cut_and_never_left_out() -> None:
 def test_a_budget_of_nearly_nothing_still_shows_a_beginning() -> None:
     context = linearise([hit(1, "word " * 2_000)], frame(budget=1))
     [_, line] = inside(context)
-    assert quarters(line) <= LEAST_CONTENT + len("<t:1970-01-02>  <ref:00000001>")
+    assert quarters(line) <= MIN_CONTENT + len("<t:1970-01-02>  <ref:00000001>")
     assert line.startswith("<t:1970-01-02> word word ")
 
 
@@ -265,5 +263,5 @@ def test_no_memory_gets_out_of_its_line_or_over_the_budget(
     assert context.shown
     if context.tokens > budget:
         assert len(context.shown) == 1
-        assert quarters(marks[0]) <= LEAST_CONTENT + len("<t:1970-01-02>  <ref:00000001>")
+        assert quarters(marks[0]) <= MIN_CONTENT + len("<t:1970-01-02>  <ref:00000001>")
     assert linearise(hits, frame(intent, budget), relations, more) == context

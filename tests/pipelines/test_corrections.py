@@ -15,13 +15,12 @@ import pytest
 
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
+from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.limits import limits_of
+from mnemond.memory.remember import prepare, propose
 from mnemond.model.policy import WritePolicy
-from mnemond.model.recall import Hit, Query
-from mnemond.pipelines.draft import Draft
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.limits import limits_of
-from mnemond.pipelines.recall import recall
-from mnemond.pipelines.remember import prepare, propose
+from mnemond.model.query import Hit, Query
+from mnemond.recall.recall import recall
 from mnemond.store.database import open_database
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord
@@ -61,7 +60,7 @@ def _remember(
     engine: Engine, record: EmbedderRecord, embedder: Embedder, number: int, text: str, *, compared: bool
 ) -> None:
     policy, now_us = WritePolicy(), START_US + number * DAY_US
-    who = Identity(
+    who = WriteContext(
         id=f"{number:08x}-0000-4000-8000-000000000000", op_id=f"op{number}", client_op_id=False, now_us=now_us,
         store="default", request_digest="",
     )  # fmt: skip

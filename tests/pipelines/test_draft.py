@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.pipelines.draft import problems_of
+from mnemond.memory.draft import problems_of
 
 
 def messages(**fields: object) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.edge import MAX_METADATA
-from mnemond.pipelines.edge_metadata import maker_of, metadata_problems, noted
+from mnemond.memory.links import maker_of, metadata_problems, noted
+from mnemond.model.memory import MAX_METADATA
 
 
 def kept(metadata: dict[str, object], *, allow_secret: bool = False) -> tuple[object, tuple[str, ...]]:

@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from mnemond.errors import MnemonError
-from mnemond.extract.fact import Context, Extraction, Fact, Message
-from mnemond.extract.host import HostFact
-from mnemond.model.insight import Insight, Scope
+from mnemond.extract.facts import Context, Extraction, Fact, Message
+from mnemond.extract.rules import HostFact
+from mnemond.memory import extraction
+from mnemond.memory.extraction import Fate, Provenance
+from mnemond.memory.limits import limits_of
+from mnemond.model.memory import Insight, Scope
 from mnemond.model.outcomes import Remembered
 from mnemond.model.policy import ExtractionPolicy, LifecyclePolicy, WritePolicy
-from mnemond.pipelines import extraction
-from mnemond.pipelines.extraction import Fate, Provenance
-from mnemond.pipelines.limits import limits_of
 from tests.pipelines.audit_world import AuditWorld, vector_for
 
 POLICY = WritePolicy(lifecycle=LifecyclePolicy(max_insights=0))

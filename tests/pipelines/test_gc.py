@@ -9,20 +9,19 @@ import msgspec
 import pytest
 
 from mnemond.errors import NOT_FOUND, MnemonError
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory import retention
 from mnemond.model.changes import AddInsight, RetireInsight
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.memory import Edge, Insight, Scope
 from mnemond.model.outcomes import Collected, Retained
 from mnemond.model.policy import LifecyclePolicy
-from mnemond.pipelines import gc
-from mnemond.store import history, insights, oplog
+from mnemond.store import history, insights, operations
 from tests.pipelines.audit_world import UNBOUNDED, AuditWorld, at
 from tests.pipelines.test_audit_replay import check
 from tests.pipelines.test_capacity import NOW_US, memory, snapshot_of
 
 POLICY = LifecyclePolicy()
-ALL = gc.Bounds(10.0, 100)
+ALL = retention.Bounds(10.0, 100)
 
 
 @pytest.fixture
@@ -45,19 +44,19 @@ def test_the_least_important_come_first_with_their_figures() -> None:
     old = memory("old", days=60, importance=2)
     fresh = memory("fresh", days=1.04)
     edges = (Edge("old", "fresh", "temporal", 0.5), Edge("fresh", "old", "temporal", 0.5))
-    found, many = gc.weak(snapshot_of(fresh, old, edges=edges), ALL, POLICY, NOW_US)
+    found, many = retention.weak(snapshot_of(fresh, old, edges=edges), ALL, POLICY, NOW_US)
     assert [each.insight.id for each in found] == ["old", "fresh"]
     assert many == 2
-    assert found[0] == gc.Weak(old, round(0.3 * 2**-2 * 1.1, 6), 60.0, 1)
+    assert found[0] == retention.Weak(old, round(0.3 * 2**-2 * 1.1, 6), 60.0, 1)
     assert found[1].days_since_access == 1.0
 
 
 def test_only_what_lies_below_the_threshold_and_no_more_than_the_limit() -> None:
     snapshot = snapshot_of(*(memory(f"m{number}", days=30 * number) for number in range(5)))
-    found, many = gc.weak(snapshot, gc.Bounds(0.2, 2), POLICY, NOW_US)  # .5, .25, .125, .0625, .03125
+    found, many = retention.weak(snapshot, retention.Bounds(0.2, 2), POLICY, NOW_US)  # .5, .25, .125, .0625, .03125
     assert [each.insight.id for each in found] == ["m4", "m3"]
     assert many == 3
-    assert gc.weak(snapshot, gc.Bounds(0.125, 9), POLICY, NOW_US)[1] == 2  # not what is equal to it
+    assert retention.weak(snapshot, retention.Bounds(0.125, 9), POLICY, NOW_US)[1] == 2  # not what is equal to it
 
 
 def test_the_immune_are_never_listed() -> None:
@@ -68,7 +67,7 @@ def test_the_immune_are_never_listed() -> None:
         memory("older", days=900, paired_with="younger"),
         memory("younger", days=800, paired_with="older"),
     )
-    assert [each.insight.id for each in gc.weak(snapshot, ALL, POLICY, NOW_US)[0]] == ["younger"]
+    assert [each.insight.id for each in retention.weak(snapshot, ALL, POLICY, NOW_US)[0]] == ["younger"]
 
 
 def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
@@ -78,12 +77,14 @@ def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
     )  # fmt: skip
 
     def seen(scope: Scope) -> set[str]:
-        return {each.insight.id for each in gc.weak(snapshot, gc.Bounds(10.0, 9, scope), POLICY, NOW_US)[0]}
+        return {
+            each.insight.id for each in retention.weak(snapshot, retention.Bounds(10.0, 9, scope), POLICY, NOW_US)[0]
+        }
 
     assert seen(Scope()) == {"ana", "bob", "all", "session"}
     assert seen(Scope(user_id="ana")) == {"ana", "all", "session"}
     assert seen(Scope(session_id="s2")) == {"ana", "bob", "all"}
-    assert [snapshot.insight(row).id for row in gc.visible_rows(snapshot, Scope(user_id="bob"))] == [
+    assert [snapshot.insight(row).id for row in retention.visible_rows(snapshot, Scope(user_id="bob"))] == [
         "bob", "all", "session",
     ]  # fmt: skip
 
@@ -91,9 +92,9 @@ def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
 def test_dead_rows_are_neither_listed_nor_reviewed() -> None:
     index = MemoryIndex.build([(memory("a"), None), (memory("b"), None)], [], 0)
     snapshot = index.apply([RetireInsight("a", "forgotten")])
-    assert [each.insight.id for each in gc.weak(snapshot, ALL, POLICY, NOW_US)[0]] == ["b"]
-    assert gc.visible_rows(snapshot, Scope()) == [1]
-    assert gc.visible_rows(snapshot_of(memory("a")), Scope()) == [0]
+    assert [each.insight.id for each in retention.weak(snapshot, ALL, POLICY, NOW_US)[0]] == ["b"]
+    assert retention.visible_rows(snapshot, Scope()) == [1]
+    assert retention.visible_rows(snapshot_of(memory("a")), Scope()) == [0]
 
 
 # ------------------------------------------------------------------ review
@@ -106,7 +107,7 @@ def test_texts_to_review_are_told_why_and_without_their_secrets() -> None:
         msgspec.structs.replace(memory("stale"), content="As of today, line 42 of main.py is currently broken"),
         msgspec.structs.replace(memory("secret"), content=f"The runner logs in with {secret}"),
     )
-    found = gc.worst_first(gc.review(snapshot, gc.visible_rows(snapshot, Scope())))
+    found = retention.worst_first(retention.review(snapshot, retention.visible_rows(snapshot, Scope())))
     assert [each.insight.id for each in found] == ["stale", "secret"]
     assert len(found[0].warnings) > 1
     assert any(warning.startswith("holds what looks like a secret: ") for warning in found[1].warnings)
@@ -115,10 +116,10 @@ def test_texts_to_review_are_told_why_and_without_their_secrets() -> None:
 
 def test_of_equally_many_warnings_the_more_important_then_the_newer() -> None:
     flagged = [
-        gc.Flagged(memory(name, days=days, importance=importance), "", ("w",) * many)
+        retention.Flagged(memory(name, days=days, importance=importance), "", ("w",) * many)
         for name, days, importance, many in (("a", 3, 3, 1), ("b", 2, 5, 1), ("c", 1, 3, 1), ("d", 9, 1, 2))
     ]
-    assert [each.insight.id for each in gc.worst_first(flagged)] == ["d", "b", "c", "a"]
+    assert [each.insight.id for each in retention.worst_first(flagged)] == ["d", "b", "c", "a"]
 
 
 # ------------------------------------------------------------------ writes
@@ -131,8 +132,8 @@ def test_keeping_a_memory_makes_it_immune(world: AuditWorld) -> None:
     assert (result.access_count, result.immune, result.content) == (3, True, "weak-1 says")
     assert result.effective_importance == pytest.approx(0.5 * 1.386294, abs=1e-5)  # ln 4, read just now
     assert world.insight("weak-1").last_accessed_at == world.insight("weak-1").updated_at
-    assert gc.weak(world.snapshot, ALL, POLICY, world.clock_us)[1] == 0
-    line = world.read(lambda connection: oplog.newest(connection, 1))[0]
+    assert retention.weak(world.snapshot, ALL, POLICY, world.clock_us)[1] == 0
+    line = world.read(lambda connection: operations.newest(connection, 1))[0]
     assert (line.operation, line.insight_id, line.detail) == ("gc-keep", "weak-1", "access+3")
     record = world.read(lambda connection: history.of_memory(connection, "weak-1", 1))[0]
     assert record.operation_type == "UPDATE"
@@ -156,7 +157,7 @@ def test_what_is_listed_is_let_go_of_as_one_operation(world: AuditWorld) -> None
     assert (result.ids, result.left, result.purged) == (("weak-1", "weak-2"), 1, False)
     assert world.active() == ["fresh-1", "weak-3"]
     assert world.insight("weak-1").status == "forgotten"
-    line = world.read(lambda connection: oplog.newest(connection, 1))[0]
+    line = world.read(lambda connection: operations.newest(connection, 1))[0]
     assert (line.operation, line.detail) == ("gc", "threshold=0.3 retired=2")
     check(world)
 
@@ -175,10 +176,10 @@ def test_the_longest_forgotten_are_removed_first_and_so_many_at_a_time(
     for name in ("two-222", "one-111", "three-3"):
         world.forget(name)
     forgotten_us = world.clock_us
-    monkeypatch.setattr(gc, "PURGED_AT_ONCE", 2)
+    monkeypatch.setattr(retention, "PURGED_AT_ONCE", 2)
 
     def purge(days: int) -> Collected:
-        result = world.commit(gc.propose_purge(days, world.identity()))
+        result = world.commit(retention.propose_purge(days, world.identity()))
         assert isinstance(result, Collected)
         assert result.purged
         return result
@@ -199,6 +200,6 @@ def test_the_longest_forgotten_are_removed_first_and_so_many_at_a_time(
 def test_a_purge_of_more_days_than_there_were_removes_nothing(world: AuditWorld) -> None:
     add(world, "one-111")
     world.forget("one-111")
-    result = world.commit(gc.propose_purge(36_500, world.identity()))
+    result = world.commit(retention.propose_purge(36_500, world.identity()))
     assert isinstance(result, Collected)
     assert result.ids == ()

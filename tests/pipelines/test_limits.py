@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from mnemond.memory.limits import calibration_of, limits_of
 from mnemond.model.policy import WritePolicy
-from mnemond.pipelines.limits import calibration_of, limits_of
 from mnemond.store.meta import EmbedderRecord
 
 POLICY = WritePolicy()

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.api.requests import one_active
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
-from mnemond.handlers.lookup import one_active
+from mnemond.memory import links
+from mnemond.memory.links import direction_problems
 from mnemond.model.changes import PutInsight, RetireInsight
-from mnemond.model.edge import EDGE_TYPES, EdgeType
-from mnemond.model.insight import Scope
-from mnemond.pipelines import link
-from mnemond.pipelines.link import direction_problems
+from mnemond.model.memory import EDGE_TYPES, EdgeType, Scope
 from tests.examples import examples
 from tests.pipelines.desk import Desk, number_of
 from tests.store.factory import forget, insight_id
@@ -143,7 +142,7 @@ def test_a_retired_end_is_refused_and_its_successor_named(desk: Desk) -> None:
 
 
 def test_an_end_that_the_same_batch_retires_is_refused(desk: Desk) -> None:
-    late = link.propose(desk.wish(1, 2), desk.identity(), one_active)
+    late = links.propose_link(desk.wish(1, 2), desk.identity(), one_active)
     forgotten, refused = desk.engine.commit([forget(2), late])
     assert not isinstance(forgotten, MnemonError)
     assert isinstance(refused, MnemonError)
@@ -197,7 +196,7 @@ def test_an_automatic_cause_counts_too(desk: Desk) -> None:
 
 def test_a_circle_within_one_batch_is_refused(desk: Desk) -> None:
     wishes = (desk.wish(1, 2, "causal"), desk.wish(2, 1, "causal"))
-    first, second = desk.engine.commit([link.propose(each, desk.identity(), one_active) for each in wishes])
+    first, second = desk.engine.commit([links.propose_link(each, desk.identity(), one_active) for each in wishes])
     assert not isinstance(first, MnemonError)
     assert isinstance(second, MnemonError)
     assert desk.edges() == {(1, 2, "causal")}
@@ -229,7 +228,7 @@ def test_a_long_circle_names_its_beginning_and_end(tmp_path: Path) -> None:
 def test_a_circle_that_cannot_be_ruled_out_is_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.link(1, 2, "causal")
     desk.link(3, 4, "causal")
-    monkeypatch.setattr(link, "MOST_LOOKED_AT", 1)
+    monkeypatch.setattr(links, "MAX_LOOKED_AT", 1)
     with pytest.raises(MnemonError, match="is not known after 1 memories") as caught:
         desk.link(2, 3, "causal")
     assert caught.value.kind is INVALID_PARAMS

@@ -9,8 +9,8 @@ import pytest
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import RetireInsight
-from mnemond.model.recall import Intent, Recalled
-from mnemond.rank.profiles import MNEMON
+from mnemond.model.query import Intent, Recalled
+from mnemond.recall.profiles import MNEMON
 from tests.index.worlds import built, insight
 from tests.pipelines.recall_world import Link, ask, ids, world
 

@@ -9,8 +9,7 @@ import pytest
 
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.model.changes import AddEdge
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Scope
+from mnemond.model.memory import Edge, Scope
 from tests.pipelines.audit_world import vector_for
 from tests.pipelines.revision_world import RevisionWorld
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.pipelines.merge_text import clauses, merged_text
+from mnemond.memory.revise import clauses, merged_text
 from mnemond.text.similarity import token_set
 
 CASES = {

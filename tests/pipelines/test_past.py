@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
+from mnemond.memory.history import Past, past
 from mnemond.model.changes import AddInsight, PurgeInsight
-from mnemond.model.insight import Insight, Scope
-from mnemond.pipelines.past import Past, past
+from mnemond.model.memory import Insight, Scope
 from tests.pipelines.audit_world import UNBOUNDED, AuditWorld, at
 
 NAMES = ("aaaaaa-1", "aaaaaa-2", "bbbbbb-3", "cccccc-4")

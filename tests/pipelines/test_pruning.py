@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.decay import effective_age, prune_score
+from mnemond.memory.retention import candidates, most_at_once, prune_scores, retired_pruning
 from mnemond.model.changes import RetireInsight
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Edge, Insight, format_us
 from mnemond.model.policy import LifecyclePolicy, PruningPolicy
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines.pruning import candidates, most_at_once, prune_scores, retired
-from mnemond.rank.decay import effective_age, prune_score
 
 DAY_US = 86_400_000_000
 NOW_US = 1_770_000_000_000_000
@@ -93,7 +91,7 @@ def test_what_is_planned_is_looked_at_again_when_its_turn_comes() -> None:
     assert planned.ids == ("a", "b", "c")
     used = memory("a", days=3, access_count=1, last_accessed_at=format_us(NOW_US))
     later = snapshot_of(used, memory("c", days=1, importance=4), memory("e"), memory("b", days=2))
-    changes = retired(later, planned.ids, planned, policy)
+    changes = retired_pruning(later, planned.ids, planned, policy)
     assert changes == [RetireInsight("b", "pruned")]
-    within = retired(later, planned.ids, planned, LifecyclePolicy(max_insights=4))
+    within = retired_pruning(later, planned.ids, planned, LifecyclePolicy(max_insights=4))
     assert within == []

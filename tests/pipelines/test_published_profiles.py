@@ -8,20 +8,18 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemond.embed.asked import ask as asked_before
 from mnemond.embed.embedder import Purpose
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.embed.embedder import precompute as asked_before
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, PurgeInsight, Vector
-from mnemond.model.insight import Insight
-from mnemond.model.recall import Query, Recalled
-from mnemond.pipelines.hypothetical_search import nearer, raised
-from mnemond.pipelines.read_policy import ReadPolicy
-from mnemond.pipelines.recall import recall
-from mnemond.pipelines.standing import prominence, weighed
-from mnemond.rank.closeness import closeness
-from mnemond.rank.prior import PriorPolicy
-from mnemond.rank.profiles import MEMORY_LAYER, MNEMOND, MNEMOSYNE, Profile
+from mnemond.model.memory import Insight
+from mnemond.model.query import Query, Recalled
+from mnemond.recall.policy import ReadPolicy
+from mnemond.recall.profiles import MEMORY_LAYER, MNEMOND, MNEMOSYNE, PriorPolicy, Profile, prominence, weighed
+from mnemond.recall.question import nearer, raised
+from mnemond.recall.ranking import closeness
+from mnemond.recall.recall import recall
 from tests.index.worlds import insight
 from tests.pipelines.recall_world import DAY_US, NOW_US, Compass, ask, days_ago, ids, ticks, world
 

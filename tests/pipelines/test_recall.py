@@ -11,13 +11,13 @@ import pytest
 
 from mnemond.embed.embedder import Embedder, Purpose
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import RetireInsight, Vector
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import Filter, Query, Recalled
-from mnemond.pipelines.measured_recall import BASE, FALL
-from mnemond.pipelines.recall import recall
+from mnemond.model.memory import Insight, Scope
+from mnemond.model.query import Filter, Query, Recalled
+from mnemond.recall.default_profile import BASE, FALL
+from mnemond.recall.recall import recall
 from tests.index.worlds import insight, unit
 from tests.rank.talk import WordKnower
 

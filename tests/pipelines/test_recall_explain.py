@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.recall import Explanation, Hit, Recalled
-from mnemond.pipelines.measured_recall import FALL
-from mnemond.rank.two_stage import PARTS
+from mnemond.model.query import Explanation, Hit, Recalled
+from mnemond.recall.default_profile import FALL
+from mnemond.recall.two_stage import PARTS
 from tests.examples import examples
 from tests.index.worlds import insight
 from tests.pipelines.recall_world import EVERY_WAY, NOW_US, Link, ask, days_ago, ids, world

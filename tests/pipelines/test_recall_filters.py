@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import MODES, PROFILES, Filter, Recalled, Span
-from mnemond.model.timestamp import format_us
+from mnemond.model.memory import Insight, Scope, format_us
+from mnemond.model.query import MODES, PROFILES, Filter, Recalled, Span
 from tests.examples import examples
 from tests.graph.small_graph import KINDS
 from tests.index.worlds import insight

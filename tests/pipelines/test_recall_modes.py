@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.insight import Scope
-from mnemond.model.recall import Filter, Intent, Mode, ProfileName, Recalled, Step
+from mnemond.model.memory import Scope
+from mnemond.model.query import Filter, Intent, Mode, ProfileName, Recalled, Step
 from tests.index.worlds import insight
 from tests.pipelines.recall_world import EVERY_WAY, NOW_US, Link, ask, ids, world
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import ANCHORS, INTENTS, MODES, PROFILES, Filter, Recalled
-from mnemond.pipelines.recall import EMPTY_QUERY
+from mnemond.model.memory import Insight, Scope
+from mnemond.model.query import ANCHORS, INTENTS, MODES, PROFILES, Filter, Recalled
+from mnemond.recall.recall import EMPTY_QUERY
 from tests.examples import examples
 from tests.graph.small_graph import KINDS
 from tests.index.worlds import insight

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.insight import Scope
-from mnemond.model.recall import Filter, Window
-from mnemond.model.timestamp import parse_rfc3339
+from mnemond.model.memory import Scope, parse_rfc3339
+from mnemond.model.query import Filter, Window
 from mnemond.text.query_window import FOREVER_US
 from tests.index.worlds import insight
 from tests.pipelines.recall_world import DAY_US, NOW_US, Link, ask, ids, world

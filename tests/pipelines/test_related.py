@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.edge import EDGE_TYPES, Edge, EdgeType
-from mnemond.model.insight import Scope
-from mnemond.model.recall import Filter
-from mnemond.pipelines.related import MOST_LINKS, Related, links_of, related
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.links import MAX_LINKS, Related, links_of, related
+from mnemond.model.memory import EDGE_TYPES, Edge, EdgeType, Scope
+from mnemond.model.query import Filter
 from tests.index.worlds import DIMENSION, insight
 from tests.pipelines.desk import Desk, number_of
 from tests.store.factory import forget
@@ -151,15 +150,15 @@ def test_two_memories_may_each_be_a_cause_of_the_other(desk: Desk) -> None:
 
 
 def test_of_many_links_the_heaviest_are_told(tmp_path: Path) -> None:
-    many = Desk(tmp_path / "many.db", memories=MOST_LINKS + 10)
-    for number in range(2, MOST_LINKS + 11):
+    many = Desk(tmp_path / "many.db", memories=MAX_LINKS + 10)
+    for number in range(2, MAX_LINKS + 11):
         many.link(1, number, weight=0.5 if number % 2 else 0.01 * number)
         many.link(1, number, "causal", weight=0.001 * number)
     counts, found = links(many, 1)
-    assert counts == {"semantic": MOST_LINKS + 9, "causal": MOST_LINKS + 9}
-    assert len(found) == MOST_LINKS
-    expected = sorted((-(0.5 if number % 2 else 0.01 * number), number) for number in range(2, MOST_LINKS + 11))
-    assert [number for number, *_ in found] == [number for _, number in expected[:MOST_LINKS]]
+    assert counts == {"semantic": MAX_LINKS + 9, "causal": MAX_LINKS + 9}
+    assert len(found) == MAX_LINKS
+    expected = sorted((-(0.5 if number % 2 else 0.01 * number), number) for number in range(2, MAX_LINKS + 11))
+    assert [number for number, *_ in found] == [number for _, number in expected[:MAX_LINKS]]
     many.close()
 
 

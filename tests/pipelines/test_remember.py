@@ -5,17 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from mnemond.memory.compare import Moment, compare
+from mnemond.memory.diff import on_reference_scale
+from mnemond.memory.draft import WriteContext, with_reading
+from mnemond.memory.limits import limits_of
 from mnemond.model.changes import RetireInsight
-from mnemond.model.edge import EDGE_TYPES
-from mnemond.model.insight import Scope
+from mnemond.model.memory import EDGE_TYPES, Scope, format_us
 from mnemond.model.outcomes import Conflict
 from mnemond.model.policy import DiffPolicy, WritePolicy
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines.compare import Moment, compare
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.limits import limits_of
-from mnemond.pipelines.newcomer import with_reading
-from mnemond.rank.diff_calibration import on_reference_scale
 from mnemond.store.meta import EmbedderRecord
 from mnemond.text.tokens import index_terms
 from tests.index.worlds import insight
@@ -148,8 +145,8 @@ def test_without_comparing_everything_is_added() -> None:
 def test_a_memory_without_a_vector_says_why() -> None:
     over = Memories()
     prepared = msgspec.structs.replace(over.prepared("tea", NOW_US), embed_error="no embedder")
-    who = Identity(id=name(1), op_id="op", client_op_id=False, now_us=NOW_US, store="s", request_digest="")
-    from mnemond.pipelines.remember import decide
+    who = WriteContext(id=name(1), op_id="op", client_op_id=False, now_us=NOW_US, store="s", request_digest="")
+    from mnemond.memory.remember import decide
 
     outcome = Decided(decide(prepared, who, over.limits, over.snapshot, None)).outcome
     assert (outcome.embedded, outcome.embed_error, outcome.store) == (False, "no embedder", "s")

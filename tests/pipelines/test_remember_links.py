@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.model.insight import Scope
+from mnemond.memory.compare import Paired, pair, parted
+from mnemond.model.memory import Scope
 from mnemond.model.outcomes import EdgesMade
 from mnemond.model.policy import RedundancyPolicy, WritePolicy
-from mnemond.pipelines.pairing import Paired, pair, parted
 from tests.pipelines.memories import DAY_US, NOW_US, Decided, Memories, leaning, name
 from tests.rank.diff_rows import ROWS
 

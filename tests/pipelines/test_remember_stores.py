@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 
 from mnemond.errors import INTERNAL, MnemonError
+from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.limits import limits_of
+from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import Vector
-from mnemond.model.edge import EDGE_TYPES
+from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.outcomes import Forgotten, Remembered
 from mnemond.model.policy import LifecyclePolicy, WritePolicy
-from mnemond.pipelines.draft import Draft
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.limits import limits_of
-from mnemond.pipelines.remember import prepare, propose
 from mnemond.store.engine import Engine
-from mnemond.store.proposal import Proposal
+from mnemond.store.operations import Proposal
 from tests.pipelines.memories import NOW_US, Memories, name
 from tests.store.factory import EMBEDDER, engine_at, forget, insight_id, vector_of
 from tests.store.mirror import mirrored
@@ -127,7 +126,7 @@ def test_no_secret_reaches_the_file_the_index_or_the_log(tmp_path: Path) -> None
 
 def proposed(engine: Engine, number: int, text: str, vector: Vector | None = None, **fields: Any) -> Proposal:
     now_us = NOW_US + number
-    who = Identity(
+    who = WriteContext(
         id=insight_id(number), op_id=f"op-{number}", client_op_id=False, now_us=now_us, store="default",
         request_digest="",
     )  # fmt: skip
@@ -189,11 +188,11 @@ def test_a_replaced_memory_leaves_its_links_to_its_successor(tmp_path: Path) -> 
 def test_a_row_that_was_compared_and_is_not_there_is_a_defect() -> None:
     over = Memories()
     over.remember(OLD)
-    from mnemond.pipelines import remember
+    from mnemond.memory import remember
 
     decision = remember._Decision(
         over.prepared(NEW, NOW_US),
-        Identity(id="x", op_id="x", client_op_id=False, now_us=NOW_US, store="s", request_digest=""),
+        WriteContext(id="x", op_id="x", client_op_id=False, now_us=NOW_US, store="s", request_digest=""),
         over.limits,
         over.snapshot,
         None,

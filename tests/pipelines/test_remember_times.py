@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.model.timestamp import format_us
+from mnemond.model.memory import format_us
 from tests.pipelines.memories import NOW_US, Memories, name
 
 OLD, NEW = "The rate limit of the gateway is 200", "The rate limit of the gateway is 300"

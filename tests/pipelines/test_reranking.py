@@ -7,13 +7,22 @@ from collections.abc import Sequence
 import pytest
 
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.index.memory_index import MemoryIndex
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import Hit, Signals
-from mnemond.pipelines.asking import rarity
-from mnemond.pipelines.reranking import MOST_LOOKED_AT, MOST_READ, Asked, Reranked, RerankPolicy, Scorer, rerank
-from mnemond.rank.business_rules import SPECIFIED, BusinessRules
-from mnemond.rank.lexical_rerank import lexical_scores
+from mnemond.index.writer import MemoryIndex
+from mnemond.model.memory import Insight, Scope
+from mnemond.model.query import Hit, Signals
+from mnemond.recall.published_profiles import (
+    MAX_LOOKED_AT,
+    MAX_READ,
+    SPECIFIED,
+    Asked,
+    BusinessRules,
+    Reranked,
+    RerankPolicy,
+    Scorer,
+    lexical_scores,
+    rerank,
+)
+from mnemond.recall.question import rarity
 from tests.index.worlds import built, insight
 
 DAY_US = 86_400_000_000
@@ -105,13 +114,13 @@ def test_a_memory_is_of_ones_own_scope_only_where_one_has_a_scope() -> None:
 
 
 def test_of_a_long_memory_the_beginning_is_compared() -> None:
-    late = hit(insight("d", "x " * (MOST_READ // 2) + QUESTION), 0.5)
+    late = hit(insight("d", "x " * (MAX_READ // 2) + QUESTION), 0.5)
     found = rerank(INDEX.snapshot, Asked(QUESTION, Scope(), 0), [late])
     assert [each.score for each in found.hits] == [0.25]
 
 
 def test_what_is_behind_the_first_hundred_stays_behind() -> None:
-    many = [insight(f"m{number:03}", f"note {number}", at=number) for number in range(MOST_LOOKED_AT)]
+    many = [insight(f"m{number:03}", f"note {number}", at=number) for number in range(MAX_LOOKED_AT)]
     last = insight("last", "redis cache eviction", at=999)
     hits = [hit(row, 0.9 - number / 1000) for number, row in enumerate([*many, last])]
     found = rerank(built(*many, last).snapshot, Asked(QUESTION, Scope(), 0), hits)

@@ -6,10 +6,9 @@ import msgspec
 import pytest
 
 from mnemond.errors import AMBIGUOUS, BUSY, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.memory import history
 from mnemond.model.changes import AddEdge, RetireInsight
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Scope
-from mnemond.pipelines import restore
+from mnemond.model.memory import Edge, Scope
 from tests.pipelines.revision_world import RevisionWorld
 from tests.store.factory import EMBEDDER
 
@@ -88,8 +87,8 @@ def test_one_that_is_for_somebody_else_is_hidden(world: RevisionWorld) -> None:
     one = world.new("mine", scope=Scope(user_id="ana"))
     world.drop(one)
     with pytest.raises(MnemonError, match="is meant for this user"):
-        world.read(lambda it: restore.kept(it, one, Scope(user_id="bob"), EMBEDDER))
-    assert world.read(lambda it: restore.kept(it, one, Scope(), None)).vector is None
+        world.read(lambda it: history.kept(it, one, Scope(user_id="bob"), EMBEDDER))
+    assert world.read(lambda it: history.kept(it, one, Scope(), None)).vector is None
 
 
 def test_a_vector_of_another_embedder_is_made_again(world: RevisionWorld) -> None:
@@ -100,7 +99,7 @@ def test_a_vector_of_another_embedder_is_made_again(world: RevisionWorld) -> Non
         connection.run("UPDATE insights SET embedding_model = 'another' WHERE id = ?", (one,))  # type: ignore[attr-defined]
 
     world.read(other)
-    assert world.read(lambda it: restore.kept(it, one, Scope(), EMBEDDER)).vector is None
+    assert world.read(lambda it: history.kept(it, one, Scope(), EMBEDDER)).vector is None
     assert world.restore(one).embedded is True
 
 

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import RetireInsight
-from mnemond.model.edge import Edge, EdgeType
-from mnemond.model.insight import Insight
-from mnemond.model.recall import Hit, Intent, Order, Query, Signals
-from mnemond.pipelines.result_order import arranged, distinct
-from mnemond.pipelines.sought import Sought
+from mnemond.model.memory import Edge, EdgeType, Insight
+from mnemond.model.query import Hit, Intent, Order, Query, Signals
+from mnemond.recall.result_order import RankingRequest, arranged, distinct
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, built, insight
 
@@ -24,8 +22,8 @@ def hit(found: Insight, score: float) -> Hit:
     return Hit(found, score, "medium", ("keyword",), Signals(score, 0.0, 0.0, 0.0))
 
 
-def sought(intent: Intent = "GENERAL", order: Order = "score") -> Sought:
-    return Sought(Query(text="x", order=order), intent, None, None, None, None)
+def sought(intent: Intent = "GENERAL", order: Order = "score") -> RankingRequest:
+    return RankingRequest(Query(text="x", order=order), intent, None, None, None, None)
 
 
 def ids(hits: Sequence[Hit]) -> list[str]:

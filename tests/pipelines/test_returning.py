@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mnemond.memory import undo
 from mnemond.model.outcomes import Conflict, Remembered
-from mnemond.pipelines import undo
 from tests.pipelines.revision_world import RevisionWorld
 from tests.pipelines.test_undo import undone
 
@@ -76,7 +76,7 @@ def test_one_without_words_or_vector_is_like_nothing(world: RevisionWorld) -> No
 
 
 def test_of_very_many_the_first_are_compared(world: RevisionWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undo, "MOST_COMPARED", 1)
+    monkeypatch.setattr(undo, "MAX_COMPARED", 1)
     first, second = world.new(OLD, importance=1), world.new("Ana prefers tea in the office", importance=1)
     world.clock_us += 400 * 86_400_000_000
     world.collect(99.0, 2)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import RetireInsight
-from mnemond.model.insight import Scope
-from mnemond.model.recall import Filter
-from mnemond.pipelines.search import search
+from mnemond.model.memory import Scope
+from mnemond.model.query import Filter
+from mnemond.recall.recall import search
 from tests.index.worlds import DIMENSION, insight, unit
 
 CONTENTS = {

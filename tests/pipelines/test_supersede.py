@@ -6,10 +6,9 @@ import msgspec
 import pytest
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.memory.revise import readers_lost
 from mnemond.model.changes import AddEdge
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Scope
-from mnemond.pipelines.supersede import readers_lost
+from mnemond.model.memory import Edge, Scope
 from tests.pipelines.revision_world import RevisionWorld
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.config import Embedding
-from mnemond.embed.calibration import Calibration
-from mnemond.embed.embedders import Embedders
+from mnemond.config.settings import Embedding
+from mnemond.embed.registry import Calibration, Embedders
 from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
+from mnemond.memory import embedding
+from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import ChangeSet
 from mnemond.model.outcomes import Calibrated, Outcome, SwitchDropped, SwitchStarted
-from mnemond.pipelines import switching
-from mnemond.pipelines.embedding import wanted_by
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch
 from tests.handlers.toys import ToySupply
@@ -46,47 +45,47 @@ def log(db: Connection) -> list[tuple[str, str]]:
 
 
 def test_a_store_that_has_an_embedder_adopts_no_other(db: Connection) -> None:
-    assert switching.adopt(db, OTHER.to, NOW) is False
+    assert embedding.adopt(db, OTHER.to, NOW) is False
     assert read_embedder(db) == EMBEDDER
     db.run("DELETE FROM meta")
-    assert switching.adopt(db, OTHER.to, NOW) is True
+    assert embedding.adopt(db, OTHER.to, NOW) is True
     assert read_embedder(db) == OTHER.to
     assert log(db) == [("embed.adopt", "other")]
 
 
 def test_a_repeat_that_comes_in_between_gets_the_first_answer(db: Connection) -> None:
-    first = switching.begin(db, STARTED, OTHER)
-    again = switching.begin(db, STARTED, OTHER)
+    first = embedding.begin(db, STARTED, OTHER)
+    again = embedding.begin(db, STARTED, OTHER)
     assert (first, getattr(again, "replayed", None)) == (STARTED.outcome, True)
     with pytest.raises(MnemonError, match="a switch to other is under way") as caught:
-        switching.begin(db, asked(STARTED.outcome, "another"), OTHER)
+        embedding.begin(db, asked(STARTED.outcome, "another"), OTHER)
     assert caught.value.kind is BUSY
     stop = asked(STARTED.outcome, "stop")
-    assert switching.drop(db, stop) == SwitchDropped("stop", "other", 0)
+    assert embedding.drop(db, stop) == SwitchDropped("stop", "other", 0)
     assert read_switch(db) is None
-    assert switching.drop(db, stop) == SwitchDropped("stop", "other", 0, replayed=True)
+    assert embedding.drop(db, stop) == SwitchDropped("stop", "other", 0, replayed=True)
     with pytest.raises(MnemonError) as caught:
-        switching.drop(db, asked(STARTED.outcome, "stop again"))
+        embedding.drop(db, asked(STARTED.outcome, "stop again"))
     assert caught.value.kind is NOT_FOUND
     assert log(db) == [("embed.switch", "to other"), ("embed.switch", "aborted, 0 vectors dropped")]
 
 
 def test_the_embedder_the_store_has_is_no_change(db: Connection) -> None:
     with pytest.raises(MnemonError) as caught:
-        switching.begin(db, STARTED, SwitchRecord("builtin", EMBEDDER, NOW))
+        embedding.begin(db, STARTED, SwitchRecord("builtin", EMBEDDER, NOW))
     assert caught.value.kind is INVALID_PARAMS
 
 
 def test_what_was_measured_of_another_embedder_is_not_kept(db: Connection) -> None:
     request = asked(Calibrated("mine", "toy", 0.3, 0.8, 500, 20), method="embed.calibrate")
     with pytest.raises(MnemonError, match="another embedder") as caught:
-        switching.calibrated(db, request, "other-1", MEASURED)
+        embedding.calibrated(db, request, "other-1", MEASURED)
     assert caught.value.kind is BUSY
-    assert switching.calibrated(db, request, EMBEDDER.fingerprint, MEASURED) == request.outcome
+    assert embedding.calibrated(db, request, EMBEDDER.fingerprint, MEASURED) == request.outcome
     record = read_embedder(db)
     assert record is not None
     assert (record.unrelated, record.paraphrase) == (0.3, 0.8)
-    again = switching.calibrated(db, request, "other-1", MEASURED)
+    again = embedding.calibrated(db, request, "other-1", MEASURED)
     assert getattr(again, "replayed", None) is True
 
 

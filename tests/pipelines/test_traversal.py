@@ -6,12 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from mnemond.graph.probabilistic import seed_of
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.recall import MODES, Intent, Mode, Query, Step
-from mnemond.model.recall_policy import PathPolicy
-from mnemond.pipelines.traversal import Traversed, traverse
-from mnemond.rank.profiles import MNEMOND
+from mnemond.model.policy import PathPolicy
+from mnemond.model.query import MODES, Intent, Mode, Query, Step
+from mnemond.recall.profiles import MNEMOND
+from mnemond.recall.published_profiles import Traversed, traverse
+from mnemond.recall.walks import seed_of
 from tests.graph.small_graph import at, named
 from tests.index.worlds import insight
 from tests.pipelines.recall_world import DAY_US, NOW_US, Link, days_ago, world

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.memory import undo
+from mnemond.memory.limits import limits_of
 from mnemond.model.changes import AddInsight, PurgeInsight, PutInsight, RemoveEdge, RestoreInsight, RetireInsight
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Outcome, Remembered, Undone, UndoneMemory
-from mnemond.pipelines import undo
-from mnemond.pipelines.limits import limits_of
 from mnemond.store import history, insights
 from mnemond.store.connection import Connection
 from tests.pipelines.audit_world import UNBOUNDED, AuditWorld, at, vector_for
@@ -335,7 +335,7 @@ def test_what_nobody_asked_for_is_taken_back_by_name_only(world: AuditWorld) -> 
 
 def test_the_search_for_one_ends(world: AuditWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     world.remember("The gateway is slow")
-    monkeypatch.setattr("mnemond.pipelines.undo.MOST_TRIED", 0)
+    monkeypatch.setattr("mnemond.memory.undo.MAX_TRIED", 0)
     assert refusal(world.undo()).kind is NOT_FOUND
 
 

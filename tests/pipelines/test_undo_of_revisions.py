@@ -10,7 +10,7 @@ import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.model.changes import AddEdge
-from mnemond.model.edge import Edge
+from mnemond.model.memory import Edge
 from tests.pipelines.audit_world import replayed
 from tests.pipelines.revision_world import RevisionWorld
 

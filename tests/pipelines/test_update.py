@@ -9,10 +9,9 @@ import pytest
 from msgspec import UNSET
 
 from mnemond.errors import NOT_FOUND, OP_ID_REUSED, MnemonError
+from mnemond.memory import update
 from mnemond.model.changes import AddEdge
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Scope
-from mnemond.pipelines import update
+from mnemond.model.memory import Edge, Scope
 from tests.pipelines.audit_world import vector_for
 from tests.pipelines.revision_world import PAIRING, RevisionWorld
 

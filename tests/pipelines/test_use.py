@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.writer import MemoryIndex
+from mnemond.memory.draft import WriteContext
+from mnemond.memory.retention import is_used, propose
 from mnemond.model.changes import CountUse, PurgeInsight
+from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Used
-from mnemond.model.timestamp import format_us
-from mnemond.pipelines.identity import Identity
-from mnemond.pipelines.use import is_used, propose
 from tests.index.worlds import DIMENSION, insight
 
 NOW_US = 1_771_405_200_000_000
-WHO = Identity(
+WHO = WriteContext(
     id="id", op_id="op", client_op_id=False, now_us=NOW_US, store="default", request_digest="",
     triggered_by="system:recall",
 )  # fmt: skip

@@ -10,12 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond import errors
+from mnemond.api.types_memories import RecallParams, RememberParams
 from mnemond.errors import MnemonError
-from mnemond.protocol.decode import MAX_PROBLEMS, decode_params, explain
-from mnemond.protocol.memories import RecallParams
-from mnemond.protocol.remembering import RememberParams
-from mnemond.protocol.types import Params
-from mnemond.protocol.wording import SHOWN, bounds, described, expected, nearest, short
+from mnemond.wire.params import (
+    MAX_PROBLEMS,
+    SHOWN,
+    Params,
+    bounds,
+    decode_params,
+    described,
+    expected,
+    explain,
+    nearest,
+    short,
+)
 
 
 class Toy(Params, frozen=True, kw_only=True):

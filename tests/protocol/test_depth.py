@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.protocol.depth import MAX_DEPTH, too_deep
+from mnemond.wire.jsonrpc import MAX_DEPTH, too_deep
 
 JSON = st.recursive(
     st.text(alphabet='[]{}"\\a') | st.integers(),

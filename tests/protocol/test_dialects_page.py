@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mnemond.protocol.dialects_page import dialects_markdown
-from mnemond.protocol.hooks.events import MOMENTS
-from mnemond.protocol.mcp.tools import TOOLS
+from mnemond.docs_pages import dialects_markdown
+from mnemond.mcp.tools import TOOLS
+from mnemond.wire.hook_payload import MOMENTS
 
 
 def test_every_event_and_tool_is_there() -> None:

@@ -8,9 +8,10 @@ from typing import get_args, get_origin
 import msgspec
 import pytest
 
+from mnemond.api.registry import METHODS
+from mnemond.docs_pages import errors_markdown, protocol_markdown
 from mnemond.errors import KINDS
-from mnemond.protocol.documentation import errors_markdown, protocol_markdown
-from mnemond.protocol.registry import METHODS, Access, Method
+from mnemond.wire.params import Access, Method
 
 
 def test_every_method_and_every_field_is_there() -> None:

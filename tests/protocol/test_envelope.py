@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mnemond import errors
 from mnemond.errors import FieldProblem, MnemonError
-from mnemond.protocol.envelope import (
+from mnemond.wire.jsonrpc import (
     MALFORMED,
     MAX_BATCH,
     NO_ID,
@@ -120,7 +120,7 @@ def test_a_batch_keeps_its_order_and_its_bad_parts() -> None:
 
 
 def test_the_recursion_guard_of_the_decoder_is_answered_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemond.protocol.envelope.too_deep", lambda _: False)
+    monkeypatch.setattr("mnemond.wire.jsonrpc.too_deep", lambda _: False)
     for message in (b"[" * 200_000, b'{"params":' * 200_000):
         assert refused(message).error.kind is errors.TOO_LARGE
 

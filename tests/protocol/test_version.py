@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mnemond.protocol.daemon import CliRunParams, HelloParams
-from mnemond.protocol.version import release_key
+from mnemond.api.types_admin import CliRunParams, HelloParams
+from mnemond.wire.params import release_key
 
 
 @pytest.mark.parametrize(

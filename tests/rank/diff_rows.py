@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from mnemond.memory.diff import CosineThresholds, Side, cosine_thresholds, side
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank.diff import Side, side
-from mnemond.rank.diff_calibration import CosineThresholds, cosine_thresholds
 
 LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
 """The table to the letter."""

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mnemond.embed.embedder import Purpose
-from mnemond.index.memory_index import MemoryIndex
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import Vector
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.memory import Insight, Scope
 from tests.index.worlds import DIMENSION, insight, unit
 
 DAY_US = 86_400_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index.document import numbered
-from mnemond.pipelines.asking import asked
-from mnemond.rank.adjacent_words import adjacent_words
-from mnemond.rank.question import Question
+from mnemond.index.columns import numbered
+from mnemond.recall.question import build_question
+from mnemond.recall.question_features import Question
+from mnemond.recall.ranking import adjacent_words
 from tests.index.worlds import insight
 from tests.rank.talk import store
 
@@ -50,5 +50,5 @@ def test_rows_are_told_in_the_order_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize("text", ["redis cache", "what is the Redis cache?"])
 def test_a_question_finds_its_own_pairs(text: str) -> None:
-    found = adjacent_words(SNAPSHOT, asked(SNAPSHOT, text, None), EVERY)
+    found = adjacent_words(SNAPSHOT, build_question(SNAPSHOT, text, None), EVERY)
     assert np.flatnonzero(found).tolist() == [0, 2, 4, 7]

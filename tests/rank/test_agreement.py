@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.rank.agreement import SURE_WITHOUT_MEANING, agreement, trust
+from mnemond.recall.ranking import SURE_WITHOUT_MEANING, agreement, trust
 from tests.examples import examples
 
 E = math.e

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.memory.decay import accumulated, boost_gain
 from mnemond.model.policy import RedundancyPolicy
-from mnemond.rank.boost import accumulated, boost_gain
 
 POLICY = RedundancyPolicy()
 DAYS = st.floats(-1e12, 1e12)

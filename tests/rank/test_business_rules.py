@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.rank.business_rules import OFF, SPECIFIED, Standing, lifted
+from mnemond.recall.published_profiles import OFF, SPECIFIED, Standing, lifted
 
 OLD = Standing(age_days=30, importance=3, own_scope=False, pinned=False)
 ALL = Standing(age_days=1, importance=5, own_scope=True, pinned=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.rank.confidence import label
-from mnemond.rank.profiles import MNEMON, PROFILES_BY_NAME, ConfidenceBounds, Profile
+from mnemond.recall.profiles import MNEMON, PROFILES_BY_NAME, ConfidenceBounds, Profile, label
 
 BOUNDS = ConfidenceBounds(medium=0.25, high=0.5)
 

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.pipelines.asking import asked
-from mnemond.rank.context_score import context_scores
-from mnemond.rank.ranking import Context, Ranking
-from mnemond.rank.shortlist import shortlist
+from mnemond.recall.question import build_question
+from mnemond.recall.ranking import Context, Ranking, context_scores, shortlist
 from tests.examples import examples
 from tests.index.worlds import insight
 from tests.rank.talk import TEXTS, ids, said, store
@@ -31,7 +29,7 @@ ROOMY = Context(near=0.4, far=0.3, answer=1.0, asks=0.3, short=30.0, spread=1.25
 
 def gains(snapshot: Snapshot, text: str, context: Context) -> dict[str, float]:
     """What the only term of a question comes to in each candidate."""
-    ranking, question = Ranking(k1=1.2, context=context), asked(snapshot, text, None)
+    ranking, question = Ranking(k1=1.2, context=context), build_question(snapshot, text, None)
     candidates = shortlist(snapshot, question, None, None, ranking)
     scores = context_scores(snapshot, question, candidates, ranking)
     assert scores.keyword.tolist() == pytest.approx((scores.gains @ question.weights).tolist())
@@ -100,7 +98,7 @@ def test_gains_stay_below_saturation_and_equal_rows_tie(contents: list[str], tex
     talks = [said(f"{copy}{at}", content, at, conversation_id=f"{copy}") for copy in "xyz" for at, content in
              enumerate(contents)]  # fmt: skip
     snapshot, ranking = store(talks), Ranking()
-    question = asked(snapshot, text, None)
+    question = build_question(snapshot, text, None)
     candidates = shortlist(snapshot, question, None, None, ranking)
     scores = context_scores(snapshot, question, candidates, ranking)
     assert np.isfinite(scores.gains).all()

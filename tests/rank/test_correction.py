@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.rank.correction import corrects
+from mnemond.recall.corrections import corrects
 from mnemond.text.statements import statement
 from tests.examples import examples
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.effective_importance import BASE
-from mnemond.rank.decay import DECAY, DecayPolicy, effective_age, prune_score, retention, unfloored
-from mnemond.rank.sigmoid import sigmoid
+from mnemond.memory.decay import DECAY, DecayPolicy, effective_age, prune_score, retention, sigmoid, unfloored
+from mnemond.model.memory import BASE
 
 CASES = [
     (-13, 1.0), (0, 1.0), (0.5, 0.994349), (1, 0.988698), (2, 0.977397), (7, 0.954945), (14, 0.886757),

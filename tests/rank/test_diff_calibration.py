@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.embed import registry
-from mnemond.embed.calibration import Calibration, scaled, shipped
+from mnemond.embed.registry import Calibration, scaled, shipped
+from mnemond.memory.diff import MEASURED, CosineThresholds, cosine_thresholds, judge, on_reference_scale
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank.diff import judge
-from mnemond.rank.diff_calibration import MEASURED, CosineThresholds, cosine_thresholds, on_reference_scale
 from tests.rank.diff_rows import LITERAL, ROWS, Row
 
 POLICY = DiffPolicy()

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.memory.diff import CosineThresholds, Match, Verdict, judge, overall, side
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank.diff import Match, Verdict, judge, overall, side
-from mnemond.rank.diff_calibration import CosineThresholds
 from tests.rank.diff_rows import LITERAL, REFERENCE
 
 SHIPPED = DiffPolicy()

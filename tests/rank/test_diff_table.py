@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mnemond.memory.diff import CosineThresholds, Verdict, judge, side
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank.diff import Verdict, judge, side
-from mnemond.rank.diff_calibration import CosineThresholds
 from tests.rank.diff_rows import LITERAL, REFERENCE, ROWS, Row
 
 POLICIES = pytest.mark.parametrize("policy", [LITERAL, DiffPolicy()], ids=["to the letter", "as shipped"])

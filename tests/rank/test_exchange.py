@@ -6,9 +6,8 @@ import math
 
 import pytest
 
+from mnemond.memory.diff import CosineThresholds, judge, side
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank.diff import judge, side
-from mnemond.rank.diff_calibration import CosineThresholds
 from mnemond.text.entities import extract
 
 DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.rank.lexical_rerank import MOST_WORDS, LexicalPolicy, lexical_scores
+from mnemond.recall.published_profiles import MAX_WORDS, LexicalPolicy, lexical_scores
 from tests.examples import examples
 
 WORDS = st.lists(st.sampled_from(["redis", "caches", "cached", "k8s", "kubernetes", "库存", "database", "databse"]))
@@ -69,8 +69,8 @@ def test_aliases_and_values_are_what_the_caller_says() -> None:
 
 
 def test_of_a_pasted_text_the_first_words_are_compared() -> None:
-    pasted = [f"w{number:03}" for number in range(MOST_WORDS + 1)]
-    assert lexical_scores(pasted, [pasted[-1:], pasted[:1]], same) == pytest.approx([0.0, 1 / MOST_WORDS])
+    pasted = [f"w{number:03}" for number in range(MAX_WORDS + 1)]
+    assert lexical_scores(pasted, [pasted[-1:], pasted[:1]], same) == pytest.approx([0.0, 1 / MAX_WORDS])
 
 
 @given(WORDS, st.lists(WORDS, max_size=4))

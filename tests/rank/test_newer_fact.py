@@ -10,11 +10,19 @@ import pytest
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
-from mnemond.model.insight import Insight
-from mnemond.pipelines.asking import asked
-from mnemond.rank.newer_fact import ASSISTANT, MOST_READ, READ, asks_past, asks_state, forget_cached, newer_first
-from mnemond.rank.ranking import Ranking, Updating
-from mnemond.rank.two_stage import NEWER, rank
+from mnemond.model.memory import Insight
+from mnemond.recall.corrections import (
+    ASSISTANT,
+    MAX_READ,
+    NEWER_FACT_READ,
+    asks_past,
+    asks_state,
+    newer_first,
+)
+from mnemond.recall.question import build_question
+from mnemond.recall.ranking import Ranking, Updating
+from mnemond.recall.two_stage import NEWER, rank
+from mnemond.text import caches
 from tests.index.worlds import insight, unit
 from tests.rank.talk import ids, store
 
@@ -72,8 +80,8 @@ def test_a_correction_stands_just_above_what_it_corrects() -> None:
         (fact(3, "the budget is 500 euro"), NEW),  # not older
         (OLD, fact(2, "the budget was raised to 700 euro", "bob")),  # said by somebody else
         (fact(1, "the budget is 500 euro", ASSISTANT), fact(2, "raised to 700 euro", ASSISTANT)),
-        (OLD, fact(2, f"the budget is {'x' * READ} raised to 700 euro")),
-        (OLD, fact(2, f"raised {'x' * MOST_READ} to 700 euro")),
+        (OLD, fact(2, f"the budget is {'x' * NEWER_FACT_READ} raised to 700 euro")),
+        (OLD, fact(2, f"raised {'x' * MAX_READ} to 700 euro")),
     ],
 )
 def test_what_is_no_correction_moves_nothing(older: Insight, newer: Insight) -> None:
@@ -140,7 +148,7 @@ BUDGET = store([OLD, LONG, *QUIET], [ALIKE, ALIKE, None, None, None])
 
 def first(snapshot: Snapshot, text: str) -> tuple[list[str], float]:
     """The best two, and what the first has for correcting another."""
-    ranked = rank(snapshot, asked(snapshot, text, None), None, None, 2, Ranking())
+    ranked = rank(snapshot, build_question(snapshot, text, None), None, None, 2, Ranking())
     return ids(snapshot, ranked.rows), float(ranked.parts[NEWER, 0])
 
 
@@ -242,6 +250,6 @@ def test_nothing_of_a_text_is_kept_when_it_is_to_be_forgotten() -> None:
     kept = [each for each in gc.get_objects() if isinstance(each, frozenset) and "4711" in each]
     assert kept, "what was read is remembered"
     del kept
-    forget_cached()
+    caches.clear_all()
     gc.collect()
     assert not [each for each in gc.get_objects() if isinstance(each, frozenset) and "4711" in each]

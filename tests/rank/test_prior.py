@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.rank.decay import retention
-from mnemond.rank.prior import PriorPolicy, access_factor, priors, with_prior
+from mnemond.memory.decay import retention
+from mnemond.recall.profiles import PriorPolicy, access_factor, priors, with_prior
 
 
 @pytest.mark.parametrize(

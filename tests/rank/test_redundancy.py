@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.policy import RedundancyPolicy
-from mnemond.rank.redundancy import (
+from mnemond.memory.diff_rules import (
     edge_similarity,
     is_redundant,
     nmi_analytic,
@@ -20,6 +19,7 @@ from mnemond.rank.redundancy import (
     redundancy,
     with_temporal_bonus,
 )
+from mnemond.model.policy import RedundancyPolicy
 
 POLICY = RedundancyPolicy()
 SHARES = st.floats(0, 1)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.recall_policy import Intent
-from mnemond.rank.rerank import (
+from mnemond.model.policy import Intent
+from mnemond.recall.rerank import (
     MEM0,
     WITH_VECTORS,
     WITHOUT_VECTORS,

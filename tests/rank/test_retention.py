@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.rank.decay import DECAY, DecayPolicy, effective_age, retention
-from mnemond.rank.retention import effective_ages, retentions
+from mnemond.memory.decay import DECAY, DecayPolicy, effective_age, effective_ages, retention, retentions
 
 
 @given(

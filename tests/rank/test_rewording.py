@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.memory import diff_rules
+from mnemond.memory.diff import CosineThresholds, Verdict, judge, side
+from mnemond.memory.diff_rules import Change, changes_between, is_part, plain_words
 from mnemond.model.policy import DiffPolicy
-from mnemond.rank import rewording
-from mnemond.rank.diff import Verdict, judge, side
-from mnemond.rank.diff_calibration import CosineThresholds
-from mnemond.rank.rewording import Change, changes_between, is_part, plain_words
 from mnemond.text.entities import extract
 
 DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)
@@ -184,6 +183,6 @@ def test_changes_lead_from_one_to_the_other(one: list[str], other: list[str]) ->
 
 
 def test_of_long_texts_that_differ_widely_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewording, "MOST_CELLS", 8)
+    monkeypatch.setattr(diff_rules, "MAX_CELLS", 8)
     assert changes_between(list("xabcy"), list("xdefy")) == []
     assert changes_between(list("xaby"), list("xcdy")) == [Change(("a", "b"), ("c", "d"))]

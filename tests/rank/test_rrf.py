@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.index.best_rows import in_order
 from mnemond.index.snapshot import Snapshot
-from mnemond.rank.rrf import Ranking, reciprocal_rank_fusion
-from mnemond.rank.tie_order import in_order
+from mnemond.recall.rerank import Ranking, reciprocal_rank_fusion
 from tests.examples import examples
 from tests.index.worlds import built, insight
 

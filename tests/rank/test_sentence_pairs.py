@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.rank.sentence_pairs import MOST_APART, near, told
+from mnemond.recall.corrections import MAX_APART, near, told
 from mnemond.text.statements import content_words
 from tests.examples import examples
 
@@ -37,7 +37,7 @@ def one_by_one(contents: list[str], rank: list[int]) -> list[Pair]:
     found: list[Pair] = []
     for (place, brief, new), (older, _, old) in product(pieces, pieces):
         words, others = content_words(old.sentence.small), content_words(new.sentence.small)
-        most = MOST_APART[new.announces] * (1 if old.sentence.small.isascii() else 2)
+        most = MAX_APART[new.announces] * (1 if old.sentence.small.isascii() else 2)
         apart = len(words - others) <= most and len(others - words) <= most + 2
         if rank[older] < rank[place] and (brief or new.announces) and words & others and apart:
             found.append((older, old.sentence.text, place, new.sentence.text))
@@ -85,7 +85,7 @@ def test_no_sentence_is_read_more_than_once_nor_for_one_that_nobody_asked_for(
         words.append(small)
         return content_words(small)
 
-    monkeypatch.setattr("mnemond.rank.sentence_pairs.content_words", noted)
+    monkeypatch.setattr("mnemond.recall.corrections.content_words", noted)
     found = list(near(memories, list(range(20)), lambda _: asked))
     assert bool(found) == asked
     assert len(words) == len(set(words)) <= read

@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.snapshot import Mask, Snapshot
-from mnemond.model.insight import Scope
-from mnemond.model.recall import Filter
-from mnemond.pipelines.asking import asked
-from mnemond.rank.closeness import Closeness
-from mnemond.rank.question import Floats
-from mnemond.rank.ranking import Ranking, Shortlisting
-from mnemond.rank.shortlist import BESIDE, Candidates, around, shortlist
+from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.model.memory import Scope
+from mnemond.model.query import Filter
+from mnemond.recall.question import build_question
+from mnemond.recall.question_features import Floats
+from mnemond.recall.ranking import BESIDE, Candidates, Closeness, Ranking, Shortlisting, around, shortlist
 from tests.examples import examples
 from tests.index.worlds import insight
 from tests.rank.talk import HIDDEN, TEXTS, WordKnower, ids, said, store
@@ -24,12 +22,12 @@ def found(
     snapshot: Snapshot,
     text: str,
     cosines: Floats | None = None,
-    visible: Mask | None = None,
+    visible: SnapshotMask | None = None,
     knower: WordKnower | None = None,
     **limits: float,
 ) -> Candidates:
     ranking = Ranking(shortlisting=Shortlisting(**limits))  # type: ignore[arg-type]
-    return shortlist(snapshot, asked(snapshot, text, knower), told(cosines), visible, ranking)
+    return shortlist(snapshot, build_question(snapshot, text, knower), told(cosines), visible, ranking)
 
 
 def told(cosines: Floats | None) -> Closeness | None:
@@ -68,14 +66,14 @@ def test_words_and_meaning_are_brought_to_one_scale(cosine: float, first: str) -
     """A tenth of the greatest BM25 there may be is worth .55, a cosine of .075 is worth .45."""
     k1, mean = 1.2, NOTES.mean_length
     lengths = NOTES.lengths[[0, 1]]
-    [weight] = asked(NOTES, "redis", None).weights.tolist()
+    [weight] = build_question(NOTES, "redis", None).weights.tolist()
     times = np.array([3.0, 1.5])
     bm25 = weight * (k1 + 1) * times / (times + k1 * lengths / mean)
     scores = 0.55 * bm25 / (0.1 * weight) + 0.45 * np.array([0.0, cosine]) / 0.075
     assert (first == "once") == bool(scores[1] > scores[0])
     cosines = np.array([0, cosine, 0, 0, 0], dtype=np.float32)
     ranking = Ranking(k1=k1, keyword=0.55, vector=0.45, shortlisting=Shortlisting(rows=1, mass=0.1, cosine=0.075))
-    candidates = shortlist(NOTES, asked(NOTES, "redis", None), told(cosines), None, ranking)
+    candidates = shortlist(NOTES, build_question(NOTES, "redis", None), told(cosines), None, ranking)
     assert names(NOTES, candidates) == [first]
 
 
@@ -104,7 +102,7 @@ def test_where_only_the_nearest_have_a_cosine_those_with_words_get_theirs() -> N
     nearest = np.array([0, 0, 0, 0.95, 0], dtype=np.float32)
     sparse = Closeness(nearest, lambda rows: every[rows], sparse=True)
     ranking = Ranking(shortlisting=Shortlisting(rows=2, mass=1.0))
-    question = asked(NOTES, "redis", None)
+    question = build_question(NOTES, "redis", None)
     candidates = shortlist(NOTES, question, sparse, None, ranking)
     assert names(NOTES, candidates) == names(NOTES, shortlist(NOTES, question, told(every), None, ranking))
     assert names(NOTES, candidates) != names(NOTES, shortlist(NOTES, question, told(nearest), None, ranking))
@@ -162,7 +160,7 @@ def test_every_visible_row_with_a_word_of_the_question_comes_where_there_is_room
     )
     visible = snapshot.visible(Filter())
     everybody = np.ones(snapshot.rows, dtype=np.bool_) if visible is None else visible
-    question = asked(snapshot, text, None)
+    question = build_question(snapshot, text, None)
     having = {row for each in question.exact for row in each.rows.tolist() if everybody[row]}
     candidates = found(snapshot, text, visible=visible, rows=room)
     rows = candidates.rows.tolist()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.rank.start_nodes import StartPolicy, age_phrase, meta_share, meta_vector, start_rows, start_scores
+from mnemond.recall.rerank import StartPolicy, age_phrase, meta_share, meta_vector, start_rows, start_scores
 from tests.index.worlds import built, insight, unit
 
 POLICY = StartPolicy()

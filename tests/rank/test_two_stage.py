@@ -12,19 +12,17 @@ from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
-from mnemond.model.insight import Insight, Scope
-from mnemond.model.recall import Filter
-from mnemond.pipelines.asking import asked
-from mnemond.rank.agreement import SURE_WITHOUT_MEANING
-from mnemond.rank.closeness import Closeness
-from mnemond.rank.question import Floats
-from mnemond.rank.ranking import Bonuses, Context, Ranking, Shortlisting
-from mnemond.rank.two_stage import (
+from mnemond.model.memory import Insight, Scope
+from mnemond.model.query import Filter
+from mnemond.recall.question import build_question
+from mnemond.recall.question_features import Floats
+from mnemond.recall.ranking import SURE_WITHOUT_MEANING, Bonuses, Closeness, Context, Ranking, Shortlisting
+from mnemond.recall.two_stage import (
     ADJACENCY,
     ASKING,
     DATE,
-    LEAST_SPREAD,
     MEANING,
+    MIN_SPREAD,
     PARTS,
     SPEAKER,
     STANDING,
@@ -52,7 +50,7 @@ def ranked(
     snapshot: Snapshot, text: str, cosines: Closeness | None = None, most: int = 10, ranking: Ranking = NUMBERS,
     window: tuple[int, int] | None = None,
 ) -> Ranked:  # fmt: skip
-    return rank(snapshot, asked(snapshot, text, None, window=window), cosines, None, most, ranking)
+    return rank(snapshot, build_question(snapshot, text, None, window=window), cosines, None, most, ranking)
 
 
 def part(snapshot: Snapshot, found: Ranked, number: int) -> dict[str, float]:
@@ -98,14 +96,16 @@ def test_each_signal_counts_by_how_much_it_varies_over_the_candidates() -> None:
 def test_few_candidates_do_not_tell_how_much_a_signal_varies() -> None:
     found = ranked(store([insight("a", "redis"), insight("b", "tea")]), "redis", cosines(0.4, -0.1))
     idf = math.log(1 + 1.5 / 1.5)
-    assert found.weights == pytest.approx((0.55 / (LEAST_SPREAD * 0.1 * idf), 0.45 / (LEAST_SPREAD * 0.075)))
+    assert found.weights == pytest.approx((0.55 / (MIN_SPREAD * 0.1 * idf), 0.45 / (MIN_SPREAD * 0.075)))
     assert found.similarity.tolist() == pytest.approx([0.4])
 
 
 def test_a_signal_that_says_nothing_counts_nothing() -> None:
     assert ranked(NOTES, "redis").weights[1] == 0.0
     assert ranked(NOTES, "redis", cosines(-0.1, 0.0, -1.0)).weights[1] == 0.0
-    by_meaning = rank(NOTES, asked(NOTES, "redis", None, words=False), cosines(0.2, 0.5, 0.3), None, 10, NUMBERS)
+    by_meaning = rank(
+        NOTES, build_question(NOTES, "redis", None, words=False), cosines(0.2, 0.5, 0.3), None, 10, NUMBERS
+    )
     assert by_meaning.weights[0] == 0.0
     assert ids(NOTES, by_meaning.rows) == ["b", "c", "a"]
     mixed = ranked(NOTES, "redis 数据库数", cosines(0.2, 0.5, 0.3))  # half of it in a script the embedder may know
@@ -192,7 +192,7 @@ def test_trust_is_the_share_of_those_who_are_asked_about() -> None:
 
 def test_words_side_by_side_count_as_a_share_of_the_question() -> None:
     snapshot = store([insight("pair", "a redis cache"), insight("apart", "the cache has redis"), insight("x", "tea")])
-    question = asked(snapshot, "redis cache", None)
+    question = build_question(snapshot, "redis cache", None)
     [(_, _, weight)] = question.pairs
     assert part(snapshot, ranked(snapshot, "redis cache"), ADJACENCY) == pytest.approx(
         {"pair": 1.5 * weight / question.mass, "apart": 0.0}
@@ -248,7 +248,7 @@ def test_any_question_ranks_any_rows(
     rows, vectors = world(drawn, with_vectors=vector is not None)
     snapshot = store(rows, vectors)
     visible = snapshot.visible(Filter())
-    question = asked(snapshot, text, KNOWER, window=window)
+    question = build_question(snapshot, text, KNOWER, window=window)
     near = None if vector is None else told(snapshot.similarity(vector))
     every = rank(snapshot, question, near, visible, len(rows), NUMBERS)
     found = every.rows.tolist()
@@ -265,7 +265,7 @@ def test_any_question_ranks_any_rows(
     assert best.rows.tobytes() == every.rows[:most].tobytes()
     assert best.scores.tobytes() == every.scores[:most].tobytes()
     assert (best.trust, best.weights, best.considered) == (every.trust, every.weights, every.considered)
-    again = rank(snapshot, asked(snapshot, text, KNOWER, window=window), near, visible, len(rows), NUMBERS)
+    again = rank(snapshot, build_question(snapshot, text, KNOWER, window=window), near, visible, len(rows), NUMBERS)
     assert [np.asarray(each).tobytes() for each in again] == [np.asarray(each).tobytes() for each in every]
 
 
@@ -285,8 +285,8 @@ def test_rows_that_nobody_sees_change_nothing(drawn: Drawn, text: str, vector: V
     alone, among = store(rows, vectors), store([*rows, *hidden], vectors * (copies + 1))
     visible = among.visible(Filter())
     assert visible is not None
-    question = asked(alone, text, KNOWER)
-    same = asked(among, text, KNOWER)._replace(weights=question.weights, pairs=question.pairs)
+    question = build_question(alone, text, KNOWER)
+    same = build_question(among, text, KNOWER)._replace(weights=question.weights, pairs=question.pairs)
     near = [None if vector is None else told(each.similarity(vector)) for each in (alone, among)]
     expected = rank(alone, question, near[0], None, len(rows), NUMBERS)
     found = rank(among, same, near[1], visible, len(rows), NUMBERS)

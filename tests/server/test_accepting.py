@@ -16,11 +16,10 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.server import server as server_module
-from mnemond.server import spare_descriptors
-from mnemond.server.limits import Limits
-from mnemond.server.peer import credentials
-from mnemond.server.spare_descriptors import SPARE, SpareDescriptors
+from mnemond.wire import limits
+from mnemond.wire import server as server_module
+from mnemond.wire.connection import credentials
+from mnemond.wire.limits import SPARE, Limits, SpareDescriptors
 from tests.server.toys import Client, Served, Toys, listening, request, serving
 
 
@@ -110,7 +109,7 @@ class Failing:
 async def test_accepting_goes_on_after_a_failure(
     code: int, mock_clock: MockClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spare_descriptors, "_opened", lambda: None)
+    monkeypatch.setattr(limits, "_opened", lambda: None)
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -148,8 +147,8 @@ async def test_spare_descriptors_that_somebody_took_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that opens a file at the wrong moment gets one; what it gives back is spare once more."""
-    opened, taken = spare_descriptors._opened, [False]
-    monkeypatch.setattr(spare_descriptors, "_opened", lambda: None if taken[0] else opened())
+    opened, taken = limits._opened, [False]
+    monkeypatch.setattr(limits, "_opened", lambda: None if taken[0] else opened())
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -250,7 +249,7 @@ async def test_a_defect_in_a_connection_ends_only_that_connection(
         staying = await served.connect()
         await staying.ask(request("ping"))
         with monkeypatch.context() as patched:
-            patched.setattr("mnemond.protocol.framing.Framer.feed", broken)
+            patched.setattr("mnemond.wire.framing.Framer.feed", broken)
             first: Client = await served.connect()
             await first.send(request("ping"))
             assert await first.ended()

@@ -12,9 +12,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from mnemond.server import server as module
-from mnemond.server.call import Call
-from mnemond.server.completions import Completions
+from mnemond.wire import server as module
+from mnemond.wire.dispatch import Call, Completions
 from tests.server.toys import Answer, Value, request, serving
 
 

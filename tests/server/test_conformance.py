@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.protocol.envelope import MAX_BATCH
+from mnemond.wire.jsonrpc import MAX_BATCH
 from tests.server.toys import METHODS, request, serving
 
 

@@ -10,8 +10,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.protocol.framing import MAX_MESSAGE_BYTES
-from mnemond.server.limits import Limits
+from mnemond.wire.framing import MAX_MESSAGE_BYTES
+from mnemond.wire.limits import Limits
 from tests.server.toys import Answer, Client, Nothing, Served, request, serving
 
 

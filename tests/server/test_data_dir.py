@@ -13,9 +13,8 @@ import pytest
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.server import listener as listener_module
-from mnemond.server.data_dir import InstanceLock, lock, open_data_dir
-from mnemond.server.listener import MAX_PATH_BYTES, Listener, adopt, bind
+from mnemond.wire import listener as listener_module
+from mnemond.wire.listener import MAX_PATH_BYTES, InstanceLock, Listener, adopt, bind, lock, open_data_dir
 
 
 def mode(path: Path) -> int:
@@ -228,7 +227,7 @@ def test_a_failing_bind_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 ADOPT = """
 import os, socket, sys
 from mnemond.errors import MnemonError
-from mnemond.server.listener import adopt
+from mnemond.wire.listener import adopt
 fd = int(sys.argv[1])
 if fd != 3:
     os.dup2(fd, 3)

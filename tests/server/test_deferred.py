@@ -6,7 +6,7 @@ import pytest
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.server.deferred import Deferred
+from mnemond.wire.dispatch import Deferred
 
 
 def test_settles_once_and_tells_everyone_in_order() -> None:

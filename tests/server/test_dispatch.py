@@ -7,10 +7,8 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.protocol.envelope import Request, parse
-from mnemond.server.call import Call, Spoken
-from mnemond.server.deferred import Deferred
-from mnemond.server.dispatch import Dispatcher, Verbatim
+from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Spoken, Verbatim
+from mnemond.wire.jsonrpc import Request, parse
 from tests.server.toys import METHODS, Answer, Nothing, Pair, Toys
 
 CALL = Call(1, 2, 3)

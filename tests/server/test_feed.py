@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.api.events import EACH_CONNECTION, KEPT, Feed
 from mnemond.errors import INVALID_PARAMS, TOO_LARGE, MnemonError
-from mnemond.server.feed import EACH_CONNECTION, KEPT, Feed
 
 FIRST = 1_000_000
 ALL = frozenset({"memory", "job"})

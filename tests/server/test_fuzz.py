@@ -14,9 +14,8 @@ import msgspec
 import pytest
 import trio
 
-from mnemond.protocol.envelope import MALFORMED
-from mnemond.protocol.halves import without_halves
-from mnemond.server.limits import Limits
+from mnemond.wire.jsonrpc import MALFORMED, replace_lone_surrogates
+from mnemond.wire.limits import Limits
 from tests.server.toys import Served, request, serving
 
 SEEDS: tuple[object, ...] = (
@@ -76,7 +75,7 @@ def hostile(rng: random.Random) -> bytes:
 def owed_to(line: bytes) -> int:
     """How many replies this line must get, counting those inside of a batch; -1 when it is not JSON."""
     try:
-        parsed = msgspec.json.decode(without_halves(line))
+        parsed = msgspec.json.decode(replace_lone_surrogates(line))
     except MALFORMED:
         return -1
     if isinstance(parsed, list):

@@ -16,11 +16,10 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.protocol.envelope import Foreign, Refused, parse
-from mnemond.protocol.hooks.heard import Payload
-from mnemond.server.call import Call
-from mnemond.server.deferred import Deferred
-from mnemond.server.limits import Limits
+from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.hook_payload import Payload
+from mnemond.wire.jsonrpc import Foreign, Refused, parse
+from mnemond.wire.limits import Limits
 from tests.protocol.hooks.recorded import CONTEXT, Recorded, recorded
 from tests.server.toys import request, serving
 

@@ -12,13 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.clock import monotonic_s
-from mnemond.protocol.envelope import Request
-from mnemond.protocol.registry import Access, Method
-from mnemond.protocol.types import Params, Result
-from mnemond.server.call import Call
-from mnemond.server.deferred import Deferred
-from mnemond.server.dispatch import Handler
-from mnemond.server.latency import BUCKETS, UNKNOWN, Latencies, TimedDispatcher, bucket_of, quantile_ms
+from mnemond.wire.dispatch import (
+    BUCKETS,
+    UNKNOWN,
+    Call,
+    Deferred,
+    Handler,
+    Latencies,
+    TimedDispatcher,
+    bucket_of,
+    quantile_ms,
+)
+from mnemond.wire.jsonrpc import Request
+from mnemond.wire.params import Access, Method, Params, Result
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 

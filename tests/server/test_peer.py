@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from mnemond.server.call import Call
-from mnemond.server.peer import is_gone
+from mnemond.wire.connection import is_gone
+from mnemond.wire.dispatch import Call
 
 
 def test_who_only_stopped_sending_still_reads() -> None:

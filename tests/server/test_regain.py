@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.server import listener as listener_module
-from mnemond.server.listener import Listener
+from mnemond.wire import listener as listener_module
+from mnemond.wire.listener import Listener
 from tests.server.test_deadlines import pass_time
 from tests.server.toys import Served, request, serving
 

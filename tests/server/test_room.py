@@ -10,8 +10,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.server.limits import Limits
-from mnemond.server.refusal import LINGER_S, MOST_LEAVING, discard
+from mnemond.wire.connection import LINGER_S, MAX_LEAVING, discard
+from mnemond.wire.limits import Limits
 from tests.server.test_deadlines import pass_time
 from tests.server.toys import Client, request, serving
 
@@ -62,9 +62,9 @@ async def still_open(client: Client) -> bool:
 async def test_a_refused_client_may_not_stay(mock_clock: MockClock, tmp_path: Path) -> None:
     async with serving(tmp_path, ONE) as served:
         await (await served.connect()).ask(request("ping"))
-        refused = [await served.connect() for _ in range(MOST_LEAVING + 2)]
+        refused = [await served.connect() for _ in range(MAX_LEAVING + 2)]
         await wait_all_tasks_blocked()
-        assert [await still_open(client) for client in refused] == [True] * MOST_LEAVING + [False] * 2
+        assert [await still_open(client) for client in refused] == [True] * MAX_LEAVING + [False] * 2
         mock_clock.jump(LINGER_S + 0.1)
         await wait_all_tasks_blocked()
         assert not any([await still_open(client) for client in refused])

@@ -8,8 +8,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.server.limits import Limits
-from mnemond.server.server import Server
+from mnemond.wire.limits import Limits
+from mnemond.wire.server import Server
 from tests.server.test_connection import settle_all
 from tests.server.toys import Client, Served, Toys, listening, request, serving
 

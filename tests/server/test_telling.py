@@ -7,7 +7,7 @@ from pathlib import Path
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from mnemond.server.connection import UNASKED_BYTES
+from mnemond.wire.connection import UNASKED_BYTES
 from tests.server.toys import request, serving
 
 

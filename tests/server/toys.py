@@ -12,16 +12,12 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import FieldProblem, MnemonError
-from mnemond.protocol.registry import Access, Method
-from mnemond.protocol.types import Params
-from mnemond.server.call import Call
-from mnemond.server.data_dir import DataDir, lock, open_data_dir
-from mnemond.server.deferred import Deferred
-from mnemond.server.dispatch import Dispatcher, Handler
-from mnemond.server.hooks import Hearer
-from mnemond.server.limits import Limits
-from mnemond.server.listener import Listener, bind
-from mnemond.server.server import Server
+from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Handler
+from mnemond.wire.hooks import HookHandler
+from mnemond.wire.limits import Limits
+from mnemond.wire.listener import DataDir, Listener, bind, lock, open_data_dir
+from mnemond.wire.params import Access, Method, Params
+from mnemond.wire.server import Server
 
 
 class Nothing(Params, frozen=True, kw_only=True):
@@ -265,7 +261,7 @@ def listening(path: Path) -> Iterator[tuple[DataDir, Listener]]:
 
 
 @asynccontextmanager
-async def serving(path: Path, limits: Limits | None = None, hearer: Hearer | None = None) -> AsyncIterator[Served]:
+async def serving(path: Path, limits: Limits | None = None, hearer: HookHandler | None = None) -> AsyncIterator[Served]:
     """A server until the end of the block; `hearer` is told what hooks say."""
     toys = Toys()
     server = Server(toys.dispatcher(), limits or Limits(), hearer)

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from mnemonctl import daemon, fast
-from mnemonctl.service import installation, supervised, supervisor
-from mnemonctl.service.installation import Options
-from mnemonctl.service.launchd import Launchd
-from mnemonctl.service.systemd import Systemd
-from mnemonctl.service.unit_file import UnitFile, signed
-from mnemond.commands.output import Output
+from mnemonctl.service import install, supervisors
+from mnemonctl.service.install import Options
+from mnemonctl.service.supervisors import Launchd, Systemd, UnitFile, signed
+from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNREACHABLE, MnemonError
 from tests.mnemonctl.daemons import fake_daemon
 
@@ -81,8 +79,8 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     found = Recorder(tmp_path / "units")
-    monkeypatch.setattr(supervised, "of_this_system", lambda _: found)
-    monkeypatch.setattr(installation, "of_this_system", lambda _: found)
+    monkeypatch.setattr(supervisors, "of_this_system", lambda _: found)
+    monkeypatch.setattr(install, "of_this_system", lambda _: found)
     monkeypatch.setattr(daemon, "check", lambda _: None)
     monkeypatch.setattr(daemon, "stop", lambda _: found.asked.append("stop the other"))
     return found
@@ -96,7 +94,7 @@ def served(home: Path) -> Iterator[None]:
 
 def act(name: str, home: Path, options: Options = Options(), form: str = "text") -> str:  # noqa: B008 - frozen
     output = Output("json") if form == "json" else Output()
-    return installation.carry_out(f"daemon {name}", home, 2.0, options, output).stdout
+    return install.run(f"daemon {name}", home, 2.0, options, output).stdout
 
 
 def names(recorder: Recorder) -> list[str]:
@@ -212,7 +210,7 @@ def test_a_service_is_started_as_one(home: Path, recorder: Recorder) -> None:
     recorder.files()[1].write()
     assert daemon.launch(home, 2.0).pid == 4711
     assert recorder.asked == ["start"]
-    daemon.carry_out("daemon stop", home, 2.0, Output())
+    daemon.run_daemon("daemon stop", home, 2.0, Output())
     assert recorder.asked == ["start", "stop the other", "stop"]
 
 
@@ -328,8 +326,8 @@ def test_what_launchctl_is_asked_for(tmp_path: Path, systemctl: Path) -> None:
 def test_each_system_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for platform, name in (("linux", "systemd"), ("darwin", "launchd")):
         monkeypatch.setattr("sys.platform", platform)
-        assert supervised.of_this_system(tmp_path).name == name
-        assert supervised.of(tmp_path) is None  # nothing is installed
+        assert supervisors.of_this_system(tmp_path).name == name
+        assert supervisors.of(tmp_path) is None  # nothing is installed
 
 
 def test_a_program_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +335,7 @@ def test_a_program_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest
     absent = Systemd(tmp_path / ".mnemon", {}, tmp_path).missing()
     assert absent is not None
     assert "systemctl cannot be run" in absent.message
-    assert not supervisor.succeeds(["systemctl"])
+    assert not supervisors.succeeds(["systemctl"])
 
 
 def test_a_whole_command_line(home: Path, systemctl: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mnemond.errors import CONFIG, MnemonError
-from mnemond.service.launchd import activated, passed_socket
+from mnemond.service.supervisor import activated, passed_socket
 
 
 class Library:

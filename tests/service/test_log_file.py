@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.service.log_file import LogFile
+from mnemond.logs import LogFile
 
 LINE = b"x" * 99 + b"\n"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl.log_reader import LONGEST, LogReader
-from mnemond.service.log_file import LogFile
+from mnemonctl.logs import LONGEST, LogReader
+from mnemond.logs import LogFile
 
 
 def everything(_: bytes) -> bool:

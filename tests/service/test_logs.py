@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mnemond import __main__ as program
-from mnemond.log_settings import LEVELS, Level, Log
+from mnemond import logs as logs_module
+from mnemond.config.settings import LEVELS, Level, Log
 from mnemond.logs import Logs
-from mnemond.service import journal, log_destination
 
 Capture = pytest.CaptureFixture[str]
 
@@ -62,20 +62,20 @@ def test_a_stream_of_the_journal_is_known_by_its_inode(tmp_path: Path) -> None:
     with (tmp_path / "stream").open("wb") as stream:
         found = os.fstat(stream.fileno())
         ours = {"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino}"}
-        assert journal.is_journal(ours, stream.fileno())
-        assert not journal.is_journal({"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino + 1}"}, stream.fileno())
-        assert not journal.is_journal({}, stream.fileno())
-    assert not journal.is_journal(ours, 999)
+        assert logs_module.is_journal(ours, stream.fileno())
+        assert not logs_module.is_journal({"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino + 1}"}, stream.fileno())
+        assert not logs_module.is_journal({}, stream.fileno())
+    assert not logs_module.is_journal(ours, 999)
 
 
 @pytest.mark.parametrize(("level", "prefix"), [("debug", "<7>"), ("info", "<6>"), ("warning", "<4>"), ("error", "<3>")])
 def test_a_line_for_the_journal_says_how_grave_it_is(level: Level, prefix: str) -> None:
     entry = {"event": "ready", "level": level, "timestamp": "2026-01-01T00:00:00Z", "pid": 7, "data_dir": "/home/ada"}
-    assert journal.line(entry, level) == f'{prefix}ready pid=7 data_dir="/home/ada"\n'.encode()
+    assert logs_module.line(entry, level) == f'{prefix}ready pid=7 data_dir="/home/ada"\n'.encode()
 
 
 def test_nothing_in_a_line_for_the_journal_drives_a_terminal_or_begins_another() -> None:
-    line = journal.line({"event": "a\x1b[2J\u202e", "reason": "b\n<0>c\x9b\x7f", "where": {1}}, "error")
+    line = logs_module.line({"event": "a\x1b[2J\u202e", "reason": "b\n<0>c\x9b\x7f", "where": {1}}, "error")
     assert line == rb'<3>a\u001b[2J\u202e reason="b\n<0>c\u009b\u007f" where="{1}"' + b"\n"
 
 
@@ -98,7 +98,7 @@ def standard_error(path: Path) -> Iterator[None]:
 
 def test_into_a_file_and_to_whoever_started_the_daemon(tmp_path: Path, capsys: Capture) -> None:
     logs = Logs()
-    file = log_destination.settle(logs, tmp_path, Log(level="warning"), {})
+    file = logs_module.settle(logs, tmp_path, Log(level="warning"), {})
     logs.logger.info("unheard")
     logs.logger.error("heard", path=Path("/x"))
     assert file is not None
@@ -112,7 +112,7 @@ def test_once_where_standard_error_is_the_file(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     with standard_error(tmp_path / "log" / "mnemond.log"):
         logs = Logs()
-        file = log_destination.settle(logs, tmp_path, Log(), {})
+        file = logs_module.settle(logs, tmp_path, Log(), {})
         logs.logger.info("heard")
     assert file is not None
     file.close()
@@ -120,9 +120,9 @@ def test_once_where_standard_error_is_the_file(tmp_path: Path) -> None:
 
 
 def test_to_the_journal_and_nowhere_else(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "is_journal", lambda *_: True)
+    monkeypatch.setattr(logs_module, "is_journal", lambda *_: True)
     logs = Logs()
-    assert log_destination.settle(logs, tmp_path, Log(), {}) is None
+    assert logs_module.settle(logs, tmp_path, Log(), {}) is None
     logs.logger.info("heard", pid=7)
     assert capsys.readouterr().err == "<6>heard pid=7\n"
     assert list(tmp_path.iterdir()) == []
@@ -131,7 +131,7 @@ def test_to_the_journal_and_nowhere_else(tmp_path: Path, capsys: Capture, monkey
 def test_where_no_file_can_be_had_that_is_said(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "log").write_text("in the way")
     logs = Logs()
-    assert log_destination.settle(logs, tmp_path, Log(), {}) is None
+    assert logs_module.settle(logs, tmp_path, Log(), {}) is None
     assert json.loads(capsys.readouterr().err)["event"] == "no log file"
 
 

@@ -17,12 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl import fast, log_entry, logs
-from mnemonctl.log_entry import LogEntry, of_file, of_journal
-from mnemonctl.logs import Options
-from mnemonctl.service.supervised import of_this_system
-from mnemond.commands.layout import Style
-from mnemond.commands.output import Output
+from mnemonctl import fast, logs
+from mnemonctl.logs import LogEntry, Options, of_file, of_journal
+from mnemonctl.service.supervisors import of_this_system
+from mnemond.cli.grammar import Output
+from mnemond.cli.output import Style
 from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
 from tests.commands.test_terminal import unsafe_left
 
@@ -142,7 +141,7 @@ def test_a_reader_that_leaves_ends_it(home: Path, monkeypatch: pytest.MonkeyPatc
     os.close(reading)
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _, data: os.writev(writing, [data]))
-        assert logs.carry_out(home, Options(follow=True), Output("json")) == 0
+        assert logs.run(home, Options(follow=True), Output("json")) == 0
     os.close(writing)
 
 
@@ -154,7 +153,7 @@ def test_an_answer_that_cannot_be_written_is_no_success(home: Path, monkeypatch:
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(MnemonError, match="No space left on device"):
-        logs.carry_out(home, Options(), Output("json"))
+        logs.run(home, Options(), Output("json"))
 
 
 def test_ctrl_c_ends_following_without_a_word(home: Path) -> None:
@@ -210,5 +209,5 @@ def test_a_journal_is_followed_until_nobody_wants_more(home: Path, monkeypatch: 
 
 
 def test_levels_of_the_journal_are_those_it_was_given() -> None:
-    assert log_entry.PRIORITIES["6"] == "info"
-    assert {log_entry.of_journal(b'{"PRIORITY":"%d"}' % number).level for number in range(4)} == {"error"}
+    assert logs.PRIORITIES["6"] == "info"
+    assert {logs.of_journal(b'{"PRIORITY":"%d"}' % number).level for number in range(4)} == {"error"}

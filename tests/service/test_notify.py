@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.service.notify import Notifier
+from mnemond.service.supervisor import Notifier
 from tests.service.listening import Manager, listening
 
 

@@ -8,19 +8,16 @@ import msgspec
 import pytest
 from structlog.testing import CapturingLogger
 
-from mnemond import config_sources
-from mnemond.app import Daemon
-from mnemond.config import Config, Embedding, Server
-from mnemond.embed.embedders import Embedders
+from mnemond.api.store_access import settle
+from mnemond.api.types_admin import HelloResult, StatusResult
+from mnemond.config import loading
+from mnemond.config.loading import LIVE, is_live
+from mnemond.config.settings import Config, Diff, Embedding, Lifecycle, Log, Server
+from mnemond.daemon import Daemon
+from mnemond.embed.registry import Embedders
 from mnemond.errors import CONFIG, MnemonError
-from mnemond.handlers.door import settle
-from mnemond.log_settings import Log
-from mnemond.protocol.daemon import HelloResult, StatusResult
-from mnemond.server.call import Call
-from mnemond.service.live_settings import LIVE, is_live
-from mnemond.service.reload import Reload
-from mnemond.service.supervision import Supervision
-from mnemond.write_settings import Diff, Lifecycle
+from mnemond.service.supervisor import Reload, Supervision
+from mnemond.wire.dispatch import Call
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 
@@ -92,11 +89,11 @@ async def test_a_configuration_that_is_wrong_changes_nothing_and_is_explained() 
 
 @pytest.mark.parametrize("live", LIVE)
 def test_every_live_setting_exists(live: str) -> None:
-    assert any(path == live or path.startswith(f"{live}.") for path in config_sources.SETTINGS)
+    assert any(path == live or path.startswith(f"{live}.") for path in loading.SETTINGS)
 
 
 def test_what_something_was_built_with_is_not_live() -> None:
-    assert not any(is_live(path) for path in config_sources.SETTINGS if path.startswith(("embedding.", "vector.")))
+    assert not any(is_live(path) for path in loading.SETTINGS if path.startswith(("embedding.", "vector.")))
     assert not is_live("logs.level")
 
 

@@ -10,9 +10,7 @@ import trio
 from structlog.testing import CapturingLogger
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.service.notify import Notifier
-from mnemond.service.standing import LONGEST, StoreStanding, sentence
-from mnemond.service.supervision import STATUS_S, Supervision
+from mnemond.service.supervisor import LONGEST, STATUS_S, Notifier, StoreStanding, Supervision, sentence
 from tests.service.listening import Manager, listening
 
 WELL = StoreStanding("default", 1_234, None)

@@ -15,11 +15,18 @@ from pathlib import Path
 import pytest
 
 from mnemonctl import daemon
-from mnemonctl.service import supervisor
-from mnemonctl.service.launchd import TEMPLATE, Launchd
-from mnemonctl.service.systemd import SANDBOX, Systemd, quoted, with_values
-from mnemonctl.service.templates import template
-from mnemonctl.service.unit_file import UnitFile, signed
+from mnemonctl.service import supervisors
+from mnemonctl.service.supervisors import (
+    SANDBOX,
+    TEMPLATE,
+    Launchd,
+    Systemd,
+    UnitFile,
+    quoted,
+    signed,
+    template,
+    with_values,
+)
 from mnemond.errors import DATA_DIR, MnemonError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,7 +100,7 @@ def test_a_mistake_would_be_noticed(tmp_path: Path) -> None:
 
 def test_a_unit_names_this_program_and_this_data_directory(tmp_path: Path) -> None:
     socket, service = Systemd(tmp_path / "my data", {}, tmp_path).files()
-    name = supervisor.unit_name(tmp_path / "my data", tmp_path)
+    name = supervisors.unit_name(tmp_path / "my data", tmp_path)
     assert f"\nListenStream={tmp_path}/my data/sock\n" in socket.text
     assert f'\nExecStart={sys.executable} -P -m mnemond --data-dir "{tmp_path}/my data"\n' in service.text
     assert f"\nRequires={name}.socket\nAfter={name}.socket\n" in service.text
@@ -101,12 +108,12 @@ def test_a_unit_names_this_program_and_this_data_directory(tmp_path: Path) -> No
 
 
 def test_the_program_is_the_one_that_the_client_starts() -> None:
-    assert supervisor.program(Path("/x")) == daemon.command(Path("/x"))
+    assert supervisors.program(Path("/x")) == daemon.command(Path("/x"))
 
 
 def test_each_data_directory_has_a_unit_of_its_own() -> None:
     home = Path("/home/ada")
-    names = [supervisor.unit_name(path, home) for path in (home / ".mnemon", home / "work", Path("/srv/.mnemon"))]
+    names = [supervisors.unit_name(path, home) for path in (home / ".mnemon", home / "work", Path("/srv/.mnemon"))]
     assert names[0] == "mnemond"
     assert len(set(names)) == 3
 

@@ -13,8 +13,8 @@ import msgspec
 from hypothesis import strategies as st
 
 from mnemonctl.setup import command
-from mnemonctl.setup.host import Place
-from mnemond.commands.output import Output
+from mnemonctl.setup.host import SetupEnvironment
+from mnemond.cli.grammar import Output
 from tests.setup.json_files import OBJECTS, laid_out, written
 
 FAKES = Path(__file__).parent / "fakes"
@@ -29,14 +29,14 @@ FILES = {
 """Files that are edited, by target."""
 
 
-def home_at(root: Path) -> Place:
+def home_at(root: Path) -> SetupEnvironment:
     """An empty home with nothing on its PATH."""
     home = root / "home"
     (home / "bin").mkdir(parents=True)
-    return Place(home, {"HOME": str(home), "PATH": str(home / "bin")}, home / ".mnemon")
+    return SetupEnvironment(home, {"HOME": str(home), "PATH": str(home / "bin")}, home / ".mnemon")
 
 
-def with_program(place: Place, name: str) -> None:
+def with_program(place: SetupEnvironment, name: str) -> None:
     """Put the fake of a host's program on the PATH."""
     source = (FAKES / f"{name}.py").read_text("utf-8")
     path = place.home / "bin" / name
@@ -44,9 +44,9 @@ def with_program(place: Place, name: str) -> None:
     path.chmod(0o755)
 
 
-def run(place: Place, **typed: Any) -> tuple[int, dict[str, Any]]:
+def run(place: SetupEnvironment, **typed: Any) -> tuple[int, dict[str, Any]]:
     """`mnemonctl setup --json`: its exit status and what it printed, targets by name."""
-    done = command.carry_out(place, command.Options(**{"yes": True, **typed}), JSON, None)
+    done = command.run(place, command.Options(**{"yes": True, **typed}), JSON, None)
     said = json.loads(done.stdout)
     said["targets"] = {each["target"]: each for each in said["targets"]}
     return done.exit_code, said
@@ -59,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True):
     content: bytes
 
 
-def everything(place: Place) -> dict[str, Entry]:
+def everything(place: SetupEnvironment) -> dict[str, Entry]:
     """All that is in a home but the data directory and the programs."""
     found: dict[str, Entry] = {}
     for folder, names, files in os.walk(place.home):
@@ -120,10 +120,11 @@ def documents(draw: Any, path: str) -> dict[str, Any]:
 @st.composite
 def contents(draw: Any, path: str) -> bytes:
     """Such settings in one of their many spellings, with and without a byte order mark."""
-    from mnemonctl.setup.hosts import cursor, gemini
-    from mnemonctl.setup.json_text import STRICT
+    from mnemonctl.setup.hosts import simple as cursor
+    from mnemonctl.setup.hosts import simple as gemini
+    from mnemonctl.setup.json_edit import STRICT
 
-    dialect = gemini.DIALECT if ".gemini" in path else cursor.DIALECT if ".cursor" in path else STRICT
+    dialect = gemini.GEMINI_DIALECT if ".gemini" in path else cursor.CURSOR_DIALECT if ".cursor" in path else STRICT
     document = draw(documents(path))
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     text = draw(st.one_of(laid_out(document), written(document, dialect, newline)))

@@ -7,7 +7,7 @@ import json
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from mnemonctl.setup.json_text import Dialect
+from mnemonctl.setup.json_edit import Dialect
 
 JSONC = Dialect(comments=True, trailing_commas=True)
 

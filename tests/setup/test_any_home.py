@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl.setup.entries import ALIAS
-from mnemonctl.setup.json_edit import appended
-from mnemonctl.setup.json_text import parse
+from mnemonctl.setup.json_edit import appended, parse
 from tests.examples import examples
 from tests.setup.homes import FILES, contents, everything, home_at, run, without_backups
 from tests.setup.json_files import JSONC

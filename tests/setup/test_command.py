@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from mnemonctl import files
-from mnemonctl.setup import command, host_file, prompt_files
-from mnemonctl.setup.host import Place
-from mnemonctl.setup.own_file import digest
-from mnemond.commands.output import Output
+from mnemonctl import files as mnemonctl_files
+from mnemonctl.setup import command
+from mnemonctl.setup import files as setup_files
+from mnemonctl.setup.files import digest
+from mnemonctl.setup.host import SetupEnvironment
+from mnemond.cli.grammar import Output
 from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError
 from tests.setup.homes import JSON, everything, home_at, run, with_program
 
@@ -21,7 +22,7 @@ SETTINGS = '{\n  "theme": "dark"\n}\n'
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SetupEnvironment:
     """A home with Gemini CLI's settings in it."""
     found = home_at(tmp_path)
     (found.home / ".gemini").mkdir()
@@ -29,11 +30,11 @@ def place(tmp_path: Path) -> Place:
     return found
 
 
-def settings(place: Place) -> Path:
+def settings(place: SetupEnvironment) -> Path:
     return place.home / ".gemini" / "settings.json"
 
 
-def refused(place: Place, target: str = "gemini") -> dict[str, Any]:
+def refused(place: SetupEnvironment, target: str = "gemini") -> dict[str, Any]:
     """The error of a run that changed nothing."""
     before = everything(place)
     code, said = run(place)
@@ -47,9 +48,9 @@ def refused(place: Place, target: str = "gemini") -> dict[str, Any]:
 # ------------------------------------------------------------------ asking
 
 
-def test_a_dry_run_shows_the_difference_and_does_nothing(place: Place) -> None:
+def test_a_dry_run_shows_the_difference_and_does_nothing(place: SetupEnvironment) -> None:
     before = everything(place)
-    done = command.carry_out(place, command.Options(dry_run=True), Output(), None)
+    done = command.run(place, command.Options(dry_run=True), Output(), None)
     assert done.exit_code == 0
     assert f"--- {settings(place)}\n+++ {settings(place)}\n@@ -1,3 +1," in done.stdout
     assert '-  "theme": "dark"\n+  "theme": "dark",\n' in done.stdout
@@ -60,49 +61,49 @@ def test_a_dry_run_shows_the_difference_and_does_nothing(place: Place) -> None:
     assert said["targets"]["gemini"]["files"][0]["diff"].startswith("--- ")
 
 
-def test_what_is_asked_shows_the_same_and_no_is_no(place: Place) -> None:
+def test_what_is_asked_shows_the_same_and_no_is_no(place: SetupEnvironment) -> None:
     before, shown = everything(place), []
 
     def no(text: str) -> bool:
         shown.append(text)
         return False
 
-    done = command.carry_out(place, command.Options(), JSON, no)
+    done = command.run(place, command.Options(), JSON, no)
     assert (done.exit_code, json.loads(done.stdout)["status"]) == (command.CANCELLED, "cancelled")
     assert "@@" in shown[0]
     assert everything(place) == before
-    assert command.carry_out(place, command.Options(), JSON, lambda _: True).exit_code == 0
+    assert command.run(place, command.Options(), JSON, lambda _: True).exit_code == 0
     assert "mnemond" in settings(place).read_text("utf-8")
-    assert command.carry_out(place, command.Options(), JSON, no).exit_code == 0, "nothing to ask about"
-    assert command.carry_out(place, command.Options(eject=True), JSON, no).exit_code == command.CANCELLED
+    assert command.run(place, command.Options(), JSON, no).exit_code == 0, "nothing to ask about"
+    assert command.run(place, command.Options(eject=True), JSON, no).exit_code == command.CANCELLED
     assert "mnemond" in settings(place).read_text("utf-8")
 
 
-def test_where_nobody_can_be_asked_somebody_has_to_say_yes(place: Place) -> None:
+def test_where_nobody_can_be_asked_somebody_has_to_say_yes(place: SetupEnvironment) -> None:
     before = everything(place)
     with pytest.raises(MnemonError, match="nobody can be asked") as raised:
-        command.carry_out(place, command.Options(), JSON, None)
+        command.run(place, command.Options(), JSON, None)
     assert (raised.value.kind, everything(place)) == (INVALID_PARAMS, before)
 
 
-def test_two_at_once_do_not_get_in_each_others_way(place: Place) -> None:
-    files.make_private(place.directory)
-    with files.private_file(place.directory / command.LOCK) as descriptor:
-        assert files.try_lock(descriptor)
+def test_two_at_once_do_not_get_in_each_others_way(place: SetupEnvironment) -> None:
+    mnemonctl_files.make_private(place.directory)
+    with mnemonctl_files.private_file(place.directory / command.LOCK) as descriptor:
+        assert mnemonctl_files.try_lock(descriptor)
         with pytest.raises(MnemonError) as raised:
             run(place)
     assert raised.value.kind is BUSY
 
 
-def test_nothing_is_made_before_somebody_agreed(place: Place) -> None:
-    command.carry_out(place, command.Options(), JSON, lambda _: False)
+def test_nothing_is_made_before_somebody_agreed(place: SetupEnvironment) -> None:
+    command.run(place, command.Options(), JSON, lambda _: False)
     assert not place.directory.exists()
 
 
 # ------------------------------------------------------------------ what is left alone
 
 
-def test_a_file_that_its_owner_protected_is_left_alone(place: Place) -> None:
+def test_a_file_that_its_owner_protected_is_left_alone(place: SetupEnvironment) -> None:
     settings(place).chmod(0o444)
     assert "it is read-only" in refused(place)["message"]
     settings(place).chmod(0o644)
@@ -114,7 +115,7 @@ def test_a_file_that_its_owner_protected_is_left_alone(place: Place) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_what_belongs_to_somebody_else_is_left_alone(place: Place) -> None:
+def test_what_belongs_to_somebody_else_is_left_alone(place: SetupEnvironment) -> None:
     os.chown(settings(place), 65534, 65534)
     assert "it belongs to user 65534" in refused(place)["message"]
     os.chown(settings(place), 0, 0)
@@ -125,12 +126,12 @@ def test_what_belongs_to_somebody_else_is_left_alone(place: Place) -> None:
     assert not settings(place).exists()
 
 
-def test_a_file_with_a_second_name_is_left_alone(place: Place) -> None:
+def test_a_file_with_a_second_name_is_left_alone(place: SetupEnvironment) -> None:
     os.link(settings(place), place.home / "dotfile")
     assert "2 names (hard links)" in refused(place)["message"]
 
 
-def test_what_is_no_file_is_left_alone(place: Place) -> None:
+def test_what_is_no_file_is_left_alone(place: SetupEnvironment) -> None:
     settings(place).unlink()
     settings(place).mkdir()
     assert "it is not a file" in refused(place)["message"]
@@ -145,28 +146,28 @@ def test_what_is_no_file_is_left_alone(place: Place) -> None:
     assert "a directory on its path is a file" in said["targets"]["gemini"]["error"]["message"]
 
 
-def test_one_that_fails_does_not_keep_others_from_being_done(place: Place) -> None:
+def test_one_that_fails_does_not_keep_others_from_being_done(place: SetupEnvironment) -> None:
     (place.home / ".cursor").mkdir()
     settings(place).write_text("{", "utf-8")
     code, said = run(place)
     assert (code, said["status"]) == (CONFIG.exit, "failed")
     assert said["targets"]["gemini"]["state"] == "failed"
     assert said["targets"]["cursor"]["state"] == "installed"
-    text = command.carry_out(place, command.Options(yes=True), Output(), None).stdout
+    text = command.run(place, command.Options(yes=True), Output(), None).stdout
     assert f"FAILED    {settings(place)}: line 1" in text
 
 
 def test_a_file_that_changes_at_the_same_moment_is_not_overwritten(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: SetupEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = host_file.backup
+    real = setup_files.backup
 
-    def backup(file: host_file.HostFile) -> Path | None:
+    def backup(file: setup_files.HostFile) -> Path | None:
         saved = real(file)
         settings(place).write_text('{"theme": "light"}', "utf-8")
         return saved
 
-    monkeypatch.setattr(host_file, "backup", backup)
+    monkeypatch.setattr(setup_files, "backup", backup)
     code, said = run(place)
     assert code == BUSY.exit
     assert "changed by somebody else" in said["targets"]["gemini"]["error"]["message"]
@@ -174,14 +175,16 @@ def test_a_file_that_changes_at_the_same_moment_is_not_overwritten(
     assert [path.name for path in settings(place).parent.iterdir()] == ["settings.json"]
 
 
-def test_what_was_not_done_in_fact_is_not_said_to_be_done(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_file, "replace", lambda *_: None)
+def test_what_was_not_done_in_fact_is_not_said_to_be_done(
+    place: SetupEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup_files, "replace", lambda *_: None)
     code, said = run(place)
     assert code == STORAGE.exit
     assert "not as it should be" in said["targets"]["gemini"]["error"]["message"]
 
 
-def test_a_program_that_fails_is_quoted_and_its_settings_are_still_known(place: Place) -> None:
+def test_a_program_that_fails_is_quoted_and_its_settings_are_still_known(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     broken = (
         (place.home / "bin" / "claude").read_text("utf-8").replace('case ["plugin", "install"', 'case ["x", "install"')
@@ -201,7 +204,7 @@ def test_a_program_that_fails_is_quoted_and_its_settings_are_still_known(place: 
 # ------------------------------------------------------------------ how it is left
 
 
-def test_link_mode_and_backup_are_as_they_should_be(place: Place) -> None:
+def test_link_mode_and_backup_are_as_they_should_be(place: SetupEnvironment) -> None:
     real = place.home / "dotfiles" / "gemini.json"
     real.parent.mkdir()
     settings(place).rename(real)
@@ -218,7 +221,7 @@ def test_link_mode_and_backup_are_as_they_should_be(place: Place) -> None:
     assert (real.read_text("utf-8"), settings(place).is_symlink()) == (SETTINGS, True)
 
 
-def test_without_its_record_and_backup_our_entries_are_taken_out_all_the_same(place: Place) -> None:
+def test_without_its_record_and_backup_our_entries_are_taken_out_all_the_same(place: SetupEnvironment) -> None:
     run(place)
     for path in (place.directory / "setup.json", *settings(place).parent.glob("*.mnemond-bak-*")):
         path.unlink()
@@ -226,14 +229,14 @@ def test_without_its_record_and_backup_our_entries_are_taken_out_all_the_same(pl
     assert settings(place).read_text("utf-8") == SETTINGS
 
 
-def test_a_damaged_record_is_said_and_not_guessed(place: Place) -> None:
+def test_a_damaged_record_is_said_and_not_guessed(place: SetupEnvironment) -> None:
     run(place)
     (place.directory / "setup.json").write_text("{", "utf-8")
     with pytest.raises(MnemonError, match="cannot be read"):
         run(place, eject=True)
 
 
-def test_a_record_makes_nothing_ours_that_is_not(place: Place) -> None:
+def test_a_record_makes_nothing_ours_that_is_not(place: SetupEnvironment) -> None:
     """A data directory may have come from somebody else, with a record that names other files of this user."""
     run(place)
     letters = place.home / "letters"
@@ -263,7 +266,7 @@ def test_a_record_makes_nothing_ours_that_is_not(place: Place) -> None:
     }
 
 
-def test_a_backup_is_one_of_ours_or_none(place: Place) -> None:
+def test_a_backup_is_one_of_ours_or_none(place: SetupEnvironment) -> None:
     run(place)
     key = place.home / "key"
     key.write_text("{}", "utf-8")
@@ -276,7 +279,7 @@ def test_a_backup_is_one_of_ours_or_none(place: Place) -> None:
     assert key.read_text("utf-8") == "{}"
 
 
-def test_an_upgrade_brings_entries_up_to_date_and_still_gives_the_first_file_back(place: Place) -> None:
+def test_an_upgrade_brings_entries_up_to_date_and_still_gives_the_first_file_back(place: SetupEnvironment) -> None:
     run(place)
     older = settings(place).read_text("utf-8").replace("3000", "9000")
     record = json.loads((place.directory / "setup.json").read_text("utf-8"))
@@ -289,8 +292,8 @@ def test_an_upgrade_brings_entries_up_to_date_and_still_gives_the_first_file_bac
     assert settings(place).read_text("utf-8") == SETTINGS
 
 
-def test_another_data_directory_keeps_its_entries(place: Place) -> None:
-    other = Place(place.home, place.environ, place.home / "other")
+def test_another_data_directory_keeps_its_entries(place: SetupEnvironment) -> None:
+    other = SetupEnvironment(place.home, place.environ, place.home / "other")
     run(other, target=["cursor"])
     hooks = place.home / ".cursor" / "hooks.json"
     before = hooks.read_text("utf-8")
@@ -302,23 +305,23 @@ def test_another_data_directory_keeps_its_entries(place: Place) -> None:
 # ------------------------------------------------------------------ guide and skill
 
 
-def test_guide_and_skill_belong_to_the_user_once_they_are_there(place: Place) -> None:
+def test_guide_and_skill_belong_to_the_user_once_they_are_there(place: SetupEnvironment) -> None:
     _, said = run(place)
     guide = place.directory / "prompt" / "guide.md"
-    assert guide.read_text("utf-8") == prompt_files.shipped("guide.md")
+    assert guide.read_text("utf-8") == setup_files.shipped("guide.md")
     guide.write_text("My own.\n", "utf-8")
     _, said = run(place)
     assert {each["path"]: each["state"] for each in said["own"]}[str(guide)] == "kept"
     assert guide.read_text("utf-8") == "My own.\n"
-    assert guide.with_name("guide.md.new").read_text("utf-8") == prompt_files.shipped("guide.md")
+    assert guide.with_name("guide.md.new").read_text("utf-8") == setup_files.shipped("guide.md")
     run(place, eject=True)
     assert [path.name for path in guide.parent.iterdir()] == ["guide.md"]
 
 
-def test_one_that_nobody_changed_follows_the_release(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_nobody_changed_follows_the_release(place: SetupEnvironment, monkeypatch: pytest.MonkeyPatch) -> None:
     run(place)
-    real = prompt_files.shipped
-    monkeypatch.setattr(prompt_files, "shipped", lambda name: real(name) + "\nOf a later release.\n")
+    real = setup_files.shipped
+    monkeypatch.setattr(setup_files, "shipped", lambda name: real(name) + "\nOf a later release.\n")
     run(place)
     guide = place.directory / "prompt" / "guide.md"
     assert guide.read_text("utf-8").endswith("Of a later release.\n")
@@ -326,15 +329,15 @@ def test_one_that_nobody_changed_follows_the_release(place: Place, monkeypatch: 
 
 
 def test_they_speak_of_tools_and_commands_that_there_are() -> None:
-    from mnemond.commands.registry import BY_NAME
+    from mnemond.cli.registry import BY_NAME
 
-    skill = prompt_files.shipped("skill.md")
+    skill = setup_files.shipped("skill.md")
     lines = [line.split() for line in skill.splitlines() if line.startswith("mnemonctl ")]
     assert lines
     for _, name, *rest in lines:
         if name != "COMMAND":
             options = {word for word in rest if word.startswith("--")}
             assert options <= set(BY_NAME[name].parser.option_names()), name
-    for text in (skill, prompt_files.shipped("guide.md")):
+    for text in (skill, setup_files.shipped("guide.md")):
         assert "never" in text
         assert len(text) < 4500

@@ -10,25 +10,25 @@ import pytest
 
 from mnemonctl import doctor
 from mnemonctl.doctor import Options
-from mnemonctl.setup import examination
-from mnemonctl.setup.host import Place
+from mnemonctl.setup import check
+from mnemonctl.setup.host import SetupEnvironment
 from tests.setup.homes import JSON, everything, home_at, run, with_program
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SetupEnvironment:
     return home_at(tmp_path)
 
 
-def look(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
+def look(place: SetupEnvironment) -> tuple[dict[str, Any], dict[str, Any]]:
     """(hosts, checks about them) by name; and nothing was changed by looking."""
     before = everything(place)
-    printed = json.loads(doctor.carry_out(place.directory, Options(), JSON, place.environ).stdout)
+    printed = json.loads(doctor.run(place.directory, Options(), JSON, place.environ).stdout)
     assert everything(place) == before
     return {each["host"]: each for each in printed["hosts"]}, {each["name"]: each for each in printed["checks"]}
 
 
-def test_a_program_that_was_not_set_up_is_no_problem(place: Place) -> None:
+def test_a_program_that_was_not_set_up_is_no_problem(place: SetupEnvironment) -> None:
     (place.home / ".gemini").mkdir()
     (place.home / ".gemini" / "settings.json").write_text("{", "utf-8")
     (place.home / ".cursor").mkdir()
@@ -40,7 +40,7 @@ def test_a_program_that_was_not_set_up_is_no_problem(place: Place) -> None:
     assert "launchers" not in checks
 
 
-def test_what_is_as_it_was_left_is_fine(place: Place) -> None:
+def test_what_is_as_it_was_left_is_fine(place: SetupEnvironment) -> None:
     for name in ("claude", "codex"):
         with_program(place, name)
     (place.home / ".cursor").mkdir()
@@ -55,7 +55,7 @@ def test_what_is_as_it_was_left_is_fine(place: Place) -> None:
     assert checks["launchers"]["state"] == "ok"
 
 
-def test_hooks_that_codex_does_not_trust_are_a_problem(place: Place) -> None:
+def test_hooks_that_codex_does_not_trust_are_a_problem(place: SetupEnvironment) -> None:
     with_program(place, "codex")
     run(place)
     hosts, checks = look(place)
@@ -63,7 +63,7 @@ def test_hooks_that_codex_does_not_trust_are_a_problem(place: Place) -> None:
     assert checks["codex"]["problems"][0]["next"] == "approve them in it: /hooks"
 
 
-def test_an_entry_that_somebody_changed_is_a_problem(place: Place) -> None:
+def test_an_entry_that_somebody_changed_is_a_problem(place: SetupEnvironment) -> None:
     (place.home / ".cursor").mkdir()
     run(place)
     path = place.home / ".cursor" / "hooks.json"
@@ -81,7 +81,7 @@ def test_an_entry_that_somebody_changed_is_a_problem(place: Place) -> None:
     assert "line 1" in look(place)[1]["cursor"]["detail"]
 
 
-def test_what_switches_hooks_off_is_named(place: Place) -> None:
+def test_what_switches_hooks_off_is_named(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     (place.home / ".gemini").mkdir()
     (place.home / ".copilot").mkdir()
@@ -103,7 +103,7 @@ def test_what_switches_hooks_off_is_named(place: Place) -> None:
     assert [checks[name]["state"] for name in hosts] == ["note"] * 3
 
 
-def test_hooks_that_would_run_twice_are_a_problem(place: Place) -> None:
+def test_hooks_that_would_run_twice_are_a_problem(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     run(place)
     claude = place.home / ".claude" / "settings.json"
@@ -115,7 +115,7 @@ def test_hooks_that_would_run_twice_are_a_problem(place: Place) -> None:
     assert checks["claude-code"]["state"] == "problem"
 
 
-def test_a_plugin_that_was_switched_off_or_lost_is_named(place: Place) -> None:
+def test_a_plugin_that_was_switched_off_or_lost_is_named(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     run(place)
     claude = place.home / ".claude" / "settings.json"
@@ -136,7 +136,7 @@ def test_a_plugin_that_was_switched_off_or_lost_is_named(place: Place) -> None:
         (lambda path: path.write_text(f"{path.read_text('utf-8')}# older\n", "utf-8"), "note"),
     ],
 )
-def test_a_program_that_does_not_run_is_a_problem(place: Place, spoil: Any, state: str) -> None:
+def test_a_program_that_does_not_run_is_a_problem(place: SetupEnvironment, spoil: Any, state: str) -> None:
     (place.home / ".cursor").mkdir()
     run(place)
     spoil(place.directory / "bin" / "mnemond-hook")
@@ -145,24 +145,24 @@ def test_a_program_that_does_not_run_is_a_problem(place: Place, spoil: Any, stat
     assert look(place)[1]["launchers"]["state"] == "ok"
 
 
-def test_a_damaged_record_is_a_problem(place: Place) -> None:
+def test_a_damaged_record_is_a_problem(place: SetupEnvironment) -> None:
     place.directory.mkdir(mode=0o700)
     (place.directory / "setup.json").write_text("{", "utf-8")
     assert look(place)[1]["setup"]["state"] == "problem"
 
 
-def test_when_each_called_last_is_told(place: Place) -> None:
+def test_when_each_called_last_is_told(place: SetupEnvironment) -> None:
     for name in ("claude", "codex"):
         with_program(place, name)
     (place.home / ".cursor").mkdir()
     run(place)
     (place.home / ".codex" / "trusted-by-test").write_text("", "utf-8")
     seen = {"codex": "2026-11-22T10:00:00.123456Z", "cline": "2026-11-22T10:00:01.000000Z"}
-    found = examination.of(place, seen)
+    found = check.of(place, seen)
     assert {each.host: each.last_seen for each in found.hosts} == {
         "claude-code": None, "codex": "2026-11-22T10:00:00.123456Z", "cursor": None,
     }  # fmt: skip
     details = {each.name: each.detail for each in found.checks}
     assert details["codex"].endswith("; last called at 2026-11-22T10:00:00Z")
     assert details["claude-code"].endswith("; no hook of it has called since the daemon started")
-    assert "called" not in {each.name: each.detail for each in examination.of(place).checks}["codex"]
+    assert "called" not in {each.name: each.detail for each in check.of(place).checks}["codex"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemonctl.setup import host_program
-from mnemonctl.setup.host import Place
+from mnemonctl.setup import host
+from mnemonctl.setup.host import SetupEnvironment
 from mnemonctl.setup.hosts.codex import Codex
 from mnemond.errors import UNAVAILABLE, MnemonError
 from tests.setup.homes import home_at, run, with_program
@@ -24,8 +24,8 @@ def program(tmp_path: Path, source: str) -> list[str]:
 
 def test_what_it_writes_is_what_comes_back(tmp_path: Path) -> None:
     command = program(tmp_path, "import sys; print(sys.stdin.read() or 'nothing')")
-    assert host_program.run(command, {}) == "nothing\n"
-    assert host_program.run(command, {}, b"asked") == "asked\n"
+    assert host.run(command, {}) == "nothing\n"
+    assert host.run(command, {}, b"asked") == "asked\n"
 
 
 @pytest.mark.parametrize(
@@ -37,38 +37,38 @@ def test_what_it_writes_is_what_comes_back(tmp_path: Path) -> None:
 )
 def test_its_last_words_are_quoted_harmlessly(tmp_path: Path, source: str, words: str) -> None:
     with pytest.raises(MnemonError) as raised:
-        host_program.run(program(tmp_path, source), {})
+        host.run(program(tmp_path, source), {})
     assert raised.value.kind is UNAVAILABLE
     assert words in raised.value.message
 
 
 def test_one_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COMMAND_S", "ANSWER_S"):
-        monkeypatch.setattr(host_program, name, 0.05)
+        monkeypatch.setattr(host, name, 0.05)
     command = program(tmp_path, "import time; time.sleep(600)")
     with pytest.raises(MnemonError, match="took longer"):
-        host_program.run(command, {})
+        host.run(command, {})
     with pytest.raises(MnemonError, match="did not answer"):
-        host_program.converse(command, {}, b"{}\n", 1)
+        host.converse(command, {}, b"{}\n", 1)
 
 
 def test_one_that_cannot_be_run_is_said(tmp_path: Path) -> None:
     with pytest.raises(MnemonError, match="cannot be run"):
-        host_program.run([str(tmp_path / "none")], {})
+        host.run([str(tmp_path / "none")], {})
     with pytest.raises(MnemonError, match="cannot be run"):
-        host_program.converse([str(tmp_path / "none")], {}, b"", 1)
+        host.converse([str(tmp_path / "none")], {}, b"", 1)
 
 
 def test_of_what_it_says_the_answer_with_the_number_counts(tmp_path: Path) -> None:
     lines = ["not json", "[1]", '{"id":1}', '{"method":"x"}', '{"id":2,"result":{}}', '{"id":2,"result":{"late":1}}']
     command = program(tmp_path, f"import sys\nfor line in {lines!r}: print(line, flush=True)\nsys.stdin.read()")
-    assert host_program.converse(command, {}, b"{}\n", 2) == {"id": 2, "result": {}}
+    assert host.converse(command, {}, b"{}\n", 2) == {"id": 2, "result": {}}
     with pytest.raises(MnemonError, match="did not answer"):
-        host_program.converse(program(tmp_path, "pass"), {}, b"x" * (1 << 20), 2)
+        host.converse(program(tmp_path, "pass"), {}, b"x" * (1 << 20), 2)
 
 
 @pytest.mark.parametrize("answer", ["{}", '{"data": 7}', '{"data": [{"hooks": [{"eventName": 1}]}]}'])
-def test_of_trust_nothing_is_known_when_codex_says_something_else(place: Place, answer: str) -> None:
+def test_of_trust_nothing_is_known_when_codex_says_something_else(place: SetupEnvironment, answer: str) -> None:
     path = place.home / "bin" / "codex"
     body = f'import sys\nfor line in sys.stdin:\n    print(\'{{"id": 2, "result": {answer}}}\', flush=True)\n'
     path.write_text(f"#!{sys.executable} -IS\n{body}", "utf-8")
@@ -76,7 +76,7 @@ def test_of_trust_nothing_is_known_when_codex_says_something_else(place: Place, 
     assert Codex(place).trust() == {}
 
 
-def test_a_list_of_plugins_that_is_no_json_is_an_error(place: Place) -> None:
+def test_a_list_of_plugins_that_is_no_json_is_an_error(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     path = place.home / "bin" / "claude"
     path.write_text(path.read_text("utf-8").replace("print(json.dumps(rows, indent=2))", "print('hello')"), "utf-8")
@@ -86,5 +86,5 @@ def test_a_list_of_plugins_that_is_no_json_is_an_error(place: Place) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SetupEnvironment:
     return home_at(tmp_path)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mnemonctl.setup import chosen, manifest
-from mnemonctl.setup.host import HOOK_TIMEOUT_S, Place
+from mnemonctl.setup import plan
+from mnemonctl.setup.host import HOOK_TIMEOUT_S, SetupEnvironment
 from mnemonctl.setup.hosts.claude_code import PLUGIN
 from mnemonctl.setup.hosts.codex import Codex
 from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, MnemonError
@@ -22,33 +22,33 @@ CODEX_CONFIG = '# mine\nmodel = "x"   # keep\n'
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> SetupEnvironment:
     return home_at(tmp_path)
 
 
-def put(place: Place, name: str, text: str) -> Path:
+def put(place: SetupEnvironment, name: str, text: str) -> Path:
     path = place.home / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     return path
 
 
-def read(place: Place, name: str) -> Any:
+def read(place: SetupEnvironment, name: str) -> Any:
     return json.loads((place.home / name).read_text("utf-8"))
 
 
-def hook(place: Place) -> str:
+def hook(place: SetupEnvironment) -> str:
     return str(place.directory / "bin" / "mnemond-hook")
 
 
-def mcp(place: Place) -> str:
+def mcp(place: SetupEnvironment) -> str:
     return str(place.directory / "bin" / "mnemond-mcp")
 
 
 # ------------------------------------------------------------------ Claude Code
 
 
-def test_claude_code_installs_our_plugin_and_gives_its_settings_back(place: Place) -> None:
+def test_claude_code_installs_our_plugin_and_gives_its_settings_back(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     settings = put(place, ".claude/settings.json", CLAUDE_SETTINGS)
     code, said = run(place)
@@ -73,7 +73,7 @@ def test_claude_code_installs_our_plugin_and_gives_its_settings_back(place: Plac
     assert [path.name for path in settings.parent.iterdir() if "bak" in path.name] == []
 
 
-def test_a_dry_run_does_not_have_claude_code_make_its_files(place: Place) -> None:
+def test_a_dry_run_does_not_have_claude_code_make_its_files(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     program = place.home / "bin" / "claude"
     ours = program.with_name("claude-itself")
@@ -87,7 +87,7 @@ def test_a_dry_run_does_not_have_claude_code_make_its_files(place: Place) -> Non
     assert run(place)[1]["targets"]["claude-code"]["state"] == "unchanged"
 
 
-def test_every_directory_that_is_made_is_private(place: Place) -> None:
+def test_every_directory_that_is_made_is_private(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     before = os.umask(0o022)  # the usual one
     try:
@@ -100,7 +100,7 @@ def test_every_directory_that_is_made_is_private(place: Place) -> None:
     assert {each: oct(each.stat().st_mode & 0o777) for each in made} == dict.fromkeys(made, "0o700")
 
 
-def test_claude_code_brings_the_plugin_up_to_date_when_the_user_changed_the_skill(place: Place) -> None:
+def test_claude_code_brings_the_plugin_up_to_date_when_the_user_changed_the_skill(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     run(place)
     skill = place.directory / "prompt" / "skill.md"
@@ -114,7 +114,7 @@ def test_claude_code_brings_the_plugin_up_to_date_when_the_user_changed_the_skil
     assert run(place)[1]["status"] == "unchanged"
 
 
-def test_what_claude_code_changed_since_stays_when_it_is_taken_back(place: Place) -> None:
+def test_what_claude_code_changed_since_stays_when_it_is_taken_back(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     put(place, ".claude/settings.json", CLAUDE_SETTINGS)
     run(place)
@@ -127,7 +127,7 @@ def test_what_claude_code_changed_since_stays_when_it_is_taken_back(place: Place
     }  # fmt: skip
 
 
-def test_settings_that_do_not_parse_are_not_given_to_claude_code_to_write(place: Place) -> None:
+def test_settings_that_do_not_parse_are_not_given_to_claude_code_to_write(place: SetupEnvironment) -> None:
     with_program(place, "claude")
     put(place, ".claude/settings.json", '{\n "a": 1,\n}')
     before = everything(place)
@@ -137,7 +137,7 @@ def test_settings_that_do_not_parse_are_not_given_to_claude_code_to_write(place:
     assert everything(place) == before
 
 
-def test_without_claude_codes_program_the_plugin_is_prepared_and_the_commands_are_said(place: Place) -> None:
+def test_without_claude_codes_program_the_plugin_is_prepared_and_the_commands_are_said(place: SetupEnvironment) -> None:
     (place.home / ".claude").mkdir()
     code, said = run(place)
     claude = said["targets"]["claude-code"]
@@ -148,7 +148,7 @@ def test_without_claude_codes_program_the_plugin_is_prepared_and_the_commands_ar
     assert run(place)[1]["status"] == "unchanged"
 
 
-def test_a_directory_of_its_own_is_honoured(place: Place, tmp_path: Path) -> None:
+def test_a_directory_of_its_own_is_honoured(place: SetupEnvironment, tmp_path: Path) -> None:
     with_program(place, "claude")
     with_program(place, "codex")
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
@@ -168,7 +168,7 @@ def test_a_directory_of_its_own_is_honoured(place: Place, tmp_path: Path) -> Non
 # ------------------------------------------------------------------ Codex
 
 
-def test_codex_adds_the_server_by_itself_and_hooks_wait_for_the_user(place: Place) -> None:
+def test_codex_adds_the_server_by_itself_and_hooks_wait_for_the_user(place: SetupEnvironment) -> None:
     with_program(place, "codex")
     config = put(place, ".codex/config.toml", CODEX_CONFIG)
     code, said = run(place)
@@ -193,7 +193,7 @@ def test_codex_adds_the_server_by_itself_and_hooks_wait_for_the_user(place: Plac
     assert not (place.home / ".codex" / "hooks.json").exists()
 
 
-def test_a_config_of_codex_that_was_not_there_is_gone_again(place: Place) -> None:
+def test_a_config_of_codex_that_was_not_there_is_gone_again(place: SetupEnvironment) -> None:
     with_program(place, "codex")
     run(place)
     assert (place.home / ".codex" / "config.toml").exists()
@@ -205,7 +205,7 @@ def test_a_config_of_codex_that_was_not_there_is_gone_again(place: Place) -> Non
     ("config", "words"),
     [("model = \n", "line 1"), ('[mcp_servers.mnemond]\ncommand = "/other"\n', "another MCP server")],
 )
-def test_a_config_of_codex_that_does_not_fit_is_left_alone(place: Place, config: str, words: str) -> None:
+def test_a_config_of_codex_that_does_not_fit_is_left_alone(place: SetupEnvironment, config: str, words: str) -> None:
     with_program(place, "codex")
     put(place, ".codex/config.toml", config)
     before = everything(place)
@@ -228,7 +228,7 @@ def test_codex_runs_a_path_with_blanks_as_one_word(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the others
 
 
-def test_gemini_counts_milliseconds(place: Place) -> None:
+def test_gemini_counts_milliseconds(place: SetupEnvironment) -> None:
     (place.home / ".gemini").mkdir()
     run(place)
     settings = read(place, ".gemini/settings.json")
@@ -237,7 +237,7 @@ def test_gemini_counts_milliseconds(place: Place) -> None:
     assert settings["mcpServers"] == {"mnemond": {"command": mcp(place), "args": []}}
 
 
-def test_cursor_has_version_1_and_a_file_for_servers(place: Place) -> None:
+def test_cursor_has_version_1_and_a_file_for_servers(place: SetupEnvironment) -> None:
     (place.home / ".cursor").mkdir()
     run(place)
     hooks = read(place, ".cursor/hooks.json")
@@ -246,7 +246,7 @@ def test_cursor_has_version_1_and_a_file_for_servers(place: Place) -> None:
     assert read(place, ".cursor/mcp.json") == {"mcpServers": {"mnemond": {"command": mcp(place), "args": []}}}
 
 
-def test_copilot_has_a_file_of_our_own_whose_events_name_themselves(place: Place) -> None:
+def test_copilot_has_a_file_of_our_own_whose_events_name_themselves(place: SetupEnvironment) -> None:
     (place.home / ".copilot").mkdir()
     run(place)
     hooks = read(place, ".copilot/hooks/mnemond.json")
@@ -255,7 +255,7 @@ def test_copilot_has_a_file_of_our_own_whose_events_name_themselves(place: Place
     assert read(place, ".copilot/mcp-config.json")["mcpServers"]["mnemond"]["tools"] == ["*"]
 
 
-def test_for_any_other_program_there_is_text_to_paste(place: Place) -> None:
+def test_for_any_other_program_there_is_text_to_paste(place: SetupEnvironment) -> None:
     code, said = run(place, target=["generic"])
     assert (code, said["targets"]) == (0, {})
     assert mcp(place) in said["text"]
@@ -266,7 +266,7 @@ def test_for_any_other_program_there_is_text_to_paste(place: Place) -> None:
 # ------------------------------------------------------------------ who is meant
 
 
-def test_without_a_target_those_that_are_here_are_meant(place: Place) -> None:
+def test_without_a_target_those_that_are_here_are_meant(place: SetupEnvironment) -> None:
     with_program(place, "codex")
     (place.home / ".cursor").mkdir()
     _, said = run(place)
@@ -275,7 +275,7 @@ def test_without_a_target_those_that_are_here_are_meant(place: Place) -> None:
     assert said["targets"]["cursor"]["found"] == f"{place.home / '.cursor'} is there"
 
 
-def test_where_none_is_here_one_has_to_be_named(place: Place) -> None:
+def test_where_none_is_here_one_has_to_be_named(place: SetupEnvironment) -> None:
     with pytest.raises(MnemonError) as raised:
         run(place)
     assert raised.value.kind is NOT_FOUND
@@ -285,11 +285,11 @@ def test_where_none_is_here_one_has_to_be_named(place: Place) -> None:
     assert raised.value.kind is INVALID_PARAMS
 
 
-def test_what_was_set_up_can_be_taken_back_when_the_program_has_gone(place: Place) -> None:
+def test_what_was_set_up_can_be_taken_back_when_the_program_has_gone(place: SetupEnvironment) -> None:
     run(place, target=["cursor"])
-    assert list(manifest.read(place.directory).hosts) == ["cursor"]
-    assert [host.name for host in chosen.Chosen.by(place, [], eject=True).hosts] == ["cursor"]
+    assert list(plan.read(place.directory).hosts) == ["cursor"]
+    assert [host.name for host in plan.Chosen.by(place, [], eject=True).hosts] == ["cursor"]
     run(place, eject=True)
     assert everything(place) == {}
-    assert manifest.read(place.directory).hosts == {}
+    assert plan.read(place.directory).hosts == {}
     assert os.listdir(place.directory) == ["setup.lock"]

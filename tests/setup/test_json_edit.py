@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl.setup.json_edit import appended, inside, removed, replaced
-from mnemonctl.setup.json_text import STRICT, Dialect, Node, Pointer, parse
+from mnemonctl.setup.json_edit import STRICT, Dialect, Node, Pointer, appended, inside, parse, removed, replaced
 from tests.examples import examples
 from tests.setup.json_files import JSONC, OBJECTS, VALUES, laid_out, written
 

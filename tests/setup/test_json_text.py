@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl.setup.json_text import DEEPEST, STRICT, Dialect, JsonProblem, Node, find, parse
+from mnemonctl.setup.json_edit import DEEPEST, STRICT, Dialect, JsonProblem, Node, find, parse
 from tests.examples import examples
 from tests.setup.json_files import JSONC, OBJECTS, VALUES, written
 

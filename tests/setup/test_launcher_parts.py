@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mnemonctl.launcher import hook, mcp
-from mnemond.handlers.missed_starts import STAMP
+from mnemond.hooks.sessions import STAMP
 from tests.mnemonctl.daemons import fake_daemon
 
 TOUCH = b"/usr/bin/touch"

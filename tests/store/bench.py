@@ -7,9 +7,8 @@ from typing import Any
 
 from mnemond.errors import MnemonError
 from mnemond.model.changes import Change, ChangeSet
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Insight, format_us
 from mnemond.model.outcomes import Outcome, Remembered
-from mnemond.model.timestamp import format_us
 from mnemond.store.engine import Engine, Result
 from tests.store.factory import START_US, engine_at, remember
 from tests.store.mirror import Portrait, mirrored

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from mnemond.model.changes import AddInsight, ChangeSet, RetireInsight, Vector
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Insight, format_us
 from mnemond.model.outcomes import Forgotten, Remembered
-from mnemond.model.timestamp import format_us
 from mnemond.store.database import Opened, open_database
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord

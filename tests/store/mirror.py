@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.edge import EDGE_TYPES
-from mnemond.model.effective_importance import effective_importance
-from mnemond.model.timestamp import parse_rfc3339
+from mnemond.model.memory import EDGE_TYPES, effective_importance, parse_rfc3339
 from mnemond.store.engine import Engine
 from tests.store.factory import open_at
 

@@ -25,12 +25,9 @@ from mnemond.model.changes import (
     SetImportance,
     SetVector,
 )
-from mnemond.model.edge import MAX_METADATA, Edge
-from mnemond.model.entity import Entity
-from mnemond.model.insight import Insight, Scope
+from mnemond.model.memory import MAX_METADATA, Edge, Entity, Insight, Scope, format_us
 from mnemond.model.outcomes import Linked, Superseded, Unlinked
-from mnemond.model.timestamp import format_us
-from mnemond.store import edges, entities, insights
+from mnemond.store import edges, insights
 from mnemond.store.connection import Connection
 from tests.store.bench import DAY_US, LATER, Bench
 from tests.store.factory import START_US, insight_id, remember, vector_of
@@ -371,7 +368,7 @@ def test_an_entity_mentioned_by_two_changes_of_one_operation_is_one(bench: Bench
     redis = Entity("Redis", "redis", "tool")
     added = [msgspec.structs.replace(remember(number).changes[0], mentions=(redis,)) for number in (8, 9)]
     bench.run(*added)
-    assert bench.rows("SELECT id FROM entities") == [(entities.entity_id(redis),)]
+    assert bench.rows("SELECT id FROM entities") == [(edges.entity_id(redis),)]
 
 
 def test_recalls_are_counted_and_make_a_memory_matter_more(bench: Bench) -> None:

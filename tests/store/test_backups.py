@@ -9,7 +9,7 @@ import pytest
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.store import backups, verified_copy
-from mnemond.store.backups import Backup, Kind, Shelf, holding
+from mnemond.store.backups import Backup, BackupDirectory, Kind, holding
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from mnemond.store.verified_copy import verify
@@ -24,7 +24,7 @@ class World:
     def __init__(self, path: Path, keep: int = 3) -> None:
         self.path = path / "data" / "shop" / "mnemon.db"
         self.path.parent.mkdir(parents=True)
-        self.shelf = Shelf(path, keep)
+        self.shelf = BackupDirectory(path, keep)
         self.engine: Engine = engine_at(self.path)
         self.at_us = START_US
 

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from mnemond.errors import UNSUPPORTED, MnemonError
-from mnemond.store import checksums, connection, migrate
+from mnemond.store import checksums, connection, schema
 from mnemond.store.connection import Connection
 from tests.store.factory import contents, engine_at, open_at, remember
 from tests.store.plain import make_plain, plain_pages
@@ -218,7 +218,7 @@ def test_the_log_of_a_rewriting_that_was_cut_short_is_taken_in(tmp_path: Path) -
 def test_an_apsw_without_the_extension(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not checksums.install(tmp_path / "nothing")
     monkeypatch.setattr(connection, "HAS_CHECKSUMS", False)
-    monkeypatch.setattr(migrate, "HAS_CHECKSUMS", False)
+    monkeypatch.setattr(schema, "HAS_CHECKSUMS", False)
     path = made(tmp_path / "plain.db")
     assert plain_pages(path)
     engine_at(path).close()
@@ -229,7 +229,7 @@ def test_a_file_with_them_is_refused_where_nobody_can_write_them(
 ) -> None:
     path = made(tmp_path / "a.db")
     before = path.read_bytes()
-    monkeypatch.setattr(migrate, "HAS_CHECKSUMS", False)
+    monkeypatch.setattr(schema, "HAS_CHECKSUMS", False)
     with pytest.raises(MnemonError, match="checksums") as caught:
         open_at(path)
     assert caught.value.kind is UNSUPPORTED

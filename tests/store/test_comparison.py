@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index.dense import VectorPolicy
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.vectors import VectorPolicy
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight
-from mnemond.store.comparison import Comparison
+from mnemond.store.engine import Comparison
 from tests.index.vector_worlds import DIMENSION, unit
 from tests.index.worlds import insight
 

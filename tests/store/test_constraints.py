@@ -8,7 +8,8 @@ import apsw
 import pytest
 
 from mnemond.errors import MnemonError
-from mnemond.store import constraints, verified_copy
+from mnemond.store import schema as schema_module
+from mnemond.store import verified_copy
 from mnemond.store.connection import Connection
 from tests.store.factory import engine_at, insight_id, remember
 from tests.store.invariants.seeded import change, make
@@ -46,9 +47,9 @@ def test_brackets_and_quotes(tmp_path: Path) -> None:
     db.execute("INSERT INTO t VALUES(1, 'x', 1), (')', NULL, 2)")
     db.pragma("ignore_check_constraints", True)
     reader = Connection(path, read_only=True)
-    assert constraints.broken(reader) == []
+    assert schema_module.broken(reader) == []
     db.execute("INSERT INTO t VALUES(0, '(', 3), (0, 'y', 4)")
-    assert constraints.broken(reader) == ["2 rows of t break a constraint"]
+    assert schema_module.broken(reader) == ["2 rows of t break a constraint"]
     reader.close()
     db.close()
 
@@ -57,7 +58,7 @@ def test_every_check_of_a_store_is_asked(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(1)])
     schema = engine._healthy().rows("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    asked = sum(len(list(constraints._conditions(sql))) for (sql,) in schema)
+    asked = sum(len(list(schema_module._conditions(sql))) for (sql,) in schema)
     assert asked == sum(str(sql).count("CHECK") for (sql,) in schema) > 10
-    assert constraints.broken(engine._healthy()) == []
+    assert schema_module.broken(engine._healthy()) == []
     engine.close()

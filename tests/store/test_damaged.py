@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from mnemond.errors import INTERNAL, STORAGE, MnemonError
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.outcomes import Remembered
 from tests.store.factory import engine_at, remember
 from tests.store.test_registry import registry_at

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.graph.links import edges_of
+from mnemond.memory.edge_builders import edges_of
 from mnemond.model.changes import AddInsight, RemoveEdge
-from mnemond.model.edge import MAX_METADATA, CreatedBy, Edge, Relation
+from mnemond.model.memory import MAX_METADATA, CreatedBy, Edge, Relation
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection, ConstraintError
-from mnemond.store.edges import MOST_AT_ONCE
+from mnemond.store.edges import MAX_AT_ONCE
 from tests.store.factory import engine_at, insight_id, open_at, remember
 
 ONE, TWO, THREE = insight_id(1), insight_id(2), insight_id(3)
@@ -176,7 +176,7 @@ def test_logical_links_count_a_pair_once_but_causes_by_direction() -> None:
     assert edges.logical_links([]) == 0
 
 
-@pytest.mark.parametrize("many", [1, 2, MOST_AT_ONCE, 2 * MOST_AT_ONCE + 1])
+@pytest.mark.parametrize("many", [1, 2, MAX_AT_ONCE, 2 * MAX_AT_ONCE + 1])
 def test_relations_are_the_edges_they_stand_for(tmp_path: Path, many: int) -> None:
     db = open_at(tmp_path / "a.db").connection
     for number in range(many + 1):

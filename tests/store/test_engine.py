@@ -8,9 +8,9 @@ import pytest
 
 from mnemond.errors import INTERNAL, NOT_FOUND, OP_ID_REUSED, MnemonError
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, RemoveEdge, RetireInsight
-from mnemond.model.edge import Edge
+from mnemond.model.memory import Edge
 from mnemond.model.outcomes import Forgotten, Remembered
-from mnemond.store import history, insights, operations, oplog
+from mnemond.store import history, insights, operations
 from tests.store.factory import contents, engine_at, forget, insight_id, open_at, remember, stored
 
 
@@ -144,11 +144,11 @@ def test_history_has_before_and_after_of_every_change(tmp_path: Path) -> None:
 
 
 def test_the_oplog_keeps_the_newest_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(oplog, "MAX_LINES", 10)
+    monkeypatch.setattr(operations, "MAX_LINES", 10)
     engine = engine_at(tmp_path / "a.db")
     for number in range(25):
         engine.commit([remember(number)])
-    assert engine.read(oplog.count) == 10
+    assert engine.read(operations.count) == 10
     newest = engine.read(lambda connection: connection.row("SELECT insight_id FROM oplog ORDER BY id DESC LIMIT 1"))
     assert newest == (insight_id(24),)
     engine.close()

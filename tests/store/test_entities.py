@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.model.entity import Entity
-from mnemond.store import entities
+from mnemond.model.memory import Entity
+from mnemond.store import edges
 from mnemond.store.connection import Connection
 from tests.store.factory import engine_at, insight_id, open_at, remember
 
@@ -39,38 +39,38 @@ def mentioned(db: Connection) -> list[tuple[str, str]]:
 
 
 def test_an_entity_is_stored_once_under_its_first_spelling(db: Connection) -> None:
-    entities.mention(db, ONE, [REDIS, KAFKA, REDIS], NOW)
-    entities.mention(db, TWO, [Entity("REDIS", "redis", "tool")], LATER)
-    entities.mention(db, TWO, [], LATER)
+    edges.mention(db, ONE, [REDIS, KAFKA, REDIS], NOW)
+    edges.mention(db, TWO, [Entity("REDIS", "redis", "tool")], LATER)
+    edges.mention(db, TWO, [], LATER)
     assert known(db) == [("Kafka", NOW), ("Redis", NOW)]
     assert mentioned(db) == [(ONE, "Kafka"), (ONE, "Redis"), (TWO, "REDIS")]
 
 
 def test_the_same_name_of_another_type_is_another_entity(db: Connection) -> None:
     person = Entity("Redis", "redis", "person")
-    entities.mention(db, ONE, [REDIS, person], NOW)
-    assert entities.entity_id(REDIS) != entities.entity_id(person)
+    edges.mention(db, ONE, [REDIS, person], NOW)
+    assert edges.entity_id(REDIS) != edges.entity_id(person)
     assert len(known(db)) == 2
 
 
 def test_names_are_replaced_and_old_ones_stay_known(db: Connection) -> None:
-    entities.mention(db, ONE, [REDIS], NOW)
-    entities.replace(db, ONE, [KAFKA], LATER)
+    edges.mention(db, ONE, [REDIS], NOW)
+    edges.replace(db, ONE, [KAFKA], LATER)
     assert mentioned(db) == [(ONE, "Kafka")]
     assert known(db) == [("Kafka", LATER), ("Redis", NOW)]
-    entities.replace(db, ONE, [], LATER)
+    edges.replace(db, ONE, [], LATER)
     assert mentioned(db) == []
 
 
 def test_a_purge_takes_along_what_nothing_else_speaks_of(db: Connection) -> None:
-    entities.mention(db, ONE, [REDIS, KAFKA], NOW)
-    entities.mention(db, TWO, [KAFKA], NOW)
-    entities.replace(db, ONE, [], NOW)
-    entities.purge(db)
+    edges.mention(db, ONE, [REDIS, KAFKA], NOW)
+    edges.mention(db, TWO, [KAFKA], NOW)
+    edges.replace(db, ONE, [], NOW)
+    edges.purge(db)
     assert known(db) == [("Kafka", NOW)]
     assert mentioned(db) == [(TWO, "Kafka")]
-    entities.replace(db, TWO, [], NOW)
-    entities.purge(db)
+    edges.replace(db, TWO, [], NOW)
+    edges.purge(db)
     assert known(db) == []
 
 
@@ -83,37 +83,37 @@ def test_a_purge_takes_along_what_nothing_else_speaks_of(db: Connection) -> None
     ],
 )
 def test_a_purge_leaves_what_else_is_known_of_a_name(db: Connection, sql: str) -> None:
-    entities.mention(db, ONE, [REDIS], NOW)
-    db.run(sql, (entities.entity_id(REDIS),))
-    entities.replace(db, ONE, [], NOW)
-    entities.purge(db)
+    edges.mention(db, ONE, [REDIS], NOW)
+    db.run(sql, (edges.entity_id(REDIS),))
+    edges.replace(db, ONE, [], NOW)
+    edges.purge(db)
     assert known(db) == [("Redis", NOW)]
 
 
 def test_what_was_taken_back_is_not_taken_for_known(db: Connection) -> None:
     db.run("BEGIN IMMEDIATE")
     db.run("SAVEPOINT operation")
-    entities.mention(db, ONE, [REDIS], NOW)
-    assert db.entities == {entities.entity_id(REDIS)}
+    edges.mention(db, ONE, [REDIS], NOW)
+    assert db.entities == {edges.entity_id(REDIS)}
     db.take_back("operation")
-    entities.mention(db, TWO, [REDIS], LATER)
+    edges.mention(db, TWO, [REDIS], LATER)
     db.run("ROLLBACK")
     assert db.entities == set()
-    entities.mention(db, TWO, [REDIS], LATER)
+    edges.mention(db, TWO, [REDIS], LATER)
     assert (known(db), mentioned(db)) == ([("Redis", LATER)], [(TWO, "Redis")])
 
 
 def test_a_purged_name_is_stored_anew(db: Connection) -> None:
-    entities.mention(db, ONE, [REDIS], NOW)
+    edges.mention(db, ONE, [REDIS], NOW)
     db.run("DELETE FROM memory_entities")
-    entities.purge(db)
-    entities.mention(db, TWO, [REDIS], LATER)
+    edges.purge(db)
+    edges.mention(db, TWO, [REDIS], LATER)
     assert known(db) == [("Redis", LATER)]
 
 
 def test_only_so_many_names_are_remembered(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entities, "MOST_KNOWN", 0)
+    monkeypatch.setattr(edges, "MAX_KNOWN", 0)
     for name in (REDIS, KAFKA, REDIS):
-        entities.mention(db, ONE, [name], NOW)
+        edges.mention(db, ONE, [name], NOW)
         assert len(db.entities) <= 1
     assert known(db) == [("Kafka", NOW), ("Redis", NOW)]

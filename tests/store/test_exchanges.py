@@ -10,12 +10,11 @@ import msgspec
 import pytest
 
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
-from mnemond.model.changes import QueueExchange, SettleFact
-from mnemond.model.queued_exchange import FIRST_PAUSE_S, MOST_TRIES, QueuedExchange
+from mnemond.model.changes import FIRST_PAUSE_S, MAX_TRIES, QueuedExchange, QueueExchange, SettleFact
 from mnemond.store import exchanges, verified_copy
 from mnemond.store.connection import Connection, ConstraintError
 from mnemond.store.exchanges import Backlog
-from mnemond.store.migrate import migrate
+from mnemond.store.schema import migrate
 from tests.pipelines.revision_world import RevisionWorld
 from tests.store.factory import START_US, contents, engine_at, remember
 from tests.store.test_purge import traces
@@ -40,10 +39,10 @@ def said(connection: Connection, number: int = 1, **fields: str) -> int:
 
 def test_it_waits_twice_as_long_each_time_and_is_set_aside(on: Connection) -> None:
     number, now_us = said(on), START_US
-    for tries in range(1, MOST_TRIES + 1):
+    for tries in range(1, MAX_TRIES + 1):
         assert exchanges.begin(on, number)
         exchanges.fail(on, number, "why", now_us)
-        if tries == MOST_TRIES:
+        if tries == MAX_TRIES:
             break
         pause_us = FIRST_PAUSE_S * 1_000_000 << (tries - 1)
         assert exchanges.oldest(on, 9, 0, now_us + pause_us - 1) == []
@@ -77,7 +76,7 @@ def test_a_row_that_is_done_stays_done(on: Connection) -> None:
 
 
 def test_what_is_let_go_of_unread_is_counted(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchanges, "MOST_PENDING", 2)
+    monkeypatch.setattr(exchanges, "MAX_PENDING", 2)
     for number in range(1, 6):
         said(on, number)
     assert (exchanges.backlog(on), exchanges.let_go(on)) == (Backlog(2, 0), 3)
@@ -217,12 +216,12 @@ def test_former_texts_of_a_purged_memory_go_as_well(tmp_path: Path) -> None:
 
 
 def test_a_memory_with_many_former_texts_is_one_memory(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchanges, "MOST_PURGED", 2)
+    monkeypatch.setattr(exchanges, "MAX_PURGED", 2)
     said(on, prompt="Ana moved to Lisbon. Counted so far: 7 of them. ANA  counts: 35!")
     exchanges.purge(on, [f"Counted so far: {number} of them" for number in range(40)])
     (row,) = exchanges.oldest(on, 9)
     assert row.exchange.prompt == "Ana moved to Lisbon. . ANA  counts: 35!"
-    assert len(exchanges.digests_of(row.purged)) == exchanges.MOST_FORMER
+    assert len(exchanges.digests_of(row.purged)) == exchanges.MAX_FORMER
     assert exchanges.digest("counted so FAR:  3 of them.") in exchanges.digests_of(row.purged)
     exchanges.purge(on, ["something else"])
     exchanges.purge(on, [])
@@ -244,7 +243,7 @@ def test_what_was_read_before_a_purge_is_read_again(on: Connection) -> None:
 
 
 def test_what_waits_while_very_much_is_purged_goes_unread(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchanges, "MOST_PURGED", 2)
+    monkeypatch.setattr(exchanges, "MAX_PURGED", 2)
     said(on)
     for number in range(3):
         assert exchanges.backlog(on) == Backlog(1, 0)

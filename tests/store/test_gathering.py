@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 
 from mnemond.errors import MnemonError
 from mnemond.model.changes import AddInsight, AddRelations, ChangeSet
-from mnemond.model.edge import Relation
-from mnemond.model.entity import Entity
+from mnemond.model.memory import Entity, Relation
 from mnemond.model.outcomes import Remembered
-from mnemond.store.connection import Connection
+from mnemond.store.connection import AT_ONCE, Connection, Insertion, NotKept, Value, Waiting
 from mnemond.store.engine import Engine
-from mnemond.store.insertion import AT_ONCE, Insertion, NotKept, Value, Waiting
-from mnemond.store.proposal import Proposal, View
+from mnemond.store.operations import Proposal, View
 from tests.store.factory import engine_at, forget, insight_id, open_at, remember
 from tests.store.mirror import mirrored
 

@@ -12,12 +12,11 @@ import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.model.outcomes import Remembered
-from mnemond.store import high_water, known
+from mnemond.store import health
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.engine import Engine
-from mnemond.store.high_water import HighWater, last_line
-from mnemond.store.invariants.examination import closed
-from mnemond.store.known import Known
+from mnemond.store.health import HighWater, KnownFaults, last_line
+from mnemond.store.verify import closed
 from tests.store.factory import START_US, contents, open_at, remember
 
 WENT_BACKWARDS: Final = "the store went backwards: its log ends with line 2, and line 5 was acknowledged"
@@ -98,8 +97,8 @@ def test_a_whole_store_says_nothing(path: Path) -> None:
     assert told(engine) == ""
     assert len(contents(engine)) == 5
     engine.close()
-    assert not path.with_name(known.FILE).exists()
-    assert path.with_name(high_water.FILE).stat().st_mode & 0o777 == 0o600
+    assert not path.with_name(health.KNOWN_FILE).exists()
+    assert path.with_name(health.HIGH_WATER_FILE).stat().st_mode & 0o777 == 0o600
 
 
 def test_it_is_said_until_somebody_accepts_it(path: Path) -> None:
@@ -137,7 +136,7 @@ def test_doctor_says_it_of_a_store_that_nobody_has_open(path: Path) -> None:
     assert "the log ends with line 2, and line 5 was acknowledged" in problems(path)["high_water"]
     engine_of(path).close()
     assert WENT_BACKWARDS in problems(path)["high_water"]
-    known.write(path, Known(wrong="a page is damaged"))
+    health.write(path, KnownFaults(wrong="a page is damaged"))
     assert "a page is damaged" in problems(path)["high_water"]
 
 
@@ -147,15 +146,15 @@ def problems(path: Path) -> dict[str, str]:
 
 def test_what_doctor_cannot_read_is_a_problem(path: Path) -> None:
     engine_of(path).close()
-    path.with_name(known.FILE).mkdir()
+    path.with_name(health.KNOWN_FILE).mkdir()
     assert "cannot be read" in problems(path)["high_water"]
 
 
 def test_a_store_that_is_restored_begins_anew(path: Path) -> None:
     remove(log_of(path))
     engine_of(path).close()
-    known.forget(path)
-    known.forget(path)
+    health.forget(path)
+    health.forget(path)
     engine = engine_of(path)
     assert told(engine) == ""
     engine.close()
@@ -163,7 +162,7 @@ def test_a_store_that_is_restored_begins_anew(path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"7", b"twenty bytes of words", b"9" * 21, b"twenty letters, sure"])
 def test_a_note_that_no_mnemond_wrote_says_nothing(content: bytes, path: Path) -> None:
-    path.with_name(high_water.FILE).write_bytes(content)
+    path.with_name(health.HIGH_WATER_FILE).write_bytes(content)
     assert HighWater(path).read() is None
     engine = engine_of(path)
     engine.commit([remember(6)])
@@ -186,7 +185,7 @@ def test_damage_is_known_after_a_restart_until_a_look_finds_nothing(path: Path) 
     engine.trust()
     assert isinstance(engine.commit([remember(6)])[0], Remembered)
     engine.close()
-    assert not path.with_name(known.FILE).exists()
+    assert not path.with_name(health.KNOWN_FILE).exists()
     engine = engine_of(path)
     assert told(engine) == ""
     engine.close()
@@ -194,36 +193,36 @@ def test_damage_is_known_after_a_restart_until_a_look_finds_nothing(path: Path) 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"wrong": 5}'])
 def test_what_was_known_and_cannot_be_read_counts_as_damage(content: bytes, path: Path) -> None:
-    path.with_name(known.FILE).write_bytes(content)
+    path.with_name(health.KNOWN_FILE).write_bytes(content)
     engine = engine_of(path)
-    assert told(engine) == known.UNREADABLE
+    assert told(engine) == health.UNREADABLE
     engine.trust()
     assert told(engine) == ""
     engine.close()
 
 
 def test_a_directory_in_its_place(path: Path) -> None:
-    path.with_name(known.FILE).mkdir()
+    path.with_name(health.KNOWN_FILE).mkdir()
     engine = engine_of(path)
-    assert told(engine) == known.UNREADABLE
+    assert told(engine) == health.UNREADABLE
     engine.trust()
     assert told(engine)
     assert "cannot be noted beside it" in told(engine)
-    path.with_name(known.FILE).rmdir()
+    path.with_name(health.KNOWN_FILE).rmdir()
     engine.commit([remember(6)])
     assert told(engine) == ""
     engine.close()
 
 
 def test_a_note_that_cannot_be_made_keeps_nobody_from_writing(path: Path) -> None:
-    path.with_name(high_water.FILE).unlink()
-    path.with_name(high_water.FILE).mkdir()
+    path.with_name(health.HIGH_WATER_FILE).unlink()
+    path.with_name(health.HIGH_WATER_FILE).mkdir()
     engine = engine_of(path)
     assert told(engine)
     assert "cannot be noted beside it: Is a directory" in told(engine)
     assert isinstance(engine.commit([remember(6)])[0], Remembered)
     assert told(engine)
-    path.with_name(high_water.FILE).rmdir()
+    path.with_name(health.HIGH_WATER_FILE).rmdir()
     assert isinstance(engine.commit([remember(7)])[0], Remembered)
     assert told(engine) == ""
     assert HighWater(path).read() == 7

@@ -9,9 +9,9 @@ import pytest
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.changes import ChangeSet
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Forgotten
-from mnemond.store import history, oplog
+from mnemond.store import history, operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Done, Entry, State
 from tests.store.factory import engine_at, forget, open_at, remember
@@ -99,19 +99,19 @@ def test_the_5001st_line_of_the_log_takes_the_first_ones_place(tmp_path: Path) -
         lambda connection: connection.run(
             "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
             " INSERT INTO oplog(id, operation, created_at) SELECT i, 'gc', '2026-01-01T00:00:00Z' FROM n",
-            (oplog.MAX_LINES - 1,),
+            (operations.MAX_LINES - 1,),
         )
     )
 
     def ends(connection: Connection) -> tuple[int, int, int]:
-        lines = oplog.newest(connection, oplog.MAX_LINES + 1)
+        lines = operations.newest(connection, operations.MAX_LINES + 1)
         return len(lines), lines[-1].id, lines[0].id
 
     engine.commit([remember(2)])
     assert engine.read(ends) == (5000, 1, 5000)
     engine.commit([forget(2)])
     assert engine.read(ends) == (5000, 2, 5001)
-    newest = engine.read(lambda connection: oplog.newest(connection, 1))
+    newest = engine.read(lambda connection: operations.newest(connection, 1))
     assert isinstance(newest, list)
     assert (newest[0].operation, newest[0].insight_id) == ("forget", remember(2).changes[0].insight.id)  # type: ignore[union-attr]
     engine.close()

@@ -9,10 +9,10 @@ from weakref import ref
 
 import pytest
 
-from mnemond.index.adjacency import EdgeArrays
-from mnemond.store import edges, lasting
+from mnemond.index.edges import EdgeArrays
+from mnemond.store import edges, gc_tuning
 from mnemond.store.connection import Connection
-from mnemond.store.lasting import MANY, keep_short, leave_out, no_collections
+from mnemond.store.gc_tuning import MANY, freeze_after_long_gc, freeze_built_index, gc_paused
 from tests.store.factory import engine_at, open_at, remember
 
 
@@ -25,17 +25,17 @@ def _thawed() -> Iterator[None]:
 
 
 def test_collections_wait_until_the_last_block_has_ended() -> None:
-    with no_collections():
-        with pytest.raises(ZeroDivisionError), no_collections():
+    with gc_paused():
+        with pytest.raises(ZeroDivisionError), gc_paused():
             1 / 0  # noqa: B018
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_few_rows_are_looked_at_and_many_are_not() -> None:
-    leave_out(MANY - 1)
+    freeze_built_index(MANY - 1)
     assert gc.get_freeze_count() == 0
-    leave_out(MANY)
+    freeze_built_index(MANY)
     assert gc.get_freeze_count() > 0
 
 
@@ -43,7 +43,7 @@ def test_a_store_is_opened_without_collections(tmp_path: Path, monkeypatch: pyte
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(number) for number in range(1, 20)])
     engine.close()
-    monkeypatch.setattr(lasting, "MANY", 10)
+    monkeypatch.setattr(gc_tuning, "MANY", 10)
     enabled: list[bool] = []
 
     def looked(connection: Connection) -> EdgeArrays:
@@ -59,12 +59,12 @@ def test_a_store_is_opened_without_collections(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_a_long_collection_has_looked_at_is_left_out_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_short()
+    freeze_after_long_gc()
     lasting_for = [[number] for number in range(1_000)]
-    monkeypatch.setattr(lasting, "LONG_S", 3_600.0)
+    monkeypatch.setattr(gc_tuning, "LONG_S", 3_600.0)
     gc.collect()
     assert gc.get_freeze_count() < len(lasting_for)  # 3.12 leaves out some hundred of its own
-    monkeypatch.setattr(lasting, "LONG_S", 0.0)
+    monkeypatch.setattr(gc_tuning, "LONG_S", 0.0)
     gc.collect(1)
     assert gc.get_freeze_count() < len(lasting_for)
     gc.collect()
@@ -73,8 +73,8 @@ def test_what_a_long_collection_has_looked_at_is_left_out_of_the_next(monkeypatc
 
 
 def test_cycles_that_come_later_are_found_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep_short()
-    monkeypatch.setattr(lasting, "LONG_S", 0.0)
+    freeze_after_long_gc()
+    monkeypatch.setattr(gc_tuning, "LONG_S", 0.0)
     gc.collect()
 
     class Knot:
@@ -89,7 +89,7 @@ def test_cycles_that_come_later_are_found_as_before(monkeypatch: pytest.MonkeyPa
 
 def test_a_growing_heap_is_looked_at_about_once() -> None:
     """What was there is looked at about once in all; else five times, as each collection looks at everything."""
-    keep_short()
+    freeze_after_long_gc()
     looked_at: list[int] = []
 
     def counted(phase: str, info: dict[str, int]) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from mnemond.errors import BUSY, STORAGE, MnemonError
-from mnemond.store import durable, legacy, legacy_rows
+from mnemond.store import files, legacy
 from mnemond.store.connection import Connection
 from mnemond.store.legacy import is_legacy, move
-from mnemond.store.migrate import current_version
+from mnemond.store.schema import current_version
 from tests.store.factory import START_US, contents, engine_at, open_at, remember, stored
 from tests.store.mnemon import DIMENSION, SECRET, TIME, legacy_at, uuid, vector
 
@@ -115,7 +115,7 @@ def test_vectors_become_unit_vectors_of_float32(tmp_path: Path, version: int) ->
     ],
 )
 def test_which_bytes_are_a_vector(blob: object, version: int, length: int | None) -> None:
-    found = legacy_rows._vector(blob, version)
+    found = legacy._vector(blob, version)
     assert (None if found is None else len(found)) == length
     if found is not None:
         assert abs(float(np.linalg.norm(found)) - 1) < 1e-6
@@ -197,6 +197,7 @@ def test_a_store_in_use_or_damaged_is_refused_and_stays(
 
 def test_nobody_writes_to_it_while_it_is_moved(tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
+    copy_rows = legacy.copy_rows
 
     def meanwhile(*arguments: Any) -> tuple[int, int]:
         other = apsw.Connection(str(old))
@@ -205,7 +206,7 @@ def test_nobody_writes_to_it_while_it_is_moved(tmp_path: Path, old: Path, monkey
                 other.execute(sql)
             tried.append(sql)
         other.close()
-        return legacy_rows.copy_rows(*arguments)
+        return copy_rows(*arguments)
 
     monkeypatch.setattr(legacy, "copy_rows", meanwhile)
     moved(tmp_path)
@@ -236,7 +237,7 @@ def test_a_store_of_mnemons_in_our_place_is_converted_when_it_is_opened(tmp_path
 STEPS: tuple[tuple[Any, str], ...] = (
     (os, "link"), (os, "rename"), (os, "replace"), (os, "fsync"), (os, "mkdir"), (os, "open"), (Path, "unlink"),
     (Connection, "run"), (Connection, "checkpoint"), (Connection, "close"), (Connection, "run_many"),
-    (legacy_rows, "_insight"),
+    (legacy, "_insight"),
 )  # fmt: skip
 """After each call of these the process may end."""
 
@@ -337,7 +338,7 @@ def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "active"
     (tmp_path / "victim").write_text("untouched")
     path.symlink_to(tmp_path / "victim")
-    durable.write(path, b"work\n")
+    files.write(path, b"work\n")
     assert (path.read_text(), path.is_symlink()) == ("work\n", False)
     assert (tmp_path / "victim").read_text() == "untouched"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -347,6 +348,6 @@ def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="Input/output"):
-        durable.write(path, b"play\n")
+        files.write(path, b"play\n")
     assert path.read_text() == "work\n"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["active", "victim"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.store import history, merges
+from mnemond.store import history
 from mnemond.store.connection import Connection
 from tests.pipelines.revision_world import RevisionWorld, revision_world
 from tests.pipelines.test_undo import undone
@@ -132,7 +132,7 @@ def test_who_took_it_over_twice_is_one_holder(world: RevisionWorld) -> None:
     world.restore(third, force=True)
     world.merge(second, third, into=second)
     world.merge(first, second, into=first)
-    named = world.read(lambda connection: [each.id for each in merges.holders(connection, third)])
+    named = world.read(lambda connection: [each.id for each in history.holders(connection, third)])
     assert named == [second, second, first]
     assert world.drop(third, purge=True).merged_into == first
 

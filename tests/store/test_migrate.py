@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from mnemond.errors import UNSUPPORTED, MnemonError
-from mnemond.store import migrate as migrating
+from mnemond.store import schema as migrating
 from mnemond.store.connection import Connection, check_sqlite_version
 from tests.store.factory import open_at
 

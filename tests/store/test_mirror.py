@@ -23,11 +23,8 @@ from mnemond.model.changes import (
     RetireInsight,
     SetVector,
 )
-from mnemond.model.edge import EDGE_TYPES, CreatedBy, Edge
-from mnemond.model.entity import Entity
-from mnemond.model.insight import Insight
+from mnemond.model.memory import EDGE_TYPES, CreatedBy, Edge, Entity, Insight, format_us
 from mnemond.model.outcomes import Remembered
-from mnemond.model.timestamp import format_us
 from tests.examples import examples
 from tests.store.factory import START_US, engine_at, insight_id, vector_of
 from tests.store.mirror import importance_at, mirrored

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
-from mnemond.store.active import ActiveName
-from mnemond.store.backups import Shelf
-from mnemond.store.names import check, is_valid
+from mnemond.store.backups import BackupDirectory
+from mnemond.store.registry import ActiveName, check, is_valid
 from tests.store.test_registry import registry_at
 
 FIRST = string.ascii_letters + string.digits
@@ -40,7 +39,7 @@ def test_nothing_else_is(text: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_no_door_takes_what_is_no_name(tmp_path: Path, name: str) -> None:
     stores = registry_at(tmp_path)
-    shelf = Shelf(tmp_path, 3)
+    shelf = BackupDirectory(tmp_path, 3)
     for door in (
         stores.resolve, stores.path, stores.exists, shelf.directory, shelf.of,
         lambda it: shelf.add(it, tmp_path / "x", "asked", 0), ActiveName(tmp_path, print).write,

@@ -9,13 +9,12 @@ import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.model.changes import AddEdge, ChangeSet, PurgeInsight, RetireInsight
-from mnemond.model.edge import Edge
+from mnemond.model.memory import Edge
 from mnemond.model.outcomes import Collected, Remembered
-from mnemond.store import edges, numbers
-from mnemond.store.connection import Connection, ConstraintError
+from mnemond.store import edges, insights
+from mnemond.store.connection import Connection, ConstraintError, Insertion
 from mnemond.store.engine import Engine
-from mnemond.store.insertion import Insertion
-from mnemond.store.numbers import number_of, numbers_of
+from mnemond.store.insights import number_of, numbers_of
 from tests.store.factory import engine_at, insight_id, open_at, remember
 
 NOW = "2026-02-18T09:00:00.000000Z"
@@ -115,7 +114,7 @@ def test_a_failed_transaction_and_another_connection_begin_from_nothing(tmp_path
 
 
 def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbers, "MOST", 3)
+    monkeypatch.setattr(insights, "MOST", 3)
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(number) for number in (1, 2, 3, 4)])
     engine.poison("a defect")

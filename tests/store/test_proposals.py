@@ -12,16 +12,16 @@ import numpy.typing as npt
 import pytest
 
 from mnemond.errors import INTERNAL, INVALID_PARAMS, STORAGE, MnemonError
-from mnemond.index.cosines import Cosines
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.vectors import Cosines
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddEdge, ChangeSet, PurgeInsight, RetireInsight, SetImportance, Vector
-from mnemond.model.edge import Edge
+from mnemond.model.memory import Edge
 from mnemond.model.outcomes import Remembered
-from mnemond.store import insights, oplog
-from mnemond.store.comparison import Comparison
+from mnemond.store import insights, operations
 from mnemond.store.connection import ConstraintError
 from mnemond.store.database import Opened
-from mnemond.store.proposal import Proposal, View, Write
+from mnemond.store.engine import Comparison
+from mnemond.store.operations import Proposal, View, Write
 from tests.store.factory import DIMENSION, contents, engine_at, forget, insight_id, open_at, remember, vector_of
 from tests.store.mirror import mirrored, of_file, portrait
 
@@ -163,7 +163,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(oplog, "append", fail)
+    monkeypatch.setattr(operations, "append", fail)
 
 
 @pytest.mark.parametrize(("error", "kind"), [(apsw.IOError("disk"), STORAGE), (ConstraintError("surprise"), INTERNAL)])

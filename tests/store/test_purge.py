@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
+from mnemond.memory.draft import Draft
+from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Scope
+from mnemond.model.memory import Edge, Scope
 from mnemond.model.outcomes import (
     Collected,
     Conflict,
@@ -26,9 +27,7 @@ from mnemond.model.outcomes import (
     Undone,
     UndoneMemory,
 )
-from mnemond.pipelines.draft import Draft
-from mnemond.pipelines.remember import prepare, propose
-from mnemond.store import backups, operations, purge
+from mnemond.store import apply, backups, operations
 from mnemond.store.connection import Connection
 from mnemond.text.similarity import _remembered
 from tests.pipelines.audit_world import vector_for
@@ -167,7 +166,7 @@ def test_the_store_goes_on_as_before(world: RevisionWorld) -> None:
     assert [it.content for it in after.values()] == [it.content for it in others.values()]
     assert world.read(lambda it: it.rows("PRAGMA foreign_key_check")) == []
     assert world.read(lambda it: it.row("PRAGMA integrity_check")) == ("ok",)
-    assert not world.read(purge.is_unwiped)
+    assert not world.read(apply.is_unwiped)
     assert world.new("life goes on") in world.active()
     assert [record.before for record in world.records() if record.memory_id == one] == [None] * len(
         [record for record in world.records() if record.memory_id == one]
@@ -316,14 +315,14 @@ def test_what_could_not_be_wiped_is_told_and_wiped_later(
 ) -> None:
     one = planted(world)
     with monkeypatch.context() as broken:
-        broken.setattr(purge, step, failing(step, apsw.FullError("database or disk is full")))
+        broken.setattr(apply, step, failing(step, apsw.FullError("database or disk is full")))
         assert world.drop(one, purge=True).purged is True
         reason = told(world)
         assert reason is not None
         assert "may still stand in the store's files: database or disk is full" in reason
         world.engine.checkpoint_if_due()
         assert told(world) is not None
-    assert world.read(purge.is_unwiped)
+    assert world.read(apply.is_unwiped)
     world.engine.checkpoint_if_due()
     assert told(world) is None
     assert traces(world.path.parent) == []
@@ -349,18 +348,18 @@ def test_a_store_that_was_left_before_it_was_wiped_is_wiped_the_next_time(
 ) -> None:
     one = planted(world)
     with monkeypatch.context() as broken:
-        broken.setattr(purge, "rewrite", failing("rewrite", apsw.IOError("killed")))
+        broken.setattr(apply, "rewrite", failing("rewrite", apsw.IOError("killed")))
         world.drop(one, purge=True)
         connection = world.engine._connection
         assert connection is not None
         connection.close()  # as the end of a process does
         world.engine._connection = None
     later = engine_at(world.path)
-    assert later.read(purge.is_unwiped)
+    assert later.read(apply.is_unwiped)
     later.close()
     assert traces(world.path.parent) == []
     again = engine_at(world.path)
-    assert not again.read(purge.is_unwiped)
+    assert not again.read(apply.is_unwiped)
     again.close()
     assert "The importer runs at night" in stored(world.path)
 

@@ -10,9 +10,8 @@ import msgspec
 import pytest
 
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PurgeInsight, PutInsight
-from mnemond.model.insight import Insight
+from mnemond.model.memory import Insight, format_us
 from mnemond.model.outcomes import Collected
-from mnemond.model.timestamp import format_us
 from tests.store.factory import START_US, bytes_of, engine_at, insight_id, remember, vector_of
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.store.raw_open import STORE_FILES, RawOpenError, Watch
+from mnemond.store.connection import STORE_FILES, RawOpenError, Watch
 
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from mnemond.store.raw_open import RawOpenError, forbid
+from mnemond.store.connection import RawOpenError, forbid
 from tests.store.factory import engine_at, remember
 
 home = Path(sys.argv[1])

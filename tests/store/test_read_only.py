@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.store import read_only
+from mnemond.store import files as files_module
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from tests.store.factory import contents, engine_at, insight_id, remember
@@ -128,7 +128,7 @@ def test_a_name_that_would_mean_something_in_a_uri_is_only_a_name(tmp_path: Path
     path = tmp_path / "100% odd?mode=rwc#x.db"
     engine_at(path).close()
     locked()
-    connection, _ = read_only.connect(path)
+    connection, _ = files_module.connect(path)
     assert connection.rows("SELECT count(*) FROM insights") == [(0,)]
     connection.close()
     assert [each.name for each in tmp_path.iterdir()] == [path.name]

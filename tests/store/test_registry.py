@@ -15,12 +15,11 @@ import trio
 
 from mnemond.errors import BUSY, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.model.outcomes import Remembered
-from mnemond.store.attempt import Attempt
-from mnemond.store.ballast import Ballast
 from mnemond.store.connection import Connection
+from mnemond.store.health import Ballast
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
-from mnemond.store.store import Store
+from mnemond.store.store import CancellableOpen, Store
 from tests.store.factory import EMBEDDER, START_US, remember, stored
 from tests.store.test_checksums import flip, root_of
 
@@ -239,14 +238,14 @@ async def test_a_store_that_nobody_waits_for_any_more_is_closed_again(
     begun, go_on, ended = trio.Event(), threading.Event(), threading.Event()
     token, opening = trio.lowlevel.current_trio_token(), registry._open_blocking
     scope = trio.CancelScope()
-    run = Attempt.run
+    run = CancellableOpen.run
 
     def slow(name: str, path: Path) -> Store:
         token.run_sync_soon(begun.set)
         assert go_on.wait(30)
         return opening(name, path)
 
-    def watched(self: Attempt, open_it: Callable[[], Store]) -> Store:
+    def watched(self: CancellableOpen, open_it: Callable[[], Store]) -> Store:
         try:
             return run(self, open_it)
         finally:
@@ -255,7 +254,7 @@ async def test_a_store_that_nobody_waits_for_any_more_is_closed_again(
                 token.run_sync_soon(scope.cancel)  # before the thread's answer is taken
 
     monkeypatch.setattr(registry, "_open_blocking", slow)
-    monkeypatch.setattr(Attempt, "run", watched)
+    monkeypatch.setattr(CancellableOpen, "run", watched)
     with scope:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(registry.open, "default")

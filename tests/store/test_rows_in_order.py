@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.model.edge import EDGE_TYPES
+from mnemond.model.memory import EDGE_TYPES
 from mnemond.store import edges, insights
-from mnemond.store import migrate as migrating
+from mnemond.store import schema as migrating
 from mnemond.store.connection import Connection
 from tests.store.factory import EMBEDDER, insight_id, open_at, vector_of
 

@@ -14,12 +14,11 @@ import trio.testing
 
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, MnemonError
 from mnemond.model.outcomes import Outcome, Remembered
-from mnemond.store import safekeeping as module
+from mnemond.store import backups as module
 from mnemond.store import verified_copy
-from mnemond.store.backups import Kind, Shelf
+from mnemond.store.backups import BackupDirectory, Kind, Made, Safekeeping, sweep
 from mnemond.store.connection import Connection
 from mnemond.store.registry import StoreRegistry
-from mnemond.store.safekeeping import Made, Safekeeping, sweep
 from mnemond.store.store import Store
 from mnemond.store.verified_copy import Pause
 from tests.store.factory import START_US, bytes_of, contents, insight_id, remember, stored
@@ -33,7 +32,7 @@ class World:
         self.path = path
         self.stores: StoreRegistry = registry_at(path)
         self.clock_us = START_US
-        self.keeping = Safekeeping(self.stores, Shelf(path, keep=5), self.now_us)
+        self.keeping = Safekeeping(self.stores, BackupDirectory(path, keep=5), self.now_us)
 
     def now_us(self) -> int:
         self.clock_us += 1_000_000
@@ -220,7 +219,7 @@ async def test_a_restore_that_fails_leaves_the_store_as_it_was(
         await world.remember("work", 1)
         made = await world.keeping.back_up("work")
         await world.remember("work", 2)
-        owner = {"verify": verified_copy, "make": verified_copy, "add": Shelf, "_put_in_place": module}[step]
+        owner = {"verify": verified_copy, "make": verified_copy, "add": BackupDirectory, "_put_in_place": module}[step]
         with monkeypatch.context() as patch:
             patch.setattr(owner, step, fail)
             with pytest.raises(MnemonError, match="No space left"):
@@ -323,9 +322,9 @@ async def test_giving_up_on_a_backup_leaves_nothing_and_harms_nobody(
         await world.remember("work", *range(30))
         begun, ended = trio.Event(), trio.Event()
         token = trio.lowlevel.current_trio_token()
-        add = Shelf.add
+        add = BackupDirectory.add
 
-        def noticed(shelf: Shelf, store: str, source: Path, kind: Kind, now_us: int, pause: Pause) -> object:
+        def noticed(shelf: BackupDirectory, store: str, source: Path, kind: Kind, now_us: int, pause: Pause) -> object:
             def waiting() -> None:
                 token.run_sync_soon(begun.set)
                 while True:
@@ -336,7 +335,7 @@ async def test_giving_up_on_a_backup_leaves_nothing_and_harms_nobody(
             finally:
                 token.run_sync_soon(ended.set)
 
-        monkeypatch.setattr(Shelf, "add", noticed)
+        monkeypatch.setattr(BackupDirectory, "add", noticed)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(world.keeping.back_up, "work")
             await begun.wait()

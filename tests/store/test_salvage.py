@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.store.invariants import examination
+from mnemond.store import verify
 from mnemond.store.salvage import PAGE, Fate, Salvaged, salvage
 from tests.faults.every_change import all_batches
 from tests.store.factory import START_US, contents, engine_at, open_at, remember
@@ -45,7 +45,7 @@ def salvaged(path: Path) -> Salvaged:
     assert {each.name: each.read_bytes() for each in path.parent.iterdir()} == before
     assert [each.name for each in home.iterdir()] == ["mnemon.db"]
     home.chmod(0o700)
-    found = examination.closed(done.path, "full", NOW_US)
+    found = verify.closed(done.path, "full", NOW_US)
     assert [problem for each in found for problem in each.problems] == []
     open_at(done.path).connection.close()
     return done

@@ -15,9 +15,8 @@ from mnemond.errors import BUSY, NOT_FOUND, MnemonError
 from mnemond.model.changes import ChangeSet, RetireInsight, SetImportance, SettleFact
 from mnemond.model.outcomes import Remembered
 from mnemond.store import connection as connections
-from mnemond.store.connection import SAVEPOINT_BYTES, Connection
+from mnemond.store.connection import SAVEPOINT_BYTES, Connection, Value
 from mnemond.store.engine import Engine
-from mnemond.store.insertion import Value
 from tests.store.factory import contents, engine_at, insight_id, remember, stored
 from tests.store.mirror import mirrored
 

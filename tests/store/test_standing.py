@@ -11,10 +11,10 @@ import pytest
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.outcomes import Forgotten, Remembered
-from mnemond.store.ballast import BYTES, MARGIN_BYTES, NAME, Ballast
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import Connection, FullError, SqliteError
 from mnemond.store.engine import Engine
+from mnemond.store.health import BYTES, MARGIN_BYTES, NAME, Ballast
 from tests.faults.failing_vfs import NAME as FAILING
 from tests.faults.failing_vfs import PLAN, FailingVfs
 from tests.store.factory import contents, engine_at, forget, open_at, remember

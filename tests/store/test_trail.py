@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
-from mnemond.store.history import Entry, State
-from mnemond.store.trail import Trail
+from mnemond.model.memory import Edge, Insight
+from mnemond.store.history import Entry, State, Trail
 
 A, B, C = (Insight(name, name, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z") for name in "abc")
 GONE = msgspec.structs.replace(A, status="forgotten")

@@ -11,12 +11,12 @@ import pytest
 import trio
 
 from mnemond.errors import BUSY, INTERNAL, NOT_FOUND, MnemonError
-from mnemond.index.memory_index import MemoryIndex
+from mnemond.index.writer import MemoryIndex
 from mnemond.model.outcomes import Remembered
-from mnemond.store import insights, writer
+from mnemond.store import insights
+from mnemond.store import store as store_module
 from mnemond.store.engine import Engine, Result
-from mnemond.store.store import Store
-from mnemond.store.writer import Writer
+from mnemond.store.store import Store, Writer
 from tests.store.factory import engine_at, remember, stored
 
 
@@ -106,7 +106,7 @@ class Passes:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 100.0
         self._soon: list[Callable[[], object]] = []
-        monkeypatch.setattr(writer, "monotonic_s", lambda: self.now_s)
+        monkeypatch.setattr(store_module, "monotonic_s", lambda: self.now_s)
 
     def run_sync_soon(self, sync_fn: Callable[..., object], *args: object) -> None:
         self._soon.append(partial(sync_fn, *args))
@@ -177,7 +177,7 @@ async def test_results_come_in_order_after_the_index_has_them(tmp_path: Path) ->
 
 
 async def test_a_full_queue_refuses_instead_of_growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "CAPACITY", 3)
+    monkeypatch.setattr(store_module, "CAPACITY", 3)
     store, collected = store_over(engine_at(tmp_path / "a.db"), tmp_path / "a.db"), Collected()
     for number in range(3):
         store.submit(remember(number), collected)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.causal_cues import CausalCue, causal_cue, deciding, direction
+from mnemond.text.cues import CausalCue, causal_cue, deciding, direction
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text import cue_words
-from mnemond.text.cue_words import Cue, Reading, found, reading
+from mnemond.text import cues
+from mnemond.text.cues import Cue, Reading, found, reading
 from tests.examples import examples
 
-CUES = [each for each in vars(cue_words).values() if isinstance(each, Cue)]
+CUES = [each for each in vars(cues).values() if isinstance(each, Cue)]
 HINTS = ["tea", "Tee", "Käse", *sorted({hint for cue in CUES for hint in (*cue.words, *cue.phrases)})]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text import intervals
-from mnemond.text.dates import MOST_MENTIONS, DateMention, dates
+from mnemond.text.dates import MAX_MENTIONS, DateMention, dates
 
 
 def microseconds(year: int, month: int, day: int, hour: int = 12) -> int:
@@ -234,8 +234,8 @@ def test_the_text_of_a_mention_is_as_written() -> None:
 
 
 def test_mentions_are_bounded() -> None:
-    assert len(dates("yesterday " * 500, REFERENCE)) == MOST_MENTIONS
-    assert len(dates("三月 " * 500 + "yesterday " * 500, REFERENCE)) == MOST_MENTIONS
+    assert len(dates("yesterday " * 500, REFERENCE)) == MAX_MENTIONS
+    assert len(dates("三月 " * 500 + "yesterday " * 500, REFERENCE)) == MAX_MENTIONS
 
 
 FAR = """yesterday; tomorrow; last week; next week; last month; next month; last year; next year; last Friday
@@ -326,4 +326,4 @@ def test_any_text_gives_sound_intervals(pieces: list[str], reference_us: int, da
 
 @given(st.text(max_size=80), st.integers(-(2**63), 2**63))
 def test_no_text_raises(text: str, reference_us: int) -> None:
-    assert len(dates(text, reference_us)) <= MOST_MENTIONS
+    assert len(dates(text, reference_us)) <= MAX_MENTIONS

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemond.model.insight import Insight
-from mnemond.model.recall import Hit, Signals
-from mnemond.pipelines.context import Frame, linearise
-from mnemond.text.echoes import is_echo, without_echoes, without_recalled
-from mnemond.text.inert import inert
+from mnemond.model.memory import Insight
+from mnemond.model.query import Hit, Signals
+from mnemond.recall.context import Frame, linearise
+from mnemond.text.prompt_escape import inert
 from mnemond.text.similarity import normalised
+from mnemond.text.transcripts import is_echo, without_echoes, without_recalled
 
 NONCE = "0123456789abcdef"
 STORED = "Chose SQLite as storage because the team lacks Redis experience."

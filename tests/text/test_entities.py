@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.entity import EntityType
-from mnemond.text import entity_kinds, entity_shapes
-from mnemond.text.aliases import ALIASES, extended
+from mnemond.model.memory import EntityType
+from mnemond.text import caches, entity_shapes
 from mnemond.text.entities import (
     _PLAIN,
     _SILENT,
@@ -23,11 +22,8 @@ from mnemond.text.entities import (
     extract,
     nothing_known,
 )
-from mnemond.text.entity_kinds import kind_of
-from mnemond.text.entity_shapes import LONGEST, mixed_shape
-from mnemond.text.entity_terms import ORDINARY_AT_START, PHRASES, TERMS
-from mnemond.text.gazetteer import ORDINARY
-from mnemond.text.remembered import forget_texts
+from mnemond.text.entity_lists import ALIASES, ORDINARY, ORDINARY_AT_START, PHRASES, TERMS, extended
+from mnemond.text.entity_shapes import LONGEST, kind_of, mixed_shape
 from mnemond.text.tokens import fold
 from tests.examples import examples
 
@@ -350,6 +346,6 @@ def test_a_canonical_name_is_folded_and_its_alias_resolved(name: str) -> None:
 def test_a_purge_leaves_no_name_behind() -> None:
     kind_of("Confidential Holdings")
     mixed_shape("confidentialThing")
-    forget_texts()
-    assert entity_kinds._remembered.cache_info().currsize == 0
+    caches.clear_all()
+    assert entity_shapes._remembered.cache_info().currsize == 0
     assert entity_shapes._mixed_remembered.cache_info().currsize == 0

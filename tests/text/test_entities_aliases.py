@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.aliases import ALIASES, extended
 from mnemond.text.entities import canonical_name
+from mnemond.text.entity_lists import ALIASES, extended
 
 
 def test_the_built_in_table_resolves_in_one_step() -> None:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text import calendar_dates, contrast, dates, relative_dates
-from mnemond.text.causal_cues import _CUE, _may_have_one
-from mnemond.text.date_rules import Rule
-from mnemond.text.quality_patterns import PATTERNS, QualityPattern
+from mnemond.text import contrast, date_phrases, dates
+from mnemond.text.cues import _CUE, _may_have_one
+from mnemond.text.intervals import Rule
+from mnemond.text.quality import PATTERNS, QualityPattern
 from mnemond.text.tokens import fold, latin_words
 from tests.examples import examples
 from tests.text.spellings import spellings
@@ -75,13 +75,13 @@ def test_no_percentage_is_passed_over() -> None:
 
 def test_no_whole_date_is_passed_over() -> None:
     def tried(text: str) -> bool:
-        return calendar_dates._YEAR_OF_FOUR.search(text) is not None
+        return dates._YEAR_OF_FOUR.search(text) is not None
 
-    whole = calendar_dates._WHOLE
+    whole = dates._WHOLE
     never_passes_over(whole, lambda text: whole.search(text) is not None, tried)
 
 
-@pytest.mark.parametrize("rule", [*calendar_dates.RULES, *relative_dates.RULES], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", [*dates.RULES, *date_phrases.RELATIVE_DATES_RULES], ids=lambda rule: rule.name)
 def test_no_date_is_passed_over(rule: Rule) -> None:
     def found(text: str) -> bool:
         return fold(text).isascii() and dates._LATIN.search(fold(text)) is not None

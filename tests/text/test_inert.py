@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.inert import HIDDEN, inert
+from mnemond.text.prompt_escape import HIDDEN, inert
 from tests.examples import examples
 
 HOSTILE = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.intent import READ, cue_counts, intent_of
+from mnemond.text.cues import READ, cue_counts, intent_of
 from tests.examples import examples
 
 

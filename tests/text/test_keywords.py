@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.keywords import LONGEST_KEYWORD, MOST_CONTENT, MOST_KEYWORDS, keywords
+from mnemond.text.entity_shapes import LONGEST_KEYWORD, MAX_CONTENT, MAX_KEYWORDS, keywords
 
 
 def in_none(words: Iterable[str]) -> list[int]:
@@ -39,8 +39,8 @@ def test_twelve_words_of_the_text_then_tags_then_entities() -> None:
     chosen = keywords(
         text, document_frequencies=in_none, documents=50, tags=("Data-Base", "word00"), entities=("SQLite", "数据库")
     )
-    assert chosen[:MOST_CONTENT] == tuple(f"word{number:02}" for number in range(12))
-    assert chosen[MOST_CONTENT:] == ("data", "base", "sqlite", "数据", "据库")
+    assert chosen[:MAX_CONTENT] == tuple(f"word{number:02}" for number in range(12))
+    assert chosen[MAX_CONTENT:] == ("data", "base", "sqlite", "数据", "据库")
 
 
 @pytest.mark.parametrize(("documents", "expected"), [(4, 20), (5, 12)])
@@ -52,7 +52,7 @@ def test_a_small_store_keeps_every_word(documents: int, expected: int) -> None:
 def test_a_long_text_in_a_small_store_leaves_room_for_its_tags() -> None:
     text = " ".join(f"w{number}" for number in range(500))
     chosen = keywords(text, document_frequencies=in_none, documents=0, tags=("storage",), entities=("SQLite",))
-    assert len(chosen) == MOST_KEYWORDS
+    assert len(chosen) == MAX_KEYWORDS
     assert chosen[-2:] == ("storage", "sqlite")
 
 
@@ -74,7 +74,7 @@ def test_any_text_has_a_bounded_list_without_repeats(text: str, documents: int, 
         tags=labels,
         entities=labels,
     )
-    assert len(chosen) == len(set(chosen)) <= MOST_KEYWORDS
+    assert len(chosen) == len(set(chosen)) <= MAX_KEYWORDS
     assert all(0 < len(word) <= LONGEST_KEYWORD for word in chosen)
 
 

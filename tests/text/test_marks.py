@@ -7,8 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.marks import LONGEST_RUN, capped, long_run_at
-from mnemond.text.tokens import index_terms, tokens
+from mnemond.text.tokens import LONGEST_RUN, capped, index_terms, long_run_at, tokens
 
 
 def test_ordinary_text_is_left_alone() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.passage import _NAME, _PART, SHORTEST_PART, asking, inner_terms
+from mnemond.text.entity_shapes import _NAME, _PART, SHORTEST_PART, asking, inner_terms
 from mnemond.text.tokens import index_terms
 from tests.examples import examples
 

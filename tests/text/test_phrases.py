@@ -7,14 +7,12 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text import cue_words, phrases
-from mnemond.text.cue_words import _CUES, Cue, found, reading
-from mnemond.text.phrases import Phrases
-from mnemond.text.remembered import forget_texts
+from mnemond.text import caches, cues
+from mnemond.text.cues import _CUE_WORDS_CUES, Cue, Phrases, found, reading
 from mnemond.text.tokens import tokens
 from tests.examples import examples
 
-ALL = sorted({phrase for cue in _CUES for phrase in (*cue.phrases, *cue.unless)})
+ALL = sorted({phrase for cue in _CUE_WORDS_CUES for phrase in (*cue.phrases, *cue.unless)})
 PIECES = st.one_of(
     st.sampled_from(ALL),
     st.sampled_from(sorted({word for phrase in ALL for word in re.split("[ ']", phrase) if word})),
@@ -45,7 +43,7 @@ def test_a_phrase_is_found_where_its_ends_are_inside_other_words() -> None:
     assert not Phrases(["due to"]).found("to residue", runs("to residue"))
 
 
-@given(st.sampled_from(_CUES), TEXTS)
+@given(st.sampled_from(_CUE_WORDS_CUES), TEXTS)
 @examples(300)
 def test_a_cue_is_found_as_by_looking_for_all_it_has(cue: Cue, text: str) -> None:
     def occurs(plain: str) -> bool:
@@ -59,14 +57,14 @@ def test_a_cue_is_found_as_by_looking_for_all_it_has(cue: Cue, text: str) -> Non
 
 def test_only_so_many_words_are_remembered_and_none_that_is_long() -> None:
     listed = Phrases(["due to"])
-    listed.found("", frozenset({"a" * phrases.LONGEST_REMEMBERED, "b" * (phrases.LONGEST_REMEMBERED + 1)}))
-    assert set(listed._parts) == {"a" * phrases.LONGEST_REMEMBERED}
+    listed.found("", frozenset({"a" * cues.LONGEST_REMEMBERED, "b" * (cues.LONGEST_REMEMBERED + 1)}))
+    assert set(listed._parts) == {"a" * cues.LONGEST_REMEMBERED}
 
 
 def test_a_purge_leaves_no_word_behind() -> None:
     reading("they said it was confidential, because")
-    assert "confidential" in cue_words._PHRASES._parts
+    assert "confidential" in cues._PHRASES._parts
     assert reading.cache_info().currsize
-    forget_texts()
-    assert not cue_words._PHRASES._parts
+    caches.clear_all()
+    assert not cues._PHRASES._parts
     assert not reading.cache_info().currsize

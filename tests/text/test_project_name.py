@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.store.names import is_valid
+from mnemond.store.registry import is_valid
 from mnemond.text.project_name import LONGEST, Project, named_project, project_of
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.prompt_size import cut, quarters, tokens
+from mnemond.text.prompt_escape import cut, quarters, tokens
 from tests.examples import examples
 
 TEXTS = st.text(alphabet="abé ñ→…数据库ひ한🙂\u0301", max_size=40)

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.quality import LONGEST_MATCH, MOST_A_CODE, MOST_TRIED, MOST_WARNINGS, QualityWarning, quality_warnings
-from mnemond.text.quality_patterns import PATTERNS, WORDLESS
+from mnemond.text.quality import (
+    LONGEST_MATCH,
+    MAX_A_CODE,
+    MAX_TRIED,
+    MAX_WARNINGS,
+    PATTERNS,
+    WORDLESS,
+    QualityWarning,
+    quality_warnings,
+)
 
 FIRING = [
     ("instance_id", "The API runs on i-0abc12345def67890", "i-0abc12345def67890"),
@@ -140,12 +148,12 @@ def test_offsets_count_characters_even_where_lower_case_is_longer() -> None:
 
 
 def test_a_kind_is_told_three_times_at_most() -> None:
-    assert len(quality_warnings("currently " * 100)) == MOST_A_CODE
+    assert len(quality_warnings("currently " * 100)) == MAX_A_CODE
 
 
 def test_all_kinds_at_once_are_bounded() -> None:
     every = ". ".join(text for _, text, _ in FIRING)
-    assert len(quality_warnings(every)) == MOST_WARNINGS
+    assert len(quality_warnings(every)) == MAX_WARNINGS
 
 
 def test_a_quotation_is_cut() -> None:
@@ -155,14 +163,14 @@ def test_a_quotation_is_cut() -> None:
 
 def test_excused_places_are_given_up_after_a_while() -> None:
     excused = "localhost:8080 "
-    assert quality_warnings(excused * (MOST_TRIED - 1) + "a.py:12")
-    assert not quality_warnings(excused * MOST_TRIED + "a.py:12")
+    assert quality_warnings(excused * (MAX_TRIED - 1) + "a.py:12")
+    assert not quality_warnings(excused * MAX_TRIED + "a.py:12")
 
 
 @given(st.text(max_size=300) | st.lists(st.sampled_from([text for _, text, _ in FIRING] + EXCUSED)).map(" ".join))
 def test_any_text_has_bounded_warnings_that_quote_it(text: str) -> None:
     found = quality_warnings(text)
-    assert len(found) <= MOST_WARNINGS
+    assert len(found) <= MAX_WARNINGS
     for warning in found:
         assert len(warning.match) <= LONGEST_MATCH
         assert text[warning.offset :].startswith(warning.match)

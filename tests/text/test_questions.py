@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.questions import FIRST, LAST, LONGEST, questions
+from mnemond.text.transcripts import FIRST, LAST, QUESTIONS_LONGEST, questions
 
 MANY = [f"This is sentence number {number}." for number in range(20)]
 
@@ -27,7 +27,7 @@ MANY = [f"This is sentence number {number}." for number in range(20)]
         ("yes. why? 42?", ["why?"]),
         ("Use it as before. Use it as before.", ["Use it as before."]),
         (" ".join(MANY), [*MANY[:FIRST], *MANY[-LAST:]]),
-        ("x" * 900, ["x" * LONGEST]),
+        ("x" * 900, ["x" * QUESTIONS_LONGEST]),
         ("… !", []),
         ("", []),
     ],
@@ -40,7 +40,7 @@ def test_sentences(prompt: str, found: list[str]) -> None:
 def test_bounded_whatever_is_said(prompt: str) -> None:
     found = questions(prompt)
     assert len(found) <= FIRST + LAST
-    assert all(0 < len(each) <= LONGEST for each in found)
+    assert all(0 < len(each) <= QUESTIONS_LONGEST for each in found)
     assert all(any(map(str.isalpha, each)) for each in found)
 
 

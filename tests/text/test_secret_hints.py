@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from benchmarks.secret_carriers import sample
 from benchmarks.secret_samples import MAKERS
-from mnemond.text.secret_hints import EVERY_HINT, hints
-from mnemond.text.secret_names import _STRONG, _names, _next_name, _value
-from mnemond.text.secret_tokens import TOKEN_FORMATS, pattern
-from mnemond.text.secret_values import is_strong_password, is_varied
-from mnemond.text.secrets import Secret, _found, find_secrets
+from mnemond.text.secret_formats import TOKEN_FORMATS, pattern
+from mnemond.text.secret_values import _STRONG, _names, _next_name, _value, is_strong_password, is_varied
+from mnemond.text.secrets import EVERY_HINT, Secret, _found, find_secrets, hints
 from tests.text.secret_pieces import HOSTILE_TEXTS, MIXED
 
 

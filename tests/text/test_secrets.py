@@ -11,7 +11,7 @@ from hypothesis import given
 
 from benchmarks.secret_carriers import lookalikes, sample
 from benchmarks.secret_samples import MAKERS
-from mnemond.text.secret_tokens import TOKEN_FORMATS
+from mnemond.text.secret_formats import TOKEN_FORMATS
 from mnemond.text.secret_values import (
     decoded,
     is_basic,

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.pipelines.draft import MAX_CONTENT
-from mnemond.text import similarity
+from mnemond.memory.draft import MAX_CONTENT
+from mnemond.text import caches, similarity
 from mnemond.text.similarity import (
     LONGEST_COUNTED,
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     LongTexts,
     Overlap,
-    forget_cached,
     normalised,
     overlap,
     token_set,
@@ -130,22 +129,22 @@ def test_normalising_twice_changes_nothing(text: str) -> None:
 
 
 def test_token_sets_are_remembered_until_they_are_let_go() -> None:
-    forget_cached()
+    caches.clear_all()
     assert token_set("red green red") == {"red", "green"}
     assert token_set("red green red") is token_set("red green red")
     assert similarity._remembered.cache_info().currsize == 1
-    forget_cached()
+    caches.clear_all()
     assert similarity._remembered.cache_info().currsize == 0
 
 
 def test_a_long_text_is_remembered_by_what_it_weighs() -> None:
-    forget_cached()
+    caches.clear_all()
     long = "red green " * LONGEST_COUNTED
     assert token_set(long) == set(tokens(long))
     assert token_set(long) is token_set(long)
     assert similarity._remembered.cache_info().currsize == 0
     assert similarity._long_texts.characters == len(long)
-    forget_cached()
+    caches.clear_all()
     assert similarity._long_texts.characters == 0
 
 
@@ -165,4 +164,4 @@ def test_of_long_texts_those_asked_for_lately_are_remembered(asked: list[str]) -
 
 
 def test_no_text_is_too_long_to_be_one_of_many() -> None:
-    assert MAX_CONTENT * 16 <= MOST_CHARACTERS
+    assert MAX_CONTENT * 16 <= MAX_CHARACTERS

@@ -8,8 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.change_words import ANNOUNCING, BE, JOIN, LIVE, MOVE, NOW, PHRASES, RENAME, SWITCH, USE, WORK
-from mnemond.text.statements import LONGEST, MOST, MOST_UNITS, READ, announces, content_words, sentences, statement
+from mnemond.text.statements import (
+    ANNOUNCING,
+    BE,
+    JOIN,
+    LIVE,
+    LONGEST,
+    MAX_UNITS,
+    MOST,
+    MOVE,
+    NOW,
+    PHRASES,
+    READ,
+    RENAME,
+    SWITCH,
+    USE,
+    WORK,
+    announces,
+    content_words,
+    sentences,
+    statement,
+)
 from tests.examples import examples
 
 
@@ -105,7 +124,7 @@ def test_sentences_without_questions_long_ones_and_the_rest_of_a_long_text() -> 
     ]
     assert len(sentences("One fact. " * 50)) == MOST
     assert sentences("a" * 10 + "\n" + "b " * READ)[0].text == "a" * 10
-    assert len(statement("word" + " other thing" * 50).units) == MOST_UNITS
+    assert len(statement("word" + " other thing" * 50).units) == MAX_UNITS
 
 
 @pytest.mark.parametrize(
@@ -138,7 +157,7 @@ def test_words_that_say_something() -> None:
 def test_any_text_can_be_read(text: str) -> None:
     for each in sentences(text):
         read = statement(each.text)
-        assert len(read.units) == len(read.words) <= MOST_UNITS
+        assert len(read.units) == len(read.words) <= MAX_UNITS
         assert 0 <= read.stated_at <= len(read.units) or read.headless
         assert isinstance(read.settles, bool)
         assert re.search(r"\?$", each.text) is None

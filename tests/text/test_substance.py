@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.substance import only_questions, substance
+from mnemond.text.quality import only_questions, substance
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemond.text.similarity import token_set
-from mnemond.text.stop_words import FUNCTION_WORDS
 from mnemond.text.tokens import (
     _ASCII_INDEX_WORD,
+    FUNCTION_WORDS,
     LONGEST_TERM,
     _term,
     fold,

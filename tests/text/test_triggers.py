@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.clauses import LONGEST_CLAUSE, first_clause
-from mnemond.text.triggers import trigger_text, trigger_type
+from mnemond.text.hypothetical import trigger_text, trigger_type
+from mnemond.text.statements import LONGEST_CLAUSE, first_clause
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.wrapped import LEFT_OUT, OPENED, asked, summary, typed
+from mnemond.text.transcripts import LEFT_OUT, OPENED, asked, summary, typed
 
 CODEX = "# Context from my IDE setup:\n\n## Active file: src/pay.ts\n\n## My request for Codex:\nadd a retry\n"
 COMMAND = (

@@ -13,13 +13,18 @@ from typing import Any, Final
 import msgspec
 
 from mnemonctl import fast
-from mnemonctl.setup import host_program, settings_file
+from mnemonctl.setup import entries, host
 from mnemonctl.setup.entries import ALIAS, Ours, Wanted, plain, standing
-from mnemonctl.setup.host import HOOK_TIMEOUT_S, Place, Settings, first_of, said_by_directory, said_by_program
-from mnemonctl.setup.host_file import read, refused
-from mnemonctl.setup.json_text import STRICT, JsonProblem
-from mnemonctl.setup.own_file import OwnFile, digest
-from mnemonctl.setup.prompt_files import SKILL, current
+from mnemonctl.setup.files import SKILL, OwnFile, current, digest, read, refused
+from mnemonctl.setup.host import (
+    HOOK_TIMEOUT_S,
+    Settings,
+    SetupEnvironment,
+    first_of,
+    said_by_directory,
+    said_by_program,
+)
+from mnemonctl.setup.json_edit import STRICT, JsonProblem
 from mnemond.errors import UNAVAILABLE, MnemonError
 
 EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
@@ -34,7 +39,7 @@ class ClaudeCode:
     name = "claude-code"
     title = "Claude Code"
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SetupEnvironment) -> None:
         self._place = place
         self._home = place.config("CLAUDE_CONFIG_DIR", ".claude")
         self._program = place.program("claude")
@@ -62,8 +67,8 @@ class ClaudeCode:
     def switched_off(self) -> list[str]:
         """`disableAllHooks`, `allowManagedHooksOnly`, the plugin itself; and what would run our hooks twice."""
         path = self._home / "settings.json"
-        off = settings_file.switches(path, STRICT, {("disableAllHooks",): True, ("allowManagedHooksOnly",): True})
-        if settings_file.value(path, STRICT, "enabledPlugins", PLUGIN) is False:
+        off = entries.switches(path, STRICT, {("disableAllHooks",): True, ("allowManagedHooksOnly",): True})
+        if entries.value(path, STRICT, "enabledPlugins", PLUGIN) is False:
             off.append(f"the plugin is switched off in {path}: claude plugin enable {PLUGIN}")
         return off
 
@@ -80,7 +85,7 @@ class ClaudeCode:
 class ClaudePlugin(msgspec.Struct, frozen=True):
     """The directory, and what `claude plugin` is told about it."""
 
-    place: Place
+    place: SetupEnvironment
     settings: Path
     program: str | None
 
@@ -100,7 +105,7 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
 
     def is_known(self) -> bool:
         """Whether the plugin is switched on, or off."""
-        return settings_file.value(self.settings, STRICT, "enabledPlugins", PLUGIN) is not None
+        return entries.value(self.settings, STRICT, "enabledPlugins", PLUGIN) is not None
 
     def rewritten(self) -> list[Path]:
         """Where plugins are switched on."""
@@ -127,7 +132,7 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
         claude = self.program or "claude"
         installed = self._listed() is not None
         uninstall = [[claude, "plugin", "uninstall", PLUGIN, "--scope", "user"]] if installed else []
-        known = settings_file.value(self.settings, STRICT, "extraKnownMarketplaces", MARKETPLACE) is not None
+        known = entries.value(self.settings, STRICT, "extraKnownMarketplaces", MARKETPLACE) is not None
         return uninstall + ([[claude, "plugin", "marketplace", "remove", MARKETPLACE]] if known else [])
 
     def _listed(self) -> dict[str, Any] | None:
@@ -135,7 +140,7 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
         asked, and it has no plugins there. Raises MnemonError."""
         if self.program is None or not self.settings.parent.is_dir():
             return None
-        said = host_program.run([self.program, "plugin", "list", "--json"], self.place.environ)
+        said = host.run([self.program, "plugin", "list", "--json"], self.place.environ)
         try:
             listed = json.loads(said)
         except ValueError:

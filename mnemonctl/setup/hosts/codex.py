@@ -14,11 +14,17 @@ from typing import Any, Final
 
 import msgspec
 
-from mnemonctl.setup import host_program
+from mnemonctl.setup import host
 from mnemonctl.setup.entries import ALIAS, Wanted, lookup
-from mnemonctl.setup.host import HOOK_TIMEOUT_S, Place, Settings, first_of, said_by_directory, said_by_program
-from mnemonctl.setup.host_file import read, refused
-from mnemonctl.setup.own_file import OwnFile
+from mnemonctl.setup.files import OwnFile, read, refused
+from mnemonctl.setup.host import (
+    HOOK_TIMEOUT_S,
+    Settings,
+    SetupEnvironment,
+    first_of,
+    said_by_directory,
+    said_by_program,
+)
 from mnemond.errors import MnemonError
 
 EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
@@ -46,7 +52,7 @@ class Codex:
     name = "codex"
     title = "Codex"
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SetupEnvironment) -> None:
         self._place = place
         self._home = place.config("CODEX_HOME", ".codex")
         self._program = place.program("codex")
@@ -80,9 +86,7 @@ class Codex:
         if self._program is None:
             return {}
         try:
-            answer = host_program.converse(
-                [self._program, "app-server"], self._place.environ, _questions(self._home), 2
-            )
+            answer = host.converse([self._program, "app-server"], self._place.environ, _questions(self._home), 2)
             said = msgspec.convert(answer.get("result"), _Listed)
         except (MnemonError, msgspec.ValidationError):
             return {}
@@ -114,7 +118,7 @@ class CodexServer(msgspec.Struct, frozen=True):
 
     config: Path
     program: str
-    place: Place
+    place: SetupEnvironment
 
     def files(self) -> list[OwnFile]:
         """None: it runs our launcher."""

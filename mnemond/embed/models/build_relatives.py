@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.embed.relatives import FILE, FULL_COSINE, LEAST_COSINE, MOST_RELATIVES, RELATIVE
+from mnemond.embed.static_model import FILE, FULL_COSINE, MAX_RELATIVES, MIN_COSINE, RELATIVE
 from mnemond.embed.wordpiece import read_vocabulary
 from mnemond.text.tokens import index_term
 
@@ -46,7 +46,7 @@ def relatives(
     """
     terms = index_terms_of(vocabulary)
     rows = range(len(vocabulary)) if wanted is None else wanted
-    found = np.zeros((len(rows), MOST_RELATIVES), dtype=RELATIVE)
+    found = np.zeros((len(rows), MAX_RELATIVES), dtype=RELATIVE)
     places = [place for place, row in enumerate(rows) if row in terms]
     near = _near(table, np.array(list(terms), dtype=np.intp), [rows[place] for place in places])
     for place, (numbers, cosines) in zip(places, near, strict=True):
@@ -56,7 +56,7 @@ def relatives(
             if terms[number] not in seen:
                 seen.add(terms[number])
                 kept.append((number, round(cosine * FULL_COSINE)))
-                if len(kept) == MOST_RELATIVES:
+                if len(kept) == MAX_RELATIVES:
                     break
         found[place, : len(kept)] = kept
     return found
@@ -72,7 +72,7 @@ def _near(
         own = table[list(wanted[start : start + AT_ONCE])].astype(np.float32)
         cosines = (own @ others.T).astype(np.float64) / (_lengths(own)[:, None] * lengths)
         for row in cosines:
-            (near,) = np.nonzero(row >= LEAST_COSINE)
+            (near,) = np.nonzero(row >= MIN_COSINE)
             near = near[np.argsort(-row[near], kind="stable")]
             yield words[near], row[near]
 

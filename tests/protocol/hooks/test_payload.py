@@ -10,12 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.agent_event import Host, Moment
-from mnemond.protocol.hooks.events import MOMENTS
-from mnemond.protocol.hooks.heard import MAX_NAME, MAX_PATH, MAX_TEXT, MAX_WRAPPED, HostName, MomentName
-from mnemond.protocol.hooks.payload import read
-from mnemond.protocol.hooks.recognise import BEGINNING
-from mnemond.protocol.hooks.replies import reply
+from mnemond.hooks.dispatch import Host, Moment
+from mnemond.wire.hook_payload import (
+    BEGINNING,
+    MAX_NAME,
+    MAX_PATH,
+    MAX_TEXT,
+    MAX_WRAPPED,
+    MOMENTS,
+    HostName,
+    MomentName,
+    read,
+)
+from mnemond.wire.hooks import reply
 from tests.protocol.hooks.recorded import CONTEXT, Recorded, recorded
 
 ALL = recorded()

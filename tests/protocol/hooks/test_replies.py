@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.protocol.hooks.events import MOMENTS
-from mnemond.protocol.hooks.heard import Payload
-from mnemond.protocol.hooks.replies import MAX_CONTEXT, TAKES_CONTEXT, bounded, reply, takes_context, units
+from mnemond.wire.hook_payload import MOMENTS, Payload
+from mnemond.wire.hooks import MAX_CONTEXT, TAKES_CONTEXT, bounded, reply, takes_context, units
 
 ENDINGS = {"assistant_done", "subagent_done", "pre_compact", "post_compact", "session_end"}
 CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage", "hookSpecificOutput"}

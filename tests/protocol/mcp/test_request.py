@@ -8,12 +8,22 @@ import msgspec
 import pytest
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.protocol.envelope import NO_ID, encode_error
-from mnemond.protocol.mcp.arguments import RecallArguments
-from mnemond.protocol.mcp.prompts import prompt
-from mnemond.protocol.mcp.request import CAPABILITIES, VERSION, McpRequest
-from mnemond.protocol.mcp.result import cacheable, complete, failed, said
-from mnemond.protocol.mcp.versions import LEGACY, MODERN, Era, agreed
+from mnemond.mcp.protocol import (
+    CAPABILITIES,
+    LEGACY,
+    MODERN,
+    VERSION,
+    Era,
+    McpRequest,
+    agreed,
+    cacheable,
+    complete,
+    failed,
+    prompt,
+    said,
+)
+from mnemond.mcp.tools import RecallArguments
+from mnemond.wire.jsonrpc import NO_ID, encode_error
 
 META = {VERSION: MODERN, CAPABILITIES: {}}
 

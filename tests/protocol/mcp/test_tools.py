@@ -10,15 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from mnemond.api.types_changes import LinkParams
 from mnemond.errors import MnemonError
-from mnemond.model.insight import CATEGORIES
-from mnemond.pipelines import draft
-from mnemond.protocol.links import LinkParams
-from mnemond.protocol.mcp import arguments, resources
-from mnemond.protocol.mcp.prompts import PROMPTS
-from mnemond.protocol.mcp.resources import Address
-from mnemond.protocol.mcp.texts import GUIDE, INSTRUCTIONS
-from mnemond.protocol.mcp.tools import TOOLS
+from mnemond.mcp import protocol, tools
+from mnemond.mcp.protocol import PROMPTS, Address
+from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS
+from mnemond.memory import draft
+from mnemond.model.memory import CATEGORIES
 
 PORTABLE = {
     "type", "description", "properties", "required", "additionalProperties", "items", "enum", "default",
@@ -81,7 +79,7 @@ def test_choices_are_those_of_the_methods_behind() -> None:
     for kind in link:
         msgspec.convert({"source_id": "aaaaaa", "target_id": "bbbbbb", "type": kind}, LinkParams)
     assert len(link) == 4
-    assert recall["limit"]["maximum"] == arguments.MOST_RECALLED
+    assert recall["limit"]["maximum"] == tools.MAX_RECALLED
 
 
 @pytest.mark.parametrize("name", ["remember", "update"])
@@ -108,7 +106,7 @@ def test_all_of_it_costs_a_model_little() -> None:
     ],
 )
 def test_addresses_lead_somewhere(uri: str, address: Address) -> None:
-    assert resources.parse_uri(uri) == address
+    assert protocol.parse_uri(uri) == address
 
 
 @pytest.mark.parametrize(
@@ -118,13 +116,13 @@ def test_addresses_lead_somewhere(uri: str, address: Address) -> None:
 )  # fmt: skip
 def test_or_are_refused(uri: str) -> None:
     with pytest.raises(MnemonError) as caught:
-        resources.parse_uri(uri)
+        protocol.parse_uri(uri)
     assert caught.value.kind.rpc == -32602
     assert caught.value.details == {"uri": uri}
 
 
 def test_what_is_listed_is_in_order() -> None:
-    uris = [str(each["uri"]) for each in resources.listed(["office", "default"])]
+    uris = [str(each["uri"]) for each in protocol.listed(["office", "default"])]
     assert uris == ["mnemon://guide", "mnemon://store/default/core", "mnemon://store/office/core"]
-    assert all(resources.parse_uri(uri) for uri in uris)
+    assert all(protocol.parse_uri(uri) for uri in uris)
     assert list(PROMPTS) == [prompt["name"] for prompt in PROMPTS.values()] == ["brief", "review"]

@@ -10,14 +10,11 @@ import apsw
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet
-from mnemond.model.edge import Edge
-from mnemond.model.insight import Insight
-from mnemond.model.timestamp import format_us
-from mnemond.store import known
+from mnemond.model.memory import Edge, Insight, format_us
+from mnemond.store import health
 from mnemond.store.connection import Connection
-from mnemond.store.invariants.check import Evidence, Session
-from mnemond.store.invariants.schema import WANTED
-from mnemond.store.known import Known
+from mnemond.store.health import KnownFaults
+from mnemond.store.verify_checks import WANTED, Evidence, Session
 from tests.store.factory import EMBEDDER, START_US, engine_at, insight_id, open_at, remember, vector_of
 
 MEMORIES = 6
@@ -102,7 +99,7 @@ def evidence(
     """The store of `make`, broken so. `flawed`: a table on whose first page a byte is wrong; `flipped`: a bit of an
     unused page; `behind`: what is known to be missing."""
     make(path)
-    known.write(path, Known(behind=behind))
+    health.write(path, KnownFaults(behind=behind))
     change(path, *before)
     if flawed is not None:
         _miscount(path, flawed)

@@ -13,9 +13,8 @@ import pytest
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.store.invariants.check import Evidence, Session, Tier
-from mnemond.store.invariants.examination import findings, reader
-from mnemond.store.invariants.tiers import CHECKS, of_tier
+from mnemond.store.verify import CHECKS, findings, of_tier, reader
+from mnemond.store.verify_checks import Evidence, Session, Tier
 from tests.store.factory import START_US, insight_id
 from tests.store.invariants.seeded import SOUND, evidence
 
@@ -243,8 +242,8 @@ def test_a_library_too_old_and_files_of_somebody_else_are_problems(
         raise MnemonError(STORAGE, "SQLite 3.1 is too old")
 
     with evidence(tmp_path / "mnemon.db") as found:
-        monkeypatch.setattr("mnemond.store.invariants.schema.check_sqlite_version", too_old)
-        monkeypatch.setattr("mnemond.store.invariants.files.os.geteuid", lambda: 4711)
+        monkeypatch.setattr("mnemond.store.verify_checks.check_sqlite_version", too_old)
+        monkeypatch.setattr("mnemond.store.verify_checks.os.geteuid", lambda: 4711)
         said = fired(found, "fast")
     assert "too old" in said["schema"]
     assert "not to user 4711" in said["files"]
@@ -253,7 +252,7 @@ def test_a_library_too_old_and_files_of_somebody_else_are_problems(
 def test_vectors_stored_with_another_length_and_long_lists_are_sound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemond.store.invariants.words.POSTINGS", 1)
+    monkeypatch.setattr("mnemond.store.verify_checks.POSTINGS", 1)
     twice = f"UPDATE insights SET embedding = :twice WHERE {THREE}"
     with evidence(tmp_path / "mnemon.db", before=[twice]) as found:
         assert "vectors in memory" not in str(fired(found, "full"))

@@ -1,0 +1,483 @@
+"""The methods that give a memory another text or another value: update and merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import cast
+
+import msgspec
+import trio
+
+from mnemond.api import views
+from mnemond.api.remember import LONG_TEXT, Embedding, with_embedding
+from mnemond.api.requests import Identities, one_active, scope_of, submitted
+from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.types_changes import (
+    LinkParams,
+    LinkResult,
+    MergeParams,
+    MergeResult,
+    RelatedMemory,
+    RelatedParams,
+    RestoreParams,
+    RestoreResult,
+    SupersedeParams,
+    SupersedeResult,
+    UnlinkParams,
+    UnlinkResult,
+    UpdateParams,
+    UpdateResult,
+)
+from mnemond.api.types_memories import ForgetParams, ForgetResult, PinParams, PinResult
+from mnemond.clock import Clock
+from mnemond.errors import FieldProblem, MnemonError, invalid
+from mnemond.memory import history, revise, update
+from mnemond.memory import links as linking
+from mnemond.memory import links as unlinking
+from mnemond.memory.draft import WriteContext, clean, problems_of, with_op_id
+from mnemond.memory.history import admits, hidden
+from mnemond.memory.links import maker_of, metadata_problems, noted, related
+from mnemond.memory.update import Wanted
+from mnemond.model.memory import Insight
+from mnemond.model.outcomes import Forgotten, Linked, Merged, Pinned, Restored, Revised, Superseded, Unlinked
+from mnemond.model.query import Filter
+from mnemond.store.backups import holding
+from mnemond.store.connection import Connection
+from mnemond.store.operations import Proposal
+from mnemond.wire.dispatch import Call, Handler
+
+
+class ReviseHandlers:
+    """update and merge. A text is embedded before the write, and everything else decided under the writer."""
+
+    def __init__(self, door: OpenStores, identities: Identities) -> None:
+        self._door = door
+        self._identities = identities
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "update": self.update,
+            "merge": self.merge,
+        }
+
+    @staticmethod
+    def problems(fields: dict[str, object]) -> list[FieldProblem]:
+        """What is wrong with the well-typed fields of a request that has ill-typed ones too."""
+        return problems_of(fields, update.STORED_NAMES)
+
+    def update(self, call: Call, params: UpdateParams) -> object:
+        """Give a memory other values. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
+        fields = msgspec.structs.asdict(params)
+        if problems := update.problems(fields):
+            raise invalid(with_op_id(problems, params.op_id), hint="nothing was written")
+        wanted = update.wanted_of(fields, allow_secret=params.allow_secret)
+        return self._door.through(params.store, lambda warm: self._update(warm, params, wanted))
+
+    def merge(self, call: Call, params: MergeParams) -> object:
+        """Make one memory of two. Raises MnemonError(INVALID_PARAMS) for a text that cannot be one."""
+        if params.content is not None and (problems := problems_of({"content": params.content})):
+            raise invalid(problems, hint="nothing was written")
+        return self._door.through(params.store, lambda warm: self._merge(warm, params))
+
+    def _update(self, warm: OpenStore, params: UpdateParams, wanted: Wanted) -> object:
+        identity = self._identities.of(warm, params)
+
+        def submit(embedding: Embedding) -> object:
+            wish = update.Update(
+                id=params.id,
+                wanted=wanted,
+                scope=scope_of(params),
+                vector=embedding.vector,
+                embed_error=embedding.error,
+            )
+            return submitted(warm, update.propose(wish, identity, one_active, warm.limits), update_result)
+
+        return with_embedding(warm, None if wanted.content is msgspec.UNSET else wanted.content, submit)
+
+    def _merge(self, warm: OpenStore, params: MergeParams) -> object:
+        identity = self._identities.of(warm, params)
+        given = None if params.content is None else clean(params.content, (), (), allow_secret=params.allow_secret)
+
+        def submit(embedding: Embedding) -> object:
+            wish = revise.Merge(
+                id=params.id,
+                other_id=params.other_id,
+                into=params.into,
+                content=None if given is None else given.content,
+                redacted=() if given is None else given.redacted,
+                scope=scope_of(params),
+                embedded_text=embedding.text,
+                vector=embedding.vector,
+                embed_error=embedding.error,
+            )
+            return submitted(warm, revise.propose_merge(wish, identity, one_active, warm.limits), merge_result)
+
+        if given is not None:
+            return with_embedding(warm, given.content, submit)
+        found = _both(warm, params)
+        if found is None:
+            return with_embedding(warm, None, submit)
+        if sum(len(it.content) for it in found) <= LONG_TEXT:
+            return with_embedding(warm, revise.text_of(*found), submit)
+        return _merged_later(warm, found, submit)
+
+
+def _both(warm: OpenStore, params: MergeParams) -> tuple[Insight, Insight] | None:
+    """The two memories; None when one is not there, which the writer will tell, or it answers a repeat."""
+    snapshot = warm.store.snapshot
+    try:
+        return one_active(snapshot, params.id), one_active(snapshot, params.other_id)
+    except MnemonError:
+        return None
+
+
+async def _merged_later(
+    warm: OpenStore, found: tuple[Insight, Insight], submit: Callable[[Embedding], object]
+) -> object:
+    """Long texts are put together where they hold nobody up (at worst 3 µs a character)."""
+    text = await trio.to_thread.run_sync(revise.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
+    return await settle(with_embedding(warm, text, submit))
+
+
+def update_result(warm: OpenStore, outcome: Revised) -> UpdateResult:
+    """The reply."""
+    return UpdateResult(
+        id=outcome.id,
+        status="updated" if outcome.changed else "unchanged",
+        changed=list(outcome.changed),
+        embedded=outcome.embedded,
+        embed_error=outcome.embed_error,
+        edges_created=views.edges_created(outcome.edges_created),
+        effective_importance=outcome.effective_importance,
+        redacted=list(outcome.redacted),
+        quality_warnings=views.quality_warnings(outcome.notes),
+        quality_details=views.quality_details(outcome.notes),
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )
+
+
+def merge_result(warm: OpenStore, outcome: Merged) -> MergeResult:
+    """The reply."""
+    return MergeResult(
+        id=outcome.id,
+        status="merged",
+        message=f"it says what {outcome.merged_id} said as well, which is out of recall",
+        merged_id=outcome.merged_id,
+        content=outcome.content,
+        embedded=outcome.embedded,
+        embed_error=outcome.embed_error,
+        edges_moved=outcome.edges_moved,
+        edges_created=views.edges_created(outcome.edges_created),
+        redacted=list(outcome.redacted),
+        quality_warnings=views.quality_warnings(outcome.notes),
+        quality_details=views.quality_details(outcome.notes),
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )
+
+
+# The method that takes a memory out of recall.
+
+
+class ForgetHandlers:
+    """forget."""
+
+    def __init__(self, door: OpenStores, identities: Identities) -> None:
+        self._door = door
+        self._identities = identities
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "forget": self.forget,
+        }
+
+    def forget(self, call: Call, params: ForgetParams) -> object:
+        """Take one memory out of recall, or remove it. Raises MnemonError(NOT_FOUND) when there is none."""
+        return self._door.through(params.store, lambda warm: self._forget(warm, params))
+
+    def _forget(self, warm: OpenStore, params: ForgetParams) -> object:
+        wanted = revise.Forget(id=params.id, purge=params.purge, scope=scope_of(params))
+        proposal = revise.propose_forget(wanted, self._identities.of(warm, params), one_active)
+        if params.purge:
+            return _purged(warm, proposal)
+        return submitted(warm, proposal, forget_result)
+
+
+async def _purged(warm: OpenStore, proposal: Proposal) -> object:
+    done = cast("ForgetResult", await settle(submitted(warm, proposal, forget_result)))
+    return views.with_backups(done, await trio.to_thread.run_sync(holding, warm.store.path, [done.id]))
+
+
+def forget_result(warm: OpenStore, outcome: Forgotten) -> ForgetResult:
+    """The reply."""
+    return views.forget_result(outcome)
+
+
+# The methods about what memories have to do with each other: link, unlink and related.
+
+
+HOST = "host:link"
+"""What the history calls the cause of a link that a tool made of its own accord."""
+
+
+class LinkHandlers:
+    """link, unlink and related."""
+
+    def __init__(self, door: OpenStores, identities: Identities, clock: Clock) -> None:
+        self._door = door
+        self._clock = clock
+        self._identities = identities
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "link": self.link,
+            "unlink": self.unlink,
+            "related": self.related,
+        }
+
+    def link(self, call: Call, params: LinkParams) -> object:
+        """Link two memories. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
+        wanted = _wanted(params)
+        return self._door.through(params.store, lambda warm: self._link(warm, params, wanted))
+
+    def unlink(self, call: Call, params: UnlinkParams) -> object:
+        """Remove links. Raises MnemonError(NOT_FOUND) when there is none."""
+        return self._door.through(params.store, lambda warm: self._unlink(warm, params))
+
+    def related(self, call: Call, params: RelatedParams) -> object:
+        """The memories around one. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+        return self._door.through(params.store, lambda warm: _related(warm, params, self._clock.now_us()))
+
+    def _link(self, warm: OpenStore, params: LinkParams, wanted: linking.LinkLink) -> object:
+        by = HOST if wanted.created_by == "host" else None
+        proposal = linking.propose_link(wanted, self._identities.of(warm, params, by), one_active)
+        return submitted(warm, proposal, link_result)
+
+    def _unlink(self, warm: OpenStore, params: UnlinkParams) -> object:
+        wanted = unlinking.Unlink(
+            source_id=params.source_id, target_id=params.target_id, edge_type=params.type, scope=scope_of(params)
+        )
+        return submitted(
+            warm, unlinking.propose_unlink(wanted, self._identities.of(warm, params), one_active), unlink_result
+        )
+
+
+def _wanted(params: LinkParams) -> linking.LinkLink:
+    problems = metadata_problems(params.metadata, params.sub_type, params.created_by)
+    problems += linking.direction_problems(
+        params.type, bidirectional=params.bidirectional, allow_cycle=params.allow_cycle
+    )
+    if problems:
+        raise invalid(problems, hint="nothing was written")
+    made_by = maker_of(params.metadata, params.created_by)
+    metadata, too_large = noted(params.metadata, params.sub_type, made_by, allow_secret=params.allow_secret)
+    if too_large:
+        raise invalid(too_large, hint="nothing was written")
+    return linking.LinkLink(
+        source_id=params.source_id,
+        target_id=params.target_id,
+        edge_type=params.type,
+        weight=params.weight,
+        metadata=metadata.text,
+        created_by=made_by,
+        bidirectional=params.bidirectional,
+        allow_cycle=params.allow_cycle,
+        redacted=metadata.redacted,
+        scope=scope_of(params),
+    )
+
+
+def _related(warm: OpenStore, params: RelatedParams, now_us: int) -> list[RelatedMemory]:
+    snapshot = warm.store.snapshot
+    start = one_active(snapshot, params.id)
+    row, scope = snapshot.row_of(start.id), scope_of(params)
+    if row is None or not admits(scope, start):
+        raise hidden(params.id)
+    wanted = Filter(scope=scope, all_sessions=params.all_sessions, now_us=now_us)
+    found = related(snapshot, row, wanted, params.edge, params.depth, params.limit)
+    return [
+        RelatedMemory(
+            each.insight.id, each.insight.content, each.insight.category, each.insight.importance, each.depth,
+            each.via, each.weight,
+        )
+        for each in found
+    ]  # fmt: skip
+
+
+def link_result(warm: OpenStore, outcome: Linked) -> LinkResult:
+    """The reply."""
+    return LinkResult(
+        status="linked",
+        created=outcome.created,
+        updated=outcome.updated,
+        source_id=outcome.source_id,
+        target_id=outcome.target_id,
+        edge_type=outcome.edge_type,
+        weight=outcome.weight,
+        metadata=msgspec.json.decode(outcome.metadata),
+        bidirectional=outcome.bidirectional,
+        redacted=list(outcome.redacted),
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )
+
+
+def unlink_result(warm: OpenStore, outcome: Unlinked) -> UnlinkResult:
+    """The reply."""
+    return UnlinkResult(
+        status="unlinked",
+        source_id=outcome.source_id,
+        target_id=outcome.target_id,
+        edges_removed=outcome.edges_removed,
+        edge_types=list(outcome.edge_types),
+        cause_other_way=outcome.cause_other_way,
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )
+
+
+# The method that keeps a memory from being pruned or replaced.
+
+
+_MESSAGES = {
+    (True, True): "kept until it is unpinned: never pruned, never replaced by a new memory",
+    (True, False): "it was pinned already",
+    (False, True): "an ordinary memory again",
+    (False, False): "it was not pinned",
+}
+"""By whether it is pinned now, and whether that is new."""
+
+
+class PinHandlers:
+    """pin."""
+
+    def __init__(self, door: OpenStores, identities: Identities) -> None:
+        self._door = door
+        self._identities = identities
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "pin": self.pin,
+        }
+
+    def pin(self, call: Call, params: PinParams) -> object:
+        """Pin or unpin one memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+        return self._door.through(params.store, lambda warm: self._pin(warm, params))
+
+    def _pin(self, warm: OpenStore, params: PinParams) -> object:
+        wanted = revise.Pin(
+            id=params.id,
+            pinned=not params.unpin,
+            scope=scope_of(params),
+        )
+        return submitted(warm, revise.propose_pin(wanted, self._identities.of(warm, params), one_active), pin_result)
+
+
+def pin_result(warm: OpenStore, outcome: Pinned) -> PinResult:
+    """The reply."""
+    return PinResult(
+        id=outcome.id,
+        status="pinned" if outcome.pinned else "unpinned",
+        message=_MESSAGES[outcome.pinned, outcome.changed],
+        changed=outcome.changed,
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )
+
+
+# The methods about which memory stands for which: supersede and restore.
+
+
+class SuccessionHandlers:
+    """supersede and restore."""
+
+    def __init__(self, door: OpenStores, identities: Identities) -> None:
+        self._door = door
+        self._identities = identities
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "supersede": self.supersede,
+            "restore": self.restore,
+        }
+
+    def supersede(self, call: Call, params: SupersedeParams) -> object:
+        """Put one memory in the place of another. Raises MnemonError when they do not fit."""
+        return self._door.through(params.store, lambda warm: self._supersede(warm, params))
+
+    def restore(self, call: Call, params: RestoreParams) -> object:
+        """Bring a memory back. Raises MnemonError when there is none to bring back, or another stands in its place."""
+        return self._door.through(params.store, lambda warm: self._restore(warm, params))
+
+    def _supersede(self, warm: OpenStore, params: SupersedeParams) -> object:
+        wanted = revise.Supersede(old_id=params.old_id, new_id=params.new_id, scope=scope_of(params))
+        proposal = revise.propose_supersede(wanted, self._identities.of(warm, params), one_active)
+        return submitted(warm, proposal, supersede_result)
+
+    async def _restore(self, warm: OpenStore, params: RestoreParams) -> object:
+        identity = self._identities.of(warm, params)
+        look = partial(_looked_up, params=params, warm=warm)
+        found = await warm.store.read(look)
+        if found is None or found.vector is not None or found.insight.status == "active":
+            embedding = Embedding(None) if found is None else Embedding(found.insight.content, found.vector)
+            return await settle(_submit(warm, params, identity, embedding))
+        return await settle(with_embedding(warm, found.insight.content, partial(_submit, warm, params, identity)))
+
+
+def _looked_up(connection: Connection, params: RestoreParams, warm: OpenStore) -> history.Kept | None:
+    """What is to be restored; None when nothing is, which the writer will tell, or it answers a repeat."""
+    try:
+        return history.kept(connection, params.id, scope_of(params), warm.store.embedder)
+    except MnemonError:
+        return None
+
+
+def _submit(warm: OpenStore, params: RestoreParams, identity: WriteContext, embedding: Embedding) -> object:
+    wanted = history.Restore(
+        id=params.id,
+        force=params.force,
+        scope=scope_of(params),
+        embedded_text=embedding.text,
+        vector=embedding.vector,
+        embed_error=embedding.error,
+    )
+    return submitted(warm, history.propose(wanted, identity, warm.limits), restore_result)
+
+
+def supersede_result(warm: OpenStore, outcome: Superseded) -> SupersedeResult:
+    """The reply."""
+    message = f"{outcome.id} stands in its place"
+    if outcome.instead_of is not None:
+        message = f"it had taken the place of {outcome.instead_of}; now {outcome.id} stands there"
+    return SupersedeResult(
+        id=outcome.superseded_id,
+        status="superseded",
+        message=message,
+        superseded_by=outcome.id,
+        instead_of=outcome.instead_of,
+        edges_moved=outcome.edges_moved,
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )
+
+
+def restore_result(warm: OpenStore, outcome: Restored) -> RestoreResult:
+    """The reply."""
+    return RestoreResult(
+        id=outcome.id,
+        status="restored",
+        superseded_by=outcome.superseded_by,
+        embedded=outcome.embedded,
+        embed_error=outcome.embed_error,
+        edges_created=views.edges_created(outcome.edges_created),
+        conflicts=views.conflicts(outcome.conflicts),
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )

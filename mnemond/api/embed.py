@@ -1,0 +1,364 @@
+"""What is told about a store's embedder and its vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple, TypeVar, cast
+
+import msgspec
+import trio
+
+from mnemond.api import types_extract as wire
+from mnemond.api.embed_worker import EmbeddingState, EmbeddingWorker, Tally
+from mnemond.api.requests import Identities, one_active
+from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.embed import registry
+from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, Supply, sentence
+from mnemond.embed.registry import shipped
+from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
+from mnemond.memory import embedding
+from mnemond.memory.draft import WriteContext
+from mnemond.memory.embedding import Answered, Text, record_of
+from mnemond.model.changes import ChangeSet, SetVector
+from mnemond.model.outcomes import Calibrated, Embedded, Outcome, SwitchDropped, SwitchStarted
+from mnemond.store import insights, operations
+from mnemond.store.connection import Connection
+from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch
+from mnemond.store.operations import Proposal, View
+from mnemond.wire.dispatch import Call, Handler
+
+NOTHING_MISSING = "every memory has a vector that can have one"
+
+
+class Counted(NamedTuple):
+    """What the database knows: the embedder, stale vectors, and the switch under way with how many are staged."""
+
+    record: EmbedderRecord | None
+    stale: int
+    switch: SwitchRecord | None
+    staged: int
+
+
+def counted_embed_views(connection: Connection) -> Counted:
+    """Read it. Raises SqliteError."""
+    record, switch = read_embedder(connection), read_switch(connection)
+    return Counted(
+        record, insights.count_stale(connection, record), switch, 0 if switch is None else operations.done(connection)
+    )  # fmt: skip
+
+
+def lacking(embedder: Embedder) -> str | None:
+    """Why an embedder is not to be had just now; blocks."""
+    try:
+        registry.check_embedders(embedder)
+    except MnemonError as error:
+        if error.kind is not UNAVAILABLE:
+            raise
+        return sentence(error)
+    return None
+
+
+def status(warm: OpenStore, counts: Counted, reason: str | None, ward: EmbeddingState) -> wire.EmbedStatusResult:
+    """How a store's vectors stand; `reason`: why its embedder is not to be had."""
+    snapshot, record = warm.store.snapshot, counts.record
+    available = warm.embedder is not None and reason is None
+    provider = None if record is None else registry.provider_of(record.fingerprint)
+    return wire.EmbedStatusResult(
+        store=warm.store.name,
+        total_insights=snapshot.live,
+        embedded=snapshot.embedded,
+        coverage=1.0 if not snapshot.live else round(snapshot.embedded / snapshot.live, 6),
+        provider=provider,
+        available=available,
+        ollama_available=available and provider == "ollama",
+        reason=reason,
+        model=None if record is None else record.name,
+        dimension=None if record is None else record.dimension,
+        stale=counts.stale,
+        work=_work(ward),
+        switch=_switch(counts, snapshot.live),
+        calibration=_calibration(record),
+        thresholds=thresholds(warm),
+    )
+
+
+def _work(ward: EmbeddingState) -> wire.WorkView | None:
+    if ward.tally is None and ward.waiting is None:
+        return None
+    tally = ward.tally or Tally("backfill" if ward.switch is None else "switch", 0)
+    return wire.WorkView(tally.kind, tally.done, tally.total, tally.failed, ward.waiting)
+
+
+def _switch(counts: Counted, live: int) -> wire.SwitchView | None:
+    if counts.switch is None:
+        return None
+    to = counts.switch.to
+    return wire.SwitchView(
+        to.name, counts.switch.provider, to.dimension, counts.staged, live, counts.switch.started_at
+    )  # fmt: skip
+
+
+def _calibration(record: EmbedderRecord | None) -> wire.CalibrationView:
+    if record is not None and record.unrelated is not None and record.paraphrase is not None:
+        return wire.CalibrationView(record.unrelated, record.paraphrase, "measured")
+    found = None if record is None else shipped(record.name)
+    if found is None:
+        return wire.CalibrationView(None, None, "unknown")
+    return wire.CalibrationView(found.unrelated, found.paraphrase, "shipped")
+
+
+def thresholds(warm: OpenStore) -> wire.ThresholdsView:
+    """The cosines a store's writes go by now."""
+    cosines, semantic = warm.limits.cosines, warm.limits.policy.graph.semantic
+    override = round(cosines.override, 6) if math.isfinite(cosines.override) else None
+    return wire.ThresholdsView(
+        round(cosines.update, 6), round(cosines.duplicate, 6), override, round(semantic.auto, 6),
+        round(semantic.review, 6),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------ results
+
+
+def told(tally: object, outcome: Embedded) -> Embedded:
+    """What a run came to."""
+    done = cast("Tally", tally)
+    message = None if done.total else NOTHING_MISSING
+    return msgspec.structs.replace(outcome, succeeded=done.done, failed=done.failed, message=message)
+
+
+def about_one(decided: ChangeSet, insight_id: str, message: str | None) -> ChangeSet:
+    """An operation that embeds one memory, told and logged as that."""
+    outcome = msgspec.structs.replace(decided.outcome, id=insight_id, message=message)
+    return msgspec.structs.replace(decided, outcome=outcome, operation=None, subject=insight_id)
+
+
+def run_result(outcome: Embedded) -> wire.EmbedRunResult:
+    """In the shape that fits."""
+    result = wire.EmbedRunResult(
+        status="backfill_complete", dimension=outcome.dimension, model=outcome.model, op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )  # fmt: skip
+    if outcome.message is not None:
+        return msgspec.structs.replace(result, status="complete", message=outcome.message)
+    if outcome.id is not None:
+        return msgspec.structs.replace(result, status="embedded", id=outcome.id)
+    return msgspec.structs.replace(result, succeeded=outcome.succeeded, failed=outcome.failed)
+
+
+def switch_result(outcome: Outcome) -> wire.EmbedSwitchResult:
+    """Begun, or given up."""
+    if isinstance(outcome, SwitchDropped):
+        return wire.EmbedSwitchResult(
+            status="aborted", model=outcome.model, dropped=outcome.dropped, op_id=outcome.op_id,
+            replayed=outcome.replayed, message="the store keeps the embedder it has",
+        )  # fmt: skip
+    begun = cast("SwitchStarted", outcome)
+    return wire.EmbedSwitchResult(
+        status="switching", model=begun.model, provider=begun.provider, dimension=begun.dimension, total=begun.total,
+        started_at=begun.started_at, op_id=begun.op_id, replayed=begun.replayed,
+        message="the present vectors serve until all new ones are there; links between memories stay as they are",
+    )  # fmt: skip
+
+
+def calibrate_result(warm: OpenStore, outcome: Calibrated) -> wire.EmbedCalibrateResult:
+    """What was measured, and what follows."""
+    return wire.EmbedCalibrateResult(
+        status="calibrated", model=outcome.model, unrelated=round(outcome.unrelated, 6),
+        paraphrase=round(outcome.paraphrase, 6), pairs=outcome.pairs, paraphrases=outcome.paraphrases,
+        thresholds=thresholds(warm), op_id=outcome.op_id, replayed=outcome.replayed,
+    )  # fmt: skip
+
+
+# The methods about a store's embedder: how its vectors stand, making them, changing it, and measuring it.
+
+
+T = TypeVar("T")
+
+THREADS = 8
+"""Questions to embedders at once: whether one is there, one text, a calibration."""
+
+
+class EmbedHandlers:
+    """embed.status, embed.run, embed.switch, embed.calibrate."""
+
+    def __init__(self, door: OpenStores, supply: Supply, keeper: EmbeddingWorker, identities: Identities) -> None:
+        self._door = door
+        self._supply = supply
+        self._keeper = keeper
+        self._identities = identities
+        self._threads = trio.CapacityLimiter(THREADS)
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "embed.status": self.status,
+            "embed.run": self.run,
+            "embed.switch": self.switch,
+            "embed.calibrate": self.calibrate,
+        }
+
+    def status(self, call: Call, params: wire.EmbedStatusParams) -> object:
+        """How a store's vectors stand. Asks an embedder behind an endpoint whether it is there."""
+        return self._door.through(params.store, self._status)
+
+    def run(self, call: Call, params: wire.EmbedRunParams) -> object:
+        """Embed, and answer when that is done; it goes on when the caller does not wait for the answer.
+
+        Raises MnemonError: UNAVAILABLE without the embedder, BUSY beside another run or a switch, NOT_FOUND for an id.
+        """
+        if params.all and params.id is not None:
+            raise MnemonError(INVALID_PARAMS, "all and id exclude each other", hint="give one", outcome="rejected")
+        return self._door.through(params.store, lambda warm: self._run(warm, params))
+
+    def switch(self, call: Call, params: wire.EmbedSwitchParams) -> object:
+        """Begin to make every vector anew with another embedder, or give that up.
+
+        Raises MnemonError: CONFIG, UNAVAILABLE, BUSY, INVALID_PARAMS, NOT_FOUND.
+        """
+        if params.abort == (params.provider is not None) or (params.abort and params.model is not None):
+            raise MnemonError(
+                INVALID_PARAMS, "either provider (with or without a model) or abort is needed, and not both",
+                hint="providers are builtin, ollama and openai", outcome="rejected",
+            )  # fmt: skip
+        return self._door.through(params.store, lambda warm: self._switch(warm, params))
+
+    def calibrate(self, call: Call, params: wire.EmbedCalibrateParams) -> object:
+        """Measure the embedder on the store. Raises MnemonError: INVALID_PARAMS for a store with too few
+        memories, UNAVAILABLE when that cannot be done, BUSY."""
+        return self._door.through(params.store, lambda warm: self._calibrate(warm, params))
+
+    # ------------------------------------------------------------ status
+
+    async def _status(self, warm: OpenStore) -> wire.EmbedStatusResult:
+        counted = await warm.store.read(counted_embed_views)
+        reason = warm.embed_error
+        if warm.embedder is not None:
+            reason = await self._thread(lacking, warm.embedder)
+        result = status(warm, counted, reason, self._keeper.ward(warm.store.name))
+        return warm.marked(result, None if warm.embedder is None else reason)
+
+    # ------------------------------------------------------------ run
+
+    async def _run(self, warm: OpenStore, params: wire.EmbedRunParams) -> object:
+        identity = self._identities.of(warm, params)
+        outcome = await self._replayed(warm, "embed.run", identity)
+        if outcome is None and params.id is not None:
+            outcome = await self._run_one(warm, params.id, identity)
+        elif outcome is None:
+            outcome = await self._run_all(warm, identity, everything=params.all)
+        return warm.marked(run_result(cast("Embedded", outcome)))
+
+    async def _run_all(self, warm: OpenStore, identity: WriteContext, *, everything: bool) -> Outcome:
+        tally = await settle(self._keeper.demand(warm.store.name, everything=everything))
+        record = warm.store.embedder
+        name, dimension = ("", 0) if record is None else (record.name, record.dimension)
+        found = told(tally, Embedded(identity.op_id, name, dimension))
+        detail = found.message or f"{found.succeeded} embedded, {found.failed} failed"
+        return await warm.store.written(_nothing_but("embed.run", identity, found, detail))
+
+    async def _run_one(self, warm: OpenStore, id_or_prefix: str, identity: WriteContext) -> Outcome:
+        insight = one_active(warm.store.snapshot, id_or_prefix)
+        embedder = _needed(warm)
+        (vector,) = await self._thread(embedder.embed, [insight.content])
+        answer = Answered(Text(insight.id, insight.content), vector)
+        proposal = embedding.propose([answer], identity, embedder, anew=True)
+        return await warm.store.written(proposal._replace(decide=partial(_decide_one, proposal, answer)))
+
+    # ------------------------------------------------------------ switch
+
+    async def _switch(self, warm: OpenStore, params: wire.EmbedSwitchParams) -> object:
+        identity = self._identities.of(warm, params)
+        outcome = await self._replayed(warm, "embed.switch", identity)
+        if outcome is None and params.provider is None:
+            outcome = await self._abort(warm, identity)
+        elif outcome is None:
+            outcome = await self._begin(warm, params, identity)
+        return warm.marked(switch_result(outcome))
+
+    async def _begin(self, warm: OpenStore, params: wire.EmbedSwitchParams, identity: WriteContext) -> Outcome:
+        name = warm.store.name
+        if self._keeper.ward(name).demand is not None:
+            raise MnemonError(
+                BUSY, f'a run embeds memories of the store "{name}"', hint="repeat when it is done", outcome="rejected"
+            )
+        embedder = await self._thread(self._supply.named, params.provider or "", params.model)
+        record = SwitchRecord(params.provider or "", record_of(embedder), identity.now)
+        outcome = SwitchStarted(
+            identity.op_id, record.provider, embedder.name, embedder.dimension, warm.store.snapshot.live, identity.now
+        )
+        asked = _nothing_but("embed.switch", identity, outcome)
+        found = await warm.store.rewrite(partial(embedding.begin, asked=asked, record=record))
+        if not found.replayed:  # what another call with this op_id began may be over by now
+            self._keeper.switched(name, record, embedder)
+        return found
+
+    async def _abort(self, warm: OpenStore, identity: WriteContext) -> Outcome:
+        asked = _nothing_but("embed.switch", identity, Embedded(identity.op_id, "", 0))
+        found = await warm.store.rewrite(partial(embedding.drop, asked=asked))
+        if not found.replayed:  # what is under way by now is another switch
+            self._keeper.switched(warm.store.name, None)
+        return found
+
+    # ------------------------------------------------------------ calibrate
+
+    async def _calibrate(self, warm: OpenStore, params: wire.EmbedCalibrateParams) -> object:
+        identity = self._identities.of(warm, params)
+        outcome = await self._replayed(warm, "embed.calibrate", identity)
+        if outcome is None:
+            outcome = await self._measured(warm, identity)
+        return warm.marked(calibrate_result(warm, cast("Calibrated", outcome)))
+
+    async def _measured(self, warm: OpenStore, identity: WriteContext) -> Outcome:
+        embedder = _needed(warm)
+        found, pairs, paraphrases = await self._thread(embedding.measure, warm.store.snapshot, embedder)
+        outcome = Calibrated(
+            identity.op_id, embedder.name, found.unrelated, found.paraphrase, pairs, paraphrases
+        )  # fmt: skip
+        asked = _nothing_but("embed.calibrate", identity, outcome)
+        return await warm.store.rewrite(
+            partial(embedding.calibrated, asked=asked, fingerprint=embedder.fingerprint, measured=found)
+        )
+
+    # ------------------------------------------------------------ all of them
+
+    async def _replayed(self, warm: OpenStore, method: str, identity: WriteContext) -> Outcome | None:
+        """What this op_id came to before. Raises MnemonError(OP_ID_REUSED)."""
+        if not identity.client_op_id:
+            return None
+        asked = _nothing_but(method, identity, Embedded(identity.op_id, "", 0))
+        return await warm.store.read(lambda connection: operations.replay(connection, asked))
+
+    async def _thread(self, work: Callable[..., T], *args: object) -> T:
+        return await trio.to_thread.run_sync(work, *args, abandon_on_cancel=True, limiter=self._threads)
+
+
+def _needed(warm: OpenStore) -> Embedder:
+    if warm.embedder is None:
+        raise MnemonError(UNAVAILABLE, warm.embed_error or "the store has no embedder", outcome="rejected")
+    return warm.embedder
+
+
+def _nothing_but(method: str, identity: WriteContext, outcome: Outcome, detail: str = "") -> ChangeSet:
+    """An operation that changes no memory, with what its caller is told."""
+    return ChangeSet(
+        op_id=identity.op_id,
+        client_op_id=identity.client_op_id,
+        method=method,
+        now=identity.now,
+        changes=(),
+        outcome=outcome,
+        request_digest=identity.request_digest,
+        triggered_by=identity.triggered_by,
+        detail=detail,
+    )
+
+
+def _decide_one(proposal: Proposal, answer: Answered, view: View) -> ChangeSet:
+    """Raises MnemonError(BUSY) when the memory says something else by now."""
+    decided = proposal.decide(view)
+    if SetVector not in map(type, decided.changes):
+        raise MnemonError(BUSY, "the memory was changed while it was embedded", hint="repeat", outcome="rejected")
+    return about_one(decided, answer.text.id, None if answer.vector is not None else UNKNOWN_WORDS)

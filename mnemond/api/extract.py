@@ -1,0 +1,337 @@
+"""extract: what of a conversation becomes memories, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, NamedTuple, cast
+
+import msgspec
+import trio
+
+from mnemond.api.remember import similarity_with
+from mnemond.api.requests import Identities, scope_of, submitted
+from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.types_extract import (
+    ContextMessage,
+    DroppedView,
+    ExtractContext,
+    ExtractCounts,
+    ExtractParams,
+    ExtractResult,
+    FactEntity,
+    FactParam,
+    FactRelation,
+    FactView,
+    KnownMemory,
+    MessageParam,
+    SourceContext,
+)
+from mnemond.clock import Clock
+from mnemond.errors import UNAVAILABLE, FieldProblem, MnemonError, invalid
+from mnemond.extract.facts import Context, Extraction, Message, band, of_five
+from mnemond.extract.rules import HostFact, parts
+from mnemond.memory import extraction
+from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
+from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
+from mnemond.model.changes import Vector
+from mnemond.model.memory import CATEGORIES, format_us, parse_rfc3339
+from mnemond.model.outcomes import Remembered
+from mnemond.model.query import Filter
+from mnemond.recall.context import exchange_context
+from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.params import Result
+
+OFF: Final = "extraction.enabled is false: conversations are not read"
+
+
+class _Read(NamedTuple):
+    """A conversation read, its facts ready to be written."""
+
+    found: Extraction
+    writes: list[FactWrite]
+
+
+class _Ended(NamedTuple):
+    """The fate of one fact, and the operation that brought it about."""
+
+    fate: Fate
+    op_id: str | None
+    redacted: tuple[str, ...] = ()
+
+
+class ExtractHandlers:
+    """Reading happens in a thread, each write under the writer."""
+
+    def __init__(self, door: OpenStores, identities: Identities, clock: Clock) -> None:
+        self._door = door
+        self._identities = identities
+        self._clock = clock
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "extract": self.extract,
+        }
+
+    def extract(self, call: Call, params: ExtractParams) -> object:
+        """Read, then remember each fact. Raises MnemonError(INVALID_PARAMS) with every problem at once, and
+        MnemonError(UNAVAILABLE) where it is switched off."""
+        if problems := problems_with(params):
+            raise invalid(problems, hint="nothing was written")
+        return self._door.through(params.store, lambda warm: self._extract(warm, params))
+
+    async def _extract(self, warm: OpenStore, params: ExtractParams) -> ExtractResult | ExtractContext:
+        if params.show_context:
+            return await trio.to_thread.run_sync(
+                _context, warm, params, self._clock.now_us(), abandon_on_cancel=True, limiter=warm.threads
+            )
+        if not warm.policy.extraction.enabled:
+            raise MnemonError(UNAVAILABLE, OFF, hint="set extraction.enabled, or use `remember`", outcome="rejected")
+        now_us = self._clock.now_us()
+        read = await trio.to_thread.run_sync(_read, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads)
+        ended = await (self._rehearsed if params.dry_run else self._written)(warm, params, read.writes)
+        return warm.marked(_result(warm, params, read, ended))
+
+    async def _written(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Ended]:
+        """Every write under way before the first is waited for: they share a transaction and its fsync."""
+        identities = [self._identity(warm, params, number) for number in range(len(writes))]
+        waiting = [
+            submitted(warm, extraction.propose(write, identity, warm.limits), _whole)
+            for write, identity in zip(writes, identities, strict=True)
+        ]
+        ended: list[_Ended] = []
+        failures: list[MnemonError] = []
+        for deferred, identity in zip(waiting, identities, strict=True):
+            try:
+                outcome = cast("_Whole", await settle(deferred)).outcome
+            except MnemonError as error:
+                failures.append(error)
+                ended.append(_Ended(Fate("FAILED", None, None, None, error.message), identity.op_id))
+            else:
+                ended.append(_Ended(extraction.fate(outcome), identity.op_id, outcome.redacted))
+        if failures and len(failures) == len(ended):
+            raise failures[0]  # a store that takes nothing is no matter of single facts
+        return ended
+
+    async def _rehearsed(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Ended]:
+        """What each write would come to now; they do not see each other."""
+        identities = [self._identity(warm, params, number) for number in range(len(writes))]
+        return await trio.to_thread.run_sync(
+            lambda: [_rehearse(warm, write, identity) for write, identity in zip(writes, identities, strict=True)],
+            abandon_on_cancel=True, limiter=warm.threads,
+        )  # fmt: skip
+
+    def _identity(self, warm: OpenStore, params: ExtractParams, number: int) -> WriteContext:
+        """Every fact is an operation of its own; those of a request with an `op_id` are named after it, so that a
+        repeat of the request repeats each."""
+        identity = self._identities.of(warm, params)
+        if not identity.client_op_id:
+            return identity
+        return msgspec.structs.replace(identity, op_id=f"{identity.op_id}/{number + 1}")
+
+
+class _Whole(Result, frozen=True, kw_only=True):
+    """An outcome on its way through the submission, which is made for results."""
+
+    outcome: Remembered
+
+
+def _whole(warm: OpenStore, outcome: Remembered) -> _Whole:
+    return _Whole(outcome=outcome)
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+def problems_with(params: ExtractParams) -> list[FieldProblem]:
+    """Everything wrong with a well-typed request."""
+    found = problems_of({
+        name: getattr(params, name) for name in ("conversation_id", "session_id", "user_id", "agent_id", "op_id")
+    })  # fmt: skip
+    if params.op_id is not None:
+        found += [each for each in op_id_problems(params.op_id) if each not in found]
+    times = [("observation_date", params.observation_date)]
+    times += [(f"messages[{at}].timestamp", each.timestamp) for at, each in enumerate(_messages(params))]
+    times += [(f"facts[{at}].event_time", each.event_time) for at, each in enumerate(params.facts or ())]
+    for name, value in times:
+        found += [] if value is None else time_problems(name, value)
+    for at, message in enumerate(_messages(params)):
+        found += [] if message.id is None else _id_problems(f"messages[{at}].id", message.id)
+    if params.show_context and params.facts is not None:
+        found.append(FieldProblem("show_context", "show_context is about messages; facts were found already"))
+    if params.facts is None:
+        if not any(each.content.strip() for each in _messages(params)):
+            found.append(FieldProblem("messages", "messages are empty: there is nothing to read"))
+        return found
+    if _messages(params):
+        found.append(FieldProblem("facts", "facts were given beside messages; give what was said, or what it says"))
+    for at, fact in enumerate(params.facts):
+        found += _fact_problems(f"facts[{at}]", fact)
+    return found
+
+
+def _fact_problems(name: str, fact: FactParam) -> list[FieldProblem]:
+    found = [] if fact.category is None else choice_problems(f"{name}.category", fact.category, CATEGORIES)
+    entities = problems_of({"entities": tuple(map(_entity_name, fact.entities))})
+    found += [FieldProblem(f"{name}.{each.field}", f"{name}.{each.message}") for each in entities]
+    for at, message_id in enumerate(fact.message_ids):
+        found += _id_problems(f"{name}.message_ids[{at}]", message_id)
+    contents = [each for part in parts(fact.content) or [""] for each in problems_of({"content": part})]
+    return found + [FieldProblem(f"{name}.content", f"{name}.{each.message}") for each in contents[:1]]
+
+
+def _id_problems(name: str, message_id: str) -> list[FieldProblem]:
+    """An id of a message is kept beside its facts, as that of a conversation is."""
+    found = problems_of({"conversation_id": message_id})
+    return [FieldProblem(name, each.message.replace("conversation_id", name, 1)) for each in found]
+
+
+def _entity_name(entity: str | FactEntity) -> str:
+    return entity if isinstance(entity, str) else entity.text
+
+
+def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
+    match params.messages:
+        case str(text):
+            return (MessageParam(content=text),)
+        case MessageParam() as message:
+            return (message,)
+        case messages:
+            return messages
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _read(warm: OpenStore, params: ExtractParams, now_us: int) -> _Read:
+    """The conversation read and its facts embedded. Blocks."""
+    policy, scope = warm.policy.extraction, scope_of(params)
+    observed_us = _observed_us(params, now_us)
+    context = extraction.context_of(warm.store.snapshot, scope, policy, observed_us, params.importance_threshold)
+    found = _found(params, context, policy.message_window)
+    resolves = params.auto_resolve_conflicts
+    provenance = Provenance(
+        conversation_id=params.conversation_id,
+        scope=scope,
+        resolves=policy.auto_resolve_conflicts if resolves is None else resolves,
+    )
+    known = warm.store.snapshot.entity_spelling
+    writes = [
+        extraction.prepare(
+            fact, provenance, now_us, known, warm.policy, as_it_is=not params.infer and params.facts is None
+        )
+        for fact in found.facts
+    ]
+    return _Read(found, embedded(warm.embedder, writes, warm.embed_error))
+
+
+def _context(warm: OpenStore, params: ExtractParams, now_us: int) -> ExtractContext:
+    snapshot, scope = warm.store.snapshot, scope_of(params)
+    wanted = Filter(scope=scope, now_us=now_us)
+    found = exchange_context(_said(params), snapshot, wanted, window=warm.policy.extraction.message_window)
+    return warm.marked(
+        ExtractContext(
+            summary=None,
+            earlier=[ContextMessage(each.role, each.name, each.content) for each in found.earlier],
+            latest=[ContextMessage(each.role, each.name, each.content) for each in found.latest],
+            known=[
+                KnownMemory(number, each.id, each.category, each.content)
+                for number, each in enumerate(found.known, start=1)
+            ],
+            observed_at=format_us(_observed_us(params, now_us)),
+            speaker=extraction.known_speaker(snapshot, scope),
+            store=warm.store.name,
+        )
+    )
+
+
+def _observed_us(params: ExtractParams, now_us: int) -> int:
+    return now_us if params.observation_date is None else parse_rfc3339(params.observation_date)
+
+
+def _said(params: ExtractParams) -> list[Message]:
+    return [
+        Message(
+            each.role,
+            each.content,
+            each.name,
+            None if each.timestamp is None else parse_rfc3339(each.timestamp),
+            each.id,
+        )
+        for each in _messages(params)
+    ]
+
+
+def _found(params: ExtractParams, context: Context, window: int) -> Extraction:
+    if params.facts is not None:
+        return extraction.host_facts([_host_fact(each) for each in params.facts], context)
+    messages = _said(params)
+    if not params.infer:
+        return extraction.verbatim(messages, context)
+    return extraction.extract_exchange(messages, context, window=window, whole=params.whole)
+
+
+def _host_fact(given: FactParam) -> HostFact:
+    return HostFact(
+        content=given.content,
+        intent=given.intent,
+        category=given.category,
+        importance=given.importance,
+        confidence=given.confidence,
+        entities=tuple(map(_entity_name, given.entities)),
+        attributed_to=given.attributed_to,
+        said_us=None if given.event_time is None else parse_rfc3339(given.event_time),
+        message_ids=given.message_ids,
+    )
+
+
+def _rehearse(warm: OpenStore, write: FactWrite, identity: WriteContext) -> _Ended:
+    snapshot = warm.store.snapshot
+    similarity = similarity_with(warm, snapshot, cast("Vector | None", write.prepared.vector))
+    outcome = cast("Remembered", extraction.decide(write, identity, warm.limits, snapshot, similarity).outcome)
+    if outcome.action != "skipped":
+        outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
+    return _Ended(extraction.fate(outcome), None, outcome.redacted)
+
+
+# ---------------------------------------------------------------- the answer
+
+
+def _result(warm: OpenStore, params: ExtractParams, read: _Read, ended: Sequence[_Ended]) -> ExtractResult:
+    facts = [_view(write, each, params.conversation_id) for write, each in zip(read.writes, ended, strict=True)]
+    actions = [each.action.lower() for each in facts]
+    return ExtractResult(
+        facts=facts,
+        dropped=[DroppedView(each.text, each.reason) for each in read.found.dropped],
+        engine=cast('Literal["rules", "host", "verbatim"]', read.found.engine),
+        counts=ExtractCounts(**{name: actions.count(name) for name in ExtractCounts.__struct_fields__}),
+        retried=False,
+        summary_updated=False,
+        dry_run=params.dry_run,
+        store=warm.store.name,
+    )
+
+
+def _view(write: FactWrite, ended: _Ended, conversation_id: str | None) -> FactView:
+    fact, fate = write.fact, ended.fate
+    return FactView(
+        content=write.content,
+        importance=fact.importance,
+        importance5=of_five(fact.importance),
+        band=band(fact.importance),
+        intent=fact.intent,
+        category=fact.category,
+        confidence=fact.confidence,
+        attributed_to=fact.attributed_to,
+        said_at=format_us(fact.said_us),
+        entities=[FactEntity(each.name, each.kind) for each in fact.entities],
+        relations=[FactRelation(each.source, each.type, each.target) for each in fact.relations],
+        source_context=SourceContext(conversation_id, fact.message_ids),
+        action=fate.action,
+        resolution=fate.resolution,
+        memory_id=fate.memory_id,
+        previous_id=fate.previous_id,
+        reason=fate.reason,
+        redacted=list(ended.redacted),
+        op_id=ended.op_id,
+    )

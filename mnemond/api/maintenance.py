@@ -1,0 +1,299 @@
+"""The method about what matters least: listed, kept, reviewed, let go of, or removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+import msgspec
+import trio
+from structlog.typing import FilteringBoundLogger
+
+from mnemond.api.events import Feed, job_told, watch
+from mnemond.api.requests import Identities, one_active, scope_of, submitted
+from mnemond.api.store_access import OpenStore, OpenStores, StoreListener, settle
+from mnemond.api.types_admin import (
+    GcCandidate,
+    GcDone,
+    GcFlagged,
+    GcKept,
+    GcParams,
+    GcResult,
+    GcReview,
+    JobsListParams,
+    JobsListResult,
+    JobsRunParams,
+    JobsRunResult,
+    JobView,
+)
+from mnemond.clock import Clock
+from mnemond.errors import FieldProblem, MnemonError, invalid
+from mnemond.jobs.job import Done
+from mnemond.jobs.scheduler import Entry, Scheduler
+from mnemond.memory import retention
+from mnemond.model.memory import format_us
+from mnemond.model.outcomes import Collected, Retained
+from mnemond.store.backups import holding
+from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.params import nearest, short
+
+REVIEWED_AT_ONCE = 200
+"""Rows reviewed before the thread lets go, so that a client that leaves is not served to the end."""
+
+THREADS = 1
+"""Listings and reviews at once; more of them would only fight the event loop for the interpreter."""
+
+
+class GcHandlers:
+    """gc."""
+
+    def __init__(self, door: OpenStores, identities: Identities, clock: Clock) -> None:
+        self._door = door
+        self._identities = identities
+        self._clock = clock
+        self._threads = trio.CapacityLimiter(THREADS)
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "gc": self.gc,
+        }
+
+    def gc(self, call: Call, params: GcParams) -> object:
+        """List, or do one thing. Raises MnemonError(INVALID_PARAMS) when several are asked for at once."""
+        wanted = [name for name in ("keep", "review", "apply", "purge_deleted") if _is_asked(params, name)]
+        if len(wanted) > 1:
+            sentence = f"{' and '.join(wanted)} are different things; ask for one"
+            raise invalid([FieldProblem(wanted[1], sentence)], hint="call gc once for each")
+        use = {"keep": self._keep, "review": self._review, "apply": self._apply, "purge_deleted": self._purge}
+        chosen = use[wanted[0]] if wanted else self._list
+        return self._door.through(params.store, lambda warm: chosen(warm, params))
+
+    async def _list(self, warm: OpenStore, params: GcParams) -> GcResult:
+        policy = warm.policy.lifecycle
+        snapshot = warm.store.snapshot
+        found, many = await trio.to_thread.run_sync(
+            retention.weak, snapshot, _bounds(params), policy, self._clock.now_us(), limiter=self._threads
+        )
+        return warm.marked(
+            GcResult(
+                total_insights=snapshot.live,
+                threshold=params.threshold,
+                candidates_found=many,
+                candidates=[_candidate(each) for each in found],
+                max_insights=policy.max_insights,
+                actions={
+                    "purge": f"mnemonctl gc --threshold {params.threshold:g} --limit {params.limit} --apply --yes",
+                    "keep": "mnemonctl gc --keep ID",
+                },
+            )
+        )
+
+    async def _review(self, warm: OpenStore, params: GcParams) -> GcReview:
+        snapshot = warm.store.snapshot
+        rows = retention.visible_rows(snapshot, _bounds(params).scope)
+        flagged: list[retention.Flagged] = []
+        for start in range(0, len(rows), REVIEWED_AT_ONCE):
+            part = rows[start : start + REVIEWED_AT_ONCE]
+            flagged += await trio.to_thread.run_sync(retention.review, snapshot, part, limiter=self._threads)
+        shown = retention.worst_first(flagged)[: params.limit]
+        return warm.marked(
+            GcReview(
+                review_results=[
+                    GcFlagged(each.insight.id, each.content, each.insight.importance, list(each.warnings))
+                    for each in shown
+                ],
+                total_flagged=len(flagged),
+                actions={"update": "mnemonctl update ID --content TEXT", "forget": "mnemonctl forget ID"},
+            )
+        )
+
+    def _keep(self, warm: OpenStore, params: GcParams) -> object:
+        """A repeat of one that was carried out is for the writer, which knows its op_id."""
+        insight_id = params.keep or ""
+        try:
+            insight_id = one_active(warm.store.snapshot, insight_id).id
+        except MnemonError:
+            if params.op_id is None:
+                raise
+        identity = self._identities.of(warm, params)
+        return submitted(warm, retention.propose_keep(insight_id, warm.policy.lifecycle, identity), kept_result)
+
+    def _apply(self, warm: OpenStore, params: GcParams) -> object:
+        identity = self._identities.of(warm, params)
+        return submitted(warm, retention.propose_apply(_bounds(params), warm.policy.lifecycle, identity), done_result)
+
+    async def _purge(self, warm: OpenStore, params: GcParams) -> object:
+        identity = self._identities.of(warm, params)
+        proposal = retention.propose_purge(params.purge_deleted or 0, identity)
+        done = cast("GcDone", await settle(submitted(warm, proposal, done_result)))
+        if not done.ids:
+            return done
+        names = await trio.to_thread.run_sync(holding, warm.store.path, done.ids)
+        return msgspec.structs.replace(done, backups=tuple(names))
+
+
+def _is_asked(params: GcParams, name: str) -> bool:
+    value: object = getattr(params, name)
+    return value is not None and value is not False
+
+
+def _bounds(params: GcParams) -> retention.Bounds:
+    return retention.Bounds(params.threshold, params.limit, scope_of(params))
+
+
+def _candidate(weak: retention.Weak) -> GcCandidate:
+    it = weak.insight
+    return GcCandidate(
+        id=it.id,
+        content=it.content,
+        category=it.category,
+        importance=it.importance,
+        access_count=it.access_count,
+        effective_importance=weak.effective_importance,
+        days_since_access=weak.days_since_access,
+        edge_count=weak.edge_count,
+        immune=False,
+    )
+
+
+def kept_result(warm: OpenStore, outcome: Retained) -> GcKept:
+    """The reply to keeping a memory."""
+    return GcKept(
+        status="retained",
+        id=outcome.id,
+        content=outcome.content,
+        new_access=outcome.access_count,
+        effective_importance=outcome.effective_importance,
+        immune=outcome.immune,
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )
+
+
+def done_result(warm: OpenStore, outcome: Collected) -> GcDone:
+    """The reply to letting go of memories, or removing them."""
+    return GcDone(
+        status="purged" if outcome.purged else "retired",
+        count=len(outcome.ids),
+        ids=list(outcome.ids),
+        left=outcome.left,
+        op_id=outcome.op_id,
+        replayed=outcome.replayed,
+    )
+
+
+# The methods about background jobs, and what else the jobs have to hear of a store.
+
+
+def tells(log: FilteringBoundLogger, feed: Feed) -> Callable[[str, str, Done | MnemonError], None]:
+    """What hears of each run: writes it to the log, unless there was nothing to do, and makes an event of it."""
+
+    def tell(store: str, job: str, result: Done | MnemonError) -> None:
+        job_told(feed, store, job, result)
+        if isinstance(result, MnemonError):
+            log.warning("job failed", store=store, job=job, reason=result.message)
+        elif result.outcome == "stopped":
+            log.warning("job asks", store=store, job=job, question=result.detail)
+        elif result.outcome == "done":
+            log.info("job", store=store, job=job, changed=result.changed)
+
+    return tell
+
+
+class Attending:
+    """Whoever opens and closes stores tells three: who embeds what they hold, who runs their jobs, and who tells others
+    what is written to them."""
+
+    def __init__(self, keeper: StoreListener, scheduler: Scheduler, feed: Feed) -> None:
+        self._keeper = keeper
+        self._scheduler = scheduler
+        self._feed = feed
+
+    def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
+        """A store was opened."""
+        watch(warm.store, self._feed)
+        self._keeper.attach(warm, change)
+        self._scheduler.attach(warm.store)
+
+    def missing(self, name: str) -> None:
+        """A memory of this store lacks its vector."""
+        self._keeper.missing(name)
+
+    def detach(self, name: str) -> None:
+        """This store is being closed."""
+        self._scheduler.detach(name)
+        self._keeper.detach(name)
+
+
+class JobHandlers:
+    """jobs.list, jobs.run."""
+
+    def __init__(self, door: OpenStores, scheduler: Scheduler, clock: Clock) -> None:
+        self._door = door
+        self._scheduler = scheduler
+        self._clock = clock
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "jobs.list": self.list,
+            "jobs.run": self.run,
+        }
+
+    def list(self, call: Call, params: JobsListParams) -> object:
+        """Every job of a store."""
+        return self._door.through(params.store, self._list)
+
+    def run(self, call: Call, params: JobsRunParams) -> object:
+        """One job, now. Raises MnemonError(INVALID_PARAMS) for one that there is not."""
+        known = [job.name for job in self._scheduler.jobs]
+        name = params.name.replace("-", "_")
+        if name not in known:
+            guess = nearest(name, known)
+            hint = f'did you mean "{guess}"?' if guess else f"jobs are: {', '.join(known)}"
+            raise invalid([FieldProblem("name", f"there is no job {short(params.name)}")], hint=hint)
+        return self._door.through(params.store, lambda warm: self._run(warm, name, params))
+
+    async def _list(self, warm: OpenStore) -> JobsListResult:
+        attendant = self._scheduler.of(warm.store.name)
+        await attendant.until_known()
+        views = [self._view(entry, running=attendant.running == entry.job.name) for entry in attendant.agenda.entries]
+        return warm.marked(JobsListResult(store=warm.store.name, jobs=views))
+
+    def _view(self, entry: Entry, *, running: bool) -> JobView:
+        record = entry.record
+        ahead_us = int(max(0.0, entry.due - trio.current_time()) * 1e6)
+        return JobView(
+            name=entry.job.name,
+            summary=entry.job.summary,
+            every_s=entry.job.interval_s,
+            running=running,
+            last_run=None if record is None else record.ran_at,
+            outcome=None if record is None else record.outcome,
+            changed=None if record is None else record.changed,
+            detail=None if record is None else record.detail or None,
+            seconds=None if record is None else record.seconds,
+            op_id=None if record is None else record.op_id,
+            next_run=None if running else format_us(self._clock.now_us() + ahead_us),
+            skipped=entry.skipped,
+            error=entry.error,
+        )
+
+    async def _run(self, warm: OpenStore, name: str, params: JobsRunParams) -> JobsRunResult:
+        try:
+            done = await self._scheduler.of(warm.store.name).run(name, dry_run=params.dry_run, sure=params.yes)
+        except MnemonError as error:
+            error.degraded_reason = warm.degraded_reason
+            raise
+        return warm.marked(
+            JobsRunResult(
+                store=warm.store.name,
+                name=name,
+                outcome=done.outcome,
+                changed=done.changed,
+                detail=done.detail,
+                op_id=done.op_id,
+                dry_run=params.dry_run,
+            )
+        )

@@ -1,0 +1,618 @@
+"""What a request says of the memories it wants, as the filter of a read: every field checked, all problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date, timedelta
+from functools import partial
+from typing import NamedTuple, TypeAlias, cast
+
+import trio
+
+from mnemond.api import views
+from mnemond.api.requests import one_active, scope_of
+from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores, settle
+from mnemond.api.types_memories import (
+    MAX_SEED,
+    CompactHit,
+    CompactResult,
+    ContextParams,
+    ContextResult,
+    GetParams,
+    GetResult,
+    LinkView,
+    ListParams,
+    ListResult,
+    QuestionParams,
+    RecallHit,
+    RecallMeta,
+    RecallParams,
+    RecallResult,
+    RerankMeta,
+    RetiredResult,
+    SearchHit,
+    SearchParams,
+    WindowView,
+)
+from mnemond.clock import Clock
+from mnemond.embed.embedder import Embedder, precompute
+from mnemond.errors import FieldProblem, invalid
+from mnemond.index.snapshot import AFTER_ALL, Place, Snapshot
+from mnemond.memory.draft import choice_problems
+from mnemond.memory.history import admits, hidden
+from mnemond.memory.links import around, links_of
+from mnemond.memory.retention import is_used
+from mnemond.model.memory import CATEGORIES, STATUSES, Status, format_us, parse_rfc3339
+from mnemond.model.policy import TouchPolicy
+from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Intent, ProfileName, Query, Recalled, Span
+from mnemond.recall.context import BUDGET, Frame, linearise, relations_among
+from mnemond.recall.policy import ReadPolicy
+from mnemond.recall.profiles import Profile
+from mnemond.recall.recall import (
+    Match,
+    basic_steps,
+    condition_of,
+    is_quick,
+    needs_vector,
+    page_start,
+    recall,
+    recall_basic,
+    retired,
+    search,
+)
+from mnemond.text.prompt_escape import quarters
+from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.params import FilterParams
+
+DESCRIBED_INLINE = 1_000
+"""Rows of which the metadata are looked at on the event loop, one by one: about 2 ms."""
+
+
+def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | None = None) -> Filter:
+    """Which memories a read may find, at `clock_us` on the machine's clock.
+
+    Raises MnemonError(INVALID_PARAMS) with every problem of its fields, and `more` of the request.
+    """
+    problems: list[FieldProblem] = []
+    if params.category is not None:
+        problems += choice_problems("category", params.category, CATEGORIES)
+    if params.status is not None:
+        problems += choice_problems("status", params.status, STATUSES)
+    created = _span("since", "until", params.since, params.until, problems)
+    event = _span("event_since", "event_until", params.event_since, params.event_until, problems)
+    as_of = _moment("as_of", params.as_of, problems)
+    now = _moment("now", params.now, problems)
+    metadata = _condition(params.metadata, problems)
+    if problems or more:
+        raise invalid([*problems, *(more or [])])
+    return Filter(
+        category=params.category, source=params.source, scope=scope_of(params), all_sessions=params.all_sessions,
+        strict_scope=params.strict_scope, channel=params.channel, stated_intent=params.stated_intent,
+        tags_all=params.tags, tags_any=params.any_tags, entity=params.entity,
+        min_importance=params.min_importance, created=created, event=event,
+        status=cast("Status | None", params.status), metadata=metadata, now_us=clock_us if now is None else now,
+        clock_us=clock_us, as_of_us=as_of, include_invalid=params.include_invalid,
+    )  # fmt: skip
+
+
+def is_slow(wanted: Filter, snapshot: Snapshot) -> bool:
+    """Whether telling what a reader may see takes too long for the event loop."""
+    return wanted.metadata is not None and snapshot.rows > DESCRIBED_INLINE
+
+
+LONG_QUESTION = 600
+"""Quarters of a token that are read on the event loop: of 600 letters a recall takes 2 ms longer, of 150 Chinese
+characters as well; of 8,000 it takes 7 and 16."""
+
+
+def is_long_question(text: str) -> bool:
+    """Whether reading a question takes too long for the event loop."""
+    return len(text) > LONG_QUESTION or quarters(text) > LONG_QUESTION
+
+
+def _span(first: str, last: str, since: str | None, until: str | None, problems: list[FieldProblem]) -> Span | None:
+    before = len(problems)
+    span = Span(_moment(first, since, problems), _moment(last, until, problems, end=True))
+    if span == Span() or len(problems) > before:
+        return None
+    if span.since_us is not None and span.until_us is not None and span.since_us >= span.until_us:
+        problems.append(FieldProblem(last, f"{last} is not after {first}"))
+    return span
+
+
+def _moment(field: str, value: str | None, problems: list[FieldProblem], *, end: bool = False) -> int | None:
+    """Microseconds of an RFC 3339 timestamp, or of the day in UTC that YYYY-MM-DD means: of its beginning, or of its
+    end with `end`. The last day there is ends with its last moment, for want of a day after it."""
+    if value is None:
+        return None
+    try:
+        return parse_rfc3339(_timestamp(value, end=end))
+    except ValueError as error:
+        problems.append(FieldProblem(field, f"{field}: {error}, nor a day such as 2026-02-18"))
+        return None
+
+
+def _timestamp(value: str, *, end: bool) -> str:
+    if len(value) != len("2026-02-18"):
+        return value
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        return value
+    if end and day == date.max:
+        return f"{day.isoformat()}T23:59:59.999999Z"
+    return f"{day + timedelta(days=int(end))}T00:00:00Z"
+
+
+def _condition(asked: object, problems: list[FieldProblem]) -> Condition | None:
+    if asked is None:
+        return None
+    condition, wrong = condition_of(asked)
+    problems += wrong
+    return condition
+
+
+# The shapes in which a recall is answered: results with everything, short ones, or text for a prompt.
+
+
+Answer: TypeAlias = RecallResult | CompactResult | ContextResult
+
+RECALL_FORMS_MANY = 50
+"""Results of which a context is made on the event loop: 2 ms. Their links are looked at one memory after another."""
+
+WORK = 24_000
+"""Limit times tokens of a context that is: 3 ms where all of the memories are long and in Chinese, each read until it
+is clear that it does not fit."""
+
+
+class Form(NamedTuple):
+    """How a recall is to be answered. `budget` is None where no context is wanted; `nonce` is that of the context, and
+    with `by_time` it goes by time."""
+
+    basic: bool = False
+    compact: bool = False
+    budget: int | None = None
+    nonce: str = ""
+    by_time: bool = False
+
+    def is_long(self, limit: int) -> bool:
+        """Whether making the answer takes too long for the event loop."""
+        return self.budget is not None and (limit > RECALL_FORMS_MANY or limit * self.budget > WORK)
+
+
+def form_of(params: RecallParams | ContextParams, nonce: Callable[[], str]) -> Form:
+    """The form that is asked for; a `nonce` is drawn if it is a context."""
+    if isinstance(params, RecallParams) and not params.context:
+        return Form(params.basic, params.compact)
+    return Form(
+        params.basic,
+        budget=BUDGET if params.budget is None else params.budget,
+        nonce=nonce(),
+        by_time=params.order == "time",
+    )
+
+
+def form_problems(params: RecallParams) -> list[FieldProblem]:
+    """What cannot be asked for at once."""
+    found = []
+    if params.compact and params.context:
+        found.append(FieldProblem("compact", "compact and context exclude each other: a context has no results"))
+    if params.budget is not None and not params.context:
+        found.append(FieldProblem("budget", "budget is the size of a context; ask for context (--context) as well"))
+    return found
+
+
+def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, meta: Callable[[], RecallMeta]) -> Answer:
+    """What was found in `snapshot`, in the form that was asked for; `meta` is asked when it is ready."""
+    if form.budget is not None:
+        order = "WHEN" if form.by_time else found.intent
+        return _context(snapshot, found, meta, Frame(warm.store.name, order, form.nonce, form.budget))
+    hits = [views.recall_hit(hit, found.intent) for hit in found.hits]
+    if form.compact:
+        return CompactResult(results=[_short(hit) for hit in hits], meta=meta())
+    return RecallResult(results=hits, meta=meta())
+
+
+def used_of(found: Recalled, answered: Answer, touch: TouchPolicy) -> list[str]:
+    """Ids of the memories of an answer whose use counts: what speaks for them, not what fills it up (spec 11.8)."""
+    used = [hit.insight.id for hit in found.hits if is_used(hit.score, hit.via, hit.confidence, touch)]
+    if not isinstance(answered, ContextResult):
+        return used
+    shown = set(answered.ids)
+    return [insight_id for insight_id in used if insight_id in shown]
+
+
+def _context(snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta], frame: Frame) -> ContextResult:
+    made = linearise(found.hits, frame, relations_among(snapshot, [hit.insight for hit in found.hits]))
+    return ContextResult(
+        text=made.text, shown=len(made.shown), omitted=made.omitted, tokens=made.tokens, nonce=frame.nonce,
+        ids=list(made.shown), meta=meta(),
+    )  # fmt: skip
+
+
+def _short(hit: RecallHit) -> CompactHit:
+    it = hit.insight
+    return CompactHit(
+        it.id, it.content, it.category, it.importance, hit.intent, hit.via, hit.confidence, round(hit.score, 3)
+    )
+
+
+# The methods that only look: recall, get and list. They touch the snapshot and nothing else, but for what left it.
+
+
+INLINE_CELLS = 8_000_000
+"""Matrix cells (rows times dimensions) a recall may scan on the event loop: about 2 ms of float32 products
+(measured 7.5 ms for 25.6 M cells); a larger scan goes to a thread so that no other client waits for it."""
+
+READS_MANY = 100
+"""Results that are found on the event loop; 1,000 take 3 to 15 ms more. So do links that are followed, for which every
+candidate is put in order."""
+
+THREADS = 2
+"""Recalls in threads at once. More of them only fight the event loop for the interpreter: with 8 × 60 pipelined recalls
+over 100,000 memories and trio's forty threads a ping took 121 ms at the median."""
+
+
+ASKING = 16
+"""Queries being embedded in threads at once, where that takes long: they wait for an answer, not for the processor."""
+
+
+class ReadHandlers:
+    """Each read takes one snapshot and answers from it."""
+
+    def __init__(
+        self,
+        door: OpenStores,
+        stopwatch: Callable[[], float],
+        clock: Clock,
+        nonce: Callable[[], str],
+        on_used: Callable[[OpenStore, Sequence[str]], None],
+    ) -> None:
+        """`nonce` draws what no memory can know, for the fence of a context. `on_used` is told which memories answered
+        a question; for the event loop's thread."""
+        self._on_used = on_used
+        self._door = door
+        self._clock = clock
+        self._nonce = nonce
+        self._stopwatch = stopwatch
+        self._threads, self._turns = trio.CapacityLimiter(THREADS), FairLimiter(THREADS)
+        self._asking, self._turns_to_ask = trio.CapacityLimiter(ASKING), FairLimiter(ASKING)
+        self._turns_to_step = FairLimiter(THREADS)
+
+    @property
+    def waiting(self) -> int:
+        """Recalls that wait for a thread."""
+        return self._turns.waiting
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "recall": self.recall,
+            "context": self.context,
+            "get": self.get,
+            "list": self.list,
+        }
+
+    def recall(self, call: Call, params: RecallParams) -> object:
+        """Find the memories that answer a question. Raises MnemonError(INVALID_PARAMS)."""
+        return self._asked(call, params, form_problems(params))
+
+    def context(self, call: Call, params: ContextParams) -> object:
+        """What answers a question, as text for a prompt. Raises MnemonError(INVALID_PARAMS)."""
+        return self._asked(call, params, [])
+
+    def _asked(self, call: Call, params: RecallParams | ContextParams, problems: list[FieldProblem]) -> object:
+        wanted = filter_of(params, self._clock.now_us(), [*_question_problems(params), *problems])
+        form = form_of(params, self._nonce)
+        counts = params.touch and not wanted.historic and not form.basic
+        return self._door.through(
+            params.store,
+            lambda warm: self._recall(call, warm, self._query(params, wanted, warm.reading), form, counts),
+        )
+
+    def get(self, call: Call, params: GetParams) -> object:
+        """One memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+        return self._door.through(params.store, lambda warm: _get(warm, params))
+
+    def list(self, call: Call, params: ListParams) -> object:
+        """One page of memories, newest first, or of those that left recall. Raises MnemonError(INVALID_PARAMS)."""
+        wanted = filter_of(params, self._clock.now_us())
+        if params.retired:
+            return self._door.through(params.store, lambda warm: _retired(warm, params, wanted))
+        return self._door.through(params.store, lambda warm: self._list(call, warm, params, wanted))
+
+    def _list(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter) -> object:
+        """A program gives the whole id, which the index mostly knows; for the beginning of one the rows are asked."""
+        if params.before is None:
+            return self._listed(call, warm, params, wanted, None)
+        known = warm.store.snapshot.place_of(params.before.casefold())
+        if known is None:
+            return self._listed_after(call, warm, params, wanted, params.before.casefold())
+        return self._listed(call, warm, params, wanted, _Start(params.before.casefold(), known.created_us))
+
+    async def _listed_after(
+        self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, named: str
+    ) -> object:
+        found = await warm.store.read(partial(page_start, named=named))
+        start = _Start(found.id, parse_rfc3339(found.created_at))
+        return await settle(self._listed(call, warm, params, wanted, start))
+
+    def _listed(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, start: _Start | None) -> object:
+        if wanted.historic or is_slow(wanted, warm.store.snapshot):
+            return self._listed_aside(call, warm, params, wanted, start)
+        return _page(warm, warm.store.snapshot, params, wanted, start)
+
+    async def _listed_aside(
+        self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, start: _Start | None
+    ) -> ListResult:
+        snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
+        async with self._turns.of(call):
+            return await trio.to_thread.run_sync(_page, warm, snapshot, params, wanted, start, limiter=self._threads)
+
+    def _recall(self, call: Call, warm: OpenStore, query: Query, form: Form, counts: bool) -> object:
+        if query.filter.historic:
+            return self._recall_past(call, warm, query, form)
+        told = self._recalled(call, warm, query, form, warm.store.snapshot)
+        if isinstance(told, _Answer):
+            return self._counted(warm, told, counts)
+        return self._counted_later(warm, told, counts)
+
+    async def _counted_later(self, warm: OpenStore, told: Awaitable[_Answer], counts: bool) -> object:
+        return self._counted(warm, await told, counts)
+
+    def _counted(self, warm: OpenStore, told: _Answer, counts: bool) -> object:
+        """The answer, of which it was noted that somebody read it."""
+        if counts:
+            self._on_used(warm, told.used)
+        return told.answer
+
+    async def _recall_past(self, call: Call, warm: OpenStore, query: Query, form: Form) -> object:
+        told = self._recalled(call, warm, query, form, await warm.archives.of(warm.store))
+        return (told if isinstance(told, _Answer) else await told).answer
+
+    def _recalled(
+        self, call: Call, warm: OpenStore, query: Query, form: Form, snapshot: Snapshot
+    ) -> _Answer | Awaitable[_Answer]:
+        embedder = None if form.basic else warm.embedder_of(snapshot)
+        looked = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
+        if embedder is not None and not embedder.inline and needs_vector(snapshot, looked.query):
+            return self._asked_first(looked, embedder)
+        if _is_small(looked):
+            return self._answer(looked)
+        if form.basic and not _is_aside(looked):
+            return self._in_steps(looked)
+        return self._answered_aside(looked)
+
+    async def _answered_aside(self, looked: _RecallJob) -> _Answer:
+        async with self._turns.of(looked.call):
+            return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
+
+    async def _in_steps(self, looked: _RecallJob) -> _Answer:
+        """Reading text after text, between which everybody else has their turn."""
+        async with self._turns_to_step.of(looked.call):
+            steps = basic_steps(looked.snapshot, looked.query, self._stopwatch)
+            while (found := next(steps)) is None:
+                await trio.lowlevel.checkpoint()
+        return self._told(looked, found)
+
+    async def _asked_first(self, looked: _RecallJob, embedder: Embedder) -> _Answer:
+        """An embedder that takes long is asked where it takes no place from recalls that need none. Nobody waits for
+        it after a stop."""
+        async with self._turns_to_ask.of(looked.call):
+            asked = await trio.to_thread.run_sync(
+                precompute, embedder, looked.query.text, abandon_on_cancel=True, limiter=self._asking
+            )
+        asked_ms = (self._stopwatch() - looked.started) * 1e3
+        looked = looked._replace(embedder=asked, asked_ms=asked_ms)
+        if _is_small(looked):
+            return self._answer(looked)
+        return await self._answered_aside(looked)
+
+    def _answer(self, looked: _RecallJob) -> _Answer:
+        if looked.form.basic:
+            return self._told(looked, recall_basic(looked.snapshot, looked.query, self._stopwatch))
+        reading = looked.warm.reading
+        return self._told(looked, recall(looked.snapshot, looked.query, looked.embedder, self._stopwatch, reading))
+
+    def _query(self, params: QuestionParams, wanted: Filter, reading: ReadPolicy) -> Query:
+        """What is asked, with what the store says where the request says nothing."""
+        return Query(
+            text=params.query,
+            limit=params.limit or reading.limit,
+            filter=wanted,
+            anchors=None if params.anchors is None else frozenset(params.anchors),
+            intent=None if params.intent is None else cast("Intent", params.intent.upper()),
+            now_us=wanted.now_us,
+            profile=cast("ProfileName", params.profile or reading.usual),
+            mode=params.mode,
+            seed=self._drawn() if (params.seed or reading.seed) == "random" else cast("int | None", params.seed),
+            order=params.order,
+            explain=params.explain,
+            rerank=reading.rerank if params.rerank is None else params.rerank,
+        )
+
+    def _drawn(self) -> int:
+        """A seed that nobody can guess, which every JSON reader holds exactly."""
+        return int(self._nonce(), 16) & MAX_SEED
+
+    def _told(self, looked: _RecallJob, found: Recalled) -> _Answer:
+        made = answer(looked.warm, looked.snapshot, found, looked.form, lambda: self._meta(looked, found))
+        return _Answer(looked.warm.marked(made, found.embed_error), used_of(found, made, looked.warm.reading.touch))
+
+    def _meta(self, looked: _RecallJob, found: Recalled) -> RecallMeta:
+        took_ms = round((self._stopwatch() - looked.started) * 1e6) / 1e3
+        meta = _meta(looked.warm, found, took_ms)
+        if looked.asked_ms is not None:
+            meta.stages_ms["embed"] = round(looked.asked_ms * 1e3) / 1e3
+        return meta
+
+
+class _Answer(NamedTuple):
+    """An answer, and the memories whose use it counts as."""
+
+    answer: Answer
+    used: list[str]
+
+
+class _RecallJob(NamedTuple):
+    """A recall at work: for whom, what it looks at, since when. `asked_ms`: what its embedder took, if asked before."""
+
+    call: Call
+    warm: OpenStore
+    snapshot: Snapshot
+    embedder: Embedder | None
+    query: Query
+    form: Form
+    started: float
+    asked_ms: float | None = None
+
+
+def _is_aside(looked: _RecallJob) -> bool:
+    """Whether it takes long for what is asked, in a store of any size."""
+    query = looked.query
+    if is_slow(query.filter, looked.snapshot) or looked.form.is_long(query.limit):
+        return True
+    return not looked.form.basic and _is_much(query, looked.warm.reading.ranking(query.profile))
+
+
+def _is_much(query: Query, profile: Profile) -> bool:
+    linked = (query.mode or profile.mode) != "none"
+    return linked or query.rerank or profile.is_slow or query.limit > READS_MANY or is_long_question(query.text)
+
+
+def _is_small(looked: _RecallJob) -> bool:
+    """Whether the event loop has time for it."""
+    if _is_aside(looked):
+        return False
+    snapshot = looked.snapshot
+    return is_quick(snapshot) if looked.form.basic else snapshot.rows * snapshot.dimension <= INLINE_CELLS
+
+
+def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
+    window = found.window
+    return RecallMeta(
+        intent=found.intent,
+        intent_source=found.intent_source,
+        anchor_count=found.anchor_count,
+        traversed=found.traversed,
+        mode=found.mode,
+        weights=tuple(round(weight, 6) for weight in found.weights.values()),
+        embedding=found.embedding,
+        window=None if window is None else WindowView(_day(window.start_us), _day(window.end_us), window.hard),
+        hint=found.hint,
+        rerank=RerankMeta(found.reranked, found.not_reranked),
+        stages_ms=found.stages_ms,
+        took_ms=took_ms,
+        store=warm.store.name,
+        profile=found.profile,
+        trust=round(found.trust, 6),
+        seed=found.seed,
+        draws=found.draws,
+    )
+
+
+def _day(us: int) -> str:
+    """A moment of a window; one that is open on a side ends with the first or last day that can be written."""
+    return format_us(min(max(us, FIRST_US), LAST_US))
+
+
+FIRST_US, LAST_US = parse_rfc3339("0001-01-01T00:00:00Z"), parse_rfc3339("9999-12-31T00:00:00Z")
+
+
+def _get(warm: OpenStore, params: GetParams) -> GetResult:
+    snapshot = warm.store.snapshot
+    insight, scope = one_active(snapshot, params.id), scope_of(params)
+    if not admits(scope, insight):
+        raise hidden(params.id)
+    row = snapshot.row_of(insight.id)
+    assert row is not None, "it is active in this snapshot"  # noqa: S101
+    counts, links = links_of(snapshot, row, around(scope, insight))
+    return warm.marked(
+        GetResult(
+            insight=views.insight_detail(insight), edges_by_type=counts, links=[LinkView(*link) for link in links]
+        )
+    )
+
+
+async def _retired(warm: OpenStore, params: ListParams, wanted: Filter) -> RetiredResult:
+    """Read from the database: the index knows the active ones alone."""
+    page = await warm.store.read(lambda connection: retired(connection, wanted, params.limit, params.before))
+    return warm.marked(
+        RetiredResult(retired=[views.retired_view(*each) for each in page.memories], next=page.following)
+    )
+
+
+class _Start(NamedTuple):
+    """The memory after which a page goes on, and when it was made, for an index that does not have it (any more)."""
+
+    id: str
+    created_us: int
+
+
+def _page(warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filter, start: _Start | None) -> ListResult:
+    before = None
+    if start is not None:
+        before = snapshot.place_of(start.id) or Place(start.created_us, AFTER_ALL)
+    page = snapshot.newest(wanted, params.limit + 1, before)
+    shown = page[: params.limit]
+    following = shown[-1].id if len(page) > params.limit else None
+    return warm.marked(ListResult(insights=[views.insight_view(it) for it in shown], next=following))
+
+
+def _question_problems(params: QuestionParams) -> list[FieldProblem]:
+    found = _intent_problems(params.intent)
+    if params.anchors is not None and not params.anchors:
+        found.append(FieldProblem("anchors", f"anchors are none: name some of {', '.join(sorted(ANCHORS))}"))
+    return found
+
+
+def _intent_problems(intent: str | None) -> list[FieldProblem]:
+    if intent is None or intent.upper() in INTENTS:
+        return []
+    return choice_problems("intent", intent, tuple(map(str.lower, INTENTS)))
+
+
+# The method that finds memories by their words.
+
+
+class SearchHandlers:
+    """search."""
+
+    def __init__(self, door: OpenStores, clock: Clock) -> None:
+        self._door = door
+        self._clock = clock
+        self._threads, self._turns = trio.CapacityLimiter(1), FairLimiter(1)
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "search": self.search,
+        }
+
+    def search(self, call: Call, params: SearchParams) -> object:
+        """Find memories by their words. Raises MnemonError(INVALID_PARAMS)."""
+        wanted = filter_of(params, self._clock.now_us())
+        return self._door.through(params.store, lambda warm: self._search(call, warm, params, wanted))
+
+    def _search(self, call: Call, warm: OpenStore, params: SearchParams, wanted: Filter) -> object:
+        snapshot = warm.store.snapshot
+        if wanted.historic or is_slow(wanted, snapshot) or is_long_question(params.query):
+            return self._searched_aside(call, warm, params, wanted)
+        return _found(snapshot, params, wanted, params.limit or warm.reading.limit)
+
+    async def _searched_aside(
+        self, call: Call, warm: OpenStore, params: SearchParams, wanted: Filter
+    ) -> list[SearchHit]:
+        snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
+        limit = params.limit or warm.reading.limit
+        async with self._turns.of(call):
+            return await trio.to_thread.run_sync(_found, snapshot, params, wanted, limit, limiter=self._threads)
+
+
+def _found(snapshot: Snapshot, params: SearchParams, wanted: Filter, limit: int) -> list[SearchHit]:
+    return [_hit(match) for match in search(snapshot, params.query, wanted, limit)]
+
+
+def _hit(match: Match) -> SearchHit:
+    it = match.insight
+    return SearchHit(it.id, it.content, it.category, it.importance, it.tags, round(match.score, 6))

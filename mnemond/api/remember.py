@@ -1,0 +1,219 @@
+"""remember, and diff, which says what remember would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, cast
+
+import msgspec
+import trio
+
+from mnemond.api import views
+from mnemond.api.requests import Identities, scope_of, submitted
+from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.types_memories import DiffMatch, DiffParams, DiffResult, DiffThresholds, RememberParams
+from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
+from mnemond.errors import FieldProblem, invalid
+from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Cosines
+from mnemond.memory.compare import NOTHING, Moment, compare
+from mnemond.memory.diff import Verdict
+from mnemond.memory.draft import Draft, WriteContext, problems_of, with_op_id
+from mnemond.memory.limits import calibration_of
+from mnemond.memory.remember import Prepared, decide, prepare, propose
+from mnemond.model.changes import Vector
+from mnemond.model.outcomes import Remembered
+from mnemond.text.tokens import index_terms
+from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.params import Result
+
+LONG_TEXT = 2_000
+"""Characters that are read and embedded on the event loop; more go to a thread (reading costs about 1 µs each)."""
+
+
+class RememberHandlers:
+    """A text is read and embedded where it holds nobody up, and decided under the writer."""
+
+    def __init__(self, door: OpenStores, identities: Identities) -> None:
+        self._door = door
+        self._identities = identities
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "remember": self.remember,
+            "diff": self.diff,
+        }
+
+    def remember(self, call: Call, params: RememberParams) -> object:
+        """Validate, read, embed, store. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
+        problems = problems_of(msgspec.structs.asdict(params))
+        if problems:
+            problems = with_op_id(problems, params.op_id)
+            raise invalid(problems, hint=f"{len(problems)} to mend; nothing was written")
+        return self._door.through(params.store, lambda warm: self._remember(warm, params))
+
+    @staticmethod
+    def problems(fields: dict[str, object]) -> list[FieldProblem]:
+        """What is wrong with the well-typed fields of a request that has ill-typed ones too."""
+        return problems_of(fields)
+
+    @staticmethod
+    def diff_problems(fields: dict[str, object]) -> list[FieldProblem]:
+        """The same for diff, which stores nothing."""
+        return problems_of(fields, stored=())
+
+    def diff(self, call: Call, params: DiffParams) -> object:
+        """What remember would do. Raises MnemonError(INVALID_PARAMS)."""
+        if problems := self.diff_problems(msgspec.structs.asdict(params)):
+            raise invalid(problems)
+        return self._door.through(params.store, lambda warm: self._diff(warm, params))
+
+    # ------------------------------------------------------------ remember
+
+    def _remember(self, warm: OpenStore, params: RememberParams) -> object:
+        identity = self._identities.of(warm, params)
+        draft = _draft(params)
+        if _is_quick(warm, params.content, params.metadata):
+            return self._submit(warm, _prepared(warm, draft, identity.now_us), identity)
+        return self._prepare_then_submit(warm, draft, identity)
+
+    async def _prepare_then_submit(self, warm: OpenStore, draft: Draft, identity: WriteContext) -> object:
+        prepared = await trio.to_thread.run_sync(
+            _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=warm.threads
+        )
+        return await settle(self._submit(warm, prepared, identity))
+
+    def _submit(self, warm: OpenStore, prepared: Prepared, identity: WriteContext) -> object:
+        if not prepared.draft.dry_run:
+            return submitted(warm, propose(prepared, identity, warm.limits), remember_result)
+        snapshot = warm.store.snapshot
+        similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
+        outcome = cast("Remembered", decide(prepared, identity, warm.limits, snapshot, similarity).outcome)
+        if outcome.action != "skipped":
+            outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
+        return warm.marked(remember_result(warm, outcome))
+
+    # ------------------------------------------------------------ diff
+
+    def _diff(self, warm: OpenStore, params: DiffParams) -> object:
+        now_us = self._identities.now_us()
+        if _is_quick(warm, params.content):
+            return _compared(warm, params, now_us)
+        return trio.to_thread.run_sync(_compared, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads)
+
+
+def _is_quick(warm: OpenStore, content: str, metadata: Mapping[str, object] | None = None) -> bool:
+    read = len(content) + (len(msgspec.json.encode(metadata)) if metadata else 0)
+    return read <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline)
+
+
+def _draft(params: RememberParams | DiffParams) -> Draft:
+    if isinstance(params, DiffParams):
+        return Draft(content=params.content, category=params.category, entities=params.entities, scope=scope_of(params))
+    return Draft(
+        content=params.content,
+        category=params.category,
+        importance=params.importance,
+        tags=params.tags,
+        entities=params.entities,
+        entity_mode=params.entity_mode,
+        source=params.source,
+        channel=params.channel,
+        conversation_id=params.conversation_id,
+        scope=scope_of(params),
+        created_at=params.created_at,
+        metadata=params.metadata or {},
+        no_diff=params.no_diff,
+        dry_run=params.dry_run,
+        allow_secret=params.allow_secret,
+    )
+
+
+def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
+    """The draft read and embedded. Blocks as the embedder does; a failure of it leaves the vector out."""
+    prepared = prepare(draft, now_us, warm.store.snapshot.entity_spelling, warm.policy)
+    if prepared.discarded:
+        return prepared
+    vector, error = embedded(warm.embedder, prepared.clean.content, warm.embed_error)
+    return msgspec.structs.replace(prepared, vector=vector, embed_error=error)
+
+
+def embedded(embedder: Embedder | None, text: str, lacking: str | None) -> tuple[Vector | None, str | None]:
+    """The vector of a text, or why it has none. Blocks as the embedder does."""
+    if embedder is None:
+        return None, lacking
+    vectors, error = try_embed(embedder, [text])
+    return vectors[0], error or (UNKNOWN_WORDS if vectors[0] is None else None)
+
+
+def similarity_with(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> Cosines | None:
+    """Cosine of every row with a text; None as well for a vector made before the store was given another
+    embedder."""
+    if vector is None or warm.embedder_of(snapshot) is not warm.embedder or vector.shape != (snapshot.dimension,):
+        return None
+    return snapshot.cosines(vector)
+
+
+def _compared(warm: OpenStore, params: DiffParams, now_us: int) -> DiffResult:
+    prepared, moment = _prepared(warm, _draft(params), now_us), Moment(now_us, now_us)
+    snapshot, limits = warm.store.snapshot, warm.limits
+    similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
+    policy = limits.policy.diff
+    terms = set(index_terms(prepared.clean.content))
+    likeness = snapshot.likeness(terms) if terms else None
+    side, scope = prepared.reading.side, prepared.draft.scope
+    found = NOTHING
+    if side is not None:
+        found = compare(snapshot, side, scope, similarity, likeness, policy, limits.cosines, moment, thorough=True)
+    override = limits.cosines.override
+    return warm.marked(
+        DiffResult(
+            suggestion="ADD" if found.best is None else found.best.verdict.action,
+            matches=[_match(snapshot, match.id, match.verdict) for match in found.matches[: policy.limit]],
+            thresholds=DiffThresholds(
+                policy.update, policy.duplicate, policy.novelty, round(override, 6) if math.isfinite(override) else None
+            ),
+        )
+    )
+
+
+def _match(snapshot: Snapshot, insight_id: str, verdict: Verdict) -> DiffMatch:
+    row = snapshot.row_of(insight_id)
+    return views.diff_match("" if row is None else snapshot.insight(row).content, insight_id, verdict)
+
+
+def remember_result(warm: OpenStore, outcome: Remembered) -> Result:
+    """The reply, with what only the graph as it is now can tell: the causal candidates."""
+    calibration = calibration_of(warm.store.embedder)
+    return views.remember_result(warm.store.snapshot, outcome, warm.policy.graph.causal, calibration)
+
+
+# A text on its way into a write: embedded where it holds nobody up.
+
+
+class Embedding(NamedTuple):
+    """The vector of a text, or why it has none."""
+
+    text: str | None
+    vector: Vector | None = None
+    error: str | None = None
+
+
+def with_embedding(warm: OpenStore, text: str | None, use: Callable[[Embedding], object]) -> object:
+    """`use(embedding)` now when it is quick, else a coroutine that embeds in a thread first. None has no vector."""
+    if text is None:
+        return use(Embedding(None))
+    if len(text) <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline):
+        return use(_embedded(warm, text))
+    return _later(warm, text, use)
+
+
+async def _later(warm: OpenStore, text: str, use: Callable[[Embedding], object]) -> object:
+    embedding = await trio.to_thread.run_sync(_embedded, warm, text, abandon_on_cancel=True, limiter=warm.threads)
+    return await settle(use(embedding))
+
+
+def _embedded(warm: OpenStore, text: str) -> Embedding:
+    return Embedding(text, *embedded(warm.embedder, text, warm.embed_error))

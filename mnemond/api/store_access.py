@@ -1,0 +1,346 @@
+"""The way into a store: at once when it is warm, after opening it when it is cold."""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+import msgspec
+import trio
+
+from mnemond.embed.embedder import Embedder, Supply, sentence
+from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.memory.limits import Limits, limits_of
+from mnemond.model.policy import WritePolicy
+from mnemond.recall.archive import Archives
+from mnemond.recall.policy import DEFAULT, ReadPolicy
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.registry import StoreRegistry
+from mnemond.store.store import Store
+from mnemond.text import caches
+from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.params import Result
+
+R = TypeVar("R", bound=Result)
+
+FAR_THREADS: Final = 16
+"""Texts on their way to embedders behind endpoints at once, for all writes of all stores: each may take seconds."""
+
+NEAR_THREADS: Final = 2
+"""Long texts being read and embedded in this process at once, as many as there is use for. They must not wait for an
+endpoint that does not answer some other store."""
+
+
+class Threads(NamedTuple):
+    """Where texts are read and embedded: by the processor, or waiting for an endpoint."""
+
+    near: trio.CapacityLimiter
+    far: trio.CapacityLimiter
+
+
+class OpenStore(msgspec.Struct, frozen=True):
+    """A warm store with the embedder its vectors belong to, and the threads in which texts are embedded.
+
+    `embed_error` says why there is none, `lacks_embedder` whether there should be one. `coming` is the embedder that
+    takes over at any moment. `on_missing` is told the store's name when a memory was stored without a vector;
+    `on_purged` is called when the rows of some were removed. `archives` has what left recall as well.
+    """
+
+    store: Store
+    embedder: Embedder | None
+    embed_error: str | None
+    limiters: Threads
+    lacks_embedder: bool = False
+    policy: WritePolicy = WritePolicy()
+    reading: ReadPolicy = DEFAULT
+    coming: Embedder | None = None
+    on_missing: Callable[[str], None] | None = None
+    on_purged: Callable[[], None] | None = None
+    archives: Archives = msgspec.field(default_factory=Archives)
+
+    def embedder_of(self, snapshot: Snapshot) -> Embedder | None:
+        """The embedder whose vectors may be compared with those of a snapshot of this store."""
+        for embedder in (self.embedder, self.coming):
+            if embedder is not None and embedder.fingerprint == snapshot.made_by:
+                return embedder
+        return None
+
+    @property
+    def threads(self) -> trio.CapacityLimiter:
+        """In which its texts are read and embedded."""
+        near = self.embedder is None or self.embedder.inline
+        return self.limiters.near if near else self.limiters.far
+
+    @property
+    def limits(self) -> Limits:
+        """What its writes go by."""
+        return limits_of(self.store.embedder, self.policy)
+
+    def marked(self, result: R, reason: str | None = None) -> R:
+        """`result`, saying that the store is not fully well if it is not (or for `reason`)."""
+        reason = reason or self.degraded_reason
+        if reason is None:
+            return result
+        return msgspec.structs.replace(result, degraded=True, degraded_reason=reason)
+
+    @property
+    def degraded_reason(self) -> str | None:
+        """Why the store is not fully well: a storage fault, or vectors whose embedder is not to be had."""
+        return self.store.degraded_reason or (self.embed_error if self.lacks_embedder else None)
+
+
+WAITING = "this store has no embedder yet; the configured one is being asked"
+
+Use = Callable[[OpenStore], object]
+
+
+class StoreListener(Protocol):
+    """Sees to it that every memory has a vector."""
+
+    def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
+        """A store was opened; `change` gives fields of its OpenStore another value."""
+        ...
+
+    def missing(self, name: str) -> None:
+        """A memory of this store lacks its vector."""
+        ...
+
+    def detach(self, name: str) -> None:
+        """This store is being closed."""
+        ...
+
+
+class Policies(Protocol):
+    """What the writes of each store, and the questions to it, go by."""
+
+    def opening(self, name: str) -> None:
+        """Settle it (blocking). Raises MnemonError(CONFIG)."""
+        ...
+
+    def policy(self, name: str) -> WritePolicy:
+        """As it was settled."""
+        ...
+
+    def reading(self, name: str) -> ReadPolicy:
+        """The same for questions."""
+        ...
+
+
+class OpenStores:
+    """Finds, opens and remembers stores by name for the handlers. For the event loop's thread."""
+
+    def __init__(
+        self,
+        stores: StoreRegistry,
+        supply: Supply,
+        policies: Policies | None = None,
+        keeper: StoreListener | None = None,
+        used: Callable[[str], None] | None = None,
+    ) -> None:
+        """`supply` is where embedders come from; writes go by `policies`; `keeper` looks after the stores; `used` is
+        told the name of a store that something is asked of."""
+        self._used = used
+        self._policies = policies
+        self._stores = stores
+        stores.on_closed.append(self._closed)
+        self._supply = supply
+        self._keeper = keeper
+        self._warm: dict[str, OpenStore] = {}
+        self._archives = Archives()
+        self.on_forget: list[Callable[[], None]] = []
+        """Told that whatever was kept of texts has to go."""
+        self._loading: dict[str, trio.Lock] = {}
+        self._threads = Threads(trio.CapacityLimiter(NEAR_THREADS), trio.CapacityLimiter(FAR_THREADS))
+
+    def through(self, name: str | None, use: Use) -> object:
+        """`use(store)` now when the store is warm, else a coroutine that opens it first.
+
+        Raises MnemonError for a name that is not one; the coroutine raises what opening raises.
+        """
+        resolved = self._stores.resolve(name)
+        if self._used is not None:
+            self._used(resolved)
+        warm = self._warm.get(resolved)
+        return self._open_then(resolved, use) if warm is None else use(warm)
+
+    def warm(self, name: str) -> OpenStore | None:
+        """The store, if it is open."""
+        return self._warm.get(name)
+
+    async def open(self, name: str) -> OpenStore:
+        """The warm store. Raises MnemonError(NOT_FOUND) or MnemonError(STORAGE)."""
+        while True:
+            store = await self._stores.open(name)
+            async with self._loading.setdefault(name, trio.Lock()):  # an embedder keeps those of its own store waiting
+                if (warm := self._warm.get(name)) is None:
+                    warm = await self._load(store)
+            if warm is not None and warm.store is store:
+                return warm  # else it was closed meanwhile
+
+    async def _load(self, store: Store) -> OpenStore | None:
+        """Make a store ready for use; None when it was closed meanwhile."""
+        embedder, error = await trio.to_thread.run_sync(self._settle, store, abandon_on_cancel=True)
+        if self._stores.warm(store.name) is not store:
+            return None
+        warm = self._warm[store.name] = self._opened(store, embedder, error)
+        if self._keeper is not None:
+            self._keeper.attach(warm, partial(self._change, store.name))
+        return warm
+
+    def _settle(self, store: Store) -> tuple[Embedder | None, str | None]:
+        if self._policies is not None:
+            self._policies.opening(store.name)
+        return self._embedder_for(store.embedder)
+
+    def _closed(self, name: str) -> None:
+        """Whoever has the store now finds it closing; whoever comes waits for what becomes of it."""
+        self._warm.pop(name, None)
+        if self._keeper is not None:
+            self._keeper.detach(name)
+        self.forget_texts()
+
+    def _opened(self, store: Store, embedder: Embedder | None, error: str | None) -> OpenStore:
+        lacks = embedder is None and (store.embedder is not None or self._supply.wants)
+        on_missing = None if self._keeper is None else self._keeper.missing
+        return OpenStore(
+            store, embedder, error, self._threads, lacks, **self._policies_of(store.name), archives=self._archives,
+            on_missing=on_missing, on_purged=self.forget_texts,
+        )  # fmt: skip
+
+    def forget_texts(self) -> None:
+        """Let go of whatever this process kept of texts to save time: nothing of a purged memory may stay."""
+        self._supply.forget()
+        self._archives.forget()
+        caches.clear_all()
+        for tell in self.on_forget:
+            tell()
+
+    def go_by(self) -> None:
+        """The policies changed: what is asked from now on is written and answered by them."""
+        for name in self._warm:
+            self._change(name, **self._policies_of(name))
+
+    def _policies_of(self, name: str) -> dict[str, Any]:
+        """What its writes and its questions go by."""
+        if self._policies is None:
+            return {}
+        return {"policy": self._policies.policy(name), "reading": self._policies.reading(name)}
+
+    def _change(self, name: str, **fields: object) -> None:
+        """What is asked of the store from now on finds it changed; whoever has it already goes on with it."""
+        if (warm := self._warm.get(name)) is not None:  # else it was closed
+            self._warm[name] = msgspec.structs.replace(warm, **fields)
+
+    async def _open_then(self, name: str, use: Use) -> object:
+        return await settle(use(await self.open(name)))
+
+    def _embedder_for(self, record: EmbedderRecord | None) -> tuple[Embedder | None, str | None]:
+        """The embedder that made a store's vectors, or why it is not to be had (blocking: it may load a model)."""
+        if record is None:
+            return None, self._supply.lacking or (WAITING if self._supply.wants else "this store has no embedder")
+        try:
+            return self._supply.of_record(record.name, record.dimension, record.fingerprint), None
+        except MnemonError as error:
+            return None, sentence(error)
+
+
+async def settle(value: object) -> object:
+    """The final value behind whatever a handler returned. Raises MnemonError when that is how it ends."""
+    while True:
+        if isinstance(value, Deferred):
+            settled = trio.Event()
+            value.subscribe(settled.set)
+            await settled.wait()
+            value = value.result()
+        elif inspect.isawaitable(value):
+            value = await value
+        else:
+            return value
+
+
+# Who is next where few can be served at once: connections in turn, and nobody who has left.
+
+
+LEFT: Final = "whoever asked has left; nothing was looked for"
+
+
+class FairLimiter:
+    """So many `places`. Who comes while all are taken waits; a place that becomes free goes to the connection that has
+    waited longest for its turn, and within one to the request that came first. So a connection that asks a hundred
+    things at once holds up another for no more than one of them. For the event loop's thread.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._waiting: OrderedDict[int, deque[_Waiter]] = OrderedDict()
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a place."""
+        return sum(map(len, self._waiting.values()))
+
+    @asynccontextmanager
+    async def of(self, call: Call) -> AsyncIterator[None]:
+        """A place, for the time of the block. Raises MnemonError(UNAVAILABLE) when nobody is left to be answered by
+        the time there is one."""
+        await self._taken(call)
+        try:
+            yield
+        finally:
+            self._free += 1
+            self._pass_on()
+
+    async def _taken(self, call: Call) -> None:
+        if self._free and not self._waiting:
+            self._free -= 1
+            return
+        waiter = _Waiter(call)
+        self._waiting.setdefault(call.connection, deque()).append(waiter)
+        woken = False
+        try:
+            await waiter.woken.wait()
+            woken = True
+        finally:
+            if not woken:
+                self._withdraw(waiter)
+        if not waiter.has_place:
+            raise MnemonError(UNAVAILABLE, LEFT, outcome="rejected")
+
+    def _withdraw(self, waiter: _Waiter) -> None:
+        """It was cancelled, perhaps with a place of its own by now."""
+        if waiter.has_place:
+            self._free += 1
+            self._pass_on()
+            return
+        connection = waiter.call.connection
+        if waiter in (others := self._waiting.get(connection, deque())):
+            others.remove(waiter)
+            if not others:
+                del self._waiting[connection]
+
+    def _pass_on(self) -> None:
+        while self._free and self._waiting:
+            connection, others = self._waiting.popitem(last=False)
+            waiter = others.popleft()
+            if others:
+                self._waiting[connection] = others  # behind all other connections
+            if not waiter.call.gone():
+                waiter.has_place = True
+                self._free -= 1
+            waiter.woken.set()
+
+
+class _Waiter:
+    """One request that waits."""
+
+    __slots__ = ("call", "has_place", "woken")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.woken = trio.Event()
+        self.has_place = False

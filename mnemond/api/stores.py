@@ -1,0 +1,192 @@
+"""The methods about named stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import trio
+
+from mnemond.api import types_admin
+from mnemond.api.embed_worker import EmbeddingWorker
+from mnemond.api.store_access import OpenStores
+from mnemond.errors import BUSY, INVALID_PARAMS, MnemonError
+from mnemond.store.backups import Backup, Safekeeping
+from mnemond.store.registry import StoreRegistry, check
+from mnemond.store.verified_copy import Facts
+from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.params import plural
+
+# Whether a store may be taken away from those who use it.
+
+
+def refuse_busy(keeper: EmbeddingWorker, name: str) -> None:
+    """Raises MnemonError(BUSY) while memories of a store are embedded because somebody asked for it. What is written
+    and read just now is no reason: it is finished before the store is closed."""
+    if keeper.is_asked(name):
+        raise MnemonError(
+            BUSY,
+            f'memories of the store "{name}" are being embedded',
+            hint="`mnemonctl embed --status` says how far it is; repeat when it is done",
+            outcome="rejected",
+        )
+
+
+# The methods about backups of stores.
+
+
+class BackupHandlers:
+    """backup.create, backup.list, backup.verify, backup.restore."""
+
+    def __init__(
+        self, registry: StoreRegistry, door: OpenStores, keeper: EmbeddingWorker, safekeeping: Safekeeping
+    ) -> None:
+        self._stores = registry
+        self._door = door
+        self._keeper = keeper
+        self._safekeeping = safekeeping
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "backup.create": self.create,
+            "backup.list": self.list,
+            "backup.verify": self.verify,
+            "backup.restore": self.restore,
+        }
+
+    async def create(self, call: Call, params: types_admin.BackupCreateParams) -> types_admin.BackupCreateResult:
+        """Copy a store while it serves. Raises MnemonError: NOT_FOUND, STORAGE."""
+        name = self._stores.resolve(params.store)
+        warm = await self._door.open(name)
+        made = await self._safekeeping.back_up(name)
+        result = types_admin.BackupCreateResult(backup=view(made.backup), dropped=made.dropped)
+        return warm.marked(result)
+
+    async def list(self, call: Call, params: types_admin.BackupListParams) -> types_admin.BackupListResult:
+        """What there is, newest first."""
+        found = await self._safekeeping.list(_checked(params.store))
+        return types_admin.BackupListResult(backups=[view(each) for each in found])
+
+    async def verify(self, call: Call, params: types_admin.BackupVerifyParams) -> types_admin.BackupVerifyResult:
+        """Read every page of a backup. Raises MnemonError: NOT_FOUND, AMBIGUOUS, STORAGE, UNSUPPORTED."""
+        backup = await self._safekeeping.find(params.backup, _checked(params.store))
+        facts = await self._safekeeping.verify(backup)
+        return types_admin.BackupVerifyResult(backup=view(backup, facts))
+
+    async def restore(self, call: Call, params: types_admin.BackupRestoreParams) -> types_admin.BackupRestoreResult:
+        """Make a store what a backup holds.
+
+        Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS, BUSY, STORAGE, UNSUPPORTED.
+        """
+        backup = await self._safekeeping.find(params.backup, _checked(params.store))
+        into = check(params.into or backup.store)
+        refuse_busy(self._keeper, into)
+        if self._stores.exists(into) and not params.yes:
+            raise MnemonError(
+                INVALID_PARAMS,
+                f'this replaces the store "{into}" by what it was at {backup.created_at}; it needs yes (--yes)',
+                hint="what it is now becomes a backup first; or name another store with into (--into)",
+                outcome="rejected",
+            )
+        done = await self._safekeeping.restore(backup, into)
+        await self._door.open(into)
+        return types_admin.BackupRestoreResult(
+            store=into,
+            backup=backup.name,
+            memories=done.memories,
+            before=None if done.before is None else done.before.name,
+        )
+
+
+def view(backup: Backup, facts: Facts | None = None) -> types_admin.BackupView:
+    """A backup as the wire has it, with what is known of it, or what was found in it just now."""
+    known = facts or backup.facts
+    return types_admin.BackupView(
+        name=backup.name,
+        store=backup.store,
+        kind=backup.kind,
+        created_at=backup.created_at,
+        path=str(backup.path),
+        bytes=backup.bytes,
+        memories=None if known is None else known.memories,
+        retired=None if known is None else known.retired,
+        sha256=None if known is None else known.sha256,
+    )
+
+
+def _checked(name: str | None) -> str | None:
+    return None if name is None else check(name)
+
+
+class StoreHandlers:
+    """store.list, store.create, store.set, store.path, store.remove."""
+
+    def __init__(
+        self, registry: StoreRegistry, door: OpenStores, keeper: EmbeddingWorker, safekeeping: Safekeeping
+    ) -> None:
+        self._stores = registry
+        self._door = door
+        self._keeper = keeper
+        self._safekeeping = safekeeping
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        return {
+            "store.list": self.list,
+            "store.create": self.create,
+            "store.set": self.set,
+            "store.path": self.path,
+            "store.remove": self.remove,
+        }
+
+    def list(self, call: Call, params: types_admin.StoreListParams) -> types_admin.StoreListResult:
+        """Every store there is."""
+        active, source = self._stores.active()
+        entries = [types_admin.StoreEntry(name, name == active) for name in self._stores.names()]
+        return types_admin.StoreListResult(stores=entries, active=active, source=source)
+
+    async def create(self, call: Call, params: types_admin.StoreCreateParams) -> types_admin.StoreCreateResult:
+        """Make a store. Raises MnemonError for a name that is not one or a directory that cannot be written."""
+        path = self._stores.path(params.name)
+        created = await self._stores.create(params.name)
+        return types_admin.StoreCreateResult(name=params.name, path=str(path), created=created)
+
+    async def set(self, call: Call, params: types_admin.StoreSetParams) -> types_admin.StoreSetResult:
+        """Make a store the active one. Raises MnemonError: NOT_FOUND, STORAGE."""
+        name, (previous, _) = check(params.name), self._stores.active()
+        await trio.to_thread.run_sync(partial(self._stores.activate, name))
+        return types_admin.StoreSetResult(name=name, previous=previous)
+
+    def path(self, call: Call, params: types_admin.StorePathParams) -> types_admin.StorePathResult:
+        """Where a store lies. Raises MnemonError(NOT_FOUND)."""
+        name = self._stores.resolve(params.store)
+        return types_admin.StorePathResult(
+            name=name, path=str(self._stores.find(name)), exists=self._stores.exists(name)
+        )
+
+    async def remove(self, call: Call, params: types_admin.StoreRemoveParams) -> types_admin.StoreRemoveResult:
+        """Delete a store after a last backup. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, BUSY, STORAGE."""
+        name = check(params.name)
+        self._stores.find(name)
+        self._stores.refuse_active(name)
+        refuse_busy(self._keeper, name)
+        if not params.yes:
+            raise await self._unsure(name)
+        last = await self._safekeeping.remove(name, purge=params.purge)
+        return types_admin.StoreRemoveResult(name=name, backup=None if last is None else last.name, purged=params.purge)
+
+    async def _unsure(self, name: str) -> MnemonError:
+        """What would go, for somebody who has not said yes."""
+        try:
+            holds = f" with its {plural((await self._door.open(name)).store.snapshot.live, 'memory')}"
+        except MnemonError as error:
+            if error.kind is BUSY:
+                raise
+            holds = ", which cannot be opened"
+        return MnemonError(
+            INVALID_PARAMS,
+            f'this removes the store "{name}"{holds}; it needs yes (--yes)',
+            hint="a last backup is made first, from which `mnemonctl backup restore` brings it back",
+            outcome="rejected",
+        )

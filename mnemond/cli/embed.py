@@ -1,0 +1,200 @@
+"""`mnemonctl embed`."""
+
+from __future__ import annotations
+
+from mnemond.api.types_extract import (
+    CalibrationView,
+    EmbedCalibrateResult,
+    EmbedRunResult,
+    EmbedStatusResult,
+    EmbedSwitchResult,
+    SwitchView,
+    WorkView,
+)
+from mnemond.cli.output import Style, fraction, lines, one_line, short_id
+from mnemond.cli.parser import Arguments, Command, Parser, Request, UsageError, add_globals, add_op_id
+from mnemond.wire.params import plural
+
+_MODES = ("status", "all", "missing", "switch", "abort", "calibrate")
+
+
+def _parser() -> Parser:
+    parser = Parser("embed")
+    parser.add_argument("--status", action="store_true", help="how many memories have a vector, of which model")
+    parser.add_argument("--missing", action="store_true", help="make the vectors that are missing")
+    parser.add_argument("--all", action="store_true", help="make every vector anew")
+    parser.add_argument(
+        "--switch",
+        nargs="?",
+        const="",
+        metavar="PROVIDER[:MODEL]",
+        help="change to another embedder: builtin, ollama or openai, with or without the name of a model",
+    )
+    parser.add_argument("--abort", action="store_true", help="give a switch up and keep the present embedder")
+    parser.add_argument("--calibrate", action="store_true", help="measure on the store what a cosine means")
+    add_op_id(parser)
+    add_globals(parser)
+    return parser
+
+
+def _request(arguments: Arguments) -> Request:
+    modes = [mode for mode in _MODES if mode in arguments.options]
+    if modes == ["switch", "abort"] and arguments.options["switch"] == "":
+        modes = ["abort"]
+    if len(modes) + bool(arguments.words) > 1:
+        given = ", ".join([*(f"--{mode}" for mode in modes), *(["an id"] if arguments.words else [])])
+        raise UsageError(f"embed does one thing at a time ({given} were given)", "See: mnemonctl embed --help")
+    options = {name: value for name, value in arguments.options.items() if name not in _MODES}
+    if arguments.words:
+        return Request("embed.run", {**options, "id": arguments.identifier("embed")})
+    match modes or ["status"]:
+        case ["switch"]:
+            return Request("embed.switch", {**options, **_target(str(arguments.options["switch"]))})
+        case ["abort"]:
+            return Request("embed.switch", {**options, "abort": True})
+        case ["calibrate"]:
+            return Request("embed.calibrate", options)
+        case ["status"]:
+            return Request("embed.status", options)
+        case _:
+            return Request("embed.run", {**options, "all": modes == ["all"]})
+
+
+def _target(word: str) -> dict[str, object]:
+    """The part before the first colon is the provider; the rest, which may hold another, is the model."""
+    provider, colon, model = word.partition(":")
+    if not provider or (colon and not model):
+        raise UsageError("--switch needs a provider, as in ollama or ollama:nomic-embed-text", "or --abort")
+    return {"provider": provider, "model": model} if model else {"provider": provider}
+
+
+# ------------------------------------------------------------ text
+
+
+def _render(result: EmbedStatusResult | EmbedRunResult | EmbedSwitchResult | EmbedCalibrateResult, style: Style) -> str:
+    match result:
+        case EmbedStatusResult():
+            return _status(result, style)
+        case EmbedRunResult():
+            return _ran(result, style)
+        case EmbedSwitchResult():
+            return _switched(result, style)
+        case _:
+            return _calibrated(result, style)
+
+
+def _status(result: EmbedStatusResult, style: Style) -> str:
+    if style.quiet:
+        return lines(f"{result.embedded}/{result.total_insights}")
+    stale = f", {result.stale:,} of another model" if result.stale else ""
+    return lines(
+        style.strong(f'Store "{one_line(result.store)}"'),
+        f"  embedded    {result.embedded:,} of {plural(result.total_insights, 'memory')}"
+        f" ({result.coverage * 100:.0f} %){stale}",
+        f"  model       {_model(result)}",
+        f"  reason      {one_line(result.reason)}" if result.reason else None,
+        _work(result.work),
+        _switch(result.switch),
+        f"  calibrated  {_calibration(result.calibration)}",
+        f"  links from  {fraction(result.thresholds.link)}, candidates from {fraction(result.thresholds.review)}",
+    )
+
+
+def _model(result: EmbedStatusResult) -> str:
+    if result.model is None:
+        return "none"
+    there = "available" if result.available else "not available"
+    return f"{one_line(result.model)} ({one_line(result.provider or '')}, {result.dimension} dimensions), {there}"
+
+
+def _work(work: WorkView | None) -> str | None:
+    if work is None:
+        return None
+    failed = f", {work.failed:,} failed" if work.failed else ""
+    waiting = f"; waiting: {one_line(work.waiting)}" if work.waiting else ""
+    return f"  at work     {one_line(work.kind)}, {work.done:,} of {work.total:,}{failed}{waiting}"
+
+
+def _switch(switch: SwitchView | None) -> str | None:
+    if switch is None:
+        return None
+    return (
+        f"  switching   to {one_line(switch.to)} ({one_line(switch.provider)}), {switch.done:,} of {switch.total:,}"
+        f", since {one_line(switch.started_at)}"
+    )
+
+
+def _calibration(found: CalibrationView) -> str:
+    if found.unrelated is None or found.paraphrase is None:
+        return "no: nothing is known of this model; try --calibrate"
+    where = "measured on this store" if found.source == "measured" else "as shipped"
+    return f"unrelated {fraction(found.unrelated)}, paraphrases {fraction(found.paraphrase)}, {where}"
+
+
+def _ran(result: EmbedRunResult, style: Style) -> str:
+    model = one_line(result.model)
+    before = " (done before, with the same op_id)" if result.replayed else ""
+    match result.status:
+        case "embedded":
+            identifier = one_line(str(result.id))
+            if style.quiet:
+                return lines(identifier)
+            return lines(f"Embedded {style.strong(short_id(identifier))} with {model}{before}")
+        case "complete":
+            return lines(f"Nothing to do: {one_line(str(result.message))}{before}")
+    if style.quiet:
+        return lines(str(result.succeeded))
+    failed = f"; {result.failed:,} failed" if result.failed else ""
+    return lines(f"Embedded {plural(int(result.succeeded or 0), 'memory')} with {model}{failed}{before}")
+
+
+def _switched(result: EmbedSwitchResult, style: Style) -> str:
+    model, before = one_line(result.model), " (asked before, with the same op_id)" if result.replayed else ""
+    if style.quiet:
+        return lines(model)
+    if result.status == "aborted":
+        dropped = plural(int(result.dropped or 0), "vector")
+        return lines(f"Gave up the switch to {model}; {dropped} dropped{before}", f"  {one_line(result.message)}")
+    total = plural(int(result.total or 0), "memory")
+    return lines(
+        f"Switching to {style.strong(model)}: {total} to embed{before}",
+        f"  {one_line(result.message)}",
+        "  how far it is: mnemonctl embed --status",
+    )
+
+
+def _calibrated(result: EmbedCalibrateResult, style: Style) -> str:
+    medians = f"unrelated {fraction(result.unrelated)}, paraphrases {fraction(result.paraphrase)}"
+    if style.quiet:
+        return lines(medians)
+    before = " (done before, with the same op_id)" if result.replayed else ""
+    return lines(
+        f"Calibrated {one_line(result.model)} on {plural(result.pairs, 'pair')} and "
+        f"{plural(result.paraphrases, 'paraphrase')}{before}: {medians}",
+        f"  links from {fraction(result.thresholds.link)}, candidates from {fraction(result.thresholds.review)}",
+    )
+
+
+COMMAND = Command(
+    name="embed",
+    summary="The vectors of a store: how they stand, making them, and changing what makes them.",
+    words="[ID]",
+    examples=(
+        "mnemonctl embed --status",
+        "mnemonctl embed --missing",
+        "mnemonctl embed 1a2b3c4d",
+        "mnemonctl embed --switch ollama:nomic-embed-text",
+        "mnemonctl embed --abort",
+        "mnemonctl embed --calibrate",
+    ),
+    details=(
+        "Memories that could not be embedded when they were written are embedded later by themselves.",
+        "--missing and --all answer when they are done, and go on if you do not wait; --status says how far they are.",
+        "A switch goes on in the background, over a restart of the daemon too. The present vectors serve until then.",
+        "Links between memories stay as they are; memories stored after it are linked by the new embedder.",
+        "A server is reached only when embedding.provider in config.toml names it.",
+    ),
+    parser=_parser(),
+    request=_request,
+    render=_render,
+)

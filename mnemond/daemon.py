@@ -1,0 +1,407 @@
+"""The composition root: the one place that builds concrete things and ties them together."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+import trio
+from structlog.typing import FilteringBoundLogger
+
+from mnemond import logs as logs_module
+from mnemond.api.admin import DaemonHandlers, Life, StatsHandlers, TopHandlers, VerifyHandlers
+from mnemond.api.changes import ForgetHandlers, LinkHandlers, PinHandlers, ReviseHandlers, SuccessionHandlers
+from mnemond.api.embed import EmbedHandlers
+from mnemond.api.embed_worker import EmbeddingWorker
+from mnemond.api.events import Feed, SubscriptionHandlers
+from mnemond.api.extract import ExtractHandlers
+from mnemond.api.history import AuditHandlers, UndoHandlers
+from mnemond.api.maintenance import Attending, GcHandlers, JobHandlers, tells
+from mnemond.api.recall import ReadHandlers, SearchHandlers
+from mnemond.api.registry import METHODS
+from mnemond.api.remember import RememberHandlers
+from mnemond.api.requests import Identities
+from mnemond.api.settings import ConfigHandlers, StoreSettings, vector_policy
+from mnemond.api.store_access import OpenStores
+from mnemond.api.stores import BackupHandlers, StoreHandlers
+from mnemond.api.uses import Uses
+from mnemond.cli.run import CliHandler
+from mnemond.clock import SystemClock, monotonic_s
+from mnemond.config import loading as configuration
+from mnemond.config.loading import Loaded, Sources
+from mnemond.config.settings import Config
+from mnemond.embed.embedder import Supply, sentence
+from mnemond.embed.registry import Embedders
+from mnemond.errors import MnemonError
+from mnemond.hooks.dispatch import HookHandler
+from mnemond.hooks.memory import AgentKeeping, AgentMemory, AgentRecall, ExchangeQueue, desks
+from mnemond.hooks.sessions import AgentSessions, LastSeen, may_have_missed
+from mnemond.ids import RandomIds
+from mnemond.jobs.extract import ExtractDeps as Reading
+from mnemond.jobs.retention import jobs_of, looks_of
+from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
+from mnemond.logs import LogFile, Logs, trace_of
+from mnemond.mcp.handlers import McpHandlers
+from mnemond.memory.embedding import wanted_by
+from mnemond.service import supervisor
+from mnemond.service.supervisor import Notifier, Reload, StoreStanding, Supervision
+from mnemond.store import connection, gc_tuning, legacy
+from mnemond.store.backups import BackupDirectory, Safekeeping, sweep
+from mnemond.store.connection import check_sqlite_version
+from mnemond.store.registry import StoreRegistry
+from mnemond.store.verify import Examiner
+from mnemond.wire.dispatch import Boundary, Call, Completions, Dispatcher, Handler, Latencies, TimedDispatcher
+from mnemond.wire.limits import Limits
+from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
+from mnemond.wire.params import SERVER_VERSION
+from mnemond.wire.server import Server
+
+STOP_S = 2.8
+"""Seconds from the request to stop to the end of the work it causes, replies and stores together (the promise is 3).
+A checkpoint that would take longer is left to the next start, which recovers the write-ahead log anyway."""
+
+
+class Group(Protocol):
+    """Handlers that belong together."""
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Each by the name of its method."""
+        ...
+
+
+class Daemon:
+    """Everything a running mnemond consists of. Built inside the event loop."""
+
+    def __init__(
+        self, data_dir: Path, config: Config, log: FilteringBoundLogger, supply: Supply, loaded: Loaded | None = None
+    ) -> None:
+        self._log = log
+        self._started_s = monotonic_s()
+        clock, ids, loop = SystemClock(), RandomIds(), Completions(trio.lowlevel.current_trio_token())
+        self.stores = StoreRegistry(
+            data_dir,
+            wanted=wanted_by(supply),
+            now_us=clock.now_us,
+            loop=loop,
+            on_defect=self._on_defect,
+            warn=self._warn,
+            search=vector_policy(config),
+        )
+        identities = Identities(clock, ids)
+        self.feed = Feed(clock.now_us())
+        self.uses = Uses(identities, self._boundary)
+        self.keeper = EmbeddingWorker(supply, identities, config.embedding.batch_size, self._boundary)
+        loaded = loaded or configuration.loaded_from(config, data_dir / configuration.FILE)
+        self.settings = StoreSettings(self.stores, loaded)
+        self.safekeeping = Safekeeping(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
+        self.examiner = Examiner()
+        self.scheduler = self._scheduling(config, clock, identities)
+        self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
+        attending = Attending(self.keeper, self.scheduler, self.feed)
+        self.door = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
+        self._agents = self._remembering(data_dir, config, clock, identities)
+        life = Life(
+            uptime_s=lambda: monotonic_s() - self._started_s,
+            connections=lambda: self.server.counters.connections,
+            request_stop=self.stop,
+            questions=self.scheduler.questions,
+            hosts=self._agents.seen.views,
+        )
+        self._about = DaemonHandlers(data_dir, config, self.stores, self.door, life)
+        self._dispatcher = self._dispatching(self._about, supply, clock, identities)
+        self.server = Server(self._dispatcher, Limits.of(config.server), HookHandler(self._agents))
+        self.feed.tell, self.server.between = self.server.tell, loop.take_up
+        self.server.on_drained, self.server.on_gone = self.feed.pump, self.feed.gone
+
+    def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
+        """Every job, and what they work with."""
+        reading = Reading(desks(lambda: self.door), identities.own, self._boundary)
+        jobs = jobs_of(config, lambda name: self.settings.policy(name).lifecycle, self.safekeeping.scheduled, reading)
+        return Scheduler(
+            (*jobs, *looks_of(config, self.examiner)),
+            JobContext(clock, identities.own, self._boundary, tells(self._log, self.feed), one_thread()),
+        )
+
+    def _dispatching(
+        self, about: DaemonHandlers, supply: Supply, clock: SystemClock, identities: Identities
+    ) -> Dispatcher:
+        """Every method with what answers it."""
+        remembering, latencies = RememberHandlers(self.door, identities), Latencies(METHODS)
+        return TimedDispatcher(
+            METHODS,
+            _handlers(
+                about,
+                remembering,
+                *self._about_memories(clock, identities),
+                EmbedHandlers(self.door, supply, self.keeper, identities),
+                StoreHandlers(self.stores, self.door, self.keeper, self.safekeeping),
+                BackupHandlers(self.stores, self.door, self.keeper, self.safekeeping),
+                ConfigHandlers(self.stores, self.settings),
+                JobHandlers(self.door, self.scheduler, clock),
+                StatsHandlers(self.door, clock),
+                TopHandlers(self.stores, self.scheduler, latencies, lambda: self.server, self._started_s),
+                SubscriptionHandlers(self.feed, trio.lowlevel.current_trio_token().run_sync_soon),
+                VerifyHandlers(self.stores, self.door, self.examiner, clock),
+                CliHandler(self._invoke),
+            ),
+            problems={
+                "remember": remembering.problems,
+                "diff": remembering.diff_problems,
+                "update": ReviseHandlers.problems,
+            },
+            foreigners=McpHandlers(self._invoke, identities.nonce).methods(),
+            on_defect=self._on_defect,
+            latencies=latencies,
+        )
+
+    def _about_memories(self, clock: SystemClock, identities: Identities) -> tuple[Group, ...]:
+        """What reads and writes memories, links and their history, but for `remember`."""
+        return (
+            ExtractHandlers(self.door, identities, clock),
+            ForgetHandlers(self.door, identities),
+            ReviseHandlers(self.door, identities),
+            SuccessionHandlers(self.door, identities),
+            ReadHandlers(self.door, monotonic_s, clock, identities.nonce, self.uses.note),
+            SearchHandlers(self.door, clock),
+            LinkHandlers(self.door, identities, clock),
+            PinHandlers(self.door, identities),
+            AuditHandlers(self.door, clock),
+            UndoHandlers(self.door, identities),
+            GcHandlers(self.door, identities, clock),
+        )
+
+    def _remembering(self, data_dir: Path, config: Config, clock: SystemClock, identities: Identities) -> AgentMemory:
+        """What memory does by itself in agents' sessions."""
+        within_s = Limits.of(config.server).hook_s
+        sessions = AgentSessions(monotonic_s, missed=may_have_missed(data_dir, clock.now_us()))
+        self.door.on_forget.append(sessions.forget_texts)
+        return AgentMemory(
+            settings=config.hooks,
+            invoke=self._invoke,
+            stores=self.stores,
+            recall=AgentRecall(self._invoke, self.door, self.uses, identities.nonce, monotonic_s, within_s),
+            keeping=AgentKeeping(self.door, self.stores, self.exchanges, clock),
+            sessions=sessions,
+            seen=LastSeen(clock.now_us),
+            nonce=identities.nonce,
+        )
+
+    def _invoke(self, name: str, params: bytes, call: Call) -> object:
+        return self._dispatcher.invoke(name, params, call)
+
+    def _boundary(self) -> Boundary:
+        return self._dispatcher.boundary()
+
+    def stop(self) -> None:
+        """Answer what was received and leave; what embeds or tidies up in the background ends at once."""
+        self.keeper.end()
+        self.scheduler.end()
+        self.server.request_stop()
+
+    def go_by(self, config: Config, loaded: Loaded | None = None) -> None:
+        """Take up the settings that `live_settings.LIVE` lists; what is under way is not disturbed."""
+        self.server.go_by(Limits.of(config.server))
+        self.settings.take_up(loaded or configuration.loaded_from(config, self.settings.sources.path))
+        self.door.go_by()
+        self._about.go_by(config)
+        self._agents.go_by(config.hooks, Limits.of(config.server).hook_s)
+
+    def standing(self) -> list[StoreStanding]:
+        """Every open store."""
+        stores = self.stores.open_stores()
+        return [StoreStanding(each.name, each.snapshot.live, each.degraded_reason) for each in stores]
+
+    async def writers_answer(self) -> None:
+        """Returns once the writer of every open store has answered, if only that it cannot write."""
+        for store in self.stores.open_stores():
+            with contextlib.suppress(MnemonError):
+                await store.read(lambda _: None)
+
+    async def stop_requested(self) -> None:
+        """Returns when the daemon begins to stop."""
+        await self.server.stop_requested()
+
+    def _warn(self, sentence: str) -> None:
+        self._log.warning("warning", reason=sentence)
+
+    def _on_defect(self, where: str, error: BaseException) -> None:
+        self._log.error("defect", where=where, trace=trace_of(error))
+
+    async def warm_up(self) -> None:
+        """Open the store that most requests mean, if there is one, so that the first of them need not wait."""
+        name, _ = self.stores.active()
+        if self.stores.exists(name):
+            with self._dispatcher.boundary():  # whoever asks for this store will hear what is wrong with it
+                try:
+                    await self.door.open(name)
+                except MnemonError as error:
+                    self._log.error("store not opened", store=name, reason=error.message)
+
+    async def close(self) -> None:
+        """Checkpoint and close every store, within what the stop has left of STOP_S."""
+        with trio.CancelScope(
+            shield=True, deadline=min(self.server.stop_requested_at, trio.current_time()) + STOP_S
+        ) as scope:
+            for failure in await self.stores.close():
+                self._log.error("store not closed cleanly", reason=failure.message)
+        if scope.cancelled_caught:
+            self._log.warning("stores left to the next start", seconds=STOP_S)
+
+
+def _handlers(*groups: Group) -> Mapping[str, Handler]:
+    """Every method with what answers it. The dispatcher compares the names with the registry's."""
+    return {name: handler for group in groups for name, handler in group.methods().items()}
+
+
+# One process that serves one data directory, from its start to its end.
+
+
+class CliOverrides(NamedTuple):
+    """What the command line says of the configuration: another file, and settings such as "diff.update=0.7"."""
+
+    config: Path | None = None
+    settings: tuple[str, ...] = ()
+
+
+NO_OVERRIDES: Final = CliOverrides()
+
+
+def harden_process() -> None:
+    """Nothing this process creates is readable by others, and it leaves no core file with memories in it."""
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def configured(sources: Sources) -> tuple[Loaded, Embedders]:
+    """What files, environment and command line ask for. Raises MnemonError(CONFIG)."""
+    loaded = configuration.loaded(sources)
+    return loaded, Embedders(loaded.config.embedding, os.environ, monotonic_s)
+
+
+def _sources(data_dir: Path, said: CliOverrides) -> Sources:
+    return Sources(said.config or data_dir / configuration.FILE, os.environ, said.settings)
+
+
+def lacking_embedder(supply: Supply) -> str | None:
+    """Why new stores cannot have the embedder they should; may block for seconds."""
+    try:
+        supply.preferred()
+    except MnemonError as error:
+        return sentence(error)
+    return None
+
+
+def check_config(data_dir: Path, said: CliOverrides = NO_OVERRIDES) -> None:
+    """Read the configuration as a start would. Raises MnemonError(CONFIG)."""
+    configured(_sources(data_dir, said))
+
+
+def run(data_dir: Path, logs: Logs, said: CliOverrides = NO_OVERRIDES) -> None:
+    """Serve `data_dir` until SIGTERM, SIGINT or daemon.stop.
+
+    Raises MnemonError for a data directory, a lock, a configuration or a model that cannot be used.
+    """
+    harden_process()
+    gc_tuning.freeze_after_long_gc()
+    check_sqlite_version()
+    # Links on the way are resolved once, here; SQLite follows none, and the last part must not be one.
+    directory = open_data_dir(data_dir.parent.resolve() / data_dir.name)
+    with contextlib.ExitStack() as held:
+        held.callback(directory.close)
+        instance = lock(directory)
+        held.callback(instance.close)
+        loaded, embedders = configured(_sources(directory.path, said))
+        connection.forbid(directory.path)
+        _tidy(directory.path, logs.logger)
+        listener = adopt(os.environ) or _of_launchd() or bind(directory, instance)
+        held.callback(listener.close)
+        log_file = logs_module.settle(logs, directory.path, loaded.config.log, os.environ)
+        trio.run(_Life(directory.path, loaded, embedders, listener, logs, log_file).serve)
+
+
+def _tidy(data_dir: Path, log: FilteringBoundLogger) -> None:
+    """Finish what an earlier process left half-done, and take over a store of mnemon's. Raises MnemonError."""
+    sweep(data_dir)
+    if legacy.move(data_dir, SystemClock().now_us(), lambda sentence: log.warning("warning", reason=sentence)):
+        log.info("moved a store of mnemon's", to=str(data_dir / "data" / "default"))
+
+
+def _of_launchd() -> Listener | None:
+    passed = supervisor.passed_socket(os.environ)
+    return None if passed is None else Listener(passed)
+
+
+class _Life:
+    """From the first request to the last: the daemon, and what surrounds it."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        loaded: Loaded,
+        supply: Supply,
+        listener: Listener,
+        logs: Logs,
+        log_file: LogFile | None,
+    ) -> None:
+        self._data_dir = data_dir
+        self._loaded = loaded
+        self._supply = supply
+        self._listener = listener
+        self._logs = logs
+        self._log_file = log_file
+        self._notifier = Notifier.of(os.environ)
+        self._feed_every_s = supervisor.interval_s(os.environ)
+
+    async def serve(self) -> None:
+        """Until somebody asks for the end."""
+        log = self._logs.logger
+        config = self._loaded.config
+        daemon = Daemon(self._data_dir, config, log, self._supply, self._loaded)
+        adopted = self._listener.adopted
+        log.info("ready", version=SERVER_VERSION, pid=os.getpid(), data_dir=str(self._data_dir), adopted=adopted)
+        supervision = Supervision(self._notifier, self._feed_every_s, daemon, log)
+        reload = Reload(config, self._load, lambda config: self._go_by(daemon, config), supervision, log)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(_stop_on_signals, daemon)
+            await nursery.start(reload.on_hangup, daemon.stop)
+            await nursery.start(daemon.keeper.run)
+            await nursery.start(daemon.uses.run)
+            await nursery.start(daemon.scheduler.run)
+            nursery.start_soon(_tell_of_embedder, self._supply, log)
+            nursery.start_soon(supervision.run)
+            await daemon.server.serve(self._listener)
+            nursery.cancel_scope.cancel()
+        await daemon.close()
+        counters = daemon.server.counters
+        log.info("stopped", messages=counters.messages, accepted=counters.accepted, abandoned=counters.abandoned)
+        self._notifier.close()
+
+    def _load(self) -> Config:
+        self._loaded, _ = configured(self._loaded.sources)
+        return self._loaded.config
+
+    def _go_by(self, daemon: Daemon, config: Config) -> None:
+        daemon.go_by(config, self._loaded)
+        self._logs.configure(config.log.level)
+        if self._log_file is not None:
+            self._log_file.limit(config.log.max_bytes, config.log.older_files)
+
+
+async def _tell_of_embedder(supply: Supply, log: FilteringBoundLogger) -> None:
+    """Say in the log that new stores would lack an embedder. Nobody waits for it: a start is over in milliseconds, and
+    a server that hangs takes seconds."""
+    lacking = await trio.to_thread.run_sync(lacking_embedder, supply, abandon_on_cancel=True)
+    if lacking is not None:
+        log.warning("no embedder", reason=lacking)
+
+
+async def _stop_on_signals(daemon: Daemon, *, task_status: trio.TaskStatus[None]) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for _ in signals:
+            daemon.stop()

@@ -1,0 +1,388 @@
+"""What an engine is given and what it finds; an engine is whatever turns the one into the other (spec 9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from mnemond.model.memory import Entity, EntityType
+from mnemond.text.cues import words_of
+from mnemond.text.entities import canonical_name, extract, is_name, nothing_known
+from mnemond.text.entity_lists import LOCATIONS, ORGANIZATIONS, TERMS
+from mnemond.text.entity_shapes import kind_of
+from mnemond.text.tokens import fold, latin_words
+
+Speaker = Literal["user", "assistant"]
+Intent = Literal["preference", "fact", "event", "relationship"]
+"""The four intents of spec 3 (C9)."""
+
+FactKnown = Callable[[str], str | None]
+"""The spelling under which a store knows an entity, by canonical name; None when it does not."""
+
+THRESHOLD = 3
+"""Importance, of ten, below which nothing is kept (S4; C32 of spec 3)."""
+
+MAX_FACTS = 20
+"""Facts of one exchange. More is a document, not a conversation."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn. `role` is "user", "assistant", or anything else, which is context and says nothing by itself;
+    `said_us` when it was said, in microseconds since 1970, None where only the time of the exchange is known."""
+
+    role: str
+    content: str
+    name: str | None = None
+    said_us: int | None = None
+    id: str | None = None
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What an exchange is read with. `observed_us`: when it took place, for messages without a time of their own.
+    `earlier`: what was said before it and is not to be kept again. `speaker`: what the person is called, where that is
+    known from elsewhere."""
+
+    observed_us: int
+    threshold: int = THRESHOLD
+    most: int = MAX_FACTS
+    speaker: str | None = None
+    earlier: Sequence[Message] = ()
+    known: FactKnown | None = None
+
+
+class Relation(msgspec.Struct, frozen=True):
+    """`source` —type→ `target`, as the fact names them; the types are those of spec 9."""
+
+    source: str
+    type: str
+    target: str
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """One sentence that can be understood alone. `importance` is 1…10, `confidence` 0…1 that it is worth keeping."""
+
+    content: str
+    intent: Intent
+    category: str
+    importance: int
+    confidence: float
+    attributed_to: Speaker
+    said_us: int
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    message_ids: tuple[str, ...] = ()
+    family: str = ""
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A part of the exchange that was not kept, cut to `LONGEST_SHOWN` characters, and why not."""
+
+    text: str
+    reason: str
+
+
+class Extraction(msgspec.Struct, frozen=True):
+    """What an engine made of an exchange, both in the order of the text. `engine` names who did it."""
+
+    facts: tuple[Fact, ...]
+    dropped: tuple[Dropped, ...]
+    engine: str
+
+
+class Engine(Protocol):
+    """Rules, a model, or whoever called."""
+
+    def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
+        """The facts of an exchange; never raises for what the messages say."""
+        ...
+
+
+LONGEST_SHOWN = 120
+MAX_SHOWN = 50
+"""How much of what was dropped is told: so many parts, so many characters of each."""
+
+
+def shown(text: str) -> str:
+    """The beginning of a dropped part, on one line."""
+    line = " ".join(text[: 4 * LONGEST_SHOWN].split())
+    return line if len(line) <= LONGEST_SHOWN else line[: LONGEST_SHOWN - 1] + "…"
+
+
+# Which messages of a conversation are its latest exchange, and which say what that is about (spec 9, phase 1a).
+
+
+USER = "user"
+
+
+class Exchange(NamedTuple):
+    """`latest` is to be read for facts; `earlier` was, when its time had come."""
+
+    earlier: tuple[Message, ...]
+    latest: tuple[Message, ...]
+
+
+def latest_exchange(messages: Sequence[Message], window: int) -> Exchange:
+    """What a person said last and everything after it; before that at most `window` messages.
+
+    Several messages of theirs in a row, without an answer between them, belong together. Where no person speaks, all
+    messages are the latest exchange.
+    """
+    start = len(messages)
+    while start and messages[start - 1].role != USER:
+        start -= 1
+    while start and messages[start - 1].role == USER:
+        start -= 1
+    if not any(each.role == USER for each in messages):
+        start = 0
+    return Exchange(tuple(messages[max(0, start - window) : start]), tuple(messages[start:]))
+
+
+# How much a fact matters, by the rubric of spec 9, and on the scale of memories.
+
+
+LEAST, MOST = 1, 10
+BASE: Final[dict[Intent, int]] = {"preference": 6, "event": 5, "relationship": 6, "fact": 5}
+DECISION: Final = 8
+"""Base of what was decided, whatever its intent."""
+
+EMPHASISED: Final = words_of("important critical crucial essential must always never mandatory forbidden")
+HEDGES: Final = words_of("maybe might perhaps possibly probably guess seems unsure")
+SMALL_TALK: Final = words_of("weather lunch coffee weekend haha lol")
+_EMPHASISED_CHINESE: Final = re.compile("重要|关键|必须|务必|总是|始终|永远|从不|禁止|一定要|千万")
+_HEDGES_CHINESE: Final = re.compile("也许|可能|大概|或许|说不定")
+
+Band = Literal["trivial", "useful", "important", "critical"]
+
+
+def importance(text: str, intent: Intent, *, decided: bool, corrects: bool, specific: bool) -> int:
+    """1…10. `specific`: it names a number, a date or two things."""
+    words, folded = latin_words(text), fold(text)
+    points = DECISION if decided else BASE[intent]
+    points += not EMPHASISED.isdisjoint(words) or _EMPHASISED_CHINESE.search(folded) is not None
+    points += corrects + specific
+    points -= 2 * is_hedged(text)
+    points -= 2 * (not SMALL_TALK.isdisjoint(words))
+    return max(LEAST, min(MOST, points))
+
+
+def is_hedged(text: str) -> bool:
+    """Whether its speaker is not sure of it."""
+    return not HEDGES.isdisjoint(latin_words(text)) or _HEDGES_CHINESE.search(text) is not None
+
+
+def of_five(importance_of_ten: int) -> int:
+    """The importance of a memory, 1…5 (C1 of spec 3)."""
+    return (importance_of_ten + 1) // 2
+
+
+def band(importance_of_ten: int) -> Band:
+    """What the number means (spec 9)."""
+    if importance_of_ten <= 3:
+        return "trivial"
+    if importance_of_ten <= 6:
+        return "useful"
+    return "important" if importance_of_ten <= 8 else "critical"
+
+
+# What a told sentence names, with types that its relations know better than its words (spec 6.3, 9).
+
+
+_SOURCES: Final[dict[str, EntityType]] = {
+    "named": "person", "works_at": "person", "lives_in": "person", "reports_to": "person", "owns": "person",
+}  # fmt: skip
+_TARGETS: Final[dict[str, EntityType]] = {"named": "person", "works_at": "organization", "lives_in": "location"}
+_SHORTEST: Final = 2
+_MAX_WORDS: Final = 4
+_NOBODY: Final = frozenset({"User", "用户", "We", "The assistant", "assistant", "we"})
+
+
+def entities_of(content: str, relations: Sequence[Relation], known: FactKnown | None) -> tuple[Entity, ...]:
+    """The entities of `content`, those of its relations first."""
+    guessed: dict[str, EntityType] = {}
+    for relation in relations:
+        for name, kinds in ((relation.source, _SOURCES), (relation.target, _TARGETS)):
+            if relation.type in kinds and _is_name(name):
+                guessed[name] = kinds[relation.type]
+    found = extract(content, tuple(guessed), known=known or nothing_known)
+    return tuple(
+        msgspec.structs.replace(each, kind=guessed[each.name])
+        if each.kind == "concept" and each.name in guessed
+        else each
+        for each in found
+    )
+
+
+def with_person(found: tuple[Entity, ...], name: str, content: str) -> tuple[Entity, ...]:
+    """`found` and the person called `name`, if `content` is about them and they have a name."""
+    canonical = canonical_name(name)
+    if not _is_name(name) or name not in content or any(each.canonical == canonical for each in found):
+        return found
+    return (*found, Entity(name, canonical, "person"))
+
+
+def named_last(text: str) -> str | None:
+    """What `text` names last; None when it names nothing."""
+    found = extract(text)
+    return max((each.name for each in found), key=text.rfind, default=None)
+
+
+def _is_name(name: str) -> bool:
+    if name in _NOBODY or len(name) < _SHORTEST or len(name.split()) > _MAX_WORDS:
+        return False
+    return not name.isascii() or name[0].isupper()
+
+
+# Who has to do with what, as far as a fact says so in so many words (spec 9, "Relations").
+
+
+FUNCTIONAL: Final = frozenset({"works_at", "lives_in", "reports_to", "named"})
+"""Relations of which a source has one at a time: another target takes the place of the earlier one."""
+
+_THING: Final = r"(?:`[^`]{1,60}`|[A-Z][\w.+#&-]*(?: (?:[A-Z][\w.+#&-]*|of|\d[\w.]*)){0,3}|[\w.+#/-]+(?: [\w.+#/-]+)?)"
+_NAME: Final = r"(?:[A-Z][\w.&-]*(?: [A-Z][\w.&-]*){0,3})"
+_SOURCE: Final = rf"(?P<source>(?:[Tt]he |[Oo]ur )?(?:{_NAME}|[\w-]+(?: [\w-]+){{0,3}}?))"
+_PLACE: Final = rf"(?:the )?{_NAME}(?: of {_NAME})?"
+_STOP: Final = (
+    r"(?=[,.;!)]|\s(?:and|but|because|as|since|for|with|to|in|on|at|by|over|instead|rather|which|who|where|when|so|\()"
+    r"|\Z)"
+)
+_VERBS: Final = (
+    ("works_at", r"(?:works?|started|is working|joined)(?: (?:at|for))?", _PLACE),
+    ("lives_in", r"(?:lives in|moved to|is based in|is living in|is from)", _PLACE),
+    ("reports_to", r"reports? to", _THING),
+    ("owns", r"owns?", r"(?:the )?[\w -]{2,40}?"),
+    ("depends_on", r"depends? on", _THING),
+    ("part_of", r"(?:is|are) part of", r"(?:the )?[\w -]{2,40}?"),
+    ("created", r"(?:created|founded|wrote)", _THING),
+    ("uses", r"(?:uses?|runs? on|is written in|is built with)", _THING),
+    ("prefers", r"(?:prefers?|likes?|loves?|enjoys?)", r"[\w`.+#/ -]{2,60}?"),
+    ("dislikes", r"(?:hates?|dislikes?)", r"[\w`.+#/ -]{2,60}?"),
+)
+_PATTERNS: Final = tuple(
+    (kind, re.compile(rf"\A{_SOURCE} {verb} (?P<target>{target}){_STOP}")) for kind, verb, target in _VERBS
+)
+_NAMED: Final = re.compile(r"\A(?P<source>[\w .'-]{1,60}?)(?:'s|') name is (?P<target>[^,.;]{1,60})")
+_ROLE_AT: Final = re.compile(
+    rf"\A{_SOURCE} (?:is|was|started as|works as) (?:an?|the) [\w -]{{2,60}}? (?:at|for) (?P<target>{_PLACE}){_STOP}"
+)
+_STARTED_AT: Final = re.compile(rf"\A{_SOURCE} (?:started|works|is working) (?:at|for) (?P<target>{_PLACE})")
+_REPLACED: Final = re.compile(
+    rf"\b(?:(?:switched|migrated|moved) (?:[\w-]+ ){{0,4}}?(?:away )?from (?P<old>{_THING}) to (?P<new>{_THING})"
+    rf"|replaced (?P<old2>{_THING}) (?:with|by) (?:an? |the )?(?P<new2>{_THING}))"
+)
+_RELATIONS_CHINESE: Final = (
+    ("named", re.compile(r"\A(?P<source>.{1,30}?)的名字是(?P<target>.{1,30})\Z")),
+    ("works_at", re.compile(r"\A(?P<source>.{1,30}?)在(?P<target>.{2,20}?)(?:工作|上班|任职|实习|做.{1,12})\Z")),
+    ("works_at", re.compile(r"\A(?P<source>.{1,30}?)(?:就职于|任职于|供职于)(?P<target>.{2,20}?)\Z")),
+    ("lives_in", re.compile(r"\A(?P<source>.{1,30}?)(?:住在|家在|定居在?|搬到了?|居住在)(?P<target>.{2,16})\Z")),
+    (
+        "prefers",
+        re.compile(
+            r"\A(?P<source>用户|\w{2,20}?)(?:更|比较|最|很|非常|特别|一直)?(?:喜欢|偏好|偏爱)(?:用|使用)?(?P<target>[\w"
+            r" .+#]{2,30}?)\s?(?:而不是|，|。|\Z)"
+        ),
+    ),
+)
+_REPLACED_CHINESE: Final = re.compile(r"用\s?(?P<new>[\w.+# ]{2,30}?)\s?(?:替换|取代|代替)了?\s?(?P<old>[\w.+#]{2,30})")
+
+
+def relations_of(content: str, *, about_subject: bool = True, kind: str | None = None) -> tuple[Relation, ...]:
+    """The relations a told sentence states: if `about_subject` one about its subject, of type `kind` where that is
+    known; and what replaced what."""
+    found: list[Relation] = []
+    about = _about_subject(content) if about_subject else None
+    if about is not None and kind in (None, about.type):
+        found.append(about)
+    replaced = _REPLACED.search(content)
+    if replaced:
+        new, old = replaced["new"] or replaced["new2"], replaced["old"] or replaced["old2"]
+        found.append(Relation(_bare(new), "replaces", _bare(old)))
+    elif replaced := _REPLACED_CHINESE.search(content):
+        found.append(Relation(_bare(replaced["new"]), "replaces", _bare(replaced["old"])))
+    return tuple(found)
+
+
+def _about_subject(content: str) -> Relation | None:
+    for kind, pattern in (
+        ("named", _NAMED),
+        ("works_at", _ROLE_AT),
+        ("works_at", _STARTED_AT),
+        *_PATTERNS,
+        *_RELATIONS_CHINESE,
+    ):
+        found = pattern.search(content)
+        if found and not (kind == "lives_in" and _is_tool(found["target"])):
+            return Relation(_bare(found["source"]), kind, _bare(found["target"]))
+    return None
+
+
+def _is_tool(name: str) -> bool:
+    """ "We moved to Kubernetes" is about no home."""
+    return kind_of(_bare(name)) == "tool"
+
+
+def _bare(name: str) -> str:
+    return name.strip(" `.,;").removeprefix("the ").removeprefix("The ")
+
+
+# What the person who speaks is called, by what they say.
+
+
+UNKNOWN: Final = "User"
+"""Whoever has not said their name (spec 9)."""
+
+LONGEST_NAME: Final = 60
+"""Characters of a name; a longer one is an address."""
+
+READ: Final = 20_000
+"""Characters of a message in which somebody introduces themselves."""
+
+_STATED: Final = re.compile(
+    r"\b(?:[Mm]y name is|[Mm]y name's|I am called|I'm called|[Cc]all me)\s+([A-Za-z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)"
+)
+_IM: Final = re.compile(
+    r"(?<!\w)(?:I'm|I am|i'm|i am) ([A-Z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)(?=\s?[,.!;]| and | from |\s?\Z)"
+)
+_SPEAKER_CHINESE: Final = re.compile(
+    "我(?:叫|的名字(?:是|叫)|名叫)([\u4e00-\u9fff·]{2,4}|[A-Za-z]{2,20})(?=[，,。.！!\\s]|$)"
+)
+_NOT_NAMES: Final = words_of(
+    "a an the not just very so glad sorry also really from",
+)
+
+
+def stated_name(text: str) -> str | None:
+    """The name that somebody gives as their own in `text`, which has straight apostrophes."""
+    text = text[:READ]
+    found = _STATED.search(text) or _SPEAKER_CHINESE.search(text)
+    if found and found[1].split()[0].lower() not in _NOT_NAMES:
+        return found[1]
+    for found in _IM.finditer(text):
+        words = found[1].split()
+        if all(map(is_name, words)) and found[1] not in TERMS and not _is_elsewhere(found[1]):
+            return found[1]
+    return None
+
+
+def called(name: str) -> str:
+    """What a host calls somebody, as it may stand in a sentence; "" where it may not."""
+    plain = " ".join(name.split())
+    return plain if len(plain) <= LONGEST_NAME and plain.isprintable() else ""
+
+
+def says_name(sentence: str) -> bool:
+    """Whether a part of a sentence is an introduction by name and nothing else."""
+    bare = sentence.strip(" .,!")
+    for pattern in (_STATED, _IM):
+        found = pattern.match(bare)
+        if found is not None and found.end() == len(bare):
+            return stated_name(bare) is not None
+    return False
+
+
+def _is_elsewhere(name: str) -> bool:
+    """A place or a company: "I'm Berlin based"."""
+    return name.lower() in LOCATIONS or name.lower() in ORGANIZATIONS

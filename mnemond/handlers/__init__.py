@@ -1,1 +1,0 @@
-"""Wire ↔ model, grouped by noun: the only place that knows both."""

@@ -1,0 +1,245 @@
+"""Which rows a reader may see: one mask over columns for each rule of a `Filter` that concerns any row at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.index.arrays import Interner
+from mnemond.index.columns import STATUS_CODES, folded_tag
+from mnemond.model.memory import INSIGHT_NO_METADATA, Scope
+from mnemond.model.query import Condition, Filter, Span, holds
+from mnemond.text.entities import canonical_name
+
+if TYPE_CHECKING:
+    from mnemond.index.snapshot import Parts
+
+Mask = npt.NDArray[np.bool_]
+Ints = npt.NDArray[Any]
+
+FORGOTTEN = STATUS_CODES["forgotten"]
+
+_metadata = msgspec.json.Decoder(dict[str, Any])
+
+
+def visible(parts: Parts, wanted: Filter) -> Mask | None:
+    """Which rows `wanted` lets a reader see, shape (rows,); None when it is all of them."""
+    masks = [
+        *living(parts),
+        *_stated(parts, wanted),
+        *_scoped(parts, wanted),
+        *_valid(parts, wanted),
+        *_timed(parts, wanted),
+        *_named(parts, wanted),
+    ]
+    seen = _all_of(masks)
+    if wanted.metadata is None:
+        return seen
+    return _described(parts, wanted.metadata, np.ones(parts.corpus.rows, dtype=np.bool_) if seen is None else seen)
+
+
+def comparable(parts: Parts, scope: Scope) -> Mask | None:
+    """Rows meant for nobody whom a memory of this scope is not meant for, shape (rows,); None when all are."""
+    columns, names = parts.columns, parts.table.names
+    masks = living(parts)
+    for name, known, value in (
+        ("user", names.users, scope.user_id),
+        ("session", names.sessions, scope.session_id),
+        ("agent", names.agents, scope.agent_id),
+    ):
+        if len(known) > 1:
+            masks.append(_own_or_common(getattr(columns, name), None if value is None else known.find(value)))
+    return _all_of(masks)
+
+
+def during(parts: Parts, span: Span) -> Mask:
+    """Rows that were made within a span of time or speak of one that overlaps it, shape (rows,)."""
+    return _made(parts, span) | _speaking_of(parts, span)
+
+
+def living(parts: Parts) -> list[Mask]:
+    """The mask of the live rows; none when all are."""
+    alive = parts.corpus.alive
+    return [] if alive is None else [alive != 0]
+
+
+def _all_of(masks: list[Mask]) -> Mask | None:
+    """Writes into the first."""
+    if not masks:
+        return None
+    for mask in masks[1:]:
+        masks[0] &= mask
+    return masks[0]
+
+
+# ------------------------------------------------------------ what a row is
+
+
+def _stated(parts: Parts, wanted: Filter) -> list[Mask]:
+    names, columns, masks = parts.table.names, parts.columns, list[Mask]()
+    if wanted.category is not None:
+        masks.append(_equal(columns.category, names.categories.find(wanted.category)))
+    if wanted.source is not None:
+        masks.append(_equal(columns.source, names.sources.find(wanted.source)))
+    if wanted.channel is not None:
+        masks.append(_equal(columns.channel, names.channels.find(wanted.channel)))
+    if wanted.stated_intent is not None:
+        masks.append(_equal(columns.intent, names.intents.find(wanted.stated_intent)))
+    if wanted.min_importance > 1:
+        masks.append(columns.importance >= wanted.min_importance)
+    if parts.extent.quarantined:
+        masks.append(columns.quarantined == 0)
+    return masks
+
+
+def _scoped(parts: Parts, wanted: Filter) -> list[Mask]:
+    names, columns, scope = parts.table.names, parts.columns, wanted.scope
+    admitted: Callable[[Ints, int | None], Mask] = _equal if wanted.strict_scope else _own_or_common
+    masks = list[Mask]()
+    if scope.user_id is not None:
+        masks.append(admitted(columns.user, names.users.find(scope.user_id)))
+    if scope.agent_id is not None:
+        masks.append(admitted(columns.agent, names.agents.find(scope.agent_id)))
+    if scope.session_id is not None:
+        masks.append(admitted(columns.session, names.sessions.find(scope.session_id)))
+    if scope.session_id is None and not wanted.all_sessions and parts.sessions:
+        masks.append(columns.session == 0)
+    return masks
+
+
+# ------------------------------------------------------------ times
+
+
+def _valid(parts: Parts, wanted: Filter) -> list[Mask]:
+    """State and validity; where nothing was ever retired, ended or dated ahead, nothing is compared."""
+    columns, extent = parts.columns, parts.extent
+    masks: list[Mask] = []
+    if wanted.status is not None:
+        if extent.retired or wanted.status != "active":
+            masks.append(columns.status == STATUS_CODES[wanted.status])
+    elif extent.retired:
+        status = columns.status
+        masks.append(status != FORGOTTEN if wanted.historic else status == STATUS_CODES["active"])
+    if wanted.as_of_us is not None:
+        return masks + _valid_at(parts, wanted.as_of_us, ended=wanted.include_invalid)
+    if wanted.include_invalid or wanted.now_us is None or wanted.status not in (None, "active"):
+        return masks
+    return masks + _valid_now(parts, wanted.now_us, max(wanted.now_us, wanted.clock_us or wanted.now_us))
+
+
+def _valid_at(parts: Parts, moment: int, *, ended: bool) -> list[Mask]:
+    columns, extent = parts.columns, parts.extent
+    masks: list[Mask] = []
+    if extent.latest_us > moment:
+        masks.append(columns.valid_us <= moment)
+    if extent.earliest_end_us <= moment and not ended:
+        masks.append(columns.ends_us > moment)
+    return masks
+
+
+def _valid_now(parts: Parts, now: int, clock: int) -> list[Mask]:
+    columns, extent = parts.columns, parts.extent
+    masks: list[Mask] = []
+    if extent.earliest_end_us <= now:
+        masks.append(columns.ends_us > now)
+    if extent.latest_stated_us > now or extent.latest_us > clock:
+        if clock == now:
+            return [*masks, columns.valid_us <= now]  # whether it says so or not
+        unstated = (columns.valid_us <= columns.created_us) & (columns.valid_us <= clock)
+        masks.append((columns.valid_us <= now) | unstated)
+    return masks
+
+
+def _timed(parts: Parts, wanted: Filter) -> list[Mask]:
+    masks: list[Mask] = []
+    if wanted.created is not None:
+        masks.append(_made(parts, wanted.created))
+    if wanted.event is not None:
+        masks.append(_speaking_of(parts, wanted.event))
+    if wanted.window is not None:
+        masks.append(during(parts, wanted.window))
+    return masks
+
+
+def _made(parts: Parts, span: Span) -> Mask:
+    created = parts.columns.created_us
+    mask: Mask = np.ones(len(created), dtype=np.bool_) if span.since_us is None else created >= span.since_us
+    if span.until_us is not None:
+        mask &= created < span.until_us
+    return mask
+
+
+def _speaking_of(parts: Parts, span: Span) -> Mask:
+    """A row that speaks of no time has none that overlaps."""
+    start, end = parts.columns.event_start_us, parts.columns.event_end_us
+    if span.since_us is None:
+        mask: Mask = start <= end if span.until_us is None else start < span.until_us
+        return mask
+    mask = end >= span.since_us
+    if span.until_us is not None:
+        mask &= start < span.until_us
+    return mask
+
+
+# ------------------------------------------------------------ tags, entities, metadata
+
+
+def _named(parts: Parts, wanted: Filter) -> list[Mask]:
+    names, columns, rows = parts.table.names, parts.columns, parts.corpus.rows
+    masks = [_pointed(columns.label_row, columns.label_tag, _codes(names.tags, [tag]), rows) for tag in wanted.tags_all]
+    if wanted.tags_any:
+        masks.append(_pointed(columns.label_row, columns.label_tag, _codes(names.tags, wanted.tags_any), rows))
+    if wanted.entity is not None:
+        code = names.entities.find(canonical_name(wanted.entity))
+        codes = [] if code is None else [code]
+        masks.append(_pointed(columns.mention_row, columns.mention_entity, codes, rows))
+    return masks
+
+
+def _codes(known: Interner, tags: Iterable[str]) -> list[int]:
+    found = (known.find(folded_tag(tag)) for tag in tags)
+    return [code for code in found if code is not None]
+
+
+def _pointed(owners: Ints, values: Ints, codes: list[int], rows: int) -> Mask:
+    """Rows that own one of the values, of pairs of shape (pairs,)."""
+    mask: Mask = np.zeros(rows, dtype=np.bool_)
+    for code in codes:
+        mask[owners[values == code]] = True
+    return mask
+
+
+def _described(parts: Parts, condition: Condition, candidates: Mask) -> Mask:
+    """Those of the candidates whose metadata fit: looked at one by one, as nothing is known of them before."""
+    bare = holds(condition, {})
+    insights = parts.insights
+    kept = [
+        row
+        for row in np.flatnonzero(candidates).tolist()
+        if (bare if (text := insights[row].metadata) == INSIGHT_NO_METADATA else holds(condition, metadata_of(text)))
+    ]
+    mask: Mask = np.zeros(len(candidates), dtype=np.bool_)
+    mask[kept] = True
+    return mask
+
+
+def metadata_of(text: str) -> dict[str, Any]:
+    """The object that a memory's metadata are the text of; nothing where a damaged file has something else."""
+    try:
+        return _metadata.decode(text)
+    except msgspec.MsgspecError:
+        return {}
+
+
+def _equal(column: Ints, code: int | None) -> Mask:
+    mask: Mask = np.zeros(len(column), dtype=np.bool_) if code is None else column == code
+    return mask
+
+
+def _own_or_common(column: Ints, code: int | None) -> Mask:
+    common: Mask = column == 0
+    return common if code is None else common | (column == code)

@@ -1,0 +1,81 @@
+"""How central each memory is: PageRank over the links of a whole store, whichever way they lead (spec 7.7)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mnemond.index.best_rows import Scores
+from mnemond.index.bm25 import SelectionRows
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.policy import PageRankPolicy
+
+
+class Centrality(NamedTuple):
+    """`mass` of each row, summing to 1; `prominence` in [0, 1], the mass as a part of the largest. 0 for dead rows;
+    shapes (rows,)."""
+
+    mass: Scores
+    prominence: Scores
+
+
+class _Graph(NamedTuple):
+    """Links between different rows, one a pair and direction, grouped by `owner`, each group from a position in
+    `first` on. `share`: of the weight of all links of the row at the other end."""
+
+    owners: SelectionRows
+    first: SelectionRows
+    other: SelectionRows
+    share: Scores
+
+
+def pagerank(snapshot: Snapshot, policy: PageRankPolicy | None = None) -> Centrality:
+    """One walker on the store: it follows links as often as they are heavy, and starts anew anywhere every so often.
+
+    Of several links between two rows the heaviest counts. A row without links passes its mass on to all rows alike.
+    Takes about 10 ms a round at 100,000 rows with 26 links each: for a thread beside the event loop.
+    """
+    policy = policy or PageRankPolicy()
+    alive = snapshot.alive()
+    if not alive.any():
+        return Centrality(np.zeros(snapshot.rows), np.zeros(snapshot.rows))
+    everywhere = alive / float(np.count_nonzero(alive))
+    graph = _graph(snapshot)
+    linked = np.zeros(snapshot.rows, dtype=np.bool_)
+    linked[graph.owners] = True
+    mass = everywhere
+    for _ in range(policy.rounds):
+        anew = (1.0 - policy.damping) + policy.damping * float(mass[~linked].sum())
+        moved = anew * everywhere
+        if len(graph.owners):
+            moved[graph.owners] += policy.damping * np.add.reduceat(graph.share * mass[graph.other], graph.first)
+        change = float(np.abs(moved - mass).sum())
+        mass = moved
+        if change < policy.tolerance:
+            break
+    return Centrality(mass, mass / mass.max())
+
+
+def _graph(snapshot: Snapshot) -> _Graph:
+    owner, links = snapshot.fan(range(snapshot.rows))
+    keys = owner * snapshot.rows + links["row"]
+    order = keys.argsort(kind="stable")
+    keys = keys[order]
+    pair = _starts(keys)
+    if not len(pair):
+        return _Graph(pair, pair, pair, np.zeros(0))
+    weight = np.maximum.reduceat(links["weight"][order].astype(np.float64), pair)
+    owner, other = np.divmod(keys[pair], snapshot.rows)
+    heavy = weight > 0.0
+    owner, other, weight = owner[heavy], other[heavy], weight[heavy]
+    of_all = np.bincount(owner, weights=weight, minlength=snapshot.rows)
+    first = _starts(owner)
+    return _Graph(owner[first], first, other, weight / of_all[other])
+
+
+def _starts(keys: SelectionRows) -> SelectionRows:
+    """Where in sorted keys each different one begins."""
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = keys[1:] != keys[:-1]
+    return new.nonzero()[0]

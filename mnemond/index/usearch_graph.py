@@ -1,0 +1,51 @@
+"""HNSW of usearch. Only imported where the extra `hnsw` may be there; raises ImportError where it is not."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from usearch.index import Index
+
+from mnemond.index.arrays import Matrix
+from mnemond.index.bm25 import SelectionRows
+from mnemond.index.hnsw import Hnsw
+from mnemond.model.changes import Vector
+
+
+class UsearchVertices:
+    """Vectors are held as 8 bits a dimension: what is found is rescored anyway."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._one_search = threading.Lock()  # a search uses the buffers of a thread number, and each call has number 0
+
+    @classmethod
+    def empty(cls, dimension: int, parameters: Hnsw) -> UsearchVertices:
+        """No vertices yet."""
+        return cls(
+            Index(
+                ndim=dimension,
+                metric="ip",
+                dtype="i8",
+                connectivity=parameters.m,
+                expansion_add=parameters.ef_construction,
+                expansion_search=parameters.ef_search,
+            )
+        )
+
+    def add(self, block: Matrix) -> None:
+        """One vertex a row, on one core: the others are for those who ask, and vertices added by two threads at once
+        may never be found (its issue 735)."""
+        first = len(self._index)
+        self._index.add(np.arange(first, first + len(block)), block, threads=1)
+
+    def nearest(self, vector: Vector, k: int) -> SelectionRows:
+        """About the k nearest vertices."""
+        with self._one_search:
+            found = self._index.search(vector, k, threads=1)
+        return np.asarray(found.keys).astype(np.int64)
+
+    def copy(self) -> UsearchVertices:
+        """Another graph with the same vertices; .1 s for 100,000."""
+        return UsearchVertices(self._index.copy())

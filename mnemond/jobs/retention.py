@@ -1,0 +1,270 @@
+"""graph_metrics: how central every memory is, written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from mnemond.config.settings import Config, seconds
+from mnemond.jobs.extract import Extract, ExtractDeps
+from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
+from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
+from mnemond.memory.retention import (
+    DECAY_REFRESH_TOLERANCE,
+    candidates,
+    difference,
+    expired,
+    most_at_once,
+    refreshed,
+    retired_expiry,
+    retired_pruning,
+    stale,
+)
+from mnemond.model.policy import LifecyclePolicy
+from mnemond.store import edges, operations
+from mnemond.store.connection import Connection
+from mnemond.store.edges import Metric
+from mnemond.store.verify import Examiner
+
+READ: Final = 2_000
+"""Rows read at once."""
+
+WRITTEN: Final = 250
+"""Rows a transaction: about 3 ms of the writer's time."""
+
+
+class GraphMetrics:
+    """Every day. Communities are not looked for: nothing asks for them."""
+
+    name = "graph_metrics"
+    summary = "how central every memory is, written down"
+    first_s = 0.0
+    interval_s = DAY_S
+
+    async def run(self, work: Work) -> Done:
+        """Write down what is not known yet, or was otherwise."""
+        found = await work.think(difference, work.store.snapshot, await _written(work))
+        changed = len(found.put) + len(found.remove)
+        if work.dry_run:
+            return work.done(changed)
+        put, remove = list(found.put), list(found.remove)
+
+        def some(connection: Connection) -> tuple[int, bool]:
+            now = work.identity.now
+            part = put[:WRITTEN] or remove[:WRITTEN]
+            if put:
+                edges.put(connection, put[:WRITTEN], now)
+                del put[:WRITTEN]
+            else:
+                edges.remove_node_metrics(connection, remove[:WRITTEN])
+                del remove[:WRITTEN]
+            return len(part), bool(put or remove)
+
+        return await work.in_parts(some)
+
+
+async def _written(work: Work) -> list[Metric]:
+    found: list[Metric] = []
+    while True:
+        after = found[-1].insight_id if found else ""
+
+        def page(connection: Connection, after: str = after) -> list[Metric]:
+            return edges.page(connection, after, READ)
+
+        rows = await work.store.read(page)
+        found += rows
+        if len(rows) < READ:
+            return found
+
+
+# decay_refresh: the stored effective importance of every memory follows the time that passed.
+
+
+DECAY_REFRESH_SLICE: Final = 100
+"""Memories a write: 3 to 5 ms of the writer's time in a store of 10,000 (10 to 17 ms with the flush, on two busy
+cores)."""
+
+DECAY_REFRESH_SHOWN: Final = Line("decay", once=True)
+
+
+class DecayRefresh:
+    """Every `lifecycle.decay_interval`."""
+
+    name = "decay_refresh"
+    summary = "stored effective importance follows the time that passed"
+    first_s = 0.0
+
+    def __init__(self, interval_s: float) -> None:
+        self.interval_s = interval_s
+
+    async def run(self, work: Work) -> Done:
+        """Write what reads otherwise by now; asked for by somebody, whatever differs at all."""
+        tolerance = 0.0 if work.asked else DECAY_REFRESH_TOLERANCE
+        ids = await work.think(stale, work.store.snapshot, work.now_us, tolerance)
+        if work.dry_run:
+            return work.done(len(ids))
+        return await in_slices(
+            work, ids, DECAY_REFRESH_SLICE, lambda now, some: refreshed(now, some, work.now_us), DECAY_REFRESH_SHOWN
+        )
+
+
+# expire: memories whose time is over leave the store.
+
+
+EXPIRE_SLICE: Final = 5
+"""Memories a write, as of a prune."""
+
+EXPIRE_SHOWN: Final = Line("expire")
+
+
+class Expire:
+    """Every hour: recall leaves them out at the moment they name."""
+
+    name = "expire"
+    summary = "memories whose time is over leave the store"
+    first_s = 0.0
+    interval_s = HOUR_S
+
+    async def run(self, work: Work) -> Done:
+        """Let go of what expired. A clock that runs ahead lets go of two days' worth a run."""
+        ids = await work.think(expired, work.store.snapshot, work.now_us)
+        if work.dry_run:
+            return work.done(len(ids))
+        return await in_slices(
+            work, ids, EXPIRE_SLICE, lambda now, some: retired_expiry(now, some, work.now_us), EXPIRE_SHOWN
+        )
+
+
+# prune: what is beyond a store's capacity, or has faded away, leaves recall.
+
+
+PRUNE_SLICE: Final = 5
+"""Memories a write: about 20 ms of the writer's time in a store of 10,000 with 26 links a memory, nearly all of it for
+the links. A write that prunes for itself takes up to twice as many."""
+
+PRUNE_SHOWN: Final = Line("auto-prune")
+
+
+class Prune:
+    """Every `lifecycle.prune_interval`."""
+
+    name = "prune"
+    summary = "what is beyond the capacity, or has faded away, leaves recall"
+    first_s = 0.0
+
+    def __init__(self, interval_s: float, policy: Callable[[str], LifecyclePolicy]) -> None:
+        """`policy`: what a store, by its name, goes by now."""
+        self.interval_s = interval_s
+        self._policy = policy
+
+    async def run(self, work: Work) -> Done:
+        """Prune, unless that is more of the store than a run takes without being told to."""
+        snapshot, policy = work.store.snapshot, self._policy(work.store.name)
+        planned = await work.think(candidates, snapshot, policy, work.now_us)
+        wanted, most = len(planned.ids), most_at_once(snapshot.live)
+        if wanted > most and not work.sure:
+            return await work.note(Done("stopped", wanted, _question(wanted, snapshot.live, most)))
+        if work.dry_run:
+            return work.done(wanted)
+        return await in_slices(
+            work, planned.ids, PRUNE_SLICE, lambda now, some: retired_pruning(now, some, planned, policy), PRUNE_SHOWN
+        )
+
+
+def _question(wanted: int, live: int, most: int) -> str:
+    return (
+        f"it would prune {wanted:,} of {live:,} memories, and does no more than {most:,} at once unasked; "
+        "if that is right: mnemonctl jobs run prune --yes"
+    )
+
+
+# oplog_trim and operations_expiry: what is kept for a while only goes.
+
+
+LINES: Final = 500
+"""Rows a transaction: some milliseconds."""
+
+
+class OplogTrim:
+    """Every day. Every write trims the log as well; this is for a ring that was made smaller."""
+
+    name = "oplog_trim"
+    summary = "the log keeps its newest lines"
+    first_s = 0.0
+    interval_s = DAY_S
+
+    def __init__(self, most: int) -> None:
+        """`most`: lines kept."""
+        self._most = most
+
+    async def run(self, work: Work) -> Done:
+        """Remove the oldest lines, as many as are too many."""
+        if work.dry_run:
+            return work.done(max(0, await work.store.read(operations.count) - self._most))
+        return await work.in_parts(self._some)
+
+    def _some(self, connection: Connection) -> tuple[int, bool]:
+        many = operations.trim_some(connection, self._most, LINES)
+        return many, many == LINES
+
+
+class OperationsExpiry:
+    """Every day."""
+
+    name = "operations_expiry"
+    summary = "outcomes kept for repeated requests go after seven days"
+    first_s = 0.0
+    interval_s = DAY_S
+
+    async def run(self, work: Work) -> Done:
+        """Forget outcomes that nobody repeats any more."""
+        if work.dry_run:
+            return work.done(await work.store.read(lambda it: operations.count_expired(it, work.now_us)))
+
+        def some(connection: Connection) -> tuple[int, bool]:
+            many = operations.expire_some(connection, work.now_us, LINES)
+            return many, many == LINES
+
+        return await work.in_parts(some)
+
+
+# The jobs of a daemon, as the configuration has them.
+
+
+MIN_S: Final = 60.0
+"""The shortest interval: a run writes down that it ran."""
+
+
+def jobs_of(
+    config: Config, policy: Callable[[str], LifecyclePolicy], copy: Copy, reading: ExtractDeps
+) -> tuple[Job, ...]:
+    """Every job, in the order they run in where several are due: what was said, what ages and what leaves first, then
+    what is counted and copied. `policy`: what a store, by its name, goes by; `copy` makes a backup; `reading` is what
+    exchanges are read with."""
+    lifecycle = config.lifecycle
+    jobs: list[Job] = [
+        Extract(_interval(lifecycle.extract_interval), reading),
+        DecayRefresh(_interval(lifecycle.decay_interval)),
+        Expire(),
+        Prune(_interval(lifecycle.prune_interval), policy),
+        GraphMetrics(),
+        OplogTrim(lifecycle.max_oplog),
+        OperationsExpiry(),
+        Checkpoint(),
+        Vacuum(),
+    ]
+    if seconds(lifecycle.backup_interval) > 0:
+        jobs.append(Backup(_interval(lifecycle.backup_interval), copy))
+    return tuple(jobs)
+
+
+def looks_of(config: Config, examiner: Examiner) -> tuple[Job, ...]:
+    """The jobs that look at what others leave, and run after them."""
+    interval = config.lifecycle.full_verify_interval
+    if seconds(interval) > 0:
+        return FullVerify(_interval(interval), examiner), Verify(examiner)
+    return (Verify(examiner),)
+
+
+def _interval(duration: float | str) -> float:
+    return max(MIN_S, seconds(duration))

@@ -1,0 +1,401 @@
+"""Every open store has an attendant; this starts them, and is asked about them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Final
+
+import msgspec
+import trio
+
+from mnemond.clock import Clock
+from mnemond.errors import BUSY, INTERNAL, STOPPING, MnemonError
+from mnemond.jobs.job import Done, Job, Work
+from mnemond.memory.draft import WriteContext
+from mnemond.model.changes import JobRecord
+from mnemond.model.memory import aged, effective_now, parse_rfc3339
+from mnemond.store.operations import read_all
+from mnemond.store.store import Store
+
+# When each job of a store is due, how it ran last, and why it does not run just now.
+
+
+FIRST_PAUSE_S: Final = 60.0
+"""Seconds before a job that failed is tried again, doubled each time."""
+
+ATTEMPTS: Final = 5
+"""Attempts in a row (spec 13); then it waits for its interval."""
+
+
+class Entry:
+    """One job of one store. Times are seconds of trio's clock, which never jumps: the machine's is asked once, when the
+    store is opened, how long ago the job ran last."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.record: JobRecord | None = None
+        self.due = 0.0
+        self.skipped: str | None = None
+        self.error: str | None = None
+        self.failures = 0
+        self._hurried = False
+
+    @property
+    def question(self) -> str | None:
+        """What it asks before it goes on."""
+        stopped = self.record is not None and self.record.outcome == "stopped"
+        return self.record.detail if stopped and self.record is not None else None
+
+    def remember(self, record: JobRecord | None, wall_us: int, now: float) -> None:
+        """How it ran last, by what was written down. Longer ago than its interval: it is due. A clock that was put
+        back since counts as no time."""
+        self.record = record
+        if record is None:
+            self.due = now + min(self.job.first_s, self.job.interval_s)
+            return
+        elapsed_s = max(0.0, (wall_us - parse_rfc3339(record.ran_at)) / 1e6)
+        self.due = now + max(0.0, self.job.interval_s - elapsed_s)
+
+    def hurry(self, now: float) -> None:
+        """There is something for it to do: it is due now, or, where it runs, once more behind that. One that failed
+        keeps its pause."""
+        self._hurried = True
+        if self.error is None:
+            self.due = min(self.due, now)
+
+    def begun(self) -> None:
+        """It runs now: what there is to do it finds."""
+        self._hurried = False
+
+    def finished(self, record: JobRecord, now: float, *, again: bool = False) -> None:
+        """It ran; the next time is an interval from now, or, where something came meanwhile, now. What is left was due
+        when it began: it has waited long enough as well."""
+        self.record, self.error, self.skipped, self.failures = record, None, None, 0
+        if again:
+            self.due = min(self.due, now)
+        else:
+            self.due = now if self._hurried else now + self.job.interval_s
+
+    def failed(self, why: str, now: float) -> None:
+        """It did not; it is tried again after a pause."""
+        self.failures = self.failures % ATTEMPTS + 1
+        pause_s = FIRST_PAUSE_S * 2.0 ** (self.failures - 1)
+        self.error, self.skipped = why, None
+        self.due = now + (self.job.interval_s if self.failures == ATTEMPTS else min(pause_s, self.job.interval_s))
+
+
+class JobSchedule:
+    """Every job of one store."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.entries = tuple(Entry(job) for job in jobs)
+        self.by_name = {entry.job.name: entry for entry in self.entries}
+
+    def remember(self, records: Mapping[str, JobRecord], wall_us: int, now: float) -> None:
+        """What was written down by an earlier daemon."""
+        for entry in self.entries:
+            entry.remember(records.get(entry.job.name), wall_us, now)
+
+    def next(self) -> Entry:
+        """The job whose turn is first; of several the one that stands first."""
+        return min(self.entries, key=lambda entry: entry.due)
+
+    def skip(self, now: float, why: str) -> None:
+        """What is due does not run now."""
+        for entry in self.entries:
+            if entry.due <= now:
+                entry.skipped = why
+
+
+def record_of(done: Done, ran_at: str, aged_us: int, seconds: float) -> JobRecord:
+    """What a run came to, as it is kept."""
+    return JobRecord(ran_at, aged_us, done.outcome, done.changed, done.detail, round(seconds, 3), done.op_id)
+
+
+# The one task that runs the jobs of one store, one at a time, while nobody uses it.
+
+
+IDLE_S: Final = 2.0
+"""Seconds without a request from which a store counts as unused (spec 13)."""
+
+PATIENCE_S: Final = 600.0
+"""Seconds after which a job that is due runs although the store is used: it never takes the writer for long, and a
+store that somebody looks at every second would otherwise never be put in order."""
+
+MAX_ASKED: Final = 16
+"""Runs that wait to be carried out because somebody asked for them."""
+
+USED: Final = "the store is in use; it runs when nobody asked anything for 2 s, or after 10 minutes"
+WRITING: Final = "the store is being written; it runs when nothing waits to be written, or after 10 minutes"
+
+Guard = Callable[[], AbstractContextManager[object]]
+"""Where a defect ends, so that it ends nothing else."""
+
+
+class JobContext(msgspec.Struct, frozen=True):
+    """What every attendant works with.
+
+    `identity` names an operation of the daemon's own: of which store, caused by what. `tell` hears of each run: the
+    store's name, the job's, and what it came to.
+    """
+
+    clock: Clock
+    identity: Callable[[str, str], WriteContext]
+    guard: Guard
+    tell: Callable[[str, str, Done | MnemonError], None]
+    threads: trio.CapacityLimiter
+
+
+def one_thread() -> trio.CapacityLimiter:
+    """Where the jobs of all stores think: more of them at once would only fight the event loop for the interpreter."""
+    return trio.CapacityLimiter(1)
+
+
+class Asked:
+    """A run that somebody asked for, and what it came to."""
+
+    def __init__(self, entry: Entry, *, dry_run: bool, sure: bool) -> None:
+        self.entry, self.dry_run, self.sure = entry, dry_run, sure
+        self.finished = trio.Event()
+        self.result: Done | MnemonError | None = None
+
+    def settle(self, result: Done | MnemonError) -> None:
+        """Tell whoever waits."""
+        self.result = result
+        self.finished.set()
+
+
+class StoreJobRunner:
+    """For the event loop's thread. `attend` is the task; all else returns at once or waits for it."""
+
+    def __init__(self, store: Store, jobs: Sequence[Job], means: JobContext) -> None:
+        self.store = store
+        self.agenda = JobSchedule(jobs)
+        self.running: str | None = None
+        self._means = means
+        self._asked: deque[Asked] = deque()
+        self._current: Asked | None = None
+        self._used_at = trio.current_time()  # whoever opened it asks something of it
+        self._known = trio.Event()
+        self._woken = trio.Event()
+        self._resting = trio.Event()
+        self._ended = False
+        self._scope = trio.CancelScope()
+
+    # ------------------------------------------------------------ what others do
+
+    def used(self) -> None:
+        """Somebody asked something of the store."""
+        self._used_at = trio.current_time()
+
+    def hurry(self, name: str) -> None:
+        """Somebody gave this job something to do: it runs as soon as the store is unused."""
+        self.used()
+        self.agenda.by_name[name].hurry(trio.current_time())
+        self._woken.set()
+
+    def leave(self) -> None:
+        """The store is being closed: begin nothing any more, and leave what was begun."""
+        self._ended = True
+        self._scope.cancel()
+
+    async def run(self, name: str, *, dry_run: bool = False, sure: bool = False) -> Done:
+        """Run a job of `agenda.by_name` as soon as the one before is done, in use or not; what it came to.
+
+        It is carried out even when the caller is cancelled meanwhile. Raises MnemonError: what kept it from it, BUSY
+        when too many wait, STOPPING when the daemon stops.
+        """
+        if self._ended:
+            raise _stopping()
+        if len(self._asked) >= MAX_ASKED:
+            raise MnemonError(BUSY, f"{MAX_ASKED} jobs are waiting already", hint="repeat in a moment")
+        asked = Asked(self.agenda.by_name[name], dry_run=dry_run, sure=sure)
+        self._asked.append(asked)
+        self._woken.set()
+        await asked.finished.wait()
+        if isinstance(asked.result, Done):
+            return asked.result
+        raise asked.result or _stopping()
+
+    async def until_known(self) -> None:
+        """Wait until it knows how jobs ran before the store was opened."""
+        await self._known.wait()
+
+    async def until_resting(self) -> None:
+        """Wait until it waits itself: for a time, or for the store to be unused."""
+        await self._resting.wait()
+
+    # ------------------------------------------------------------ the task
+
+    async def attend(self) -> None:
+        """Run jobs until cancelled, or `leave`."""
+        try:
+            with self._scope:
+                await self._remember()
+                self._known.set()
+                while True:
+                    await self._step()
+        finally:
+            self._ended, self.running = True, None
+            self._known.set()
+            self._resting.set()
+            for asked in [*([self._current] if self._current else []), *self._asked]:
+                asked.settle(_stopping())
+
+    async def _step(self) -> None:
+        entry, pause_s = self._next()
+        if self._asked:
+            self._current = self._asked.popleft()
+            await self._run(self._current.entry, self._current)
+            self._current = None
+        elif pause_s > 0.0:
+            await self._rest(pause_s)
+        else:
+            await self._run(entry, None)
+
+    async def _remember(self) -> None:
+        try:
+            records = await self.store.read(read_all)
+        except MnemonError:
+            records = {}  # whatever is wrong with the store is said by the runs that are due now
+        self.agenda.remember(records, self._means.clock.now_us(), trio.current_time())
+
+    def _next(self) -> tuple[Entry, float]:
+        """The job whose turn is next, and the seconds until something has to be looked at again."""
+        now, entry = trio.current_time(), self.agenda.next()
+        if entry.due > now:
+            return entry, entry.due - now
+        if now - entry.due >= PATIENCE_S:
+            return entry, 0.0
+        unused_s = now - self._used_at
+        if unused_s < IDLE_S:
+            self.agenda.skip(now, USED)
+            return entry, IDLE_S - unused_s
+        if not self.store.is_idle:
+            self.agenda.skip(now, WRITING)
+            return entry, IDLE_S
+        return entry, 0.0
+
+    async def _rest(self, seconds: float) -> None:
+        self._woken = trio.Event()
+        self._resting.set()
+        with trio.move_on_after(seconds):
+            await self._woken.wait()
+        self._resting = trio.Event()
+
+    async def _run(self, entry: Entry, asked: Asked | None) -> None:
+        self.running = entry.job.name
+        entry.begun()
+        work = self._work(entry, asked)
+        result: Done | MnemonError = MnemonError(INTERNAL, f"a defect in mnemond ended the job {entry.job.name}")
+        with self._means.guard():
+            try:
+                result = await entry.job.run(work)
+            except MnemonError as error:
+                result = error
+        self.running = None
+        if not work.dry_run:
+            self._note(entry, work, result)
+        if asked is not None:
+            asked.settle(result)
+
+    def _work(self, entry: Entry, asked: Asked | None) -> Work:
+        identity = self._means.identity(self.store.name, f"system:{entry.job.name}")
+        before_us = None if entry.record is None else entry.record.aged_us
+        aged_us = aged(before_us, identity.now_us)
+        return Work(
+            name=entry.job.name,
+            store=self.store,
+            identity=identity,
+            now_us=effective_now(aged_us, identity.now_us),
+            aged_us=aged_us,
+            begun=trio.current_time(),
+            threads=self._means.threads,
+            asked=asked is not None,
+            sure=asked is not None and asked.sure,
+            dry_run=asked is not None and asked.dry_run,
+            used_at=lambda: self._used_at,
+        )
+
+    def _note(self, entry: Entry, work: Work, result: Done | MnemonError) -> None:
+        now = trio.current_time()
+        if isinstance(result, MnemonError):
+            entry.failed(result.message, now)
+        else:
+            record = record_of(result, work.identity.now, work.aged_us, work.seconds())
+            entry.finished(record, now, again=result.again)
+        self._means.tell(self.store.name, entry.job.name, result)
+
+
+def _stopping() -> MnemonError:
+    return MnemonError(
+        STOPPING, "the daemon is stopping; what the job changed already is stored", hint="it runs again by itself"
+    )
+
+
+class Scheduler:
+    """For the event loop's thread; `run` owns the tasks."""
+
+    def __init__(self, jobs: Sequence[Job], means: JobContext) -> None:
+        self.jobs = tuple(jobs)
+        self._means = means
+        self._attendants: dict[str, StoreJobRunner] = {}
+        self._nursery: trio.Nursery | None = None
+        self._ended = False
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run jobs until cancelled or `end`."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            task_status.started()
+            for attendant in self._attendants.values():
+                nursery.start_soon(attendant.attend)
+            if self._ended:
+                nursery.cancel_scope.cancel()
+            await trio.sleep_forever()
+
+    def end(self) -> None:
+        """The daemon stops: begin nothing any more; whoever waits for a run is told."""
+        self._ended = True
+        if self._nursery is not None:
+            self._nursery.cancel_scope.cancel()
+
+    def attach(self, store: Store) -> None:
+        """Look after a store that was opened."""
+        attendant = self._attendants[store.name] = StoreJobRunner(store, self.jobs, self._means)
+        if self._nursery is not None and not self._ended:
+            self._nursery.start_soon(attendant.attend)
+
+    def detach(self, name: str) -> None:
+        """A store is being closed while the daemon goes on: leave it alone."""
+        attendant = self._attendants.pop(name, None)
+        if attendant is not None:
+            attendant.leave()
+
+    def used(self, name: str) -> None:
+        """Somebody asked something of a store, which may not be open yet."""
+        attendant = self._attendants.get(name)
+        if attendant is not None:
+            attendant.used()
+
+    def hurry(self, store: str, job: str) -> None:
+        """There is something to do for this job of a store, which may be closed by now: then it is done once it is open
+        again."""
+        attendant = self._attendants.get(store)
+        if attendant is not None:
+            attendant.hurry(job)
+
+    def of(self, name: str) -> StoreJobRunner:
+        """Who looks after an open store. Raises MnemonError(STOPPING) when nobody does yet, or any more."""
+        attendant = self._attendants.get(name)
+        if self._nursery is None or self._ended or attendant is None:
+            raise MnemonError(STOPPING, "no jobs are run: the daemon starts or stops", hint="repeat in a moment")
+        return attendant
+
+    def questions(self, name: str) -> list[str]:
+        """What jobs of a store ask before they go on, each by its name."""
+        attendant = self._attendants.get(name)
+        entries = () if attendant is None else attendant.agenda.entries
+        return [f"{entry.job.name}: {entry.question}" for entry in entries if entry.question is not None]

@@ -1,0 +1,406 @@
+"""Does a new memory repeat, correct or refine an old one? The decision table of spec 7.2, as a pure function.
+
+Retiring or dropping a memory that says something of its own is the worst a memory can do, and similarity alone cannot
+see it: contradictions share more words than paraphrases do. So the table suggests, and what is done about it has three
+conditions more: a replacement accounts for what it replaces and is about the same thing, and only what stands word for
+word in an old memory is skipped (docs/decisions/0006; each can be switched off in the DiffPolicy).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from mnemond.memory.diff_rules import (
+    is_part,
+    negates,
+    other_beginning,
+    other_names,
+    other_occasion,
+    other_statement,
+    other_subject,
+    other_times,
+    plain_words,
+    says_otherwise,
+)
+from mnemond.model.policy import DiffPolicy
+from mnemond.text.contrast import change_cues, labels, numbers, polarity
+from mnemond.text.similarity import Overlap, normalised, overlap, token_set
+from mnemond.text.tokens import tokens
+
+# The cosines from which an embedder is heard when a new memory is compared with an old one (spec 7.2, 7.3).
+
+
+MEASURED: Final = {
+    "minilm_static_256_int8": math.inf,
+    "minilm_l6_v2_int8": math.inf,
+}
+"""From which cosine on, in the model's own scale, no contradiction was found (docs/decisions/0006): for neither of the
+built-in models is there one.
+
+The static model adds up words without their order, and contradictions are more alike to it (median .96) than
+paraphrases (.90). The transformer gives contradictions up to .97, its own figure for a pair moves by up to .05 with
+the texts it is computed beside, and where it does not know the characters different texts have a cosine of 1.
+"""
+
+
+class CosineThresholds(msgspec.Struct, frozen=True):
+    """The numbers of a DiffPolicy on the scale of one embedder; an override that is infinite is never reached."""
+
+    override: float
+    update: float
+    duplicate: float
+
+
+def cosine_thresholds(model: str, policy: DiffPolicy, scale: Callable[[float], float]) -> CosineThresholds:
+    """What `policy` means for the embedder called `model`; the tag of an Ollama model (":latest") does not count.
+
+    `scale` maps a threshold of the reference embedder to this one (spec 7.3). A model nobody has measured is heard
+    from the line on where it would call two texts duplicates, and only beside the evidence of words.
+    """
+    override = scale(policy.cosine_override)
+    if policy.raise_override:
+        override = max(override, MEASURED.get(model.partition(":")[0], scale(policy.duplicate)))
+    return CosineThresholds(override, scale(policy.update), scale(policy.duplicate))
+
+
+def on_reference_scale(cosine: float, thresholds: CosineThresholds, policy: DiffPolicy) -> float:
+    """A cosine of the embedder as one of the reference scale, so that it can be compared with other rows' similarity.
+
+    Straight lines through 0, the update threshold, the duplicate threshold and 1: a cosine on a threshold comes out
+    on that threshold exactly, one between two of them between the two, and an uncalibrated cosine comes out as it is.
+    """
+    known = ((0.0, 0.0), (thresholds.update, policy.update), (thresholds.duplicate, policy.duplicate), (1.0, 1.0))
+    low, low_is = known[0]
+    for high, high_is in known[1:]:
+        if cosine <= high:
+            return high_is if cosine == high else low_is + (cosine - low) * (high_is - low_is) / (high - low)
+        low, low_is = high, high_is
+    return 1.0
+
+
+Action = Literal["DUPLICATE", "CONFLICT", "UPDATE", "ADD"]
+
+GENERAL = "general"
+"""The category that is compatible with every other (spec 7.2, test 3)."""
+
+SAME = "the texts are the same, apart from case, spaces and the punctuation around them"
+
+LONGEST = 1.5
+"""How much longer, in tokens, a duplicate found by its cosine may be than the old memory (spec 7.2, test 5)."""
+
+_DIGIT = re.compile(r"\d")
+_NUMERALS = re.compile(r"\d+|[一二两兩三四五六七八九十]+")
+
+
+class Side(msgspec.Struct, frozen=True, gc=False):
+    """One of the two memories, with everything the decision looks at; `entities` are canonical names, `said_on` is the
+    day it was said (ISO), "" when nobody knows."""
+
+    text: str
+    normalised: str
+    tokens: frozenset[str]
+    category: str
+    entities: frozenset[str]
+    numbers: frozenset[str]
+    polarity: int
+    change_cues: frozenset[str]
+    said_on: str = ""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What a new memory is beside one old one.
+
+    `suggestion` is what the table says, `action` what is done: milder, where following the table would lose something.
+    `similarity` decides; it is the token similarity or, where the cosine is heard, the cosine on the reference scale;
+    `cosine` itself is the embedder's own. `related`: both stay because their categories differ, and a relation
+    between them is due. `reason` is a sentence without any of the content.
+    """
+
+    action: Action
+    suggestion: Action
+    related: bool
+    similarity: float
+    token_similarity: float
+    cosine: float | None
+    novelty: float
+    polarity_flip: bool
+    number_change: bool
+    reason: str
+
+    @property
+    def held_back(self) -> bool:
+        """Whether both stay although the table would not have it, so that somebody should look at the older one."""
+        return self.action == "ADD" != self.suggestion
+
+
+class Match(msgspec.Struct, frozen=True):
+    """The verdict on one old row; `created_us` is its creation time in microseconds."""
+
+    id: str
+    created_us: int
+    verdict: Verdict
+
+
+class _Pair(msgspec.Struct, frozen=True):
+    """Two sides and what has been worked out about them; `heard`: the similarity is that of the cosine."""
+
+    old: Side
+    new: Side
+    shared: Overlap
+    similarity: float
+    heard: bool
+    polarity_flip: bool
+    number_change: bool
+    announced: bool
+
+
+DAY = len("2026-05-12")
+"""Characters of a time that say its day."""
+
+
+def side(text: str, category: str, entities: Iterable[str], said_at: str = "") -> Side:
+    """A memory made ready for `judge`; `said_at` is when it was said (RFC 3339). Linear time."""
+    return Side(
+        text=text,
+        normalised=normalised(text),
+        tokens=token_set(text),
+        category=category,
+        entities=frozenset(entities),
+        numbers=numbers(text),
+        polarity=polarity(text),
+        change_cues=frozenset(change_cues(text)),
+        said_on=said_at[:DAY],
+    )
+
+
+def judge(old: Side, new: Side, cosine: float | None, policy: DiffPolicy, cosines: CosineThresholds) -> Verdict:
+    """The first test of spec 7.2 that holds, and what is done about it.
+
+    `cosine` is None where the two have no comparable vectors; one that is not a number counts as none.
+    """
+    pair = _compared(old, new, cosine, policy, cosines)
+    suggestion, why = _suggested(pair, policy)
+    action, objection = _taken(pair, policy, suggestion)
+    return Verdict(
+        action=action,
+        suggestion=suggestion,
+        related=suggestion == "ADD" and pair.similarity >= policy.update,
+        similarity=pair.similarity,
+        token_similarity=pair.shared.lexical,
+        cosine=cosine,
+        novelty=pair.shared.novelty,
+        polarity_flip=pair.polarity_flip,
+        number_change=pair.number_change,
+        reason=why + objection,
+    )
+
+
+def overall(matches: Sequence[Match]) -> Match | None:
+    """The row that decides: a duplicate before all others, then the highest similarity, then the newer row.
+
+    A row that stays beside the new one asks for nothing, however similar it is, and has no say while another asks for
+    something. None when there are no rows.
+    """
+    return max(matches, key=_weight, default=None)
+
+
+def _weight(match: Match) -> tuple[bool, bool, float, int, str]:
+    verdict = match.verdict
+    duplicate = verdict.action == "DUPLICATE"
+    return duplicate, verdict.action != "ADD", verdict.similarity, match.created_us, match.id
+
+
+def _compared(old: Side, new: Side, cosine: float | None, policy: DiffPolicy, cosines: CosineThresholds) -> _Pair:
+    shared = overlap(old.tokens, new.tokens, policy.min_tokens)
+    similarity, heard = shared.lexical, False
+    if old.normalised == new.normalised:
+        similarity = 1.0
+    elif cosine is not None and cosine >= cosines.override and similarity >= policy.cosine_evidence:
+        meant = on_reference_scale(cosine, cosines, policy)
+        if meant > similarity:
+            similarity, heard = meant, True
+    return _Pair(
+        old=old,
+        new=new,
+        shared=shared,
+        similarity=similarity,
+        heard=heard,
+        polarity_flip=old.polarity != new.polarity,
+        number_change=bool(old.numbers and new.numbers) and old.numbers != new.numbers,
+        announced=not new.change_cues <= old.change_cues,
+    )
+
+
+def _suggested(pair: _Pair, policy: DiffPolicy) -> tuple[Action, str]:
+    """What the table says, and why."""
+    old, new, alike = pair.old, pair.new, _alike(pair, policy)
+    if old.normalised == new.normalised:
+        return "DUPLICATE", SAME
+    if pair.similarity < policy.update:
+        return "ADD", f"{alike}, too little to be about the same thing ({policy.update:.0%} would do)"
+    if old.category != new.category and GENERAL not in (old.category, new.category):
+        return "ADD", f"{alike}, but one is stored as {old.category}, the other as {new.category}"
+    if contrast := _contrast(pair):
+        return "CONFLICT", f"{alike}, but {contrast}"
+    if pair.similarity > policy.duplicate and _nothing_new(pair, policy):
+        return "DUPLICATE", f"{alike}, and the new text adds nothing"
+    return "UPDATE", f"{alike}, and neither contradicts the other"
+
+
+def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action, str]:
+    """What is done about a suggestion, and what speaks against following it; "" when nothing does."""
+    old, new = pair.old, pair.new
+    if (
+        suggestion != "ADD"
+        and policy.subjects
+        and (other := other_occasion(old.text, new.text, old.said_on, new.said_on))
+    ):
+        return "ADD", f"; but {other}, so both stay"
+    if suggestion == "ADD":
+        return suggestion, ""
+    objection, words, new_words = "", plain_words(old.text), plain_words(new.text)
+    if old.normalised == new.normalised:
+        differing = policy.verbatim and words != new_words
+        return ("ADD", "; but a mark differs, so both stay") if differing else (suggestion, "")
+    if suggestion == "DUPLICATE":
+        if not policy.verbatim or (pair.shared.of_old >= policy.part and is_part(new_words, words)):
+            return suggestion, ""
+        objection = "; but it is not there word for word"
+    action: Action = "CONFLICT" if suggestion == "CONFLICT" else "UPDATE"
+    if policy.subjects and (other := _something_else(pair, words, new_words)):
+        return "ADD", f"{objection}; but {other}, so both stay"
+    if _replaces(pair, policy, contrast=action == "CONFLICT"):
+        return action, objection
+    of_old, of_new = pair.shared.of_old, pair.shared.of_new
+    return "ADD", (
+        f"{objection}; but each says something of its own ({of_old:.0%} of the old words are in the new text,"
+        f" {of_new:.0%} of the new ones in the old), so both stay"
+    )
+
+
+def _contrast(pair: _Pair) -> str:
+    """What makes two similar texts contradict each other; "" when nothing does."""
+    if pair.polarity_flip:
+        return "one denies what the other says"
+    if pair.number_change:
+        return "the numbers differ"
+    return "the new text says that something changed" if pair.announced else ""
+
+
+def _nothing_new(pair: _Pair, policy: DiffPolicy) -> bool:
+    old, new = pair.old, pair.new
+    if not pair.heard:
+        return pair.shared.novelty <= policy.novelty
+    short = len(new.tokens) <= LONGEST * len(old.tokens)
+    return short and new.entities <= old.entities and new.numbers <= old.numbers
+
+
+def _something_else(pair: _Pair, words: list[str], new_words: list[str]) -> str:
+    """Why the new text is not about what the old one is about; "" when it may be.
+
+    A number that names something is not corrected by another: sprint 12 is not sprint 13. Nor is a number where a word
+    has been exchanged besides: the bump of one package says nothing about that of another. Names that have nothing in
+    common speak of two things, unless a change from one to the other is announced.
+    """
+    old, new = pair.old, pair.new
+    if _numbered_apart(old.text, new.text):
+        return "they are about things with different numbers"
+    named, renamed = _without_digits(old.entities), _without_digits(new.entities)
+    plain = not pair.announced and not pair.heard
+    if plain and named and renamed and named.isdisjoint(renamed):
+        return "they name different things"
+    if other := _exchanged(pair) or other_subject(words, new_words):
+        return other
+    if plain and pair.number_change and _words(old) - _words(new) and _words(new) - _words(old):
+        return "another word differs besides the number"
+    contrast = pair.number_change or pair.polarity_flip
+    return says_otherwise(words, new_words, denies=pair.polarity_flip, contrast=contrast) if plain else ""
+
+
+def _exchanged(pair: _Pair) -> str:
+    """Why a contrast is not a correction: more is exchanged than what is corrected; "" when not."""
+    old, new = pair.old, pair.new
+    if pair.number_change or pair.polarity_flip:
+        if other_names(old.text, new.text):
+            return "a name differs"
+        if not pair.announced and other_times(old.text, new.text, old.numbers, new.numbers):
+            return "they speak of different times"
+    if pair.number_change and not pair.announced and len(old.numbers - new.numbers) > 1:
+        return "several numbers differ"
+    if (pair.polarity_flip or negates(new.change_cues - old.change_cues)) and other_statement(old.text, new.text):
+        return "more than a denial differs"
+    if pair.announced and other_beginning(old.text, new.text):
+        return "they begin with different words"
+    return ""
+
+
+def _numbered_apart(old: str, new: str) -> bool:
+    """Whether the labels of `new` leave out one of `old` whose noun they have."""
+    if _NUMERALS.findall(old) == _NUMERALS.findall(new):
+        return False
+    named = labels(new)
+    nouns = {label.rpartition(" ")[0] for label in named}
+    return any(label.rpartition(" ")[0] in nouns for label in labels(old) - named)
+
+
+def _replaces(pair: _Pair, policy: DiffPolicy, contrast: bool) -> bool:
+    """Whether the new text accounts for the old one, so that no more than one statement is retired with it.
+
+    A cosine that is heard says so itself. Else the old words return, nearly all of them, in their order or with little
+    beside them, and make up a good part of the new text. Without a contrast no word is exchanged for another ("the
+    miracles in Mark" are not those in Luke); with one, half that part will do, and there are other signs.
+    """
+    if pair.heard or not policy.cover:
+        return True
+    of_old, of_new = pair.shared.of_old, pair.shared.of_new
+    if of_new < (policy.part / 2 if contrast else policy.part):
+        return False
+    if not contrast and of_old < 1.0 and of_new < 1.0:
+        return False
+    if of_old >= policy.cover and (of_new >= policy.update or _in_order(pair.old.text, pair.new)):
+        return True
+    return contrast and _corrects(pair, policy)
+
+
+def _corrects(pair: _Pair, policy: DiffPolicy) -> bool:
+    """Whether a contrast is about the same thing.
+
+    Most of the old words return where the new text announces a change; most words of each are the other's where one
+    of them negates; and where numbers differ, nearly all the other words are alike ("bump a to 1.2" says nothing
+    about "bump b to 1.3").
+    """
+    of_old, of_new = pair.shared.of_old, pair.shared.of_new
+    if of_old < policy.update:
+        return False
+    if pair.announced:
+        return True
+    if pair.polarity_flip:
+        return of_new >= policy.update
+    return overlap(_words(pair.old), _words(pair.new), policy.min_tokens).overlap >= policy.cover
+
+
+def _words(one: Side) -> frozenset[str]:
+    return _without_digits(one.tokens)
+
+
+def _without_digits(words: frozenset[str]) -> frozenset[str]:
+    """Those without a digit: a version may be among the names of a text."""
+    return frozenset(word for word in words if _DIGIT.search(word) is None)
+
+
+def _in_order(old: str, new: Side) -> bool:
+    """Whether the words of `old` that `new` has come in the same order there."""
+    words = iter(tokens(new.text))
+    return all(word in words for word in tokens(old) if word in new.tokens)
+
+
+def _alike(pair: _Pair, policy: DiffPolicy) -> str:
+    """Rounded down below the least that counts, so that it does not read as if it reached it."""
+    share = pair.similarity * 100
+    shown = int(share) if pair.similarity < policy.update else round(share)
+    return f"they are {shown}% alike in {'meaning' if pair.heard else 'words'}"

@@ -1,0 +1,463 @@
+"""What is said otherwise from one text to the next, word by word: what sets of words cannot see.
+
+"Copy to the server" and "Copy from the server" have the same words as far as similarity counts them, and so have "Alice
+reports to Bob" and "Bob reports to Alice", `x == y` and `x != y`. Where such a thing is exchanged, both texts are kept.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemond.model.policy import RedundancyPolicy
+from mnemond.text.contrast import polarity
+from mnemond.text.date_phrases import tense
+from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term, tokens
+
+MAX_CELLS: Final = 40_000
+"""Pairs of words that are compared, some 10 ms: texts of 200 words that have nothing in common. Of longer ones that
+differ in more than that nothing is said here."""
+
+ARTICLES: Final = frozenset({"a", "an", "the"})
+"""Words whose absence changes nothing. All other function words may: from and to, all and some, may and must."""
+
+RESTRICTING: Final = frozenset({
+    "only", "unless", "except", "if", "when", "whenever", "while", "until", "till", "before", "after", "whether",
+    "without", "almost", "nearly", "sometimes", "maybe", "perhaps", "never", "not", "no", "cannot",
+    "只", "仅", "僅", "除", "若", "当", "當", "不", "没", "未",
+})  # fmt: skip
+"""Words without which a text says more than with them: "only admins", "unless Ana approves"; characters of Chinese."""
+
+_VERB_FORMS: Final = frozenset({
+    "is", "are", "was", "were", "be", "been", "being", "am", "has", "have", "had", "do", "does", "did", "having",
+    "是", "为", "為", "有",
+})  # fmt: skip
+"""Words that stand for each other without another thing being said."""
+
+_WORD: Final = re.compile(rf"[{PAIRED_SCRIPTS}]|[^\s{PAIRED_SCRIPTS}]+")
+_OPENING: Final = "\"'`‘“«‹({"
+_CLOSING: Final = "\"'`’”»›)}.,;:!?…。，、；：！？"
+_ENDS: Final = ".!?。！？:："
+_NOTHING_SAID: Final = frozenset("-–—•·….,;:!?。，、；：！？")
+"""Marks that may stand alone and say nothing."""
+
+_AROUND: Final = (("*", "*"), ("_", "_"), ("<", ">"))
+"""Marks that are taken off a word where they stand on both sides: emphasis, and an address."""
+
+_BRACKETS: Final = "[]()"
+_LIST_MARKERS: Final = frozenset("-*+•‣◦–—")
+_DIGIT: Final = re.compile(r"\d")
+
+
+class Change(NamedTuple):
+    """Words that went, and those that came in their place; either may be none."""
+
+    gone: tuple[str, ...]
+    come: tuple[str, ...]
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in order, folded, without articles and punctuation around them. What else there is belongs to
+    a word: C++ is not C#, -5 is not 5, .env is not env; and a mark that stands alone is one: < is not >. The A of "room
+    A" is no article."""
+    words: list[str] = []
+    before = "."
+    for at, raw in enumerate(_WORD.findall(text)):
+        bare = "" if at == 0 and raw in _LIST_MARKERS else _bare(raw)
+        word = fold(bare)
+        if word and (word not in ARTICLES or (bare == "A" and before[-1] not in _ENDS)):
+            words.append(word)
+        before = raw
+    return words
+
+
+def _bare(raw: str) -> str:
+    if not any(map(str.isalnum, raw)):
+        return "" if _NOTHING_SAID.issuperset(raw) else raw
+    word = raw.lstrip(_OPENING).rstrip(_CLOSING)
+    for first, last in _AROUND:
+        if len(word) > len(first + last) and word.startswith(first) and word.endswith(last):
+            word = word[1:-1]
+    # Beside a digit a square bracket may say that an interval is closed.
+    return word if _DIGIT.search(word) else word.lstrip("[").rstrip("]").rstrip(_CLOSING)
+
+
+def is_part(new: Sequence[str], old: Sequence[str]) -> bool:
+    """Whether `new` stands in `old`, word for word, and no word around it restricts what it says there."""
+    if not new:
+        return True
+    width = len(new)
+    for start in range(len(old) - width + 1):
+        if old[start] == new[0] and list(old[start : start + width]) == list(new):
+            return RESTRICTING.isdisjoint(old[:start]) and RESTRICTING.isdisjoint(old[start + width :])
+    return False
+
+
+def says_otherwise(old: Sequence[str], new: Sequence[str], *, denies: bool, contrast: bool) -> str:
+    """Why `new` says something else than `old`, although their words are alike; "" when it may be the same thing.
+
+    `contrast`: a number or a denial is expected to differ; `denies`: it is the denial, and words may then go with it.
+    """
+    changes = changes_between(old, new)
+    for gone, come in changes:
+        if gone and come and not _stand_for_each_other(gone, come, denies=denies):
+            return "a word is exchanged that says something else"
+        if gone and not come and not contrast and not RESTRICTING.isdisjoint(gone):
+            return "what restricts the old text is gone"
+    return "words change places" if not denies and _moved(changes) else ""
+
+
+def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+    """What has to be exchanged, taken away and added, as little as possible; none where that takes too long to find."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    if len(gone) * len(come) > MAX_CELLS:
+        return []
+    places = [(-1, -1), *_in_common(gone, come), (len(gone), len(come))]
+    found = [
+        Change(tuple(gone[one + 1 : next_one]), tuple(come[other + 1 : next_other]))
+        for (one, other), (next_one, next_other) in pairwise(places)
+    ]
+    return [change for change in found if change.gone or change.come]
+
+
+def _in_common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    """Places of a longest common subsequence, ascending."""
+    lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for at in range(len(one) - 1, -1, -1):
+        row, below, word = lengths[at], lengths[at + 1], one[at]
+        for to in range(len(other) - 1, -1, -1):
+            row[to] = below[to + 1] + 1 if word == other[to] else max(below[to], row[to + 1])
+    found: list[tuple[int, int]] = []
+    at = to = 0
+    while at < len(one) and to < len(other):
+        if one[at] == other[to]:
+            found.append((at, to))
+            at, to = at + 1, to + 1
+        elif lengths[at + 1][to] >= lengths[at][to + 1]:
+            at += 1
+        else:
+            to += 1
+    return found
+
+
+def _stand_for_each_other(gone: Sequence[str], come: Sequence[str], *, denies: bool) -> bool:
+    """Whether nothing but a number, a denial or a form of a verb is exchanged."""
+    if polarity(" ".join(gone)) != polarity(" ".join(come)):
+        return True
+    if _differ_in_brackets(gone, come):
+        return False
+    one = [word for word in gone if word not in _VERB_FORMS and not _DIGIT.search(word)]
+    other = [word for word in come if word not in _VERB_FORMS and not _DIGIT.search(word)]
+    if not one or not other:
+        return True
+    if denies and any(_is_content(word) for word in one + other):
+        return True  # a statement and its denial are told apart clause by clause (rank/exchange)
+    return list(map(_stem_rewording, one)) == list(map(_stem_rewording, other))
+
+
+def _differ_in_brackets(gone: Sequence[str], come: Sequence[str]) -> bool:
+    """Whether nothing differs but whether an interval is closed."""
+    return [word.strip(_BRACKETS) for word in gone] == [word.strip(_BRACKETS) for word in come]
+
+
+def _moved(changes: Sequence[Change]) -> bool:
+    """Whether a word goes at one place and comes at another. "There is no man who plays" denies "a man plays"."""
+    return any(
+        _is_content(word) and word in later.come
+        for at, change in enumerate(changes)
+        for word in change.gone
+        for later in (*changes[:at], *changes[at + 1 :])
+    )
+
+
+def _is_content(word: str) -> bool:
+    return word not in FUNCTION_WORDS and any(map(str.isalnum, word))
+
+
+def _stem_rewording(word: str) -> str:
+    return index_term(word) or word
+
+
+# Signs that a contradiction is none: what was said of one thing is said otherwise of another.
+#
+# "Reads do not take the lock" does not correct "Writes take the lock". A correction repeats what it corrects and
+# changes one thing about it; where more is exchanged, both memories are true, and retiring one of them loses it. Each
+# rule comes from pairs that were wrongly replaced (docs/decisions/0006).
+
+
+_NAME_WITH_DIGITS = re.compile(r"[a-z_]+[-_]?\d[a-z0-9_-]*")
+_VERSION = re.compile(r"v\d")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = re.compile(
+    rf"\d{{4}}-\d\d(?:-\d\d)?(?![\d-])|\b\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MONTH}\b"
+    rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
+    r"|(?<![\d/.])\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/])|(?<![\d.])\d{1,2}\.\d{1,2}\.(?:\d{2,4})?(?![\d.])"
+    r"|\d{1,2} ?月 ?\d{1,2} ?[日号號]|(?:19|20)\d\d ?年|\b(?:in|during|since|of|year) (?:19|20)\d\d\b"
+    r"|\b(?:kw|cw|week|calendar week) ?\d{1,2}\b"
+)
+"""A day, month, week or year as people write it."""
+
+_HEADING = 60
+_FRONT = 8
+"""Characters: a date before a colon within so many, or that begins within so few, says what an entry is about."""
+
+_RELATIVE_DAY = re.compile(
+    r"\b(?:today|yesterday|tonight|tomorrow|this (?:morning|afternoon|evening|week|month)|last (?:night|week|month)"
+    r"|next (?:week|month)|just now|(?:an?|\d+|two|three) (?:hours?|days?|weeks?) ago)\b"
+    r"|今[天日晚早]|昨[天日晚]|明[天日晚]|刚才|剛才|[上下这這本]个?[周週月]"
+)
+"""What means another day when it is said on another."""
+
+_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?")
+_OPTION = re.compile(r"(?<![\w-])-[a-zA-Z](?![\w-])")
+_CLOCK = re.compile(r"(?<![\d:])\d{1,2}:\d\d(?![\d:])")
+_RECURS = re.compile(r"\b(?:every|each|daily|hourly|nightly|weekly|monthly|always)\b|每")
+_PAIRED = re.compile(f"[{PAIRED_SCRIPTS}]")
+
+_QUESTION = ("?", "？")
+
+_CLAUSE_ENDS = re.compile(
+    r"[,;.:!?](?=\s|$)|[。，；：！？]|\b(?:because|since|due to|so that|as long as)\b|因为|由于|所以", re.IGNORECASE
+)
+
+_STRICT_CUES = frozenset({"no longer", "不再", "deprecated", "取消", "放弃"})
+"""Changes that negate: they say of the same thing that it is so no more."""
+
+_BESIDE_A_NEGATION = frozenset({
+    "anymore", "any", "more", "longer", "now", "currently", "again", "ever", "still", "yet", "already", "really",
+    "actually", "not", "no", "never", "cannot", *"不没別别无無未再能会會可以了的已經现現在",
+})  # fmt: skip
+"""What a negation may bring along or leave out without speaking of anything else: words, and characters of Chinese."""
+
+
+def other_names(old: str, new: str) -> bool:
+    """Whether each text has a name with a digit in it that the other lacks: "H100" and "A100", "test_login_1"."""
+    one, other = _names(old), _names(new)
+    return bool(one - other) and bool(other - one)
+
+
+def other_times(old: str, new: str, old_numbers: frozenset[str], new_numbers: frozenset[str]) -> bool:
+    """Whether both texts say when, and not the same, looking back: what happened then and what happened now both
+    happened. When something is due, or is done every night, can be corrected. A date that a text begins with, or that
+    stands in its heading, says what it is about."""
+    if (one := _heading_date(old)) and (other := _heading_date(new)) and one != other:
+        return True
+    if not (_looks_back(old) and _looks_back(new)):
+        return False
+    dates, later_dates = _dates(old), _dates(new)
+    if dates and later_dates and dates != later_dates:
+        return True
+    days, later_days = _days(old_numbers), _days(new_numbers)
+    hours, later_hours = set(_CLOCK.findall(old)), set(_CLOCK.findall(new))
+    return bool(days and later_days and days != later_days) or bool(hours and later_hours and hours != later_hours)
+
+
+def other_occasion(old: str, new: str, said_on: str, new_said_on: str) -> str:
+    """Why two texts that may be the same, letter for letter, are not one statement; "" when they may be."""
+    if old.rstrip().endswith(_QUESTION) != new.rstrip().endswith(_QUESTION):
+        return "one asks what the other says"
+    if _OPTION.findall(old) != _OPTION.findall(new) and _OPTION.findall(fold(old)) == _OPTION.findall(fold(new)):
+        return "an option differs in case"
+    if said_on and new_said_on and said_on != new_said_on and _RELATIVE_DAY.search(fold(new)):
+        return "they speak of different days"
+    return ""
+
+
+def other_subject(old: Sequence[str], new: Sequence[str]) -> str:
+    """Why texts that begin with an address are not about the same thing; "" when they are. `old`, `new`: words."""
+    if old and new and old[0] != new[0] and _ADDRESS.fullmatch(old[0]) and _ADDRESS.fullmatch(new[0]):
+        return "they are about different addresses"
+    return ""
+
+
+def other_statement(old: str, new: str) -> bool:
+    """Whether what the texts say first, reasons aside, is not one statement and its negation."""
+    one, other = _first_clause(old), _first_clause(new)
+    if not _said(one) ^ _said(other):
+        return polarity(one) == polarity(other)
+    return not _takes_back(_said(one) - _said(other), new[len(other) :])
+
+
+def _takes_back(gone: set[str], rest: str) -> bool:
+    """Whether what the new statement lacks of the old one is denied behind it: "at ten, not at nine"."""
+    return bool(gone) and gone <= _said(rest) and polarity(rest) == 1
+
+
+def other_beginning(old: str, new: str) -> bool:
+    """Whether the texts begin with different words: nearly always they then speak of different things."""
+    return _beginning(old) != _beginning(new)
+
+
+def negates(cues: Iterable[str]) -> bool:
+    """Whether one of these change cues says that something is so no more."""
+    return not _STRICT_CUES.isdisjoint(cues)
+
+
+def _dates(text: str) -> set[str]:
+    return set(_DATE.findall(" ".join(fold(text).split())))
+
+
+def _heading_date(text: str) -> str:
+    """The date that says what a text is about; "" when none does."""
+    folded = " ".join(fold(text).split())
+    found = _DATE.search(folded)
+    if found is None:
+        return ""
+    colon = folded.find(":", found.end(), _HEADING)
+    is_heading = colon >= 0 and (colon + 1 == len(folded) or folded[colon + 1] == " ")
+    return found[0] if found.start() <= _FRONT or is_heading or "：" in folded[found.end() : _HEADING] else ""
+
+
+def _looks_back(text: str) -> bool:
+    folded = fold(text)
+    return _RECURS.search(folded) is None and tense(folded, 0, 0) == "past"
+
+
+def _beginning(text: str) -> str:
+    """The first word that is no part of a negation."""
+    return next((_stem_exchange(word) for word in tokens(text) if word not in _BESIDE_A_NEGATION), "")
+
+
+def _names(text: str) -> set[str]:
+    return {name for name in _NAME_WITH_DIGITS.findall(fold(text)) if _VERSION.match(name) is None}
+
+
+def _days(numbers: frozenset[str]) -> set[str]:
+    return {number for number in numbers if _DAY.fullmatch(number)}
+
+
+def _first_clause(text: str) -> str:
+    return next((clause for clause in _CLAUSE_ENDS.split(text) if clause.strip()), text)
+
+
+def _said(text: str) -> set[str]:
+    """Stems of the words, characters of scripts without spaces; without what belongs to a negation."""
+    said: set[str] = set()
+    for word in tokens(text):
+        said.update(word if _PAIRED.match(word) else [_stem_exchange(word)])
+    return said - _BESIDE_A_NEGATION
+
+
+def _stem_exchange(word: str) -> str:
+    return index_term(word) or word
+
+
+# How much two memories say the same, from what their embeddings and their keywords share (spec 7.4, 7.15).
+
+
+Floats = npt.NDArray[np.floating]
+Bins = npt.NDArray[np.int64]
+
+BINS = 16
+"""Bins of a vector's components between −3 and 3 standard deviations (S2)."""
+
+CLIP = 3.0
+"""Standard deviations from the mean beyond which components count as the last bin."""
+
+TEMPORAL_HALF_LIFE_HOURS = 24.0
+"""Hours after which the bonus of nearness in time halves (S2, table C3)."""
+
+
+def redundancy(cosine: float | None, jaccard: float, policy: RedundancyPolicy) -> float:
+    """RS = α·NMI + (1 − α)·J, in [0, 1], and never falling in either of its two.
+
+    `jaccard` of the keywords, in [0, 1]. Without a cosine the first term is 0 and the weights stay.
+    """
+    nmi = 0.0 if cosine is None else nmi_analytic(cosine, policy.bins)
+    return policy.alpha_nmi * nmi + (1.0 - policy.alpha_nmi) * jaccard
+
+
+def is_redundant(score: float, policy: RedundancyPolicy) -> bool:
+    """Whether RS lies above the threshold; a score at the threshold does not."""
+    return score > policy.threshold
+
+
+def with_temporal_bonus(
+    score: float, hours_apart: float, factor: float, half_life_hours: float = TEMPORAL_HALF_LIFE_HOURS
+) -> float:
+    """RS·(1 + f·2^(−|Δh| / half-life)): what was said twice within hours repeats itself the more (S2, table C3)."""
+    nearness: float = 2.0 ** (-abs(hours_apart) / half_life_hours)
+    return score * (1.0 + factor * nearness)
+
+
+def nmi_analytic(cosine: float, bins: int = BINS) -> float:
+    """Normalised mutual information of two vectors with jointly Gaussian components of that correlation, in [0, 1].
+
+    −½·ln(1 − ρ²) over the entropy of one binned component, ½·ln(2πe) − ln(6 / bins). 0 for cosines up to 0, because
+    information knows no sign and an opposite is no repetition; 0 for fewer than two bins, which tell nothing.
+    """
+    if bins < 2 or not cosine > 0.0:
+        return 0.0
+    if cosine >= 1.0:
+        return 1.0
+    entropy = 0.5 * math.log(2.0 * math.pi * math.e) - math.log(2.0 * CLIP / bins)
+    return min(1.0, -0.5 * math.log1p(-cosine * cosine) / entropy)
+
+
+def nmi_binned(one: Floats, other: Floats, bins: int = BINS, *, corrected: bool = True) -> float:
+    """The same from histograms of the components themselves, in [0, 1] (S2); `corrected` after Miller and Madow.
+
+    Shape (dimension,) each. Biased upwards, and meaningless for sparse vectors. 0 for vectors of different or no
+    dimensions, for constant ones, for ones that are not finite, and for a cosine up to 0.
+    """
+    if one.shape != other.shape or not one.size or bins < 2:
+        return 0.0
+    first, second = _binned(one, bins), _binned(other, bins)
+    if first is None or second is None or not float(np.dot(one, other)) > 0.0:
+        return 0.0
+    of_first = _entropy(first, corrected)
+    of_second = _entropy(second, corrected)
+    of_both = _entropy(first * bins + second, corrected)
+    shared = max(0.0, of_first + of_second - of_both)
+    return min(1.0, 2.0 * shared / (of_first + of_second))
+
+
+def _binned(vector: Floats, bins: int) -> Bins | None:
+    """Bin of each component; None when it says nothing."""
+    wide = vector.astype(np.float64)
+    if not np.isfinite(wide).all():
+        return None
+    spread = float(wide.std())
+    if not spread > 0.0:
+        return None
+    scores = np.clip((wide - wide.mean()) / spread, -CLIP, CLIP)
+    numbers: Bins = np.minimum((scores + CLIP) * (bins / (2.0 * CLIP)), bins - 1).astype(np.int64)
+    return numbers
+
+
+def _entropy(numbers: Bins, corrected: bool) -> float:
+    """Nats, from the counts of equal numbers; corrected by (occupied − 1) / 2n."""
+    counts = np.unique(numbers, return_counts=True)[1]
+    shares = counts / len(numbers)
+    bias = (len(counts) - 1) / (2.0 * len(numbers)) if corrected else 0.0
+    return float(-(shares * np.log(shares)).sum()) + bias
+
+
+def edge_similarity(cosine: float | None, jaccard: float, policy: RedundancyPolicy) -> float:
+    """(1 − α_key)·cos + α_key·J, in [0, 1]: meaning ahead of words, as S2 intends (spec 7.15).
+
+    No cosine, or a negative one, counts as 0.
+    """
+    nearness = max(0.0, cosine or 0.0)
+    return min(1.0, (1.0 - policy.alpha_key) * nearness + policy.alpha_key * jaccard)
+
+
+def pair_weight(similarity: float, policy: RedundancyPolicy) -> float:
+    """Weight of the edge between two redundant memories of that edge similarity (spec 8)."""
+    return min(1.0, max(policy.min_edge_weight, similarity))

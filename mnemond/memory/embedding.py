@@ -1,0 +1,283 @@
+"""Giving memories the vectors they lack, and measuring what a cosine means to a store's embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from mnemond.embed import registry
+from mnemond.embed.embedder import Embedder, Supply
+from mnemond.embed.http import NoAnswerError
+from mnemond.embed.registry import PAIRS, Calibration, calibrate, token_dropout, unrelated_pairs
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.memory.draft import WriteContext
+from mnemond.model.changes import ChangeSet, SetVector, Vector
+from mnemond.model.outcomes import Embedded, Outcome, SwitchDropped
+from mnemond.store import operations
+from mnemond.store.connection import Connection
+from mnemond.store.insights import content_hash
+from mnemond.store.meta import EmbedderRecord, SwitchRecord, made_by, read_embedder, read_switch, write_embedder
+from mnemond.store.operations import Proposal, View
+
+FEWEST: Final = 100
+"""Embedded memories of a store from which on it can be calibrated. Medians of a few dozen follow the subjects that
+happen to be stored: thresholds scaled by them made candidates of noise."""
+
+
+class Text(NamedTuple):
+    """What is to be embedded."""
+
+    id: str
+    content: str
+
+
+class Answered(NamedTuple):
+    """A text and its vector, which is None where the embedder knows no word of it."""
+
+    text: Text
+    vector: Vector | None
+
+
+class Measured(NamedTuple):
+    """A calibration, and how many pairs and self-paraphrases it is made of."""
+
+    calibration: Calibration
+    pairs: int
+    paraphrases: int
+
+
+def record_of(embedder: Embedder) -> EmbedderRecord:
+    """What a store keeps of its embedder."""
+    return EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
+
+
+def wanted_by(supply: Supply) -> Callable[[], EmbedderRecord | None]:
+    """What tells a new store which embedder it has; one that is not to be had just now is adopted later."""
+
+    def wanted() -> EmbedderRecord | None:
+        try:
+            found = supply.preferred()
+        except MnemonError as error:
+            if error.kind is not UNAVAILABLE:
+                raise
+            return None
+        return None if found is None else record_of(found)
+
+    return wanted
+
+
+# ------------------------------------------------------------ which
+
+
+def every_text(snapshot: Snapshot) -> list[Text]:
+    """Every live memory, in the order of their rows."""
+    return [_text(snapshot, row) for row in np.flatnonzero(snapshot.alive()).tolist()]
+
+
+def texts_without_vector(snapshot: Snapshot) -> list[Text]:
+    """Every live memory that was not embedded."""
+    return [_text(snapshot, row) for row in snapshot.without_vector().tolist()]
+
+
+def texts_to_stage(snapshot: Snapshot, staged: Mapping[str, str], without: Container[str]) -> list[Text]:
+    """Every live memory, those in `without` excepted, whose text is not the one its staged vector was made of."""
+    texts = (text for text in every_text(snapshot) if text.id not in without)
+    return [text for text in texts if staged.get(text.id) != content_hash(text.content)]
+
+
+def _text(snapshot: Snapshot, row: int) -> Text:
+    insight = snapshot.insight(row)
+    return Text(insight.id, insight.content)
+
+
+# ------------------------------------------------------------ embedding
+
+
+def embed_each(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answered], dict[str, MnemonError]]:
+    """The vectors of a batch, and by id why some texts were refused while others, or the server itself, were well.
+
+    Blocks. Raises MnemonError(UNAVAILABLE) when the embedder is not to be had at all.
+    """
+    try:
+        vectors = embedder.embed([text.content for text in texts])
+        return [Answered(text, vector) for text, vector in zip(texts, vectors, strict=True)], {}
+    except NoAnswerError:
+        raise
+    except MnemonError as error:
+        registry.check_embedders(embedder)
+        if len(texts) == 1:
+            return [], {texts[0].id: error}
+    return _one_by_one(embedder, texts)
+
+
+def _one_by_one(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answered], dict[str, MnemonError]]:
+    answered: list[Answered] = []
+    refused: dict[str, MnemonError] = {}
+    for text in texts:
+        found, error = embed_each(embedder, [text])
+        answered += found
+        refused |= error
+    if not answered:  # it answers and embeds nothing: that is no fault of the texts
+        raise next(iter(refused.values()))
+    return answered, refused
+
+
+def propose(answers: Sequence[Answered], identity: WriteContext, embedder: Embedder, *, anew: bool) -> Proposal:
+    """The write of vectors, for the memories that still say what was embedded. Without `anew` only those that have
+    none by then. Its outcome counts the vectors written."""
+    return identity.proposal(
+        method="embed.run",
+        decide=partial(_decide, answers, identity, record_of(embedder), anew),
+        made_by=embedder.fingerprint,
+    )
+
+
+def _decide(
+    answers: Sequence[Answered], identity: WriteContext, record: EmbedderRecord, anew: bool, view: View
+) -> ChangeSet:
+    changes = tuple(
+        SetVector(answer.text.id, answer.vector) for answer in answers if _still(view.snapshot, answer.text, anew)
+    )
+    written = sum(change.vector is not None for change in changes)
+    return identity.change_set(
+        method="embed.run",
+        changes=changes,
+        outcome=Embedded(identity.op_id, record.name, record.dimension, succeeded=written),
+        operation="",
+    )
+
+
+def _still(snapshot: Snapshot, text: Text, anew: bool) -> bool:
+    row = snapshot.row_of(text.id)
+    if row is None or snapshot.insight(row).content != text.content:
+        return False
+    return anew or not snapshot.has_vector(row)
+
+
+# ------------------------------------------------------------ measuring
+
+
+def measure(snapshot: Snapshot, embedder: Embedder) -> Measured:
+    """How the embedder's cosines spread over a store: between random pairs of its memories, and between memories and
+    themselves without 30 % of their words (spec 7.3). Equal for equal stores. Blocks.
+
+    Raises MnemonError: INVALID_PARAMS for fewer than FEWEST embedded memories, UNAVAILABLE for an embedder that is not
+    to be had, and one that cannot tell a paraphrase from something else.
+    """
+    rows = [row for row in np.flatnonzero(snapshot.alive()).tolist() if snapshot.has_vector(row)]
+    if len(rows) < FEWEST:
+        raise MnemonError(
+            INVALID_PARAMS,
+            f"{len(rows)} memories of this store are embedded; a calibration needs {FEWEST}",
+            hint="store more memories on different subjects; until then shipped values are used",
+            outcome="rejected",
+        )
+    pairs = unrelated_pairs(len(rows))
+    unrelated = [_cosine(snapshot.vector(rows[left]), snapshot.vector(rows[right])) for left, right in pairs]
+    chosen = [rows[at * len(rows) // PAIRS] for at in range(PAIRS)] if len(rows) > PAIRS else rows
+    reduced = embedder.embed([token_dropout(snapshot.insight(row).content) for row in chosen])
+    alike = [_cosine(snapshot.vector(row), vector) for row, vector in zip(chosen, reduced, strict=True)]
+    compared, paraphrased = (_known(unrelated), _known(alike))
+    return Measured(calibrate(compared, paraphrased), len(compared), len(paraphrased))
+
+
+def _cosine(one: Vector | None, other: Vector | None) -> float | None:
+    return None if one is None or other is None else float(np.dot(one, other))
+
+
+def _known(cosines: Sequence[float | None]) -> list[float]:
+    return [cosine for cosine in cosines if cosine is not None]
+
+
+# A store changes its embedder: begun, given up, finished, and measured. Parts of transactions of the caller's.
+#
+# Edges and effective importances stay as they are: automatic semantic edges keep the weights of the embedder that
+# found them, and the memories written after the cut-over are compared by the new one.
+
+
+def adopt(connection: Connection, record: EmbedderRecord, now: str) -> bool:
+    """Give a store that has no embedder one; False when it has one by now."""
+    if read_embedder(connection) is not None:
+        return False
+    write_embedder(connection, record)
+    operations.append(connection, "embed.adopt", None, record.name, now)
+    return True
+
+
+def begin(connection: Connection, asked: ChangeSet, record: SwitchRecord) -> Outcome:
+    """Record that a switch is under way. Raises MnemonError: BUSY when there is one, INVALID_PARAMS when the store has
+    this embedder already."""
+    if (done := _replayed(connection, asked)) is not None:
+        return done
+    if (other := read_switch(connection)) is not None:
+        raise MnemonError(
+            BUSY,
+            f"a switch to {other.to.name} is under way since {other.started_at}",
+            hint="`mnemonctl embed --status` says how far it is; `mnemonctl embed --abort` ends it",
+            outcome="rejected",
+        )
+    if made_by(read_embedder(connection)) == record.to.fingerprint:
+        raise MnemonError(
+            INVALID_PARAMS,
+            f"the store has the embedder {record.to.name} already: there is nothing to switch",
+            hint="`mnemonctl embed --all` makes every vector anew",
+            outcome="rejected",
+        )
+    operations.begin(connection, record)
+    return _noted(connection, asked, asked.outcome, f"to {record.to.name}")
+
+
+def drop(connection: Connection, asked: ChangeSet) -> Outcome:
+    """Give the switch up. Raises MnemonError(NOT_FOUND) when there is none."""
+    if (done := _replayed(connection, asked)) is not None:
+        return done
+    record = read_switch(connection)
+    if record is None:
+        raise MnemonError(
+            NOT_FOUND, "no switch is under way: there is nothing to abort", hint="see: mnemonctl embed --status",
+            outcome="rejected",
+        )  # fmt: skip
+    count = operations.clear(connection)
+    outcome = SwitchDropped(asked.op_id, record.to.name, count)
+    return _noted(connection, asked, outcome, f"aborted, {count} vectors dropped")
+
+
+def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str] | None, now: str) -> list[str] | None:
+    """See `staged.cut_over`; one line of the log says that it happened."""
+    lacking = operations.cut_over(connection, record, without)
+    if lacking == []:
+        operations.append(connection, "embed.switch", None, f"{record.to.name} took over", now)
+    return lacking
+
+
+def calibrated(connection: Connection, asked: ChangeSet, fingerprint: str, measured: Calibration) -> Outcome:
+    """Keep what was measured of the embedder with this fingerprint. Raises MnemonError(BUSY) when another one took
+    over meanwhile."""
+    if (done := _replayed(connection, asked)) is not None:
+        return done
+    record = read_embedder(connection)
+    if record is None or record.fingerprint != fingerprint:
+        raise MnemonError(
+            BUSY, "the store was given another embedder while this one was measured", hint="repeat",
+            outcome="rejected",
+        )  # fmt: skip
+    unrelated, paraphrase = measured.unrelated, measured.paraphrase
+    write_embedder(connection, msgspec.structs.replace(record, unrelated=unrelated, paraphrase=paraphrase))
+    return _noted(connection, asked, asked.outcome, f"unrelated {unrelated:.3f}, paraphrase {paraphrase:.3f}")
+
+
+def _replayed(connection: Connection, asked: ChangeSet) -> Outcome | None:
+    return operations.replay(connection, asked) if asked.client_op_id else None
+
+
+def _noted(connection: Connection, asked: ChangeSet, outcome: Outcome, detail: str) -> Outcome:
+    """A line in the log, and the answer to a repeat."""
+    operations.append(connection, asked.method, None, detail, asked.now)
+    if asked.client_op_id:
+        operations.record(connection, asked, outcome)
+    return outcome

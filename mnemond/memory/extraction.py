@@ -1,0 +1,393 @@
+"""extract: what is worth remembering of a conversation, each fact remembered in a write of its own (spec 9, phase 2).
+
+Reading comes first and needs no store but to know names; then every fact goes the way of any memory, through diff,
+on the channel `extract`. A fact whose write fails takes no other with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final, Literal
+
+import msgspec
+
+from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
+from mnemond.extract.facts import (
+    FUNCTIONAL,
+    UNKNOWN,
+    Context,
+    Engine,
+    Extraction,
+    Fact,
+    FactKnown,
+    Message,
+    Relation,
+    latest_exchange,
+    of_five,
+)
+from mnemond.extract.rules import HostFact, RuleEngine, completed
+from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Cosines
+from mnemond.memory import remember
+from mnemond.memory.compare import Moment, kept_because, parted
+from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.limits import Limits
+from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
+from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
+from mnemond.model.outcomes import Remembered, SubstanceNote
+from mnemond.model.policy import ExtractionPolicy, WritePolicy
+from mnemond.model.query import Filter
+from mnemond.store.operations import Proposal, View
+from mnemond.text.entities import canonical_name
+from mnemond.text.secrets import redact
+from mnemond.text.similarity import normalised
+from mnemond.text.tokens import capped
+from mnemond.text.transcripts import Known
+
+CHANNEL: Final = "extract"
+VERBATIM: Final = "verbatim"
+"""The engine that takes every message as it is."""
+
+MAX_RELATIONSHIPS: Final = 200
+"""Memories of who has to do with whom, newest first, among which an outdated one is looked for."""
+
+_NAMED: Final = re.compile(rf"\A(?:{UNKNOWN}'s name is |用户的名字是)([^,.;，。]{{1,60}})")
+
+Action = Literal["CREATE", "UPDATE", "MERGE", "NONE", "FAILED"]
+Resolution = Literal["DUPLICATE", "SUPERSEDE", "COEXIST"]
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+    """Where facts come from and whom they are for. `resolves`: they may take the place of what they contradict. `tags`
+    and `metadata` (plain values) are for each of them."""
+
+    conversation_id: str | None = None
+    scope: Scope = Scope()
+    resolves: bool = True
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, object] = {}
+
+
+class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact made ready to be written. `vector` comes later, `embed_error` says why it does not."""
+
+    fact: Fact
+    prepared: remember.Prepared
+    resolves: bool = True
+    verbatim: bool = False
+
+    @property
+    def content(self) -> str:
+        """What would be stored."""
+        return self.prepared.clean.content
+
+    def embedded(self, vector: Vector | None, error: str | None) -> FactWrite:
+        """With its vector, or why it has none."""
+        return msgspec.structs.replace(
+            self, prepared=msgspec.structs.replace(self.prepared, vector=vector, embed_error=error)
+        )
+
+
+class Fate(msgspec.Struct, frozen=True):
+    """What became of a fact. `memory_id` holds it now, None when nothing does; `previous_id` was replaced by it."""
+
+    action: Action
+    resolution: Resolution | None
+    memory_id: str | None
+    previous_id: str | None
+    reason: str
+
+
+# ---------------------------------------------------------------- reading
+
+
+def context_of(
+    snapshot: Snapshot, scope: Scope, policy: ExtractionPolicy, observed_us: int, threshold: int | None = None
+) -> Context:
+    """What an exchange is read with beside `snapshot`: who speaks, and which names are known."""
+    return Context(
+        observed_us=observed_us,
+        threshold=policy.importance_threshold if threshold is None else threshold,
+        most=policy.max_facts,
+        speaker=known_speaker(snapshot, scope),
+        known=snapshot.entity_spelling,
+    )
+
+
+def extract_exchange(
+    messages: Sequence[Message], context: Context, *, window: int, whole: bool = False, engine: Engine | None = None
+) -> Extraction:
+    """The facts of the latest exchange of a conversation, without secrets; of all of it where `whole`.
+
+    `window`: how many messages before that are looked at. Blocks for up to a second a megabyte.
+    """
+    clean = cleaned(messages)
+    if whole:
+        return (engine or RuleEngine()).extract(clean, context)
+    exchange = latest_exchange(clean, window)
+    return (engine or RuleEngine()).extract(exchange.latest, msgspec.structs.replace(context, earlier=exchange.earlier))
+
+
+def cleaned(messages: Sequence[Message]) -> list[Message]:
+    """Messages without secrets, and as they can be stored: what somebody pasted may hold anything."""
+    return [_clean(each) for each in messages]
+
+
+def _clean(message: Message) -> Message:
+    content = capped(message.content.replace("\0", " "))
+    name = None if message.name is None else redact(message.name).text
+    return msgspec.structs.replace(message, content=redact(content).text, name=name)
+
+
+def host_facts(given: Sequence[HostFact], context: Context) -> Extraction:
+    """Facts that somebody else found, completed."""
+    return completed(given, context)
+
+
+def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
+    """Every message that is no system message, as it is (spec 9, `infer=false`)."""
+    given = [
+        HostFact(
+            content=capped(each.content.replace("\0", " ")),
+            intent="fact",
+            category="general",
+            attributed_to="assistant" if each.role == "assistant" else "user",
+            said_us=each.said_us,
+            message_ids=() if each.id is None else (each.id,),
+        )
+        for each in messages
+        if each.role != "system" and each.content.strip()
+    ]
+    found = completed(given, msgspec.structs.replace(context, threshold=1))
+    return msgspec.structs.replace(found, engine=VERBATIM)
+
+
+def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
+    """What the person whose memories these are is called, as an earlier exchange told it; the newest counts."""
+    for insight in _relationships(snapshot, scope):
+        found = _NAMED.match(insight.content) if insight.scope == scope else None
+        if found is not None:
+            return found[1].strip()
+    return None
+
+
+# ---------------------------------------------------------------- writing
+
+
+def prepare(
+    fact: Fact, provenance: Provenance, now_us: int, known: FactKnown, policy: WritePolicy, *, as_it_is: bool = False
+) -> FactWrite:
+    """A fact read as any memory is; everything but its vector. `as_it_is`: neither judged nor compared."""
+    draft = Draft(
+        content=fact.content,
+        category=fact.category,
+        importance=of_five(fact.importance),
+        tags=provenance.tags,
+        entities=tuple(each.name for each in fact.entities),
+        source=fact.attributed_to,
+        channel=CHANNEL,
+        conversation_id=provenance.conversation_id,
+        scope=provenance.scope,
+        created_at=None if fact.said_us == now_us else format_us(fact.said_us),
+        metadata=provenance.metadata,
+        no_diff=as_it_is,
+    )
+    prepared = remember.prepare(draft, now_us, known, policy)
+    kinds = {each.canonical: each.kind for each in fact.entities}
+    mentions = tuple(
+        msgspec.structs.replace(each, kind=kinds.get(each.canonical, each.kind)) for each in prepared.reading.mentions
+    )
+    substance = SubstanceNote(prepared.reading.substance.score, "keep") if as_it_is else prepared.reading.substance
+    reading = msgspec.structs.replace(prepared.reading, mentions=mentions, substance=substance)
+    if prepared.clean.redacted:  # what it was taken to relate may be the very secret
+        fact = msgspec.structs.replace(fact, content=prepared.clean.content, relations=(), entities=mentions)
+    return FactWrite(
+        fact=fact,
+        prepared=msgspec.structs.replace(prepared, reading=reading),
+        resolves=provenance.resolves,
+        verbatim=as_it_is,
+    )
+
+
+def propose(write: FactWrite, identity: WriteContext, limits: Limits) -> Proposal:
+    """The write of one fact, to be decided when its turn comes; its outcome is `Remembered`."""
+    proposal = remember.propose(write.prepared, identity, limits)
+    return proposal._replace(decide=partial(_decide, write, identity, limits))
+
+
+def _decide(write: FactWrite, identity: WriteContext, limits: Limits, view: View) -> ChangeSet:
+    return decide(write, identity, limits, view.snapshot, view.similarity)
+
+
+def decide(
+    write: FactWrite, identity: WriteContext, limits: Limits, snapshot: Snapshot, similarity: Cosines | None
+) -> ChangeSet:
+    """What a fact comes to beside those of `snapshot`; nothing is written."""
+    old = _outdated(write, snapshot) if write.resolves else None
+    if old is not None:  # it leaves, so nothing is to be paired with it
+        pairs = msgspec.structs.replace(limits.policy.redundancy, enabled=False)
+        limits = msgspec.structs.replace(limits, policy=msgspec.structs.replace(limits.policy, redundancy=pairs))
+    reached = remember.decide(write.prepared, identity, limits, snapshot, similarity)
+    if not write.resolves and _outcome(reached).action == "replaced":
+        reached = _beside(write, identity, limits, snapshot, similarity, reached)
+    if old is not None and _outcome(reached).action == "added":
+        reached = _instead_of(old, reached, snapshot)
+    return _as_fact(write.fact, reached)
+
+
+def fate(outcome: Remembered) -> Fate:
+    """What became of a fact, in the words of spec 9."""
+    match outcome.action:
+        case "added":
+            coexists = outcome.reason.startswith(COEXISTS)
+            return Fate("CREATE", "COEXIST" if coexists else None, outcome.id, None, outcome.reason)
+        case "replaced":
+            return Fate("UPDATE", "SUPERSEDE", outcome.id, outcome.replaced_id, outcome.reason)
+        case "merged":
+            return Fate("MERGE", None, outcome.id, outcome.replaced_id, outcome.reason)
+        case "skipped":
+            return Fate("NONE", "DUPLICATE", outcome.id, None, outcome.reason)
+        case _:
+            return Fate("NONE", None, None, None, outcome.reason)
+
+
+COEXISTS: Final = "kept beside"
+
+
+def _outcome(reached: ChangeSet) -> Remembered:
+    assert isinstance(reached.outcome, Remembered), "remember decides nothing else"  # noqa: S101
+    return reached.outcome
+
+
+def _beside(
+    write: FactWrite,
+    identity: WriteContext,
+    limits: Limits,
+    snapshot: Snapshot,
+    similarity: Cosines | None,
+    other: ChangeSet,
+) -> ChangeSet:
+    """The fact added although it would take a memory's place (`add_only` of spec 10)."""
+    prepared = msgspec.structs.replace(
+        write.prepared, draft=msgspec.structs.replace(write.prepared.draft, no_diff=True),
+        reading=msgspec.structs.replace(write.prepared.reading, side=None),
+    )  # fmt: skip
+    reached = remember.decide(prepared, identity, limits, snapshot, similarity)
+    would = _outcome(other)
+    outcome = msgspec.structs.replace(
+        _outcome(reached), matched_id=would.replaced_id, similarity=would.similarity,
+        reason=f"{COEXISTS} {would.replaced_id}: {would.reason}",
+    )  # fmt: skip
+    return msgspec.structs.replace(reached, outcome=outcome)
+
+
+def _outdated(write: FactWrite, snapshot: Snapshot) -> Insight | None:
+    """The memory that gives the subject of the fact another value of a relation that has one value at a time."""
+    said = [each for each in write.fact.relations if each.type in FUNCTIONAL]
+    if not said:
+        return None
+    scope = write.prepared.draft.scope
+    for insight in _relationships(snapshot, scope):
+        told = [Relation(*(str(each.get(name)) for name in _PARTS)) for each in _relations_in(insight)]
+        is_older = parse_rfc3339(insight.created_at) <= write.fact.said_us
+        if (
+            is_older
+            and any(_changes(new, old) for new in said for old in told)
+            and kept_because(insight, scope, Moment(write.fact.said_us, write.fact.said_us)) is None
+        ):
+            return insight
+    return None
+
+
+_PARTS: Final = ("source", "type", "target")
+
+
+def _changes(new: Relation, old: Relation) -> bool:
+    same = (canonical_name(new.source), new.type) == (canonical_name(old.source), old.type)
+    return same and canonical_name(new.target) != canonical_name(old.target)
+
+
+def _relationships(snapshot: Snapshot, scope: Scope) -> list[Insight]:
+    """What extraction found out about who has to do with whom, newest first."""
+    wanted = Filter(channel=CHANNEL, stated_intent="relationship", scope=scope, all_sessions=True)
+    return snapshot.newest(wanted, MAX_RELATIONSHIPS)
+
+
+def _relations_in(insight: Insight) -> list[dict[str, object]]:
+    if '"relations"' not in insight.metadata:
+        return []
+    found = msgspec.json.decode(insight.metadata, type=dict[str, object]).get("relations")
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _instead_of(old: Insight, reached: ChangeSet, snapshot: Snapshot) -> ChangeSet:
+    """The fact in the place of `old`, whose value is out of date."""
+    added = next(change.insight for change in reached.changes if isinstance(change, AddInsight))
+    others = [change for change in reached.changes if not (isinstance(change, RetireInsight) and change.id == old.id)]
+    gone = RetireInsight(old.id, "superseded", successor=added.id, invalid_at=added.valid_from)
+    outcome = msgspec.structs.replace(
+        _outcome(reached), action="replaced", suggestion="CONFLICT", replaced_id=old.id, matched_id=old.id,
+        reason="it gives another value of what can have only one",
+    )  # fmt: skip
+    return msgspec.structs.replace(
+        reached, changes=(*others, *parted(snapshot, old), gone), outcome=outcome, operation="diff-replace",
+        detail=f"{reached.detail} replaced={old.id}",
+    )  # fmt: skip
+
+
+def _as_fact(fact: Fact, reached: ChangeSet) -> ChangeSet:
+    """What is added says what fact it was extracted as."""
+    changes = tuple(_tagged(fact, change) if isinstance(change, AddInsight) else change for change in reached.changes)
+    return msgspec.structs.replace(reached, changes=changes)
+
+
+def _tagged(fact: Fact, change: AddInsight) -> Change:
+    fields = msgspec.json.decode(change.insight.metadata, type=dict[str, object])
+    fields |= {"importance10": fact.importance, "confidence": fact.confidence, "attributed_to": fact.attributed_to}
+    if fact.message_ids:
+        fields["message_ids"] = list(fact.message_ids)
+    if fact.relations:
+        fields["relations"] = [msgspec.structs.asdict(each) for each in fact.relations]
+    insight = msgspec.structs.replace(change.insight, intent=fact.intent, metadata=msgspec.json.encode(fields).decode())
+    return msgspec.structs.replace(change, insight=insight)
+
+
+# The vectors of facts: all at once, because an embedder is asked once for many as fast as for one.
+
+
+def embedded(embedder: Embedder | None, writes: Sequence[FactWrite], lacking: str | None) -> list[FactWrite]:
+    """Facts with their vectors: one by one where all at once fails and the first alone does not (spec 9, phase 1c).
+
+    `lacking` says why there is no embedder. What would be discarded is not embedded. Blocks as the embedder does.
+    """
+    if embedder is None:
+        return [each.embedded(None, lacking) for each in writes]
+    wanted = [each for each in writes if not each.prepared.discarded]
+    made = iter(_made(embedder, wanted) if wanted else [])
+    return [each if each.prepared.discarded else next(made) for each in writes]
+
+
+def _made(embedder: Embedder, wanted: Sequence[FactWrite]) -> list[FactWrite]:
+    vectors, error = try_embed(embedder, [each.content for each in wanted])
+    if error is None or len(wanted) == 1 or try_embed(embedder, [wanted[0].content])[1] is not None:
+        return [each.embedded(vector, error or _lack(vector)) for each, vector in zip(wanted, vectors, strict=True)]
+    singly = [try_embed(embedder, [each.content]) for each in wanted]
+    return [each.embedded(one[0], why or _lack(one[0])) for each, (one, why) in zip(wanted, singly, strict=True)]
+
+
+def _lack(vector: Vector | None) -> str | None:
+    return UNKNOWN_WORDS if vector is None else None
+
+
+# Which texts are memories already, word for word.
+
+
+def known_in(snapshot: Snapshot) -> Known:
+    """Whether a normalised text is that of an active memory. Takes a look-up, and nothing of it is kept."""
+
+    def known(text: str) -> bool:
+        return bool(text) and any(normalised(snapshot.insight(row).content) == text for row in snapshot.twins(text))
+
+    return known

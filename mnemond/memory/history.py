@@ -1,0 +1,388 @@
+"""Which line of the log is about which operation.
+
+A line has no op_id of its own: it is about the same memory, at the same microsecond, as a row of the history that has
+one. Where that is true of two operations neither is named, for undo must not be told a wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+import msgspec
+
+from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Cosines
+from mnemond.memory.compare import Moment, compare, side_of, to_review
+from mnemond.memory.draft import WriteContext, new_memory
+from mnemond.memory.limits import Limits
+from mnemond.memory.relink import Relinking, reanalyse, relinked
+from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
+from mnemond.model.memory import Insight, Scope, parse_rfc3339
+from mnemond.model.outcomes import Conflict, Restored
+from mnemond.store import history, insights, operations
+from mnemond.store.connection import Connection
+from mnemond.store.history import Record
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.operations import Line, Proposal, View
+from mnemond.text.tokens import index_terms
+
+METHODS: Final = {
+    "diff-replace": "remember", "diff-skip": "remember", "discard": "remember",
+    "gc-keep": "gc", "unpin": "pin",
+}  # fmt: skip
+"""What the log calls otherwise than its method."""
+
+OF_OTHERS: Final = frozenset({"prune", "pair"})
+"""Lines beside that of the operation itself, about memories that it concerned as well (spec 4)."""
+
+
+def op_ids(connection: Connection, lines: Sequence[Line]) -> list[str | None]:
+    """The operation of each line; None where it changed no memory, so that there is nothing to take back."""
+    if not lines:
+        return []
+    oldest = min(line.created_at for line in lines)
+    known: dict[tuple[str, str], set[str]] = {}
+    for insight_id in {line.insight_id for line in lines if line.insight_id is not None}:
+        for op_id, moment in history.names_since(connection, insight_id, oldest, operations.MAX_LINES):
+            known.setdefault((insight_id, moment), set()).add(op_id)
+    return [_only(known.get((line.insight_id or "", line.created_at), ())) for line in lines]
+
+
+def method_of(connection: Connection, moment: str, insight_ids: Collection[str]) -> str | None:
+    """The method of an operation that did something to these memories then; None where the log forgot it already."""
+    methods = {
+        METHODS.get(line.operation, line.operation)
+        for line in operations.at(connection, moment)
+        if line.insight_id in insight_ids and line.operation not in OF_OTHERS
+    }
+    return _only(methods)
+
+
+def _only(found: Collection[str]) -> str | None:
+    return next(iter(found)) if len(found) == 1 else None
+
+
+# What a memory that comes back, or has a former text again, repeats or contradicts among those that are active.
+#
+# Nobody compared the two: the one was out of recall when the other was remembered. Both stay, whoever asked for that
+# wants it so; but recall would show both, so that is told.
+
+
+def conflicts_after_restore(
+    snapshot: Snapshot,
+    it: Insight,
+    similarity: Cosines | None,
+    limits: Limits,
+    now_us: int,
+    apart_from: Collection[str] = (),
+) -> tuple[Conflict, ...]:
+    """Memories beside which `it` is to be looked at again, most similar first. `similarity`: cosine of every row with
+    it, None without a vector. `apart_from`: ids that are told already, or leave."""
+    terms = set(index_terms(it.content))
+    likeness = snapshot.likeness(terms) if terms else None
+    moment = Moment(parse_rfc3339(it.valid_from or it.created_at), now_us)
+    policy = limits.policy.diff
+    found = compare(snapshot, side_of(it), it.scope, similarity, likeness, policy, limits.cosines, moment)
+    return to_review(found, {it.id, *apart_from}, policy)
+
+
+# What stands in the place of a memory.
+
+
+MAX_SUCCESSORS = 10_000
+"""Links of a chain of successors that are followed; more of them can only be a damaged store."""
+
+
+def last_successor(connection: Connection, it: Insight) -> Insight:
+    """What stands in the place of a memory now: the end of its chain of successors, itself when it has none."""
+    for _ in range(MAX_SUCCESSORS):
+        following = None if it.superseded_by is None else insights.read(connection, it.superseded_by)
+        if following is None or it.status == "active":
+            return it
+        it = following
+    return it
+
+
+# The memory an operation is about, as the writer finds it.
+
+
+Find = Callable[[Snapshot, str], Insight]
+"""The active memory that an id, or the beginning of one, names. Raises MnemonError when there is not exactly one."""
+
+
+class Present(NamedTuple):
+    """An active memory and its row in the snapshot it was looked up in."""
+
+    row: int
+    insight: Insight
+
+
+def active_row(view: View, find: Find, id_or_prefix: str, scope: Scope) -> Present:
+    """An active memory that a reader of this scope may see.
+
+    Raises MnemonError(NOT_FOUND), which says of a retired memory what became of it, and what `find` raises.
+    """
+    try:
+        found = find(view.snapshot, id_or_prefix)
+    except MnemonError as error:
+        raise _told(view, id_or_prefix, error) from None
+    row = view.snapshot.row_of(found.id)
+    if row is None or not admits(scope, found):
+        raise hidden(id_or_prefix)
+    return Present(row, found)
+
+
+def hidden(id_or_prefix: str) -> MnemonError:
+    """The error for a memory that is not for whoever asks."""
+    return MnemonError(
+        NOT_FOUND,
+        f"no active memory with id {id_or_prefix[:64]!a} is meant for this user, session or agent",
+        hint="leave --user, --session and --agent out, or give those the memory was stored with",
+        outcome="rejected",
+    )
+
+
+def admits(scope: Scope, it: Insight) -> bool:
+    """Whether a memory is for the user, session and agent given; one that names nobody is for everyone."""
+    theirs = it.scope
+    pairs = (
+        (scope.user_id, theirs.user_id),
+        (scope.session_id, theirs.session_id),
+        (scope.agent_id, theirs.agent_id),
+    )
+    return all(wanted is None or has is None or wanted == has for wanted, has in pairs)
+
+
+def _told(view: View, id_or_prefix: str, error: MnemonError) -> MnemonError:
+    """`error`, with what became of the memory when it was one once."""
+    ids = insights.ids_beginning(view.connection, id_or_prefix.casefold(), 2) if error.kind is NOT_FOUND else []
+    retired = insights.read(view.connection, ids[0]) if len(ids) == 1 else None
+    if retired is None:
+        return error
+    return MnemonError(
+        NOT_FOUND,
+        f"memory {retired.id} is not active: it is {retired.status}",
+        hint=_way_on(retired, last_successor(view.connection, retired)),
+        outcome="rejected",
+    )
+
+
+def _way_on(retired: Insight, successor: Insight) -> str:
+    """What to do instead. What took the place of a memory may itself have been replaced, or have left recall."""
+    back = f"`mnemonctl restore {retired.id}"
+    if successor.status == "active":
+        return f"{successor.id} stands in its place now: name that one; {back} --force` brings this one back beside it"
+    if retired.superseded_by is not None:
+        return f"what took its place is out of recall as well; {back}` brings this one back"
+    return f"{back}` brings it back; `mnemonctl list` shows the active ones"
+
+
+# The memory an operation is about, in whatever state it is.
+
+
+ANY_ROW_SHOWN = 5
+"""Matches an ambiguous prefix lists."""
+
+
+def any_row(connection: Connection, id_or_prefix: str, scope: Scope) -> Insight:
+    """The memory, active or retired, that `id_or_prefix` names and a reader of this scope may see.
+
+    Raises MnemonError(NOT_FOUND), or MnemonError(AMBIGUOUS) with the first matches.
+    """
+    found = insights.ids_beginning(connection, id_or_prefix.casefold(), ANY_ROW_SHOWN + 1)
+    if len(found) > 1:
+        more = " and more" if len(found) > ANY_ROW_SHOWN else ""
+        raise MnemonError(
+            AMBIGUOUS,
+            f"{id_or_prefix[:64]} is the beginning of several ids: {', '.join(found[:ANY_ROW_SHOWN])}{more}",
+            hint="write more of the id",
+            outcome="rejected",
+        )
+    it = insights.read(connection, found[0]) if found else None
+    if it is None:
+        raise MnemonError(
+            NOT_FOUND,
+            f"no memory with id {id_or_prefix[:64]!a}, not even among what was forgotten",
+            hint="`mnemonctl list` shows the active ones, `mnemonctl log` what was done lately",
+            outcome="rejected",
+        )
+    if not admits(scope, it):
+        raise hidden(id_or_prefix)
+    return it
+
+
+# restore: a retired memory is active again, and linked as if it were new.
+
+
+RETIRING = frozenset({"DELETE", "SUPERSEDE", "MERGE", "PRUNE"})
+"""What the history calls a memory's leaving recall (spec 4)."""
+
+RECENT = 50
+"""Newest entries of a memory's history among which its last retirement is: a retired one is not changed any more."""
+
+
+class Restore(msgspec.Struct, frozen=True, kw_only=True):
+    """Which memory. `force`: even though another stands in its place. `vector` belongs to `embedded_text`; with
+    `embed_error` there is none."""
+
+    id: str
+    force: bool = False
+    scope: Scope = Scope()
+    embedded_text: str | None = None
+    vector: object = None  # Vector | None
+    embed_error: str | None = None
+
+
+class Kept(NamedTuple):
+    """A row as it is in the database, and the vector it has of the store's embedder."""
+
+    insight: Insight
+    vector: Vector | None
+
+
+def kept(connection: Connection, id_or_prefix: str, scope: Scope, embedder: EmbedderRecord | None) -> Kept:
+    """What is to be restored, before anything is embedded. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+    it = any_row(connection, id_or_prefix, scope)
+    return Kept(it, None if embedder is None else insights.vector_of(connection, it.id, embedder))
+
+
+def propose(restore: Restore, identity: WriteContext, limits: Limits) -> Proposal:
+    """The write that brings a memory back. Everything is checked under the writer."""
+    vector: Vector | None = restore.vector  # type: ignore[assignment]
+    return identity.proposal(
+        method="restore",
+        decide=partial(_decide, restore, identity, limits),
+        vector=vector,
+    )
+
+
+def _decide(restore: Restore, identity: WriteContext, limits: Limits, view: View) -> ChangeSet:
+    retired = any_row(view.connection, restore.id, restore.scope)
+    successor = _refuse_unfit(view, restore, retired)
+    back = msgspec.structs.replace(
+        retired, status="active", invalid_at=None, superseded_by=None, paired_with=None, updated_at=identity.now
+    )
+    told = () if successor is None else (successor.id,)
+    reading = reanalyse(back, view.snapshot, limits.policy)
+    links = relinked(view, Relinking(insight=back, newcomer=new_memory(back, reading)), limits.policy.graph)
+    changes = (RestoreInsight(back, restore.vector), *links.changes, *_made_by_hand(view, retired))
+    return identity.change_set(
+        method="restore",
+        changes=changes,
+        outcome=Restored(
+            back.id,
+            identity.op_id,
+            superseded_by=None if successor is None else successor.id,
+            embedded=restore.vector is not None,
+            edges_created=links.links,
+            embed_error=restore.embed_error,
+            conflicts=conflicts_after_restore(view.snapshot, back, view.similarity, limits, identity.now_us, told),
+        ),
+        detail=f"it was {retired.status}",
+        subject=back.id,
+    )
+
+
+def _refuse_unfit(view: View, restore: Restore, retired: Insight) -> Insight | None:
+    """The active memory in its place, if there is one and that is no obstacle."""
+    if retired.status == "active":
+        raise MnemonError(
+            NOT_FOUND,
+            f"no retired memory {retired.id}: it is active",
+            hint="there is nothing to restore",
+            outcome="rejected",
+        )
+    if retired.content != restore.embedded_text:
+        raise MnemonError(
+            BUSY,
+            f"memory {retired.id} was changed while it was being restored; nothing was written",
+            hint="repeat in a moment",
+            outcome="rejected",
+        )
+    last = last_successor(view.connection, retired)
+    if last.id == retired.id or last.status != "active":
+        return None
+    if not restore.force:
+        sentence = f"{last.id} stands in the place of {retired.id} and is active"
+        raise invalid(
+            [FieldProblem("id", f"{sentence}; with both, recall would show the old and the new")],
+            hint=f"forget {last.id} first, or give force (--force) to have both",
+        )
+    return last
+
+
+def _made_by_hand(view: View, retired: Insight) -> list[AddEdge]:
+    """The links that somebody had made and its retirement removed, to memories that are still there.
+
+    Those of a memory with a successor had moved there, and stay there.
+    """
+    if retired.superseded_by is not None:
+        return []
+    records = history.of_memory(view.connection, retired.id, RECENT)
+    last = next((each for each in reversed(records) if each.operation_type in RETIRING), None)
+    if last is None or last.before is None:
+        return []
+    found = []
+    for edge in last.before.edges:
+        other = edge.target_id if edge.source_id == retired.id else edge.source_id
+        if edge.created_by != "auto" and view.snapshot.row_of(other) is not None:
+            found.append(AddEdge(edge))
+    return found
+
+
+# history: what became of one memory, from its first day to its last, and of those whose place it took.
+
+
+PAST_SHOWN = 5
+"""Matches an ambiguous prefix lists."""
+
+LONGEST_CHAIN = 500
+"""Memories of a chain that are named in each direction."""
+
+
+class Past(msgspec.Struct, frozen=True):
+    """A memory's past: its chain of (id, status), and what was done to it, `total` times in all."""
+
+    id: str
+    chain: list[tuple[str, str]]
+    records: list[Record]
+    total: int
+
+
+def past(connection: Connection, id_or_prefix: str, scope: Scope, limit: int) -> Past:
+    """The past of the one memory, in whatever state or purged, that an id or its beginning names.
+
+    Raises MnemonError(NOT_FOUND), also for one that is not meant for this scope, and MnemonError(AMBIGUOUS).
+    """
+    insight_id = _one_ever(connection, id_or_prefix.casefold())
+    it = insights.read(connection, insight_id)
+    if it is not None and not admits(scope, it):
+        raise hidden(id_or_prefix)
+    return Past(
+        insight_id,
+        insights.chain(connection, insight_id, LONGEST_CHAIN),
+        history.of_memory(connection, insight_id, limit),
+        history.count_of(connection, insight_id),
+    )
+
+
+def _one_ever(connection: Connection, prefix: str) -> str:
+    stored = insights.ids_beginning(connection, prefix, PAST_SHOWN + 1)
+    found = sorted({*stored, *history.memories_beginning(connection, prefix, PAST_SHOWN + 1)})
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise MnemonError(
+            NOT_FOUND,
+            f"no memory with id {prefix[:64]!a} was ever in this store",
+            hint="`mnemonctl list` shows the active ones, `mnemonctl log` what was done lately",
+        )
+    more = " and more" if len(found) > PAST_SHOWN else ""
+    raise MnemonError(
+        AMBIGUOUS,
+        f"{prefix[:64]} is the beginning of several ids: {', '.join(found[:PAST_SHOWN])}{more}",
+        hint="write more of the id",
+    )

@@ -1,0 +1,493 @@
+"""remember: a memory is read, embedded, and decided under the writer, where nothing it is compared with can change.
+
+What happens to it follows the spec's order (heading 8): compare, retire what it replaces, insert, link, pair, prune.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache, partial
+from itertools import chain
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from mnemond.errors import INTERNAL, MnemonError
+from mnemond.index.bm25 import PostingsFloats
+from mnemond.index.edges import CAUSAL
+from mnemond.index.neighbourhood import Vicinity
+from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Cosines
+from mnemond.memory.compare import NOTHING, Compared, Moment, Paired, compare, kept_because, pair, parted, to_review
+from mnemond.memory.decay import accumulated
+from mnemond.memory.diff import Match
+from mnemond.memory.draft import (
+    ENFORCED,
+    Clean,
+    Draft,
+    Known,
+    Reading,
+    WriteContext,
+    clean,
+    new_memory,
+    read,
+    with_reading,
+)
+from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, cue_of
+from mnemond.memory.limits import Limits
+from mnemond.memory.retention import prune
+from mnemond.model.changes import (
+    AddEdge,
+    AddInsight,
+    AddRelations,
+    Change,
+    ChangeSet,
+    PutInsight,
+    RetireInsight,
+    Vector,
+)
+from mnemond.model.memory import DAY_US, EDGE_TYPES, Edge, Insight, effective_importance, format_us, parse_rfc3339
+from mnemond.model.outcomes import Candidate, Remembered
+from mnemond.model.policy import CausalPolicy, DiffPolicy, SemanticPolicy, WritePolicy
+from mnemond.model.query import Filter
+from mnemond.store.operations import Proposal, View
+from mnemond.text.cues import CausalCue, direction
+from mnemond.text.similarity import token_set
+from mnemond.text.tokens import index_terms
+
+# What may be related to a new memory, for a host to judge: causes and effects near it in the graph, and its like.
+
+
+REMEMBERED_OVERLAPS = 1024
+"""Pairs of counts whose overlap is known: texts have few words, and to round takes longer than to look up."""
+
+
+class CausalCandidate(NamedTuple):
+    """A possible cause (`from_candidate`) or effect; `signal` is the cue that speaks for it, if one does."""
+
+    insight: Insight
+    hop: int
+    via: str
+    signal: str | None
+    sub_type: str
+    way: Literal["from_candidate", "to_candidate"]
+    overlap: float
+
+
+def causal_candidates(snapshot: Snapshot, insight_id: str, policy: CausalPolicy) -> tuple[CausalCandidate, ...]:
+    """At most `max_candidates` memories within `max_hops` edges: those with a signal first, then the nearer, then the
+    ones that share more words (spec 8, step 4). Rows linked as cause or effect already are left out."""
+    row = snapshot.row_of(insight_id)
+    if row is None or not policy.max_candidates:
+        return ()
+    it = snapshot.insight(row)
+    cue, words = cue_of(it), token_set(it.content)
+    found = [
+        _candidate(snapshot.insight(near), hop, EDGE_TYPES[kind], cue, words)
+        for near, hop, kind in _near(snapshot, row, it, policy)
+    ]
+    found.sort(key=lambda each: (each.signal is None, each.hop, -each.overlap, each.insight.id))
+    return tuple(found)
+
+
+def semantic_candidates(
+    around: Vicinity, by_meaning: bool, likeness: PostingsFloats | None, linked: Collection[str], policy: SemanticPolicy
+) -> tuple[Candidate, ...]:
+    """At most `max_candidates` memories that are somewhat like a new one, best first, those in `linked` left out.
+
+    `likeness`: what Snapshot.likeness says of its terms, shape (rows,), for when it has no vector (`by_meaning`).
+    """
+    most = policy.max_candidates + len(linked)
+    if by_meaning:
+        alike = around.between(policy.review, policy.auto, most)
+    else:
+        alike = [] if likeness is None else around.by_words(likeness, policy.fallback_min, most)
+    found = [(row, round(share, 6)) for row, share in alike if row not in linked][: policy.max_candidates]
+    return tuple(Candidate(row, share if by_meaning else None, share) for row, share in found)
+
+
+def _candidate(other: Insight, hop: int, via: str, cue: CausalCue | None, words: frozenset[str]) -> CausalCandidate:
+    known = token_set(other.content)
+    shared = _overlap(len(known & words), max(len(words), len(known)))
+    previous = cue_of(other) if cue is None else None
+    if (decided := cue or previous) is None:
+        return CausalCandidate(other, hop, via, None, "causes", "from_candidate", shared)
+    way: Literal["from_candidate", "to_candidate"] = (
+        "to_candidate" if direction(cue, previous) == "new_to_previous" else "from_candidate"
+    )
+    return CausalCandidate(other, hop, via, decided.signal, decided.sub_type, way, shared)
+
+
+@lru_cache(maxsize=REMEMBERED_OVERLAPS)
+def _overlap(shared: int, larger: int) -> float:
+    return round(shared / larger, OVERLAP_DIGITS) if larger else 0.0
+
+
+def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> list[tuple[int, int, int]]:
+    """Rows, over how many edges they were reached, and the type of the last: breadth first, along heavier edges before
+    lighter ones, until there are enough."""
+    mask = snapshot.visible(Filter(scope=it.scope, now_us=parse_rfc3339(it.updated_at)))
+    found: list[tuple[int, int, int]] = []
+    own = _heaviest_first(snapshot, start)
+    causal = {other for _, other, kind in own if kind == CAUSAL}
+    ring: Iterable[tuple[float, int, int]] = own
+    seen = {start}
+    for hop in range(1, policy.max_hops + 1):
+        reached: list[int] = []
+        for _, other, kind in ring:
+            if other in seen or (mask is not None and not mask[other]):
+                continue
+            seen.add(other)
+            reached.append(other)
+            if other not in causal:
+                found.append((other, hop, kind))
+                if len(found) == policy.max_candidates:
+                    return found
+        ring = chain.from_iterable(_heaviest_first(snapshot, row) for row in reached)
+    return found
+
+
+def _heaviest_first(snapshot: Snapshot, row: int) -> list[tuple[float, int, int]]:
+    """Negative weight, row at the other end, and type of each link; of equal ones the smaller row first."""
+    return sorted([(-weight, other, kind) for other, weight, kind, _ in snapshot.links_listed(row)])
+
+
+DISCARDED = "says too little to be kept"
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A valid draft, read. `vector` is None when it was not embedded, and `embed_error` says why."""
+
+    draft: Draft
+    clean: Clean
+    reading: Reading
+    said_us: int
+    vector: object = None  # Vector | None
+    embed_error: str | None = None
+
+    @property
+    def discarded(self) -> bool:
+        """Whether it is not worth storing, where nobody chose it."""
+        return self.reading.substance.decision == "discard" and self.draft.channel in ENFORCED
+
+
+def prepare(draft: Draft, now_us: int, known: Known, policy: WritePolicy) -> Prepared:
+    """Read a draft that has no problems; everything but its vector. Secrets are gone from what comes back.
+
+    Raises MnemonError(INVALID_PARAMS) as `clean` does.
+    """
+    tidy = clean(draft.content, draft.tags, draft.entities, draft.metadata, allow_secret=draft.allow_secret)
+    said_us = now_us if draft.created_at is None else parse_rfc3339(draft.created_at)
+    reading = read(
+        tidy.content,
+        draft.category,
+        entities=tidy.entities,
+        entity_mode=draft.entity_mode,
+        known=known,
+        said_us=said_us,
+        source=draft.source,
+        min_confidence=policy.min_confidence,
+        max_queries=policy.max_hypothetical,
+        compared=not draft.no_diff,
+    )
+    return Prepared(draft, tidy, reading, said_us)
+
+
+def propose(prepared: Prepared, identity: WriteContext, limits: Limits) -> Proposal:
+    """The write, to be decided when its turn comes."""
+    vector: Vector | None = prepared.vector  # type: ignore[assignment]
+    return identity.proposal(
+        method="remember",
+        decide=partial(_decide, prepared, identity, limits),
+        vector=vector,
+    )
+
+
+def _decide(prepared: Prepared, identity: WriteContext, limits: Limits, view: View) -> ChangeSet:
+    return decide(prepared, identity, limits, view.snapshot, view.similarity)
+
+
+def decide(
+    prepared: Prepared, identity: WriteContext, limits: Limits, snapshot: Snapshot, similarity: Cosines | None
+) -> ChangeSet:
+    """What a memory comes to beside those of `snapshot`; nothing is written. `similarity`: cosine of every row with
+    it, None without a vector."""
+    if prepared.discarded:
+        outcome = _outcome(prepared, identity, id=None, action="discarded", reason=DISCARDED, embedded=False)
+        return _change_set(identity, (), outcome, "discard", None, "too little substance")
+    return _Decision(prepared, identity, limits, snapshot, similarity).reached()
+
+
+class _Decision:
+    """One memory beside one generation of a store."""
+
+    def __init__(
+        self, prepared: Prepared, identity: WriteContext, limits: Limits, snapshot: Snapshot, similarity: Cosines | None
+    ) -> None:
+        self._prepared = prepared
+        self._draft = prepared.draft
+        self._identity = identity
+        self._policy = limits.policy
+        self._cosines = limits.cosines
+        self._moment = Moment(prepared.said_us, identity.now_us)
+        self._snapshot = snapshot
+        self._similarity = similarity
+        self._likeness = None if prepared.draft.no_diff and similarity is not None else _likeness(prepared, snapshot)
+
+    def reached(self) -> ChangeSet:
+        compared = self._compared()
+        best = compared.best
+        action = "ADD" if best is None else best.verdict.action
+        if best is not None and action == "DUPLICATE":
+            return self._skipped(best)
+        if best is not None and action in ("CONFLICT", "UPDATE") and self._may_replace(best.id):
+            return self._replaced(compared, best)
+        return self._added(compared)
+
+    def _compared(self) -> Compared:
+        side = self._prepared.reading.side
+        if side is None:
+            return NOTHING
+        return compare(
+            self._snapshot,
+            side,
+            self._draft.scope,
+            self._similarity,
+            self._likeness,
+            self._policy.diff,
+            self._cosines,
+            self._moment,
+        )
+
+    def _may_replace(self, insight_id: str) -> bool:
+        return kept_because(self._insight(insight_id), self._draft.scope, self._moment) is None
+
+    def _row(self, insight_id: str) -> int:
+        row = self._snapshot.row_of(insight_id)
+        if row is None:
+            raise MnemonError(
+                INTERNAL, f"memory {insight_id} was compared, but is not in the index", outcome="rejected"
+            )
+        return row
+
+    def _insight(self, insight_id: str) -> Insight:
+        return self._snapshot.insight(self._row(insight_id))
+
+    # ------------------------------------------------------------ skipped
+
+    def _skipped(self, best: Match) -> ChangeSet:
+        """The survivor is corroborated (C4 of spec 3); its use is not counted: nobody read it."""
+        now = self._identity.now
+        old = self._insight(best.id)
+        survivor = msgspec.structs.replace(
+            old,
+            corroboration_count=old.corroboration_count + 1,
+            last_corroborated_at=now,
+            updated_at=now,
+            boost_days=round(self._boosted(old), 6),
+            last_boosted_at=now,
+        )
+        outcome = _outcome(
+            self._prepared,
+            self._identity,
+            id=best.id,
+            action="skipped",
+            suggestion="DUPLICATE",
+            duplicate_of=best.id,
+            embedded=self._snapshot.has_vector(self._row(best.id)),
+            **_told(best),
+        )
+        detail = f"similarity={best.verdict.similarity:.3f}"
+        return _change_set(self._identity, (PutInsight(survivor, "BOOST"),), outcome, "diff-skip", best.id, detail)
+
+    def _boosted(self, old: Insight) -> float:
+        since = parse_rfc3339(old.last_boosted_at or old.created_at)
+        return accumulated(old.boost_days, (self._identity.now_us - since) / DAY_US, self._policy.redundancy)
+
+    # ------------------------------------------------------------ added
+
+    def _added(self, compared: Compared) -> ChangeSet:
+        insight = self._newcomer()
+        around = Vicinity(self._snapshot, insight, self._similarity)
+        built = build_all(new_memory(insight, self._prepared.reading), around, self._policy.graph)
+        paired = self._paired(insight)
+        related = _related(compared, insight.id, self._policy.diff)
+        more = [*related, *paired.changes]
+        changes, alike = self._inserted(paired.newcomer, built, more)
+        spare = {change.insight.id for change in paired.changes if isinstance(change, PutInsight)}
+        outcome = self._stored(
+            compared,
+            around,
+            alike,
+            edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if more else built.links,
+            redundancy=paired.told,
+            conflicts=to_review(compared, (), self._policy.diff),
+        )
+        return self._finished(changes, 1, spare, outcome, "remember", "")
+
+    def _paired(self, insight: Insight) -> Paired:
+        policy = self._policy.redundancy
+        if self._draft.no_diff or not policy.enabled:
+            return Paired(insight, (), None)
+        return pair(self._snapshot, insight, self._similarity, self._likeness, policy, self._identity.now_us)
+
+    # ------------------------------------------------------------ replaced
+
+    def _replaced(self, compared: Compared, best: Match) -> ChangeSet:
+        old, insight = self._insight(best.id), self._newcomer()
+        around = Vicinity(self._snapshot, insight, self._similarity, [self._row(best.id)])
+        built = build_all(new_memory(insight, self._prepared.reading), around, self._policy.graph)
+        apart = parted(self._snapshot, old)
+        gone = RetireInsight(old.id, "superseded", successor=insight.id, invalid_at=insight.valid_from)
+        changes, alike = self._inserted(insight, built, ())
+        changes += [*apart, gone]
+        outcome = self._stored(
+            compared,
+            around,
+            alike,
+            action="replaced",
+            suggestion=best.verdict.suggestion,
+            replaced_id=old.id,
+            edges_created=built.links,
+            conflicts=to_review(compared, (old.id,), self._policy.diff),
+        )
+        spare = {change.insight.id for change in apart if isinstance(change, PutInsight)} | {old.id}
+        return self._finished(changes, 0, spare, outcome, "diff-replace", f" replaced={old.id}")
+
+    # ------------------------------------------------------------ both
+
+    def _newcomer(self) -> Insight:
+        draft, created = self._draft, format_us(self._prepared.said_us)
+        bare = Insight(
+            id=self._identity.id,
+            content=self._prepared.clean.content,
+            created_at=created,
+            updated_at=self._identity.now,
+            category=draft.category,
+            importance=draft.importance,
+            tags=self._prepared.clean.tags,
+            source=draft.source,
+            channel=draft.channel,
+            conversation_id=draft.conversation_id,
+            scope=draft.scope,
+            valid_from=created,
+            metadata=self._prepared.clean.metadata,
+        )
+        return with_reading(bare, self._prepared.reading, self._snapshot)
+
+    def _inserted(self, insight: Insight, built: Built, more: Sequence[Change]) -> tuple[list[Change], set[str]]:
+        """The changes that bring a memory and its links, and whom it is alike: the ends of its semantic links."""
+        alike = {each.other for each in built.relations if each.kind == "semantic"}
+        others = len(built.relations) - len(alike)
+        # What is related or a pair has two edges each, and all of them have the newcomer at one end.
+        alike |= {change.edge.source_id for change in more if isinstance(change, AddEdge)} - {insight.id}
+        inserted = self._insertion(insight, others + len(alike))
+        relations = [AddRelations(insight.id, tuple(built.relations))] if built.relations else []
+        return [inserted, *built.removed, *relations, *more], alike
+
+    def _insertion(self, insight: Insight, degree: int) -> AddInsight:
+        """With the importance its own links give it, so that the store need not write the row twice."""
+        days = (self._identity.now_us - self._prepared.said_us) / DAY_US
+        weighed = round(effective_importance(insight.importance, 0, days, degree), 6)
+        it = msgspec.structs.replace(insight, effective_importance=weighed)
+        return AddInsight(it, self._prepared.vector, self._prepared.reading.mentions, self._prepared.reading.queries)
+
+    def _stored(self, compared: Compared, around: Vicinity, alike: Collection[str], **fields: object) -> Remembered:
+        by_meaning, limits = self._similarity is not None, self._policy.graph.semantic
+        return _outcome(
+            self._prepared,
+            self._identity,
+            id=self._identity.id,
+            candidates=semantic_candidates(around, by_meaning, self._likeness, alike, limits),
+            embedded=self._prepared.vector is not None,
+            **self._compared_with(compared),
+            **fields,
+        )
+
+    def _compared_with(self, compared: Compared) -> dict[str, object]:
+        if self._draft.no_diff:
+            return {"reason": "not compared with other memories: no_diff"}
+        if compared.best is None:
+            return {"reason": "no memory is like it"}
+        return _told(compared.best)
+
+    def _finished(
+        self, changes: list[Change], adding: int, spare: set[str], outcome: Remembered, operation: str, more: str
+    ) -> ChangeSet:
+        """With what the store lets go of for the newcomer, if it is full."""
+        pruned = prune(self._snapshot, adding, self._policy.lifecycle, self._identity.now_us, frozenset(spare))
+        gone = sum(isinstance(change, RetireInsight) for change in pruned)
+        told = msgspec.structs.replace(outcome, auto_pruned=gone) if gone else outcome
+        draft = self._draft
+        detail = f"{draft.category} importance={draft.importance} channel={draft.channel}{more}"
+        return _change_set(self._identity, (*changes, *pruned), told, operation, self._identity.id, detail)
+
+
+def _likeness(prepared: Prepared, snapshot: Snapshot) -> PostingsFloats | None:
+    terms = set(index_terms(prepared.clean.content))
+    return snapshot.likeness(terms) if terms else None
+
+
+def _related(compared: Compared, insight_id: str, policy: DiffPolicy) -> list[Change]:
+    """Semantic links to rows that are much alike and yet stay: they belong together (spec 7.2, test 3)."""
+    changes: list[Change] = []
+    for match in compared.matches[: policy.limit]:
+        if match.verdict.related:
+            weight = min(1.0, round(match.verdict.similarity, 6))
+            ends = ((insight_id, match.id), (match.id, insight_id))
+            changes += [AddEdge(Edge(source, target, "semantic", weight, RELATED)) for source, target in ends]
+    return changes
+
+
+RELATED = '{"sub_type":"related"}'
+
+
+def _told(match: Match) -> dict[str, object]:
+    return {
+        "similarity": round(match.verdict.similarity, 6),
+        "matched_id": match.id,
+        "reason": match.verdict.reason,
+    }
+
+
+def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> Remembered:
+    """What a caller is told, with everything that does not depend on the decision."""
+    scope = prepared.draft.scope
+    return msgspec.structs.replace(
+        Remembered(
+            id=None,
+            op_id=identity.op_id,
+            store=identity.store,
+            embedded=False,
+            effective_importance=0.0,
+            notes=prepared.reading.notes,
+            redacted=prepared.clean.redacted,
+            substance=prepared.reading.substance,
+            trigger_type=prepared.reading.trigger_type,
+            queries=prepared.reading.queries,
+            embed_error=prepared.embed_error,
+            dry_run=prepared.draft.dry_run,
+            user_id=scope.user_id,
+            session_id=scope.session_id,
+            agent_id=scope.agent_id,
+        ),
+        **fields,
+    )
+
+
+def _change_set(
+    identity: WriteContext,
+    changes: tuple[Change, ...],
+    outcome: Remembered,
+    operation: str,
+    subject: str | None,
+    detail: str,
+) -> ChangeSet:
+    return identity.change_set(
+        method="remember",
+        changes=changes,
+        outcome=outcome,
+        detail=detail,
+        operation=operation,
+        subject=subject,
+    )

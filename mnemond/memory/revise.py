@@ -1,0 +1,402 @@
+"""forget: a memory leaves recall, and its row and history stay; purged, nothing of it stays but that it was there."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+
+from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.memory.compare import parted
+from mnemond.memory.draft import MAX_CONTENT, MAX_TAGS, WriteContext, new_memory, notes_of, with_reading
+from mnemond.memory.history import Find, active_row, any_row, last_successor
+from mnemond.memory.limits import Limits
+from mnemond.memory.relink import Relinking, reanalyse, relinked
+from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
+from mnemond.model.memory import Edge, Insight, Scope
+from mnemond.model.outcomes import EdgesMade, Forgotten, Merged, Pinned, Superseded
+from mnemond.store import edges, history
+from mnemond.store.operations import Proposal, View
+from mnemond.text.similarity import overlap, token_set
+
+
+class Forget(msgspec.Struct, frozen=True, kw_only=True):
+    """Which memory; `purge` takes retired ones as well, and their rows away."""
+
+    id: str
+    purge: bool = False
+    scope: Scope = Scope()
+
+
+def propose_forget(forget: Forget, identity: WriteContext, find: Find) -> Proposal:
+    """The write. Without `purge` it is refused when the memory is not active; `find` names memories."""
+    return identity.proposal(
+        method="forget",
+        decide=partial(_decide_forget, forget, identity, find),
+    )
+
+
+def _decide_forget(forget: Forget, identity: WriteContext, find: Find, view: View) -> ChangeSet:
+    if forget.purge:
+        it = any_row(view.connection, forget.id, forget.scope)
+    else:
+        it = active_row(view, find, forget.id, forget.scope).insight
+    leaving = PurgeInsight(it.id) if forget.purge else RetireInsight(it.id, "forgotten")
+    return identity.change_set(
+        method="forget",
+        changes=(*parted(view.snapshot, it), leaving),
+        outcome=Forgotten(
+            it.id,
+            identity.op_id,
+            purged=forget.purge,
+            merged_into=history.kept_by(view.connection, it.id) if forget.purge else None,
+        ),
+        detail="purged" if forget.purge else "",
+        subject=it.id,
+    )
+
+
+# Two texts about one thing as one, without a model: the newer text, and what only the older one says (spec 10.4).
+
+
+MIN_NOVELTY = 0.5
+"""Share of an older clause's words that the newer text must lack before the clause is kept (spec 10.4)."""
+
+JOINT = "; "
+
+_CUT = re.compile(r"[;；。！？\n]|[.!?](?=[\s\"'”’)]|\Z)")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|mr|mrs|ms|dr|st)|\b[A-Za-z])\.\Z", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*\d{1,3}\.")
+_ENDS = " \t\r\n.;,，。；、"
+_MARKS = re.compile(r"(?:[-*+•>]|\d{1,3}[.)])[ \t]+")
+
+_SLOT = re.compile(
+    r"\b(works? (?:at|for)|lives? in|(?:is )?located in|reports? to|is (?:called|named)|names? is"
+    r"|primary \w{1,40} is)\b"
+    r"|(就职于|任职于|供职于|住在|位于|名叫|名字是|汇报给)",
+    re.IGNORECASE,
+)
+"""What says a thing of which there is one at a time (the functional relations of spec 9)."""
+
+_LONGEST_SUBJECT = 200
+
+
+def merged_text(newer: str, older: str) -> str:
+    """All of `newer`, then the clauses of `older` that it does not say in its own words, joined by "; ".
+
+    An older clause that gives another value for what the newer text gives a value of (who works where) is left out.
+    """
+    said = token_set(newer)
+    slots = {slot for clause in clauses(newer) if (slot := _slot(clause)) is not None}
+    kept: dict[frozenset[str], str] = {}
+    for clause in clauses(older):
+        words = token_set(clause)
+        if overlap(said, words).novelty > MIN_NOVELTY and _slot(clause) not in slots:
+            kept.setdefault(words, clause)
+    return JOINT.join([newer.rstrip(_ENDS), *kept.values()]) if kept else newer
+
+
+def clauses(text: str) -> Iterator[str]:
+    """The clauses of a text, without list marks and closing stops. A dot in a number, a name or an abbreviation ends
+    none."""
+    start = 0
+    for cut in _CUT.finditer(text):
+        if cut[0] == "." and _goes_on(text, start, cut.end()):
+            continue
+        yield from _clause(text[start : cut.end()])
+        start = cut.end()
+    yield from _clause(text[start:])
+
+
+def _goes_on(text: str, start: int, end: int) -> bool:
+    """Whether the dot before `end` belongs to a word, or to the number of a list's entry."""
+    return (
+        _ABBREVIATION.search(text, max(start, end - 8), end) is not None
+        or _NUMBER.fullmatch(text, start, end) is not None
+    )
+
+
+def _clause(text: str) -> Iterator[str]:
+    clause = text.strip(_ENDS)
+    marks = _MARKS.match(clause)
+    if marks:
+        clause = clause[marks.end() :]
+    if any(char.isalnum() for char in clause):
+        yield clause
+
+
+def _slot(clause: str) -> tuple[frozenset[str], str] | None:
+    """Whose value of what a clause gives: the words before, and the first word of the relation."""
+    found = _SLOT.search(clause[: 2 * _LONGEST_SUBJECT])
+    if found is None:
+        return None
+    relation = found[0].casefold().replace("works", "work").replace("lives", "live").replace("reports", "report")
+    return token_set(clause[: found.start()][-_LONGEST_SUBJECT:]), relation.removeprefix("is ")
+
+
+# merge: two memories become one, which keeps one of the two ids and says what both said (spec 10.3, 10.4).
+
+
+class Merge(msgspec.Struct, frozen=True, kw_only=True):
+    """Which two, and their common text. `into` names the one that keeps its id, by default the older.
+
+    `content` is None where the text follows from the two; `embedded_text` is what `vector` belongs to.
+    """
+
+    id: str
+    other_id: str
+    into: str | None = None
+    content: str | None = None
+    redacted: tuple[str, ...] = ()
+    scope: Scope = Scope()
+    embedded_text: str | None = None
+    vector: object = None  # Vector | None
+    embed_error: str | None = None
+
+
+def text_of(one: Insight, other: Insight) -> str:
+    """What both say (spec 10.4)."""
+    older, newer = by_age(one, other)
+    return merged_text(newer.content, older.content)
+
+
+def by_age(one: Insight, other: Insight) -> tuple[Insight, Insight]:
+    """The older and the newer of two memories."""
+    first, second = sorted((one, other), key=lambda each: (each.created_at, each.id))
+    return first, second
+
+
+def propose_merge(merge: Merge, identity: WriteContext, find: Find, limits: Limits) -> Proposal:
+    """The write that makes one memory of two. Everything is checked under the writer; `find` names memories."""
+    vector: Vector | None = merge.vector  # type: ignore[assignment]
+    return identity.proposal(
+        method="merge",
+        decide=partial(_decide_merge, merge, identity, find, limits),
+        vector=vector,
+    )
+
+
+def _decide_merge(merge: Merge, identity: WriteContext, find: Find, limits: Limits, view: View) -> ChangeSet:
+    one = active_row(view, find, merge.id, merge.scope).insight
+    other = active_row(view, find, merge.other_id, merge.scope).insight
+    kept, leaving = _roles(merge, find, view, one, other)
+    content = merge.content if merge.content is not None else text_of(one, other)
+    _refuse_unfit_merge(kept, leaving, content)
+    if content != merge.embedded_text:
+        raise MnemonError(
+            BUSY,
+            "one of the two memories was changed while they were being merged; nothing was written",
+            hint="look at both, then repeat",
+            outcome="rejected",
+        )
+    return _merged(merge, identity, limits, view, kept, leaving, content)
+
+
+def _roles(merge: Merge, find: Find, view: View, one: Insight, other: Insight) -> tuple[Insight, Insight]:
+    if one.id == other.id:
+        raise invalid([FieldProblem("other_id", f"other_id is the same memory, {one.id}; name another")])
+    older, newer = by_age(one, other)
+    if merge.into is None:
+        return older, newer
+    kept = active_row(view, find, merge.into, merge.scope).insight
+    if kept.id not in (one.id, other.id):
+        raise invalid([FieldProblem("into", f"into is {kept.id}; it must be one of the two, {one.id} or {other.id}")])
+    return (older, newer) if kept.id == older.id else (newer, older)
+
+
+def _refuse_unfit_merge(kept: Insight, leaving: Insight, content: str) -> None:
+    problems: list[FieldProblem] = []
+    if kept.scope != leaving.scope:
+        sentence = f"{kept.id} and {leaving.id} are not for the same user, session and agent"
+        problems.append(FieldProblem("other_id", f"{sentence}: who sees one would see or lose the other"))
+    tags = len({*kept.tags, *leaving.tags})
+    if tags > MAX_TAGS:
+        problems.append(FieldProblem("tags", f"together they have {tags} different tags; the limit is {MAX_TAGS}"))
+    length = len(unicodedata.normalize("NFC", content))
+    if length > MAX_CONTENT:
+        sentence = f"content would be {length:,} characters; the limit is {MAX_CONTENT:,}"
+        problems.append(FieldProblem("content", sentence))
+    if problems:
+        raise invalid(
+            problems, hint="supersede one by the other, or give a shorter text (--content); nothing was written"
+        )
+
+
+def _merged(
+    merge: Merge, identity: WriteContext, limits: Limits, view: View, kept: Insight, leaving: Insight, content: str
+) -> ChangeSet:
+    merged = _together(kept, leaving, content, identity.now)
+    names = tuple(dict.fromkeys((*kept.entities, *leaving.entities)))
+    reading = reanalyse(merged, view.snapshot, limits.policy, names, "merge")
+    merged = with_reading(merged, reading, view.snapshot)
+    what = Relinking(
+        insight=merged, newcomer=new_memory(merged, reading), had=_edges(view, kept, leaving), left=(kept, leaving)
+    )
+    links = relinked(view, what, limits.policy.graph)
+    put = PutInsight(
+        merged, "MERGE", embedded=True, vector=merge.vector, mentions=reading.mentions, queries=reading.queries
+    )
+    alone: list[Change] = [
+        change
+        for change in (*parted(view.snapshot, kept), *parted(view.snapshot, leaving))
+        if isinstance(change, PutInsight) and change.insight.id not in (kept.id, leaving.id)
+    ]
+    return identity.change_set(
+        method="merge",
+        changes=(put, *alone, RetireInsight(leaving.id, "merged", successor=kept.id), *links.changes),
+        outcome=_outcome(merge, identity, merged, leaving.id, links.links),
+        detail=f"merged with {leaving.id}",
+        subject=kept.id,
+    )
+
+
+def _outcome(merge: Merge, identity: WriteContext, merged: Insight, leaving: str, links: EdgesMade) -> Merged:
+    return Merged(
+        merged.id,
+        identity.op_id,
+        merged_id=leaving,
+        content=merged.content,
+        embedded=merge.vector is not None,
+        edges_created=links,
+        redacted=merge.redacted,
+        notes=notes_of(merged.content),
+        embed_error=merge.embed_error,
+    )
+
+
+def _together(kept: Insight, leaving: Insight, content: str, now: str) -> Insight:
+    """The one memory, before its new text is read. What only one of the two can be stays as the kept one has it."""
+    older, newer = by_age(kept, leaving)
+    return msgspec.structs.replace(
+        kept,
+        content=content,
+        created_at=older.created_at,
+        updated_at=now,
+        importance=max(kept.importance, leaving.importance),
+        tags=tuple(dict.fromkeys((*older.tags, *newer.tags))),
+        valid_from=older.valid_from,
+        boost_days=max(kept.boost_days, leaving.boost_days),
+        paired_with=None,
+        corroboration_count=kept.corroboration_count + 1,
+        last_corroborated_at=now,
+        pinned=kept.pinned or leaving.pinned,
+    )
+
+
+def _edges(view: View, kept: Insight, leaving: Insight) -> list[Edge]:
+    """The edges the kept memory has once it has taken over those of the other, as that one's retirement moves them."""
+    found = {edges.key(edge): edge for edge in edges.touching(view.connection, kept.id)}
+    found = {key: edge for key, edge in found.items() if leaving.id not in key}
+    for edge in edges.touching(view.connection, leaving.id):
+        taken = edges.moved(edge, leaving.id, kept.id)
+        if taken is not None:
+            found[edges.key(taken)] = _joined(found.get(edges.key(taken)), taken)
+    return list(found.values())
+
+
+def _joined(before: Edge | None, edge: Edge) -> Edge:
+    """Of two edges that become one, what counts here: an automatic one is to be made anew, whatever it comes to."""
+    if before is None:
+        return edge
+    chosen = next((each for each in (before, edge) if each.created_by != "auto"), None)
+    return chosen or msgspec.structs.replace(edge, metadata="")
+
+
+# pin: a memory that is never pruned and never replaced by itself, until it is unpinned.
+
+
+class Pin(msgspec.Struct, frozen=True, kw_only=True):
+    """Which memory, and whether it is to be pinned from now on."""
+
+    id: str
+    pinned: bool
+    scope: Scope = Scope()
+
+
+def propose_pin(pin: Pin, identity: WriteContext, find: Find) -> Proposal:
+    """The write that pins or unpins an active memory. One that is so already stays as it is."""
+    return identity.proposal(
+        method="pin",
+        decide=partial(_decide_pin, pin, identity, find),
+    )
+
+
+def _decide_pin(pin: Pin, identity: WriteContext, find: Find, view: View) -> ChangeSet:
+    it = active_row(view, find, pin.id, pin.scope).insight
+    changed = it.pinned != pin.pinned
+    return identity.change_set(
+        method="pin",
+        changes=(PutInsight(msgspec.structs.replace(it, pinned=pin.pinned)),) if changed else (),
+        outcome=Pinned(it.id, identity.op_id, pinned=pin.pinned, changed=changed),
+        detail="pinned" if pin.pinned else "unpinned",
+        operation="pin" if pin.pinned else "unpin",
+        subject=it.id,
+    )
+
+
+# supersede: somebody says that one memory takes the place of another.
+
+
+class Supersede(msgspec.Struct, frozen=True, kw_only=True):
+    """What is out of date, and what stands in its place."""
+
+    old_id: str
+    new_id: str
+    scope: Scope = Scope()
+
+
+def propose_supersede(supersede: Supersede, identity: WriteContext, find: Find) -> Proposal:
+    """The write that retires a memory in favour of another. Everything is checked under the writer."""
+    return identity.proposal(
+        method="supersede",
+        decide=partial(_decide_supersede, supersede, identity, find),
+    )
+
+
+def _decide_supersede(supersede: Supersede, identity: WriteContext, find: Find, view: View) -> ChangeSet:
+    new = active_row(view, find, supersede.new_id, supersede.scope).insight
+    named = any_row(view.connection, supersede.old_id, supersede.scope)
+    old = last_successor(view.connection, named)
+    _refuse_unfit_supersede(named, old, new)
+    retired = RetireInsight(old.id, "superseded", successor=new.id, invalid_at=new.valid_from or new.created_at)
+    return identity.change_set(
+        method="supersede",
+        changes=(*parted(view.snapshot, old), retired),
+        outcome=Superseded(
+            new.id, identity.op_id, superseded_id=old.id, instead_of=None if old.id == named.id else named.id
+        ),
+        detail=f"superseded by {new.id}",
+        subject=old.id,
+    )
+
+
+def _refuse_unfit_supersede(named: Insight, old: Insight, new: Insight) -> None:
+    if named.id == new.id:
+        raise invalid([FieldProblem("new_id", f"new_id is the old memory itself, {new.id}; name another")])
+    if old.id == new.id:
+        raise invalid([FieldProblem("old_id", f"{new.id} stands in the place of {named.id} already")])
+    if old.status != "active":
+        raise MnemonError(
+            NOT_FOUND,
+            f"memory {old.id} is not active: it is {old.status}",
+            hint=f"there is nothing to supersede; `mnemonctl restore {old.id}` brings it back",
+            outcome="rejected",
+        )
+    if lost := readers_lost(old.scope, new.scope):
+        raise invalid(
+            [FieldProblem("new_id", f"{new.id} is for {lost} alone; others who see {old.id} would lose it")],
+            hint="remember the new one for everybody the old one is for, or forget the old one",
+        )
+
+
+def readers_lost(old: Scope, new: Scope) -> str:
+    """Whom alone `new` is for, where somebody sees `old` and would not see `new`; "" when nobody loses anything."""
+    pairs = (
+        ("user", old.user_id, new.user_id),
+        ("session", old.session_id, new.session_id),
+        ("agent", old.agent_id, new.agent_id),
+    )
+    return ", ".join(f"{kind} {theirs!a}" for kind, before, theirs in pairs if theirs not in (None, before))

@@ -1,0 +1,506 @@
+"""undo: one whole operation is taken back, as a new operation that can be taken back itself.
+
+Nothing is taken back of a memory that was changed again since: whoever wants that undoes the later operation first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.memory.compare import Return, mutual
+from mnemond.memory.draft import WriteContext
+from mnemond.memory.history import conflicts_after_restore, method_of
+from mnemond.memory.limits import Limits
+from mnemond.model.changes import (
+    AddEdge,
+    Change,
+    ChangeSet,
+    PutInsight,
+    RemoveEdge,
+    RestoreInsight,
+    RetireInsight,
+    Vector,
+)
+from mnemond.model.memory import Edge, Entity, Insight
+from mnemond.model.outcomes import Conflict, Undone, UndoneMemory
+from mnemond.store import edges, history, insights
+from mnemond.store.connection import Connection
+from mnemond.store.history import Record, State
+from mnemond.store.meta import EmbedderRecord, read_embedder
+from mnemond.store.operations import Proposal, View
+from mnemond.text.entities import extract
+from mnemond.text.hypothetical import hypothetical_queries
+
+# What an operation did as a whole, read from its history, and what undoes that.
+#
+# Pure: what is stored now comes in as values.
+
+
+Key = tuple[str, str, str]
+
+BOOST = ("boost_days", "last_boosted_at")
+"""What a memory gains by being paired."""
+
+ELSEWHERE = (
+    "updated_at", "effective_importance", "access_count", "last_accessed_at", "superseded_by", "paired_with", *BOOST
+)  # fmt: skip
+"""Fields that change without anybody having revised the memory: by being recalled, linked, paired with what came later,
+or by what became of another one. An undo is not held up by them. That somebody said it again holds one up: what the
+undo would take away was said twice."""
+
+
+class Memory(msgspec.Struct):
+    """One memory before and after an operation; `before` is None when the operation made it."""
+
+    before: Insight | None
+    after: Insight
+
+
+class Link(msgspec.Struct):
+    """One edge before and after an operation."""
+
+    before: Edge | None
+    after: Edge | None
+
+
+class Effect(msgspec.Struct):
+    """Everything an operation did. `purged`: memories of which nothing is kept, so that it cannot be taken back."""
+
+    memories: dict[str, Memory]
+    links: dict[Key, Link]
+    purged: list[str]
+
+    @property
+    def of_links_alone(self) -> bool:
+        """Whether it changed no memory."""
+        return all(each.before == each.after for each in self.memories.values())
+
+
+def effect_of(records: Sequence[Record]) -> Effect:
+    """The rows of one operation, in order, as one effect."""
+    effect = Effect({}, {}, [])
+    for record in records:
+        if record.after is None:
+            effect.purged.append(record.memory_id)
+            continue
+        before = None if record.before is None else record.before.insight
+        known = effect.memories.setdefault(record.memory_id, Memory(before, record.after.insight))
+        known.after = record.after.insight
+        _note_links(effect.links, record.before, record.after)
+    made = {insight_id for insight_id, memory in effect.memories.items() if memory.before is None}
+    for key, link in effect.links.items():
+        if not made.isdisjoint(key[:2]):
+            link.before = None  # the operation linked what it made itself, then changed that link
+    return effect
+
+
+def _note_links(links: dict[Key, Link], before: State | None, after: State) -> None:
+    had = {key_of(edge): edge for edge in (before.edges if before is not None else [])}
+    has = {key_of(edge): edge for edge in after.edges}
+    for key in had | has:
+        link = links.setdefault(key, Link(had.get(key), None))
+        link.after = has.get(key)
+
+
+def key_of(edge: Edge) -> Key:
+    """What no two edges of a store have in common."""
+    return edge.source_id, edge.target_id, edge.edge_type
+
+
+def is_as_left(now: Insight, left: Insight) -> bool:
+    """Whether a memory still says what an operation left it saying."""
+    return all(
+        getattr(now, field) == getattr(left, field) for field in Insight.__struct_fields__ if field not in ELSEWHERE
+    )
+
+
+def reverted(memory: Memory, current: Insight, now: str) -> Insight:
+    """The value a memory had before, with what happened to it elsewhere since: its use counts on, what it gained by
+    being paired stays, and so does its partner, who may be no more what it was (`pairing.mutual` looks)."""
+    before, after = memory.before, memory.after
+    assert before is not None, "it was made by the operation: there is no value to go back to"  # noqa: S101
+    gained = after.access_count - before.access_count
+    used = _chosen(("last_accessed_at",), before, after, current)
+    boosted = _chosen(BOOST, before, after, current)
+    partner = _chosen(("paired_with",), before, after, current)
+    return msgspec.structs.replace(
+        before,
+        access_count=max(0, current.access_count - gained),
+        last_accessed_at=used.last_accessed_at,
+        boost_days=boosted.boost_days,
+        last_boosted_at=boosted.last_boosted_at,
+        paired_with=partner.paired_with,
+        effective_importance=current.effective_importance,
+        updated_at=now,
+    )
+
+
+def _chosen(fields: Sequence[str], before: Insight, after: Insight, current: Insight) -> Insight:
+    """Whose value of some fields counts: what was before, unless they are not as the operation left them any more."""
+    as_left = all(getattr(current, field) == getattr(after, field) for field in fields)
+    return before if as_left else current
+
+
+class Edges(msgspec.Struct, frozen=True):
+    """Edges to take away, edges to put back, and edges that cannot be: a memory at their end is out of recall."""
+
+    removed: list[Edge]
+    restored: list[Edge]
+    missing: list[Edge]
+
+
+def edges_back(links: Mapping[Key, Link], current: Mapping[Key, Edge | None], absent: frozenset[str]) -> Edges:
+    """How edges come back to what they were, but for those that somebody changed since. `absent`: ends of them that
+    are not active once the operation is undone."""
+    found = Edges([], [], [])
+    for key, link in links.items():
+        here = current.get(key)
+        gone = not absent.isdisjoint(key[:2])
+        if gone and link.before is not None:
+            found.missing.append(link.before)
+        if gone or here == link.before or here != link.after:
+            continue
+        if here is not None:
+            found.removed.append(here)
+        if link.before is not None:
+            found.restored.append(link.before)
+    return found
+
+
+MAX_TRIED = 100
+"""Operations looked at for one that can be taken back, when none is named."""
+
+SHOWN = 5
+"""Matches an ambiguous prefix lists."""
+
+MAX_COMPARED = 8
+"""Memories of one operation that are compared with those that are active once they are back; a millisecond each."""
+
+LATER = "it was changed while this was prepared; it is embedded later"
+"""Why a memory that is back has no vector though nothing failed."""
+
+SHORTEST = 6
+"""Characters of the beginning of an op_id; a whole one may have fewer."""
+
+SYSTEM = "system:"
+"""How `triggered_by` begins where nobody asked for an operation: such a one is taken back only by name."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The operation to take back (None: the newest that can be), and the former texts that have no vector any more.
+
+    `operation` is a whole op_id once it was looked up, and until then what somebody wrote.
+    """
+
+    operation: str | None
+    texts: tuple[str, ...] = ()
+
+
+class Vectors(msgspec.Struct, frozen=True):
+    """Vectors of texts (None where there is none), and why some are missing."""
+
+    of: Mapping[str, object]  # Vector | None
+    error: str | None = None
+
+
+class _Means(NamedTuple):
+    """What an undo is carried out with."""
+
+    vectors: Vectors
+    now: str
+    most_queries: int
+    embedder: EmbedderRecord | None
+    connection: Connection
+
+
+def look(connection: Connection, named: str | None) -> Found:
+    """The operation that `named` means, by its op_id or the beginning of it; None: the newest that can be taken back.
+
+    Raises MnemonError when there is none, when it is ambiguous, and when the operation cannot be taken back.
+    """
+    plan = _planned(connection, named)
+    return Found(plan.op_id, _unembedded(plan, connection, read_embedder(connection)))
+
+
+def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | None) -> tuple[str, ...]:
+    """Texts that will be active, and whose row has no vector of them."""
+    texts = [
+        before.content
+        for before, current in plan.returning()
+        if before.content != current.content
+        or (current.status != "active" and _kept_vector(connection, current.id, embedder) is None)
+    ]
+    return tuple(dict.fromkeys(texts))
+
+
+def propose(found: Found, vectors: Vectors, identity: WriteContext, limits: Limits) -> Proposal:
+    """The write. Everything `look` checked is checked again when its turn comes."""
+    return identity.proposal(
+        method="undo",
+        decide=partial(_decide, found, vectors, identity, limits),
+    )
+
+
+def _decide(found: Found, vectors: Vectors, identity: WriteContext, limits: Limits, view: View) -> ChangeSet:
+    connection = view.connection
+    plan = _planned(connection, found.operation)
+    means = _Means(vectors, identity.now, limits.policy.max_hypothetical, read_embedder(connection), connection)
+    lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
+    returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
+    links = _links(plan, view, returning)
+    outcome = Undone(
+        op_id=identity.op_id,
+        undone=plan.op_id,
+        method=method_of(connection, plan.moment, plan.effect.memories),
+        memories=(
+            *_told(returning, view.snapshot, limits, identity.now_us),
+            *(UndoneMemory(each, "relinked") for each in plan.relinked()),
+        ),
+        edges_restored=edges.logical_links(links.restored),
+        edges_missing=edges.logical_links(links.missing),
+        embed_error=(vectors.error or LATER) if lacking else None,
+    )
+    return identity.change_set(
+        method="undo",
+        changes=(*returning, *parting, *_edge_changes(links)),
+        outcome=outcome,
+        detail=f"undone={plan.op_id}",
+        subject=next(iter(plan.effect.memories)),
+        undoes=plan.op_id,
+    )
+
+
+# ------------------------------------------------------------------ which operation
+
+
+def _planned(connection: Connection, named: str | None) -> _Plan:
+    return _newest(connection) if named is None else _plan(connection, _resolved(connection, named))
+
+
+def _resolved(connection: Connection, named: str) -> str:
+    found = history.operations_beginning(connection, named, SHOWN + 1)
+    if len(found) == 1 and (len(named) >= SHORTEST or found[0] == named):
+        return found[0]
+    if not found or len(named) < SHORTEST:
+        short = "" if len(named) >= SHORTEST else f" (below {SHORTEST} characters only a whole op_id counts)"
+        raise MnemonError(
+            NOT_FOUND,
+            f"no operation {named[:64]!a} changed a memory of this store{short}",
+            hint="`mnemonctl log` shows what was done lately, `mnemonctl history ID` the operations of a memory",
+            outcome="rejected",
+        )
+    more = " and more" if len(found) > SHOWN else ""
+    raise MnemonError(
+        AMBIGUOUS,
+        f"{named[:64]!a} is the beginning of several op_ids: {', '.join(each[:64] for each in found[:SHOWN])}{more}",
+        hint="write more of the op_id",
+        outcome="rejected",
+    )
+
+
+def _newest(connection: Connection) -> _Plan:
+    """The newest operation that is not an undo itself, that somebody asked for, and that can be taken back."""
+    for tried, done in enumerate(history.newest_first(connection)):
+        if tried == MAX_TRIED:
+            break
+        if done.undoes is not None or done.triggered_by.startswith(SYSTEM):
+            continue
+        try:
+            return _plan(connection, done.op_id)
+        except MnemonError as error:
+            if error.kind not in (INVALID_PARAMS, NOT_FOUND):
+                raise
+    raise MnemonError(
+        NOT_FOUND,
+        "nothing can be taken back",
+        hint="an undo is taken back by its own op_id: mnemonctl undo OP",
+        outcome="rejected",
+    )
+
+
+# ------------------------------------------------------------------ whether it can be taken back
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """An operation that can be taken back, when it was done, and its memories as they are now."""
+
+    op_id: str
+    moment: str
+    effect: Effect
+    current: dict[str, Insight]
+
+    def changed(self) -> Iterator[tuple[Memory, Insight]]:
+        """Every memory that is another one since, and as it is now."""
+        for insight_id, memory in self.effect.memories.items():
+            if memory.before != memory.after:
+                yield memory, self.current[insight_id]
+
+    def relinked(self) -> list[str]:
+        """Memories of which nothing but links changed."""
+        return [each for each, memory in self.effect.memories.items() if memory.before == memory.after]
+
+    def returning(self) -> Iterator[tuple[Insight, Insight]]:
+        """Memories that are active with a former value afterwards: that, and as they are now."""
+        for memory, current in self.changed():
+            if memory.before is not None and memory.before.status == "active":
+                yield memory.before, current
+
+
+def _plan(connection: Connection, op_id: str) -> _Plan:
+    """Raises MnemonError when the operation cannot be taken back."""
+    records = history.of_operation(connection, op_id)
+    effect = effect_of(records)
+    current: dict[str, Insight] = {}
+    for insight_id in (*effect.purged, *effect.memories):
+        found = insights.read(connection, insight_id)
+        if found is None:
+            raise _refusal(
+                f"operation {op_id} cannot be taken back: memory {insight_id} was purged", "nothing of it is kept"
+            )
+        if insight_id in effect.purged:
+            raise _refusal(
+                f"operation {op_id} cannot be taken back: what memory {insight_id} said then was purged, with the one"
+                " it was merged with",
+                "nothing of that is kept",
+            )
+        current[insight_id] = found
+    by = history.taken_back_by(connection, op_id)
+    if by is not None:
+        raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
+    plan = _Plan(op_id, records[0].created_at, effect, current)
+    for memory, now in plan.changed():
+        if not is_as_left(now, memory.after):
+            raise _changed_since(connection, op_id, now.id)
+    _check_places(connection, plan, records[-1].id)
+    if effect.of_links_alone:
+        _check_links(connection, plan)
+    return plan
+
+
+def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
+    """A memory that another left its place to since stays: without it neither would be in recall."""
+    coming = {before.id for before, _ in plan.returning()}
+    for _, current in plan.changed():
+        if current.status != "active" or current.id in coming:
+            continue
+        for other, by in history.left_place_to(connection, current.id, last):
+            if other not in coming:
+                raise _refusal(
+                    f"operation {plan.op_id} cannot be taken back: memory {other} left its place to {current.id} since,"
+                    f" by {by}",
+                    "undo that one first",
+                )
+
+
+def _check_links(connection: Connection, plan: _Plan) -> None:
+    """An operation on links alone goes back only where its links are as it left them."""
+    for key, link in plan.effect.links.items():
+        ends = [insights.read(connection, end) for end in key[:2]]
+        off = next((end for end, it in zip(key, ends, strict=False) if it is None or it.status != "active"), None)
+        if off is not None or edges.read(connection, *key) != link.after:
+            raise _changed_since(connection, plan.op_id, *(key[:2] if off is None else (off,)))
+
+
+def _changed_since(connection: Connection, op_id: str, *ids: str) -> MnemonError:
+    newest = {history.newest_of(connection, insight_id) for insight_id in ids} - {op_id, None}
+    by = " or ".join(sorted(str(each) for each in newest)) or "something without a history"
+    return _refusal(
+        f"operation {op_id} cannot be taken back: memory {' or '.join(ids)} was changed again since, by {by}",
+        "undo that one first",
+    )
+
+
+def _refusal(sentence: str, hint: str) -> MnemonError:
+    return MnemonError(INVALID_PARAMS, sentence, hint=hint, outcome="rejected")
+
+
+# ------------------------------------------------------------------ what takes it back
+
+
+def _told(returning: Sequence[Return], snapshot: Snapshot, limits: Limits, now_us: int) -> Iterator[UndoneMemory]:
+    """What became of each, and of the first of them what they are at odds with now, apart from one another: they stood
+    side by side before, and the snapshot does not know yet what they say."""
+    changing = [change.id if isinstance(change, RetireInsight) else change.insight.id for change in returning]
+    left = MAX_COMPARED
+    for change in returning:
+        if isinstance(change, RetireInsight):
+            yield UndoneMemory(change.id, "retired")
+            continue
+        it, vector = change.insight, change.vector
+        is_back = isinstance(change, RestoreInsight)
+        conflicts: tuple[Conflict, ...] = ()
+        if left and (isinstance(change, RestoreInsight) or change.embedded):
+            left -= 1
+            fits = vector is not None and vector.shape == (snapshot.dimension,)
+            conflicts = conflicts_after_restore(
+                snapshot, it, snapshot.cosines(vector) if fits else None, limits, now_us, changing
+            )
+        yield UndoneMemory(it.id, "restored" if is_back else "revised", conflicts)
+
+
+def _memories(plan: _Plan, means: _Means) -> Iterator[Return]:
+    """What brings each memory back."""
+    for memory, current in plan.changed():
+        change = _back(memory, current, means)
+        if change is not None:
+            yield change
+
+
+def _back(memory: Memory, current: Insight, means: _Means) -> Return | None:
+    before = memory.before
+    is_active = current.status == "active"
+    if before is None:
+        return RetireInsight(current.id, "forgotten", moves=False) if is_active else None
+    if before.status != "active":
+        return _retired_again(before, means) if is_active else None
+    value = reverted(memory, current, means.now)
+    reworded = value.content != current.content
+    vector = means.vectors.of.get(value.content)
+    if not is_active:
+        kept = None if reworded else _kept_vector(means.connection, current.id, means.embedder)
+        return RestoreInsight(value, vector if kept is None else kept)
+    return PutInsight(
+        value,
+        "UPDATE",
+        embedded=reworded,
+        vector=vector if reworded else None,
+        mentions=_mentions(value) if reworded or value.entities != current.entities else None,
+        queries=hypothetical_queries(value.trigger_type, value.content, most=means.most_queries) if reworded else None,
+    )
+
+
+def _retired_again(before: Insight, means: _Means) -> RetireInsight:
+    successor = before.superseded_by
+    if successor is not None and insights.read(means.connection, successor) is None:
+        successor = None
+    assert before.status != "active", "it was retired before"  # noqa: S101
+    return RetireInsight(before.id, before.status, successor, before.invalid_at, moves=False)
+
+
+def _kept_vector(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> Vector | None:
+    return None if embedder is None else insights.vector_of(connection, insight_id, embedder)
+
+
+def _mentions(it: Insight) -> tuple[Entity, ...]:
+    return extract(it.content, it.entities, mode="provided", known=lambda _: None)
+
+
+def _links(plan: _Plan, view: View, returning: list[Return]) -> Edges:
+    leaving = {change.id for change in returning if isinstance(change, RetireInsight)}
+    coming = {change.insight.id for change in returning if isinstance(change, RestoreInsight)}
+    ends = {end for key in plan.effect.links for end in key[:2]}
+    absent = {end for end in ends if end in leaving or (end not in coming and view.snapshot.row_of(end) is None)}
+    current = {key: edges.read(view.connection, *key) for key in plan.effect.links}
+    return edges_back(plan.effect.links, current, frozenset(absent))
+
+
+def _edge_changes(links: Edges) -> list[Change]:
+    """Removed first: an edge that is put back takes the place of what it was changed to, instead of adding to it."""
+    changes: list[Change] = [RemoveEdge(each.source_id, each.target_id, each.edge_type) for each in links.removed]
+    return changes + [AddEdge(each) for each in links.restored]

@@ -1,0 +1,242 @@
+"""An insight: one memory, as it stands in a store and in the index."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple, get_args
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+Category = Literal["preference", "decision", "fact", "insight", "context", "general"]
+CATEGORIES: tuple[str, ...] = get_args(Category)
+
+Retired = Literal["superseded", "merged", "forgotten", "pruned", "expired"]
+"""States of an insight that recall does not see."""
+
+Status = Literal["active"] | Retired
+STATUSES: tuple[str, ...] = ("active", *get_args(Retired))
+
+EntityMode = Literal["merge", "provided", "auto"]
+ENTITY_MODES: tuple[str, ...] = get_args(EntityMode)
+
+
+INSIGHT_NO_METADATA = "{}"
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Whom a memory is for. None means "everyone"; a scope is a filter inside a store, never a security boundary."""
+
+    user_id: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+
+
+class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One memory. Times are RFC 3339 in UTC with microseconds; `importance` is 1…5.
+
+    `effective_importance` is the stored value of chapter "effective importance" (not capped at 1). `metadata` is the
+    text of a JSON object. `keywords` describe it beside the others of its store; `event_start` and `event_end` are
+    the dates it speaks of; `expires_at` is when it leaves recall by itself; `intent` is that of the fact it was
+    extracted as; no read shows what is `quarantined`. `gc=False`: an insight never refers back to itself, and the
+    collector need not walk 100,000 of them.
+    """
+
+    id: str
+    content: str
+    created_at: str
+    updated_at: str
+    category: str = "general"
+    importance: int = 3
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    source: str = "user"
+    channel: str = "manual"
+    conversation_id: str | None = None
+    scope: Scope = Scope()
+    access_count: int = 0
+    last_accessed_at: str | None = None
+    effective_importance: float = 0.5
+    valid_from: str | None = None
+    invalid_at: str | None = None
+    status: Status = "active"
+    superseded_by: str | None = None
+    event_start: str | None = None
+    event_end: str | None = None
+    keywords: str = ""
+    trigger: str | None = None
+    trigger_type: str | None = None
+    boost_days: float = 0.0
+    last_boosted_at: str | None = None
+    paired_with: str | None = None
+    corroboration_count: int = 0
+    last_corroborated_at: str | None = None
+    pinned: bool = False
+    metadata: str = INSIGHT_NO_METADATA
+    intent: str | None = None
+    expires_at: str | None = None
+    quarantined: bool = False
+
+
+# What counts as now for memories that fade, prune and expire: a clock that jumps must not cost years in an hour.
+
+
+MAX_US: Final = 2 * 86_400 * 1_000_000
+"""Microseconds that memories age between two runs of a job at most: two days (spec 13, clock rules)."""
+
+
+def aged(before_us: int | None, wall_us: int) -> int:
+    """What memories are aged to by a run at `wall_us`; `before_us` is what the run before aged them to, None for the
+    first. Never less than that, and at most MOST_US more: after a long pause the next runs catch up step by step.
+
+    All are microseconds since the epoch.
+    """
+    if before_us is None:
+        return wall_us
+    return before_us + min(max(0, wall_us - before_us), MAX_US)
+
+
+def effective_now(aged_us: int, wall_us: int) -> int:
+    """The time that ages are told by. A clock that was ahead and was put right makes nothing older than it is."""
+    return min(aged_us, wall_us)
+
+
+# An edge: one directed, typed, weighted relation between two insights.
+
+
+EdgeType = Literal["temporal", "semantic", "causal", "entity"]
+EDGE_TYPES: tuple[str, ...] = get_args(EdgeType)
+
+CreatedBy = Literal["auto", "host", "user", "import", "worker"]
+
+EDGE_NO_METADATA = "{}"
+
+
+class Edge(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """`source_id` → `target_id`; `weight` lies in [0, 1]. Undirected relations are stored as two edges.
+
+    `metadata` is the text of a JSON object of scalars and lists, at most `MAX_METADATA` bytes.
+    """
+
+    source_id: str
+    target_id: str
+    edge_type: EdgeType
+    weight: float
+    metadata: str = EDGE_NO_METADATA
+    created_by: CreatedBy = "auto"
+    boost_days: float = 0.0
+    last_boosted_at: str | None = None
+
+
+MAX_METADATA = 4096
+"""Bytes of an edge's metadata (spec 4, rules)."""
+
+
+class Relation(NamedTuple):
+    """What a new memory has to do with another, made by a rule: one automatic edge, or one each way.
+
+    A causal one goes one way. `there` is the metadata of the edge to `other`, `back` of the one from it; None where
+    there is no such edge.
+    """
+
+    other: str
+    kind: EdgeType
+    weight: float
+    there: str | None
+    back: str | None
+
+
+# Effective importance (EI): how much a memory still matters, from importance, use, age and connections (spec 7.14).
+
+
+BASE = {5: 1.0, 4: 0.8, 3: 0.5, 2: 0.3, 1: 0.15}
+"""Base value of each importance (S0)."""
+HALF_LIFE_DAYS = 30.0
+"""Days without access after which the value halves (S0)."""
+DEGREE_GAIN = 0.1
+DEGREE_CAP = 5
+"""Each of at most five neighbours adds a tenth (S0)."""
+
+
+def effective_importance(importance: int, access_count: int, days_since_access: float, degree: int) -> float:
+    """EI = base · max(1, ln(1+a)) · 2^(−days/30) · (1 + .1·min(degree, 5)); not capped at 1.
+
+    `days_since_access` counts from creation for a memory never read; negative counts as 0.
+    Raises KeyError for an importance outside 1…5.
+    """
+    use = max(1.0, math.log1p(access_count))
+    decay: float = 2.0 ** (-max(0.0, days_since_access) / HALF_LIFE_DAYS)
+    return BASE[importance] * use * decay * (1.0 + DEGREE_GAIN * min(degree, DEGREE_CAP))
+
+
+def effective_importances(
+    importance: npt.NDArray[np.int32],
+    access_count: npt.NDArray[np.int32],
+    days_since_access: npt.NDArray[np.float64],
+    degree: npt.NDArray[np.int32],
+) -> npt.NDArray[np.float64]:
+    """The same of many memories at once, every part of shape (rows,)."""
+    base = np.array([0.0, *(BASE[level] for level in sorted(BASE))])[importance]
+    use = np.maximum(1.0, np.log1p(access_count))
+    decay = np.exp2(-np.maximum(0.0, days_since_access) / HALF_LIFE_DAYS)
+    found: npt.NDArray[np.float64] = base * use * decay * (1.0 + DEGREE_GAIN * np.minimum(degree, DEGREE_CAP))
+    return found
+
+
+# An entity: something that memories speak of, and by which they find each other.
+
+
+EntityType = Literal["user", "person", "organization", "location", "tool", "concept", "error", "event", "other"]
+
+
+class Entity(msgspec.Struct, frozen=True, gc=False):
+    """One thing that a text names.
+
+    `name` is its first spelling, as it stood in the text. `canonical` is what equality means: folded, with aliases
+    resolved, so that "k8s" and "Kubernetes" are one. `kind` is a guess from the words alone, and no part of equality.
+    """
+
+    name: str
+    canonical: str
+    kind: EntityType
+
+
+# RFC 3339 timestamps and microseconds since the epoch: the two forms of time in mnemond.
+
+
+DAY_US = 86_400e6
+"""Microseconds of a day."""
+
+
+REMEMBERED_TIMES = 256
+"""Timestamps whose microseconds are known: a write asks for the same two a dozen times."""
+
+
+@lru_cache(maxsize=REMEMBERED_TIMES)
+def format_us(us: int) -> str:
+    """RFC 3339 in UTC with microseconds and `Z`, the one form mnemond writes."""
+    seconds, micros = divmod(us, 1_000_000)
+    moment = datetime(1970, 1, 1) + timedelta(seconds=seconds, microseconds=micros)  # noqa: DTZ001 - UTC by definition
+    return moment.isoformat(timespec="microseconds") + "Z"
+
+
+@lru_cache(maxsize=REMEMBERED_TIMES)
+def parse_rfc3339(text: str) -> int:
+    """Microseconds since the epoch of an RFC 3339 timestamp; any offset is accepted, a missing one is refused.
+
+    Raises ValueError with a sentence when `text` is not such a timestamp.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f'"{text[:40]}" is not an RFC 3339 timestamp such as 2026-02-18T09:30:00Z') from error
+    if moment.tzinfo is None:
+        raise ValueError(f'"{text[:40]}" has no offset; write Z for UTC, as in 2026-02-18T09:30:00Z')
+    try:
+        delta = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    except OverflowError as error:
+        raise ValueError(f'"{text[:40]}" lies outside the years 1 to 9999 in UTC') from error
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds

@@ -1,0 +1,134 @@
+"""Bringing a store's file to the current schema, or refusing a file from the future without touching a byte of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError
+from mnemond.store.checksums import RESERVED
+from mnemond.store.connection import HAS_CHECKSUMS, Connection
+
+APPLICATION_ID = 0x6D6E656D
+"""`mnem` in ASCII; PRAGMA application_id of every store."""
+
+
+@cache
+def _migrations() -> Sequence[tuple[int, Traversable]]:
+    found = [entry for entry in files("mnemond.store").joinpath("migrations").iterdir() if entry.name.endswith(".sql")]
+    return sorted((int(entry.name.split("_")[0]), entry) for entry in found)
+
+
+def current_version() -> int:
+    """The schema version this release writes."""
+    return _migrations()[-1][0]
+
+
+def refuse_newer(path: Path) -> None:
+    """Look at an existing file through a read-only connection before anything may write to it.
+
+    A read-write open could already checkpoint the file's write-ahead log. Raises MnemonError(UNSUPPORTED).
+    """
+    connection = Connection(path, read_only=True)
+    try:
+        version = int(connection.pragma("user_version") or 0)
+        application = int(connection.pragma("application_id") or 0)
+        holds_tables = connection.row("SELECT 1 FROM sqlite_schema LIMIT 1") is not None
+        reserved = connection.reserved
+    finally:
+        connection.close()
+    if version > current_version():
+        raise MnemonError(
+            UNSUPPORTED,
+            f"{path} has schema version {version}; this mnemond knows versions up to {current_version()}",
+            hint="a newer mnemond wrote it: upgrade this one; the file was not touched",
+        )
+    if reserved == RESERVED and not HAS_CHECKSUMS:
+        raise MnemonError(
+            UNSUPPORTED,
+            f"the pages of {path} have checksums, which the installed apsw cannot write",
+            hint="install apsw from a wheel: pip install --force-reinstall --only-binary apsw apsw",
+        )
+    if application != APPLICATION_ID and holds_tables:
+        raise MnemonError(
+            UNSUPPORTED,
+            f"{path} is a SQLite database, but not one of mnemond's (application_id {application:#x})",
+            hint="move the file away, or name another store; the file was not touched",
+        )
+
+
+def migrate(connection: Connection, path: Path) -> list[int]:
+    """Apply every migration the file lacks, one transaction each; the versions applied.
+
+    A copy `<file>.bak-<version>` precedes the first change of a file that already holds a schema. Raises SqliteError,
+    and MnemonError(STORAGE) for a file with references that lead nowhere: it stays as it was.
+    """
+    version = int(connection.pragma("user_version") or 0)
+    missing = [(number, entry) for number, entry in _migrations() if number > version]
+    if missing and version > 0:
+        connection.backup_to(path.with_name(f"{path.name}.bak-{version}"))
+    connection.set_pragma("foreign_keys", 0)  # a table that others refer to is made anew; checked before COMMIT
+    try:
+        for number, entry in missing:
+            _apply(connection, number, entry)
+    finally:
+        connection.set_pragma("foreign_keys", 1)
+    return [number for number, _ in missing]
+
+
+def _apply(connection: Connection, number: int, entry: Traversable) -> None:
+    connection.run("BEGIN IMMEDIATE")
+    try:
+        _refuse_loose(connection)
+        connection.script(entry.read_text("utf-8"))
+        _refuse_loose(connection)
+        connection.set_pragma("application_id", APPLICATION_ID)
+        connection.set_pragma("user_version", number)
+        connection.run("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.run("ROLLBACK")
+        raise
+
+
+def _refuse_loose(connection: Connection) -> None:
+    if loose := connection.rows("PRAGMA foreign_key_check"):
+        raise MnemonError(
+            STORAGE,
+            f"the store is damaged: {len(loose)} rows refer to rows that are not there, one in {loose[0][0]}",
+            hint="the file is as it was: keep a copy of it, then restore a backup",
+            outcome="rejected",
+        )
+
+
+# CHECK constraints, asked of the rows one by one: of a database that is open for reading only, SQLite's own
+# `integrity_check` looks at none of them.
+
+
+def broken(connection: Connection) -> list[str]:
+    """Tables with rows that break a CHECK of theirs, and how many. Raises SqliteError."""
+    found = []
+    for table, sql in connection.rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL"):
+        conditions = " AND ".join(f"coalesce({each}, TRUE)" for each in _conditions(sql))
+        if conditions:
+            row = connection.row(f'SELECT count(*) FROM "{table}" WHERE NOT ({conditions})')  # noqa: S608 - the schema's
+            if row is not None and row[0]:
+                found.append(f"{row[0]:,} rows of {table} break a constraint")
+    return found
+
+
+def _conditions(sql: str) -> Iterator[str]:
+    """What stands between the brackets of each CHECK of a table."""
+    at = sql.find("CHECK(")
+    while at >= 0:
+        start = at + len("CHECK(")
+        end, depth, quoted = start, 1, False
+        while depth:
+            quoted ^= sql[end] == "'"
+            depth += 0 if quoted else {"(": 1, ")": -1}.get(sql[end], 0)
+            end += 1
+        yield f"({sql[start : end - 1]})"
+        at = sql.find("CHECK(", end)
