@@ -14,10 +14,10 @@ COVERAGE_FLOORS := mnemond/*,mnemonctl/*:95 mnemond/wire/*:100 mnemond/store/*:1
 # that the first two run as well.
 WITHOUT_COVERAGE := tests/architecture tests/benchmarks tests/daemon tests/extract tests/text \
                     $(filter-out %/test_store_faults.py,$(wildcard tests/faults/test_*.py)) \
-                    tests/lifecycle/test_any_sequence.py tests/mnemonctl/test_daemon.py \
-                    tests/pipelines/test_audit_replay.py tests/pipelines/test_recall_properties.py \
+                    tests/jobs/test_any_sequence.py tests/mnemonctl/test_daemon.py \
+                    tests/memory/test_audit_replay.py tests/recall/test_recall_properties.py \
                     tests/setup/test_any_home.py tests/setup/test_launcher.py
-ON_MEMORY := tests/handlers tests/index tests/pipelines tests/rank tests/store
+ON_MEMORY := tests/api tests/hooks tests/index tests/mcp tests/memory tests/recall tests/store
 
 # The long runs, in half an hour: with `make check` before them that is 35 minutes at most.
 DEEP_MINUTES ?= 30

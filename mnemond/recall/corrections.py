@@ -6,7 +6,7 @@ or where a thing has one such value at a time ("the owner of billing is …"). O
 one tells is no longer so. Where more differs both are true: of two people, of two services, of two purposes of a tool.
 
 Two memories are only ordered by this, none is retired; so the signs are weaker than those of spec 7.2 (memory/diff.py).
-The pairs it was made by are tests/pipelines/correction_pairs.py.
+The pairs it was made by are tests/memory/correction_pairs.py.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from mnemonctl import doctor
 from mnemonctl.doctor import Options
 from mnemond.cli.grammar import Output
 from tests.daemon.test_dialects import by_socket
-from tests.protocol.hooks.recorded import Recorded, recorded
+from tests.wire.hooks.recorded import Recorded, recorded
 
 SQLITE = "Chose SQLite as storage for Apollo because the team lacks Redis experience"
 RELEASE = "The release day of Apollo is Tuesday"

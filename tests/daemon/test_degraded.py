@@ -20,7 +20,7 @@ ABOUT_NO_STORE = {
     "backup.list", "backup.verify", "backup.restore",  # files beside them; a restored store is another one
     "subscribe", "unsubscribe",  # a connection; what has happened to a store is told as it happens
     "config.show", "top", "daemon.stop",  # `top` says it of each store by itself
-    "cli.run",  # the line on standard error: tests/commands/test_text.py
+    "cli.run",  # the line on standard error: tests/cli/test_text.py
 }  # fmt: skip
 
 ALONE = {"embed.run", "embed.switch", "embed.calibrate"}
@@ -48,7 +48,7 @@ ARRAYS = {"log", "related", "search"}
 """Their result is a list, which has no place for it."""
 
 SCHEDULED = {"jobs.list", "jobs.run"}
-"""Answered by a daemon that runs jobs: tests/handlers/test_jobs.py."""
+"""Answered by a daemon that runs jobs: tests/api/test_jobs.py."""
 
 BEFORE: dict[str, Callable[[World], tuple[str, Params]]] = {
     "unlink": lambda world: ("link", {"source_id": world.one, "target_id": world.other, "type": "causal"}),

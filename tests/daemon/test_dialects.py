@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks.daemon_process import DaemonProcess
-from tests.protocol.hooks.recorded import CONTEXT, Recorded, recorded
+from tests.wire.hooks.recorded import CONTEXT, Recorded, recorded
 
 WAIT_S = 30.0
 VERSION = {

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import request
 from tests.embed import ollama_fake
-from tests.outbound.servers import Answer
+from tests.embed.servers import Answer
 
 SETTINGS = '[embedding]\nprovider = "ollama"\nendpoint = "{url}"\nprobe_timeout_s = {probe_s}\ntimeout_s = 20\n'
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Json
-from tests.server.test_fuzz import NASTY, converse, count_replies, mutate, owed_to
+from tests.wire.test_fuzz import NASTY, converse, count_replies, mutate, owed_to
 
 SEEDS: tuple[Json, ...] = (
     {"method": "remember", "params": {"content": "hello", "tags": ["a"], "entities": ["SQLite"], "op_id": "o"}},

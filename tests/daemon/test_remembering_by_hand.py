@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from mnemond.cli.output import text_width
-from tests.commands.test_terminal import unsafe_left
+from tests.cli.test_terminal import unsafe_left
 from tests.daemon.typed import COLUMNS, Terminal, play, quoted
 
 SCENES = {

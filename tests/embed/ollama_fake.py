@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.outbound.servers import Answer, Request, Rule, Server, as_json, serving
+from tests.embed.servers import Answer, Request, Rule, Server, as_json, serving
 
 DIMENSION = 8
 DIGEST = "0a109f422b47e3a30ba2b10eca18548e944e8a23073ee3f3e947efcf3c45e59f"

@@ -12,7 +12,7 @@ from mnemond.embed.static_model import StaticModel
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from tests.embed import ollama_fake
 from tests.embed.hand_clock import HandClock
-from tests.outbound.servers import closed_port
+from tests.embed.servers import closed_port
 
 
 def embedders(**settings: object) -> Embedders:

@@ -15,7 +15,7 @@ from mnemond.errors import UNAVAILABLE, MnemonError
 from tests.embed import ollama_fake
 from tests.embed.hand_clock import HandClock
 from tests.embed.ollama_fake import DIGEST, DIMENSION, Ollama, vector
-from tests.outbound.servers import Answer, as_json, closed_port
+from tests.embed.servers import Answer, as_json, closed_port
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from mnemond.embed.registry import Embedders
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from tests.embed.hand_clock import HandClock
 from tests.embed.ollama_fake import vector
-from tests.outbound.servers import Answer, Request, Server, as_json, serving
+from tests.embed.servers import Answer, Request, Server, as_json, serving
 
 
 def answer(request: Request) -> Answer:

@@ -12,7 +12,7 @@ from mnemond.embed.registry import Embedders, provider_of
 from mnemond.errors import CONFIG, UNAVAILABLE, Kind, MnemonError
 from tests.embed import ollama_fake
 from tests.embed.hand_clock import HandClock
-from tests.outbound.servers import Answer
+from tests.embed.servers import Answer
 
 
 def supply(clock: HandClock | None = None, **settings: object) -> Embedders:

@@ -6,7 +6,7 @@ import pytest
 
 from mnemond.extract.prose import MAX_READ, is_machine, prose, sentences
 from mnemond.recall.context import linearise
-from tests.pipelines.test_context import NONCE, frame, hit
+from tests.recall.test_context import NONCE, frame, hit
 
 
 def said(content: str) -> list[str]:

@@ -27,7 +27,7 @@ from tests.faults.every_change import Step
 from tests.faults.power_cut import Disk, Image
 from tests.faults.recording_vfs import NAME, TAPE
 from tests.faults.remembering import remembering
-from tests.store.factory import open_at, vector_of
+from tests.store.factories import open_at, vector_of
 from tests.store.mirror import Portrait, portrait
 
 FILE = "a.db"

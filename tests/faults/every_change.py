@@ -27,7 +27,7 @@ from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord, SwitchRecord
 from mnemond.store.operations import StagedRow, Write
 from tests.faults.remembering import changing, identity, linking, remembering, workload
-from tests.store.factory import DIMENSION, insight_id, vector_of
+from tests.store.factories import DIMENSION, insight_id, vector_of
 
 OTHER = EmbedderRecord("other", DIMENSION, "other-1")
 SWITCH = SwitchRecord("test", OTHER, identity(60).now)

@@ -12,7 +12,7 @@ from mnemond.errors import MnemonError
 from mnemond.model.outcomes import Forgotten, Remembered
 from mnemond.store.engine import Engine
 from mnemond.store.health import Ballast
-from tests.store.factory import contents, forget, open_at, remember, stored
+from tests.store.factories import contents, forget, open_at, remember, stored
 
 MOST = 20_000
 FREED = 200

@@ -20,7 +20,7 @@ from mnemond.store.database import load_index
 from mnemond.store.engine import Engine, Result
 from mnemond.store.operations import Write
 from mnemond.store.store import Writer
-from tests.store.factory import engine_at
+from tests.store.factories import engine_at
 from tests.store.mirror import Portrait, portrait
 
 PATIENCE_S = 60.0

@@ -21,7 +21,7 @@ from mnemond.model.outcomes import Forgotten, Remembered
 from mnemond.model.policy import LifecyclePolicy, WritePolicy
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal, View, Write
-from tests.store.factory import DIMENSION, EMBEDDER, START_US, insight_id, open_at, vector_of
+from tests.store.factories import DIMENSION, EMBEDDER, START_US, insight_id, open_at, vector_of
 from tests.store.mirror import Portrait, mirrored, of_file
 
 POLICY = WritePolicy(lifecycle=LifecyclePolicy(max_insights=8, prune_batch=2))

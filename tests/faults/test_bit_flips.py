@@ -14,7 +14,7 @@ from mnemond.store import verify as verify_module
 from mnemond.store.verify_checks import Problem
 from tests.faults.bit_flips import missed, missed_of
 from tests.faults.every_change import all_batches
-from tests.store.factory import START_US, engine_at
+from tests.store.factories import START_US, engine_at
 from tests.store.plain import make_plain
 
 DEEP, QUICK = 2_000, 50

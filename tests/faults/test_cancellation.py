@@ -24,7 +24,7 @@ from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
 from mnemond.wire.dispatch import Call, Deferred
 from mnemond.wire.jsonrpc import Request
-from tests.store.factory import EMBEDDER, engine_at, remember
+from tests.store.factories import EMBEDDER, engine_at, remember
 from tests.store.mirror import Portrait, portrait
 from tests.store.test_writer import store_over
 

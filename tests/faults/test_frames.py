@@ -12,7 +12,7 @@ import pytest
 
 from tests.daemon.test_fuzz import message
 from tests.faults.fork_server import ForkServer
-from tests.server.test_fuzz import count_replies, owed_to
+from tests.wire.test_fuzz import count_replies, owed_to
 
 PATIENCE_S = 60.0
 FRAMES = 50

@@ -12,7 +12,7 @@ from mnemond.model.changes import PurgeInsight, RetireInsight
 from mnemond.store.operations import Write
 from tests.faults.interruptions import FullHeap, Interrupt, Interruption, Struck, Surprise
 from tests.faults.remembering import changing, forgetting, linking, remembering
-from tests.store.factory import insight_id, vector_of
+from tests.store.factories import insight_id, vector_of
 
 KINDS: dict[str, Callable[[int], list[Write]]] = {
     "remember": lambda at: [remembering(at, f"Note {at}: Redis and SQLite, because of {at % 7}", vector_of(at))],

@@ -15,7 +15,7 @@ from mnemond.errors import MnemonError
 from mnemond.model.outcomes import Remembered
 from mnemond.store.database import Opened
 from tests.faults.failing_vfs import FAULTS, NAME, PLAN, FailingVfs, Fault
-from tests.store.factory import contents, engine_at, forget, open_at, remember, stored
+from tests.store.factories import contents, engine_at, forget, open_at, remember, stored
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,8 +14,8 @@ import pytest
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Json, Wire
 from tests.embed import ollama_fake
+from tests.embed.servers import Answer, Request
 from tests.faults.test_kill9 import PATIENCE_S, kill
-from tests.outbound.servers import Answer, Request
 
 MEMORIES = 45
 OLLAMA = '[embedding]\nprovider = "ollama"\nendpoint = "{url}"\n'

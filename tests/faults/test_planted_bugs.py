@@ -29,7 +29,7 @@ from tests.faults.recording_vfs import TAPE, RecordingVfs
 from tests.faults.remembering import Run, check
 from tests.faults.test_cancellation import sweep_writes
 from tests.faults.test_interruptions import sweep
-from tests.store.factory import engine_at
+from tests.store.factories import engine_at
 
 CAUGHT = (AssertionError, MnemonError)
 """How a check fails: by itself, or because the store does."""

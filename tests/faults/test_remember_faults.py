@@ -15,7 +15,7 @@ from mnemond.store.connection import Connection, Value
 from mnemond.store.engine import Engine
 from tests.faults.failing_vfs import FAULTS, NAME, PLAN, FailingVfs, Fault
 from tests.faults.remembering import Run, check
-from tests.store.factory import engine_at
+from tests.store.factories import engine_at
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -41,7 +41,7 @@ from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from tests.faults.failing_vfs import FAULTS, NAME, PLAN, FailingVfs, Fault
 from tests.faults.remembering import changing, identity
-from tests.store.factory import engine_at, insight_id, vector_of
+from tests.store.factories import engine_at, insight_id, vector_of
 from tests.store.mirror import Portrait, portrait
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)

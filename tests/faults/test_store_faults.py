@@ -21,7 +21,7 @@ from mnemond.store.connection import Connection, Value
 from mnemond.store.database import Opened, open_database
 from mnemond.store.engine import Engine, Result
 from tests.faults.failing_vfs import NAME, PLAN, FailingVfs
-from tests.store.factory import EMBEDDER, START_US, contents, engine_at, insight_id, open_at, remember, stored
+from tests.store.factories import EMBEDDER, START_US, contents, engine_at, insight_id, open_at, remember, stored
 
 CACHE_KIB = 1024
 SPILLING = 64

@@ -1,6 +1,6 @@
 """python -m tests.hosts.record: has a session with each agent and keeps the payloads of its hooks for `make check`.
 
-They stand first in tests/protocol/hooks/payloads, with the version that sent them; look at the difference before it is
+They stand first in tests/wire/hooks/payloads, with the version that sent them; look at the difference before it is
 committed.
 """
 
@@ -20,7 +20,7 @@ from mnemond.wire.hooks import reply
 from tests.hosts.agents import AGENTS, ANSWER, QUESTION, Agent
 from tests.hosts.home import home
 from tests.hosts.neutral import neutral
-from tests.protocol.hooks.recorded import CONTEXT, FOLDER
+from tests.wire.hooks.recorded import CONTEXT, FOLDER
 
 
 def rows(agent: Agent) -> Iterator[dict[str, Any]]:

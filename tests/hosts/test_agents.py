@@ -13,7 +13,7 @@ from mnemond.mcp.tools import TOOLS
 from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, FACT, QUESTION, Agent
 from tests.hosts.home import Home, Ran, home
 from tests.hosts.neutral import neutral
-from tests.protocol.hooks.recorded import recorded
+from tests.wire.hooks.recorded import recorded
 
 pytestmark = pytest.mark.hosts
 

@@ -17,7 +17,7 @@ from mnemonctl.doctor import Options
 from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from tests.mnemonctl.daemons import Behaviour, fake_daemon
-from tests.store.factory import engine_at, remember
+from tests.store.factories import engine_at, remember
 
 JSON = Output(form="json")
 HELLO = {"name": "mnemond", "version": "0.1.0", "protocol": 1, "pid": 4711, "outdated": False}

@@ -16,7 +16,7 @@ from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, LOCKED, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.wire.listener import lock, open_data_dir
-from tests.store.factory import contents, engine_at, remember
+from tests.store.factories import contents, engine_at, remember
 from tests.store.test_checksums import flip
 
 LOST = b"memory number 27"

@@ -28,7 +28,7 @@ from mnemond.errors import (
     Kind,
     MnemonError,
 )
-from tests.commands.test_terminal import unsafe_left
+from tests.cli.test_terminal import unsafe_left
 from tests.mnemonctl.daemons import fake_daemon
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from mnemonctl import commands
 from mnemonctl.commands import CLEAR, Options
 from mnemond.cli.grammar import Output
 from mnemond.errors import UNREACHABLE, MnemonError
-from tests.commands.test_top_text import TEXT, TOP
+from tests.cli.test_top_text import TEXT, TOP
 from tests.mnemonctl.daemons import FakeDaemon, fake_daemon
 
 

@@ -10,7 +10,7 @@ from mnemond.model.changes import Change, ChangeSet
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.outcomes import Outcome, Remembered
 from mnemond.store.engine import Engine, Result
-from tests.store.factory import START_US, engine_at, remember
+from tests.store.factories import START_US, engine_at, remember
 from tests.store.mirror import Portrait, mirrored
 
 DAY_US = 86_400_000_000

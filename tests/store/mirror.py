@@ -10,7 +10,7 @@ import numpy as np
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import EDGE_TYPES, effective_importance, parse_rfc3339
 from mnemond.store.engine import Engine
-from tests.store.factory import open_at
+from tests.store.factories import open_at
 
 Portrait = dict[str, dict[str, Any]]
 

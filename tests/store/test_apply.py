@@ -30,7 +30,7 @@ from mnemond.model.outcomes import Linked, Superseded, Unlinked
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection
 from tests.store.bench import DAY_US, LATER, Bench
-from tests.store.factory import START_US, insight_id, remember, vector_of
+from tests.store.factories import START_US, insight_id, remember, vector_of
 from tests.store.mirror import importance_at
 
 ONE, TWO, THREE, FOUR = (insight_id(number) for number in (1, 2, 3, 4))

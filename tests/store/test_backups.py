@@ -13,7 +13,7 @@ from mnemond.store.backups import Backup, BackupDirectory, Kind, holding
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from mnemond.store.verified_copy import verify
-from tests.store.factory import START_US, engine_at, forget, insight_id, remember, stored
+from tests.store.factories import START_US, engine_at, forget, insight_id, remember, stored
 
 SECOND = 1_000_000
 

@@ -10,7 +10,7 @@ import pytest
 from mnemond.errors import UNSUPPORTED, MnemonError
 from mnemond.store import checksums, connection, schema
 from mnemond.store.connection import Connection
-from tests.store.factory import contents, engine_at, open_at, remember
+from tests.store.factories import contents, engine_at, open_at, remember
 from tests.store.plain import make_plain, plain_pages
 
 SIZE = 4096

@@ -13,7 +13,7 @@ from mnemond.errors import BUSY, STOPPING, MnemonError
 from mnemond.store.connection import Connection
 from mnemond.store.store import VISITORS_LEAVE_S, Store
 from mnemond.store.verify import Examiner
-from tests.store.factory import START_US, stored
+from tests.store.factories import START_US, stored
 from tests.store.test_registry import registry_at, write
 
 

@@ -11,7 +11,7 @@ from mnemond.errors import MnemonError
 from mnemond.store import schema as schema_module
 from mnemond.store import verified_copy
 from mnemond.store.connection import Connection
-from tests.store.factory import engine_at, insight_id, remember
+from tests.store.factories import engine_at, insight_id, remember
 from tests.store.invariants.seeded import change, make
 
 BROKEN = [

@@ -11,7 +11,7 @@ import trio
 from mnemond.errors import INTERNAL, STORAGE, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.outcomes import Remembered
-from tests.store.factory import engine_at, remember
+from tests.store.factories import engine_at, remember
 from tests.store.test_registry import registry_at
 from tests.store.test_writer import Collected, Defects, store_over
 

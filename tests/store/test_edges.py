@@ -18,7 +18,7 @@ from mnemond.model.memory import MAX_METADATA, CreatedBy, Edge, Relation
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection, ConstraintError
 from mnemond.store.edges import MAX_AT_ONCE
-from tests.store.factory import engine_at, insight_id, open_at, remember
+from tests.store.factories import engine_at, insight_id, open_at, remember
 
 ONE, TWO, THREE = insight_id(1), insight_id(2), insight_id(3)
 NOW, LATER = "2026-02-18T09:00:00.000000Z", "2026-02-19T09:00:00.000000Z"

@@ -11,7 +11,7 @@ from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, Remove
 from mnemond.model.memory import Edge
 from mnemond.model.outcomes import Forgotten, Remembered
 from mnemond.store import history, insights, operations
-from tests.store.factory import contents, engine_at, forget, insight_id, open_at, remember, stored
+from tests.store.factories import contents, engine_at, forget, insight_id, open_at, remember, stored
 
 
 def test_what_is_committed_is_stored_and_seen(tmp_path: Path) -> None:

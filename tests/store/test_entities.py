@@ -10,7 +10,7 @@ import pytest
 from mnemond.model.memory import Entity
 from mnemond.store import edges
 from mnemond.store.connection import Connection
-from tests.store.factory import engine_at, insight_id, open_at, remember
+from tests.store.factories import engine_at, insight_id, open_at, remember
 
 ONE, TWO = insight_id(1), insight_id(2)
 NOW, LATER = "2026-02-18T09:00:00.000000Z", "2026-02-19T09:00:00.000000Z"

@@ -15,8 +15,8 @@ from mnemond.store import exchanges, verified_copy
 from mnemond.store.connection import Connection, ConstraintError
 from mnemond.store.exchanges import Backlog
 from mnemond.store.schema import migrate
-from tests.pipelines.revision_world import RevisionWorld
-from tests.store.factory import START_US, contents, engine_at, remember
+from tests.memory.revision_world import RevisionWorld
+from tests.store.factories import START_US, contents, engine_at, remember
 from tests.store.test_purge import traces
 
 BOTH = '[{"content":"one"},{"content":"two"}]'

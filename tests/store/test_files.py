@@ -11,7 +11,7 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.outcomes import Remembered
 from mnemond.store.engine import Engine
 from mnemond.store.files import StoreFiles
-from tests.store.factory import contents, engine_at, remember, stored
+from tests.store.factories import contents, engine_at, remember, stored
 
 
 def refused(engine: Engine, number: int) -> MnemonError:

@@ -18,7 +18,7 @@ from mnemond.model.outcomes import Remembered
 from mnemond.store.connection import AT_ONCE, Connection, Insertion, NotKept, Value, Waiting
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal, View
-from tests.store.factory import engine_at, forget, insight_id, open_at, remember
+from tests.store.factories import engine_at, forget, insight_id, open_at, remember
 from tests.store.mirror import mirrored
 
 TABLES = (

@@ -17,7 +17,7 @@ from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.engine import Engine
 from mnemond.store.health import HighWater, KnownFaults, last_line
 from mnemond.store.verify import closed
-from tests.store.factory import START_US, contents, open_at, remember
+from tests.store.factories import START_US, contents, open_at, remember
 
 WENT_BACKWARDS: Final = "the store went backwards: its log ends with line 2, and line 5 was acknowledged"
 

@@ -14,7 +14,7 @@ from mnemond.model.outcomes import Forgotten
 from mnemond.store import history, operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Done, Entry, State
-from tests.store.factory import engine_at, forget, open_at, remember
+from tests.store.factories import engine_at, forget, open_at, remember
 
 Note = Callable[..., None]
 

@@ -13,7 +13,7 @@ from mnemond.index.edges import EdgeArrays
 from mnemond.store import edges, gc_tuning
 from mnemond.store.connection import Connection
 from mnemond.store.gc_tuning import MANY, freeze_after_long_gc, freeze_built_index, gc_paused
-from tests.store.factory import engine_at, open_at, remember
+from tests.store.factories import engine_at, open_at, remember
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from mnemond.store import files, legacy
 from mnemond.store.connection import Connection
 from mnemond.store.legacy import is_legacy, move
 from mnemond.store.schema import current_version
-from tests.store.factory import START_US, contents, engine_at, open_at, remember, stored
+from tests.store.factories import START_US, contents, engine_at, open_at, remember, stored
 from tests.store.mnemon import DIMENSION, SECRET, TIME, legacy_at, uuid, vector
 
 LIVE = [f"memory {number} of mnemon" for number in range(4)]

@@ -10,8 +10,8 @@ import pytest
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.store import history
 from mnemond.store.connection import Connection
-from tests.pipelines.revision_world import RevisionWorld, revision_world
-from tests.pipelines.test_undo import undone
+from tests.memory.revision_world import RevisionWorld, revision_world
+from tests.memory.test_undo import undone
 from tests.store.test_purge import traces
 
 PLANTED = "Xyzzyplugh was seen at the lighthouse in May"

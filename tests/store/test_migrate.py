@@ -12,7 +12,7 @@ import pytest
 from mnemond.errors import UNSUPPORTED, MnemonError
 from mnemond.store import schema as migrating
 from mnemond.store.connection import Connection, check_sqlite_version
-from tests.store.factory import open_at
+from tests.store.factories import open_at
 
 
 def schema_of(db: apsw.Connection) -> set[tuple[str, str, str]]:

@@ -26,7 +26,7 @@ from mnemond.model.changes import (
 from mnemond.model.memory import EDGE_TYPES, CreatedBy, Edge, Entity, Insight, format_us
 from mnemond.model.outcomes import Remembered
 from tests.examples import examples
-from tests.store.factory import START_US, engine_at, insight_id, vector_of
+from tests.store.factories import START_US, engine_at, insight_id, vector_of
 from tests.store.mirror import importance_at, mirrored
 
 NUMBERS = st.integers(0, 5)

@@ -15,7 +15,7 @@ from mnemond.store import edges, insights
 from mnemond.store.connection import Connection, ConstraintError, Insertion
 from mnemond.store.engine import Engine
 from mnemond.store.insights import number_of, numbers_of
-from tests.store.factory import engine_at, insight_id, open_at, remember
+from tests.store.factories import engine_at, insight_id, open_at, remember
 
 NOW = "2026-02-18T09:00:00.000000Z"
 

@@ -22,7 +22,7 @@ from mnemond.store.connection import ConstraintError
 from mnemond.store.database import Opened
 from mnemond.store.engine import Comparison
 from mnemond.store.operations import Proposal, View, Write
-from tests.store.factory import DIMENSION, contents, engine_at, forget, insight_id, open_at, remember, vector_of
+from tests.store.factories import DIMENSION, contents, engine_at, forget, insight_id, open_at, remember, vector_of
 from tests.store.mirror import mirrored, of_file, portrait
 
 ONE, TWO = insight_id(1), insight_id(2)

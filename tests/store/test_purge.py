@@ -30,9 +30,9 @@ from mnemond.model.outcomes import (
 from mnemond.store import apply, backups, operations
 from mnemond.store.connection import Connection
 from mnemond.text.similarity import _remembered
-from tests.pipelines.audit_world import vector_for
-from tests.pipelines.revision_world import PAIRING, RevisionWorld
-from tests.store.factory import bytes_of, engine_at, insight_id, remember, stored
+from tests.memory.audit_world import vector_for
+from tests.memory.revision_world import PAIRING, RevisionWorld
+from tests.store.factories import bytes_of, engine_at, insight_id, remember, stored
 
 SECRETS = ("Xyzzyplugh", "Quuxfoobar", "Zorkmid", "Frobozz")
 """Words that stand in no other memory: of the content, a tag, an entity, the metadata of a link."""

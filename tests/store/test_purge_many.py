@@ -14,8 +14,8 @@ from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Collected
 from mnemond.store import apply
 from mnemond.store.connection import Connection
-from tests.pipelines.revision_world import RevisionWorld
-from tests.store.factory import START_US
+from tests.memory.revision_world import RevisionWorld
+from tests.store.factories import START_US
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PurgeInsight, PutInsight
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.outcomes import Collected
-from tests.store.factory import START_US, bytes_of, engine_at, insight_id, remember, vector_of
+from tests.store.factories import START_US, bytes_of, engine_at, insight_id, remember, vector_of
 
 
 class Churn:

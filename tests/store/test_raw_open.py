@@ -15,7 +15,7 @@ PROGRAM = """
 import os, sys
 from pathlib import Path
 from mnemond.store.connection import RawOpenError, forbid
-from tests.store.factory import engine_at, remember
+from tests.store.factories import engine_at, remember
 
 home = Path(sys.argv[1])
 path = home / "data" / "default" / "mnemon.db"

@@ -12,7 +12,7 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.store import files as files_module
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
-from tests.store.factory import contents, engine_at, insight_id, remember
+from tests.store.factories import contents, engine_at, insight_id, remember
 from tests.store.mnemon import leave_open, legacy_at
 
 Seen = dict[str, bytes]

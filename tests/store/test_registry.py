@@ -20,7 +20,7 @@ from mnemond.store.health import Ballast
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import CancellableOpen, Store
-from tests.store.factory import EMBEDDER, START_US, remember, stored
+from tests.store.factories import EMBEDDER, START_US, remember, stored
 from tests.store.test_checksums import flip, root_of
 
 

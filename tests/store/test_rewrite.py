@@ -20,7 +20,7 @@ from mnemond.store.connection import BusyError, Connection
 from mnemond.store.engine import SWITCHED, Engine, is_outdated, with_fitting_vectors
 from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch, write_embedder
 from mnemond.store.operations import Proposal, StagedRow, View
-from tests.store.factory import DIMENSION, EMBEDDER, engine_at, insight_id, open_at, remember, vector_of
+from tests.store.factories import DIMENSION, EMBEDDER, engine_at, insight_id, open_at, remember, vector_of
 
 OTHER = EmbedderRecord("other", 4, "other-1")
 TWIN = EmbedderRecord("twin", DIMENSION, "twin-1")

@@ -15,7 +15,7 @@ from mnemond.model.memory import EDGE_TYPES
 from mnemond.store import edges, insights
 from mnemond.store import schema as migrating
 from mnemond.store.connection import Connection
-from tests.store.factory import EMBEDDER, insight_id, open_at, vector_of
+from tests.store.factories import EMBEDDER, insight_id, open_at, vector_of
 
 OLD = 4
 WHEN = "2026-02-18T09:00:00.000000Z"

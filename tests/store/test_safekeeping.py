@@ -21,7 +21,7 @@ from mnemond.store.connection import Connection
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
 from mnemond.store.verified_copy import Pause
-from tests.store.factory import START_US, bytes_of, contents, insight_id, remember, stored
+from tests.store.factories import START_US, bytes_of, contents, insight_id, remember, stored
 from tests.store.test_registry import registry_at
 
 WRITERS = 64

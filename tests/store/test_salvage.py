@@ -12,7 +12,7 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.store import verify
 from mnemond.store.salvage import PAGE, Fate, Salvaged, salvage
 from tests.faults.every_change import all_batches
-from tests.store.factory import START_US, contents, engine_at, open_at, remember
+from tests.store.factories import START_US, contents, engine_at, open_at, remember
 from tests.store.invariants.seeded import change, make
 from tests.store.test_checksums import flip, root_of
 

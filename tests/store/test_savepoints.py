@@ -17,7 +17,7 @@ from mnemond.model.outcomes import Remembered
 from mnemond.store import connection as connections
 from mnemond.store.connection import SAVEPOINT_BYTES, Connection, Value
 from mnemond.store.engine import Engine
-from tests.store.factory import contents, engine_at, insight_id, remember, stored
+from tests.store.factories import contents, engine_at, insight_id, remember, stored
 from tests.store.mirror import mirrored
 
 PAGE = 4096

@@ -17,7 +17,7 @@ from mnemond.store.engine import Engine
 from mnemond.store.health import BYTES, MARGIN_BYTES, NAME, Ballast
 from tests.faults.failing_vfs import NAME as FAILING
 from tests.faults.failing_vfs import PLAN, FailingVfs
-from tests.store.factory import contents, engine_at, forget, open_at, remember
+from tests.store.factories import contents, engine_at, forget, open_at, remember
 from tests.store.test_checksums import flip
 
 

@@ -17,7 +17,7 @@ from mnemond.store import insights
 from mnemond.store import store as store_module
 from mnemond.store.engine import Engine, Result
 from mnemond.store.store import Store, Writer
-from tests.store.factory import engine_at, remember, stored
+from tests.store.factories import engine_at, remember, stored
 
 
 class Defects:

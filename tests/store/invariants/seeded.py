@@ -15,7 +15,7 @@ from mnemond.store import health
 from mnemond.store.connection import Connection
 from mnemond.store.health import KnownFaults
 from mnemond.store.verify_checks import WANTED, Evidence, Session
-from tests.store.factory import EMBEDDER, START_US, engine_at, insight_id, open_at, remember, vector_of
+from tests.store.factories import EMBEDDER, START_US, engine_at, insight_id, open_at, remember, vector_of
 
 MEMORIES = 6
 SOUND = Session(dict(WANTED), others_wrote=False)

@@ -15,7 +15,7 @@ from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.store.verify import CHECKS, findings, of_tier, reader
 from mnemond.store.verify_checks import Evidence, Session, Tier
-from tests.store.factory import START_US, insight_id
+from tests.store.factories import START_US, insight_id
 from tests.store.invariants.seeded import SOUND, evidence
 
 DAY_US, HOUR_US = 86_400_000_000, 3_600_000_000

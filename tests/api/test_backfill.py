@@ -1,0 +1,276 @@
+"""What could not be embedded when it was written is embedded later, once, and never with the vector of other words."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from trio.testing import MockClock
+
+from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S, EmbeddingState
+from mnemond.api.store_access import settle
+from mnemond.api.types_extract import EmbedStatusParams, EmbedStatusResult
+from mnemond.api.types_memories import RememberParams, RememberResult
+from mnemond.errors import STORAGE, MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.changes import ChangeSet, PutInsight
+from mnemond.model.outcomes import Forgotten
+from mnemond.store import insights
+from tests.api.embedders import Words, alike, kept, until
+from tests.api.factories import CALL, Bench, bench
+
+
+async def remember(over: Bench, content: str) -> RememberResult:
+    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, no_diff=True)))
+    assert isinstance(result, RememberResult)
+    return result
+
+
+async def status(over: Bench) -> EmbedStatusResult:
+    result = await settle(over.embedding.status(CALL, EmbedStatusParams()))
+    assert isinstance(result, EmbedStatusResult)
+    return result
+
+
+def snapshot(over: Bench) -> Snapshot:
+    return over.keeper.ward("default").store.snapshot
+
+
+def is_idle(over: Bench) -> bool:
+    return not over.keeper.ward("default").tended
+
+
+def has_asked(words: Words, times: int) -> bool:
+    return len(words.asked) == times
+
+
+def has_failed(ward: EmbeddingState, times: int) -> bool:
+    """Whether a text was refused so often, and the next attempt is waited for."""
+    return times in ward.refusals.values() and ward._woken.statistics().tasks_waiting > 0
+
+
+async def test_what_was_written_while_the_embedder_was_away_is_embedded_when_it_is_back(
+    tmp_path: Path, mock_clock: MockClock
+) -> None:
+    words = Words()
+    async with kept(tmp_path, words) as over:
+        await remember(over, "tea at four")
+        words.away = True
+        for number in range(6):
+            result = await remember(over, f"note number {number}")
+            assert (result.embedded, result.embed_error) == (False, "words is away; wait")
+        await until(lambda: over.keeper.ward("default").waiting)
+        seen = await status(over)
+        assert (seen.total_insights, seen.embedded, seen.coverage) == (7, 1, 0.142857)
+        assert seen.work is not None
+        assert (seen.work.kind, seen.work.waiting) == ("backfill", "words is away; wait")
+        words.away = False
+        asked = len(words.asked)
+        mock_clock.jump(FIRST_PAUSE_S - 1)
+        assert len(words.asked) == asked
+        mock_clock.jump(1)
+        await until(lambda: is_idle(over))
+        assert snapshot(over).embedded == 7
+        assert [len(batch) for batch in words.asked[asked:]] == [4, 2]
+        row = snapshot(over).row_of(result.id or "")
+        assert row is not None
+        assert alike(snapshot(over).vector(row), words.vector("note number 5"))
+        assert (await status(over)).work is None
+
+
+async def test_it_asks_less_and_less_often(tmp_path: Path, mock_clock: MockClock) -> None:
+    words = Words()
+    async with kept(tmp_path, words) as over:
+        words.away = True
+        await remember(over, "tea at four")
+        await until(lambda: len(words.asked) == 2)
+        pause = FIRST_PAUSE_S
+        ward = over.keeper.ward("default")
+        while pause < LONGEST_PAUSE_S:
+            await until(lambda: ward.waiting and ward._woken.statistics().tasks_waiting)
+            asked = len(words.asked)
+            mock_clock.jump(pause)
+            await until(partial(has_asked, words, asked + 1))
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+
+async def test_rows_without_a_vector_are_found_when_a_store_is_opened(tmp_path: Path) -> None:
+    words = Words()
+    async with bench(tmp_path, words) as over:
+        words.away = True
+        await remember(over, "tea at four")
+    words.away = False
+    async with kept(tmp_path, words) as over:
+        await over.warm()
+        await until(lambda: snapshot(over).embedded == 1)
+
+
+async def test_a_text_of_unknown_words_is_asked_about_once(tmp_path: Path) -> None:
+    words = Words()
+    async with kept(tmp_path, words) as over:
+        result = await remember(over, "…")
+        assert result.embed_error == "the embedder knows no word of this text"
+        await until(lambda: is_idle(over))
+        assert words.texts == ["…", "…"]
+        await remember(over, "tea at four")
+        over.keeper.missing("default")
+        await until(lambda: is_idle(over))
+    async with kept(tmp_path, words) as over:
+        await over.warm()
+        await until(lambda: is_idle(over))
+    assert words.texts == ["…", "…", "tea at four"]
+
+
+async def test_a_memory_that_changed_meanwhile_is_not_given_the_old_vector(tmp_path: Path) -> None:
+    words = Words()
+    async with bench(tmp_path, words) as before:
+        words.away = True
+        result = await remember(before, "tea at four")
+    words.away = False
+    words.open.clear()
+    async with kept(tmp_path, words) as over:
+        store = (await over.warm()).store
+        await until(lambda: len(words.asked) == 2)
+        old = store.snapshot.insight(store.snapshot.row_of(result.id or "") or 0)
+        changed = msgspec.structs.replace(old, content="coffee at five")
+        await store.written(
+            ChangeSet("o", False, "update", old.created_at, (PutInsight(changed, embedded=True),), Forgotten("x", "o"))
+        )
+        assert store.snapshot.embedded == 0
+        words.open.set()
+        await until(lambda: is_idle(over))
+        row = store.snapshot.row_of(old.id)
+        assert row is not None
+        assert alike(store.snapshot.vector(row), words.vector("coffee at five"))
+        assert words.texts == ["tea at four", "tea at four", "coffee at five"]
+
+
+async def test_a_text_the_embedder_refuses_does_not_keep_the_others_waiting(
+    tmp_path: Path, mock_clock: MockClock
+) -> None:
+    words = Words()
+    async with bench(tmp_path, words) as before:
+        words.away = True
+        for number in range(3):
+            await remember(before, f"note number {number}")
+    words.away, words.refuses = False, {"note number 1"}
+    async with kept(tmp_path, words) as over:
+        await over.warm()
+        ward = over.keeper.ward("default")
+        for attempt in range(1, ATTEMPTS + 1):
+            await until(partial(has_failed, ward, attempt))
+            assert snapshot(over).embedded == 2
+            assert ward.waiting == "words refuses 1 of the texts; see the log of its server"
+            mock_clock.jump(LONGEST_PAUSE_S)
+        await until(lambda: is_idle(over))
+        assert words.texts.count("note number 1") == 1 + 2 + (ATTEMPTS - 1)
+        words.refuses = set()
+        over.keeper.missing("default")  # whenever there is a reason to look, it is tried again
+        await until(lambda: snapshot(over).embedded == 3)
+
+
+async def test_a_store_made_while_the_embedder_was_away_adopts_it(tmp_path: Path, mock_clock: MockClock) -> None:
+    words = Words()
+    async with kept(tmp_path, words) as over:
+        over.toys.away = "nobody is there"
+        result = await remember(over, "tea at four")
+        assert (result.degraded, result.embed_error) == (True, "nobody is there")
+        await until(lambda: over.keeper.ward("default").waiting)
+        seen = await status(over)
+        assert (seen.model, seen.available, seen.reason) == (None, False, "nobody is there")
+        assert seen.calibration.source == "unknown"
+        over.toys.away = None
+        mock_clock.jump(FIRST_PAUSE_S)
+        await until(lambda: is_idle(over))
+        seen = await status(over)
+        assert (seen.model, seen.dimension, seen.embedded, seen.available) == ("words", 8, 1, True)
+        assert seen.ollama_available is False  # nothing of Ollama's
+        assert list(msgspec.structs.astuple(seen.thresholds)) == [
+            each if each is None else round(each, 6) for each in msgspec.structs.astuple(seen.thresholds)
+        ]
+        assert (await remember(over, "coffee at five")).degraded is msgspec.UNSET
+    async with bench(tmp_path, words) as later:
+        assert (await later.warm()).store.embedder is not None
+
+
+async def test_an_embedder_that_comes_back_serves_a_store_that_was_opened_without_it(
+    tmp_path: Path, mock_clock: MockClock
+) -> None:
+    words = Words()
+    async with bench(tmp_path, words) as before:
+        words.away = True
+        await remember(before, "tea at four")
+    words.away = False
+    async with kept(tmp_path, words) as over:
+        over.toys.away = "not installed"
+        warm = await over.warm()
+        assert (warm.embedder, warm.embed_error, warm.lacks_embedder) == (None, "not installed", True)
+        await until(lambda: over.keeper.ward("default").waiting)
+        over.toys.away = None
+        mock_clock.jump(FIRST_PAUSE_S)
+        await until(lambda: snapshot(over).embedded == 1)
+        assert (await over.warm()).embedder is words
+
+
+async def test_a_store_that_shall_have_no_embedder_is_left_alone(tmp_path: Path) -> None:
+    async with kept(tmp_path) as over:
+        assert (await remember(over, "tea at four")).embed_error == "this store has no embedder"
+        await until(lambda: is_idle(over))
+        seen = await status(over)
+        assert (seen.provider, seen.reason) == (None, "this store has no embedder")
+        assert seen.degraded is msgspec.UNSET
+
+
+async def test_a_store_that_cannot_be_read_is_looked_at_again(
+    tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = Words()
+    async with bench(tmp_path, words) as before:
+        words.away = True
+        await remember(before, "tea at four")
+    words.away = False
+
+    def fail(*_: object) -> set[str]:
+        raise MnemonError(STORAGE, "the disk is gone")
+
+    async with kept(tmp_path, words) as over:
+        with monkeypatch.context() as patch:
+            patch.setattr(insights, "wordless", fail)
+            await over.warm()
+            await until(lambda: over.keeper.ward("default").waiting == "the disk is gone")
+        mock_clock.jump(FIRST_PAUSE_S)
+        await until(lambda: snapshot(over).embedded == 1)
+
+
+async def test_a_stop_in_the_middle_of_a_request_waits_for_nothing(tmp_path: Path) -> None:
+    words = Words()
+    async with bench(tmp_path, words) as before:
+        words.away = True
+        await remember(before, "tea at four")
+    words.open.clear()
+    async with kept(tmp_path, words) as over:
+        await over.warm()
+        await until(lambda: len(words.asked) == 2)
+    assert not words.open.is_set() or words.asked  # left while the thread still waited
+
+
+async def test_vectors_that_cannot_be_stored_are_not_made_in_a_circle(tmp_path: Path, mock_clock: MockClock) -> None:
+    words = Words()
+    async with bench(tmp_path, words) as before:
+        words.away = True
+        await remember(before, "tea at four")
+    words.away, words.asked = False, []
+    fitting = words.vector
+    words.vector = lambda text: np.ones(3, np.float32)  # type: ignore[method-assign]
+    async with kept(tmp_path, words) as over:
+        await over.warm()
+        ward = over.keeper.ward("default")
+        await until(lambda: ward.waiting == "1 vectors of words could not be stored")
+        assert len(words.asked) == 1
+        words.vector = fitting  # type: ignore[method-assign]
+        mock_clock.jump(FIRST_PAUSE_S)
+        await until(lambda: is_idle(over))
+        assert snapshot(over).embedded == 1

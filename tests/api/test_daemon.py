@@ -1,0 +1,91 @@
+"""The methods about the daemon: what they say of it and of its stores, even when a store is not well."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mnemond.api import types_admin
+from mnemond.api.store_access import settle
+from mnemond.api.types_memories import RememberParams
+from mnemond.config.settings import Config, Lifecycle
+from mnemond.errors import PROTOCOL_VERSION, MnemonError
+from mnemond.index.snapshot import Snapshot
+from mnemond.store.database import Opened
+from tests.api.factories import CALL, Bench, bench
+
+
+async def status_of(over: Bench) -> types_admin.StatusResult:
+    result = await settle(over.daemon.status(CALL, types_admin.StatusParams()))
+    assert isinstance(result, types_admin.StatusResult)
+    return result
+
+
+async def fill(over: Bench, *texts: str) -> None:
+    for text in texts:
+        await settle(over.remembering.remember(CALL, RememberParams(content=text)))
+
+
+async def test_status_counts_and_says_who_answers(tmp_path: Path) -> None:
+    async with bench(tmp_path, config=Config(lifecycle=Lifecycle(max_insights=1, immune_importance=1))) as over:
+        await fill(over, "one")
+        assert (await status_of(over)).over_capacity is False
+        await fill(over, "two")
+        status = await status_of(over)
+        assert (status.total_insights, status.by_status, status.oplog_count) == (2, {"active": 2}, 2)
+        assert (status.over_capacity, status.max_insights, status.embedding) == (True, 1, None)
+        assert (status.uptime_s, status.connections, status.pid) == (12.346, 7, os.getpid())
+        assert status.db_size_bytes > 2 * 4096
+        assert status.degraded is not True
+
+
+async def test_no_cap_is_never_exceeded(tmp_path: Path) -> None:
+    async with bench(tmp_path, config=Config(lifecycle=Lifecycle(max_insights=0))) as over:
+        await fill(over, "one", "two")
+        assert (await status_of(over)).over_capacity is False
+
+
+async def test_status_of_a_store_whose_disk_is_gone_tells_what_memory_knows(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "one", "two")
+        warm = await over.warm()
+
+        def reopen() -> Opened:
+            raise apsw.CantOpenError("no such disk")
+
+        warm.store._engine._reopen = reopen
+        warm.store._engine.poison("a defect")
+        for name in ("mnemon.db", "mnemon.db-wal"):
+            (warm.store.path.parent / name).unlink(missing_ok=True)
+        status = await status_of(over)
+        assert status.total_insights == 2
+        assert (status.by_status, status.deleted_insights, status.oplog_count) == (None, None, None)
+        assert status.db_size_bytes == 0
+        assert status.degraded is True
+        assert "no such disk" in str(status.degraded_reason)
+
+
+async def test_stopping_answers_first(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        assert over.daemon.daemon_stop(CALL, types_admin.DaemonStopParams()).stopping is True
+        assert over.stopped == 1
+
+
+async def test_hello_refuses_another_protocol_in_words(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        assert over.daemon.hello(CALL, types_admin.HelloParams()).data_dir == str(tmp_path)
+        for theirs, words in ((0, "this client is older"), (99, "this daemon is older")):
+            with pytest.raises(MnemonError, match=words) as caught:
+                over.daemon.hello(CALL, types_admin.HelloParams(protocol=theirs))
+            assert caught.value.kind is PROTOCOL_VERSION
+
+
+async def test_status_says_that_a_large_store_lacks_its_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with bench(tmp_path) as over:
+        await fill(over, "first")
+        monkeypatch.setattr(Snapshot, "graph_lacking", "install the extra")
+        status = await status_of(over)
+        assert (status.degraded, status.degraded_reason) == (True, "install the extra")

@@ -1,0 +1,147 @@
+"""Stores whose embedder is behind an endpoint: away, hanging, back again, and changed to and from."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+import trio
+from trio.testing import MockClock
+
+from mnemond.api.embed_worker import FIRST_PAUSE_S
+from mnemond.api.store_access import settle
+from mnemond.api.types_extract import EmbedSwitchParams, EmbedSwitchResult
+from mnemond.config.settings import Embedding
+from mnemond.embed.registry import Embedders
+from tests.api.embedders import kept, until
+from tests.api.factories import CALL, Bench, bench
+from tests.api.test_backfill import is_idle, remember, snapshot, status
+from tests.api.test_embed_switch import recalled
+from tests.embed import ollama_fake
+from tests.embed.hand_clock import HandClock
+from tests.embed.servers import Answer
+
+
+def settings(fake: ollama_fake.Ollama, **more: object) -> Embedding:
+    return Embedding(**{"provider": "ollama", "endpoint": fake.url, **more})  # type: ignore[arg-type]
+
+
+def down(_: object) -> Answer:
+    return Answer(503)
+
+
+def hanging(_: object) -> Answer:
+    return Answer(hang=True)
+
+
+async def test_a_server_that_was_away_is_used_when_it_is_back(tmp_path: Path, mock_clock: MockClock) -> None:
+    clock = HandClock()
+    with ollama_fake.running() as fake:
+        async with kept(tmp_path, supply=Embedders(settings(fake), {}, clock)) as over:
+            assert (await remember(over, "tea at four")).embedded is True
+            seen = await status(over)
+            assert (seen.provider, seen.model, seen.dimension, seen.ollama_available) == (
+                "ollama", "nomic-embed-text", ollama_fake.DIMENSION, True,
+            )  # fmt: skip
+            assert seen.calibration.source == "shipped"
+            fake.rules = {"/api/tags": down, "/api/embed": down}
+            clock.now += 31
+            late = await remember(over, "coffee at five")
+            assert late.embedded is False
+            assert "status 503" in (late.embed_error or "")
+            found = await recalled(over, "coffee")
+            assert found.results[0].insight.id == late.id
+            assert "status 503" in str(found.degraded_reason)
+            assert found.meta.embedding is None
+            seen = await status(over)
+            assert (seen.available, seen.ollama_available) == (False, False)
+            assert "status 503" in str(seen.reason)
+            await until(lambda: over.keeper.ward("default").waiting)
+            fake.rules = {}
+            clock.now += 31
+            mock_clock.jump(FIRST_PAUSE_S)
+            await until(lambda: is_idle(over))
+            assert snapshot(over).embedded == 2
+            assert (await recalled(over, "coffee")).meta.embedding == "nomic-embed-text"
+
+
+async def test_a_store_made_while_the_server_was_away_has_it_later(tmp_path: Path, mock_clock: MockClock) -> None:
+    clock = HandClock()
+    with ollama_fake.running() as fake:
+        fake.rules = {"/api/tags": down}
+        async with kept(tmp_path, supply=Embedders(settings(fake), {}, clock)) as over:
+            first = await remember(over, "tea at four")
+            assert "status 503" in (first.embed_error or "")
+            assert first.degraded is True
+            assert (await status(over)).model is None
+            await until(lambda: over.keeper.ward("default").waiting)
+            fake.rules = {}
+            clock.now += 31
+            mock_clock.jump(FIRST_PAUSE_S)
+            await until(lambda: is_idle(over))
+            seen = await status(over)
+            assert (seen.model, seen.embedded) == ("nomic-embed-text", 1)
+            await over.stores.create("work")  # a store made now has it from the start
+            assert (await over.warm("work")).embedder is not None
+
+
+async def test_nobody_waits_for_a_server_that_hangs(tmp_path: Path) -> None:
+    with ollama_fake.running() as fake:
+        supply = Embedders(settings(fake, probe_timeout_s=5.0, timeout_s=0.5), {}, time.monotonic)
+        async with bench(tmp_path, supply=supply) as over:
+            await remember(over, "tea at four")
+            fake.rules = {"/api/embed": hanging}
+            began = time.monotonic()
+            found = await recalled(over, "tea")
+            assert 0.4 < time.monotonic() - began < 20
+            assert [hit.insight.content for hit in found.results] == ["tea at four"]
+            assert "did not answer within" in str(found.degraded_reason)
+            assert found.meta.stages_ms["embed"] == 0.0  # by the clock of the test, which stands still
+            asked = len(fake.paths)
+            again = await recalled(over, "tea")  # a moment ago it was too slow: it is not asked again at once
+            assert len(fake.paths) == asked
+            assert "too slow" in str(again.degraded_reason)
+
+
+async def test_recalls_that_wait_for_a_server_take_no_place_from_others(tmp_path: Path) -> None:
+    with ollama_fake.running() as fake:
+        supply = Embedders(settings(fake, probe_timeout_s=1.0, timeout_s=1.0), {}, time.monotonic)
+        async with bench(tmp_path, supply=supply) as over:
+            await remember(over, "tea at four")
+            fake.rules = {"/api/embed": hanging}
+            over.reads._threads.total_tokens = 1
+            async with trio.open_nursery() as nursery:
+                for _ in range(4):
+                    nursery.start_soon(recalled, over, "tea")
+                await until(lambda: over.reads._asking.borrowed_tokens == 4)
+                assert over.reads._threads.borrowed_tokens == 0
+
+
+async def switched(over: Bench, provider: str) -> None:
+    result = await settle(over.embedding.switch(CALL, EmbedSwitchParams(provider=provider)))  # type: ignore[arg-type]
+    assert isinstance(result, EmbedSwitchResult)
+
+
+async def test_from_the_built_in_model_to_a_server_and_back_while_work_goes_on(tmp_path: Path) -> None:
+    async with bench(tmp_path, supply=Embedders(Embedding(), {}, HandClock())) as before:
+        for number in range(30):
+            await remember(before, f"the garden needs water on day {number}")
+    with ollama_fake.running() as fake:
+        async with kept(tmp_path, supply=Embedders(settings(fake), {}, HandClock())) as over:
+            over.ids.made, written = 1_000, 30
+            for provider, model in (("ollama", "nomic-embed-text"), ("builtin", "minilm_static_256_int8")):
+                await over.warm()
+                await switched(over, provider)
+                seen = await status(over)
+                while seen.model != model:
+                    result = await remember(over, f"the roof leaks in month {written}")
+                    written += 1
+                    found = await recalled(over, "why does the roof leak", limit=1000)
+                    assert result.id in [hit.insight.id for hit in found.results]
+                    seen = await status(over)
+                await until(lambda: is_idle(over))
+                seen = await status(over)
+                assert (seen.model, seen.switch, seen.stale) == (model, None, 0)
+                assert (seen.total_insights, seen.embedded) == (written, written)
+                assert seen.degraded is msgspec.UNSET

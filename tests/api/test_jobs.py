@@ -1,0 +1,212 @@
+"""The methods about background jobs, over a store as the handlers open it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from structlog.testing import CapturingLogger
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from mnemond.api.admin import DaemonHandlers, Life
+from mnemond.api.events import Feed
+from mnemond.api.maintenance import Attending, JobHandlers, tells
+from mnemond.api.remember import RememberHandlers
+from mnemond.api.store_access import OpenStores, settle
+from mnemond.api.types_admin import (
+    JobsListParams,
+    JobsListResult,
+    JobsRunParams,
+    JobsRunResult,
+    JobView,
+    StatusParams,
+    StatusResult,
+)
+from mnemond.api.types_memories import RememberParams
+from mnemond.config.settings import Config, Lifecycle
+from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
+from mnemond.hooks.memory import desks
+from mnemond.jobs.extract import ExtractDeps as Reading
+from mnemond.jobs.job import Done
+from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
+from mnemond.jobs.scheduler import IDLE_S, USED, JobContext, Scheduler, one_thread
+from mnemond.model.memory import format_us
+from mnemond.model.policy import LifecyclePolicy
+from mnemond.store.store import Store
+from mnemond.store.verify import Examiner
+from tests.api.factories import CALL, NOW_US, Bench, bench
+
+JOBS = [
+    "extract", "decay_refresh", "expire", "prune", "graph_metrics", "oplog_trim", "operations_expiry", "checkpoint",
+    "vacuum", "backup",
+]  # fmt: skip
+
+
+class Office:
+    """Handlers over a store whose jobs are run."""
+
+    def __init__(self, over: Bench, path: Path) -> None:
+        self.over = over
+        self.copies: list[int] = []
+        self.log = CapturingLogger()
+        self.feed = Feed(0)
+        self.policy = LifecyclePolicy()
+        reading = Reading(desks(lambda: self.door), over.identities.own, over._guard)
+        jobs = jobs_of(Config(), lambda name: self.policy, self._copy, reading)
+        means = JobContext(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
+        self.scheduler = Scheduler(jobs, means)
+        self.door = OpenStores(
+            over.stores, over.supply, keeper=Attending(over.keeper, self.scheduler, self.feed), used=self.scheduler.used
+        )
+        self.jobs = JobHandlers(self.door, self.scheduler, over.clock)
+        self.remembering = RememberHandlers(self.door, over.identities)
+        life = Life(lambda: 0.0, lambda: 0, lambda: None, self.scheduler.questions)
+        self.about = DaemonHandlers(path, Config(), over.stores, self.door, life)
+
+    async def _copy(self, store: Store, now_us: int) -> str:
+        self.copies.append(now_us)
+        return f"{store.name}.bak"
+
+    async def settled(self) -> None:
+        await wait_all_tasks_blocked()
+        await self.scheduler.of("default").until_resting()
+
+    async def remember(self, many: int) -> None:
+        for number in range(many):
+            params = RememberParams(content=f"memory {number}", no_diff=True)
+            await settle(self.remembering.remember(CALL, params))
+
+    async def list(self) -> dict[str, JobView]:
+        result = await settle(self.jobs.list(CALL, JobsListParams()))
+        assert isinstance(result, JobsListResult)
+        assert result.store == "default"
+        return {job.name: job for job in result.jobs}
+
+    async def run(self, name: str, *, dry_run: bool = False, yes: bool = False) -> JobsRunResult:
+        result = await settle(self.jobs.run(CALL, JobsRunParams(name=name, dry_run=dry_run, yes=yes)))
+        assert isinstance(result, JobsRunResult)
+        return result
+
+
+@asynccontextmanager
+async def office(path: Path) -> AsyncIterator[Office]:
+    async with bench(path) as over, trio.open_nursery() as nursery:
+        made = Office(over, path)
+        await nursery.start(made.scheduler.run)
+        yield made
+        nursery.cancel_scope.cancel()
+    assert over.defects == []
+
+
+async def test_jobs_are_listed_with_when_they_ran_and_will_run(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with office(tmp_path) as at:
+        jobs = await at.list()
+        assert list(jobs) == JOBS
+        assert jobs["prune"].last_run is None
+        assert jobs["prune"].outcome is None
+        await at.settled()
+        mock_clock.jump(IDLE_S)
+        await at.settled()
+        jobs = await at.list()
+        prune, backup = jobs["prune"], jobs["backup"]
+        assert (prune.last_run, prune.outcome, prune.changed, prune.running) == (format_us(NOW_US), "nothing", 0, False)
+        assert (prune.every_s, prune.next_run) == (3600.0, format_us(NOW_US + 3_600_000_000))
+        assert (backup.last_run, backup.next_run) == (None, format_us(NOW_US + 598_000_000))
+        at.over.clock.us += 3_600_000_000
+        mock_clock.jump(3600)
+        at.scheduler.used("default")
+        await at.settled()
+        assert (await at.list())["prune"].skipped == USED
+
+
+async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with office(tmp_path) as at:
+        await at.remember(10)
+        at.policy = LifecyclePolicy(max_insights=7)
+        asked = await at.run("prune")
+        assert (asked.outcome, asked.changed, asked.op_id) == ("stopped", 3, None)
+        status = await settle(at.about.status(CALL, StatusParams()))
+        assert isinstance(status, StatusResult)
+        assert (status.pending_jobs, status.questions) == (1, [f"prune: {asked.detail}"])
+        assert (await at.run("prune", dry_run=True, yes=True)).changed == 3
+        done = await at.run("prune", yes=True)
+        assert (done.outcome, done.changed, done.dry_run) == ("done", 3, False)
+        assert (await at.list())["prune"].op_id == done.op_id is not None
+        status = await settle(at.about.status(CALL, StatusParams()))
+        assert isinstance(status, StatusResult)
+        assert (status.pending_jobs, status.questions, status.total_insights) == (0, [], 7)
+        events = [(call.method_name, call.args[0], call.kwargs["job"]) for call in at.log.calls]
+        assert ("warning", "job asks", "prune") in events
+        assert ("info", "job", "prune") in events
+
+
+async def test_a_job_that_there_is_not_is_named_with_its_neighbour(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with office(tmp_path) as at:
+        assert (await at.run("decay-refresh")).name == "decay_refresh"
+        for name, hint in (("prun", 'did you mean "prune"?'), ("juggle", "jobs are: extract, decay_refresh")):
+            with pytest.raises(MnemonError) as caught:
+                await at.run(name)
+            assert caught.value.kind is INVALID_PARAMS
+            assert (caught.value.hint or "").startswith(hint)
+
+
+async def test_what_keeps_a_job_from_running_is_said(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with office(tmp_path) as at:
+        await at.list()
+        with pytest.MonkeyPatch.context() as patch:
+
+            async def refuse(store: Store, work: object) -> object:
+                raise MnemonError(STORAGE, "the disk is full")
+
+            patch.setattr(Store, "rewrite", refuse)
+            with pytest.raises(MnemonError) as caught:
+                await at.run("backup")
+            assert caught.value.message == "the disk is full"
+            assert (await at.list())["backup"].error == "the disk is full"
+        assert at.copies == [NOW_US]
+        assert ("job failed",) in [call.args for call in at.log.calls]
+
+
+async def test_a_store_that_is_closed_is_left_alone_and_looked_after_again(
+    tmp_path: Path, mock_clock: MockClock
+) -> None:
+    async with office(tmp_path) as at:
+        await at.remember(1)
+        before = at.scheduler.of("default")
+        async with at.over.stores.exclusive("default"):
+            with pytest.raises(MnemonError) as caught:
+                at.scheduler.of("default")
+            assert caught.value.kind is STOPPING
+            with pytest.raises(MnemonError):
+                await before.run("prune")
+        assert (await at.run("prune")).outcome == "nothing"
+        assert at.scheduler.of("default") is not before
+
+
+def test_intervals_are_those_of_the_configuration() -> None:
+    async def copy(store: Store, now_us: int) -> str:
+        return ""
+
+    unread: Any = None
+
+    def intervals(lifecycle: Lifecycle) -> dict[str, float]:
+        config = Config(lifecycle=lifecycle)
+        jobs = (*jobs_of(config, lambda name: LifecyclePolicy(), copy, unread), *looks_of(config, Examiner()))
+        return {job.name: job.interval_s for job in jobs}
+
+    assert intervals(Lifecycle())["backup"] == 86_400
+    assert intervals(Lifecycle())["full_verify"] == 604_800
+    assert {"backup", "full_verify"}.isdisjoint(intervals(Lifecycle(backup_interval=0, full_verify_interval=0)))
+    found = intervals(Lifecycle(decay_interval="12h", prune_interval=1, backup_interval="7d"))
+    assert (found["decay_refresh"], found["prune"], found["backup"]) == (43_200, MIN_S, 604_800)
+
+
+def test_nothing_to_do_is_not_told() -> None:
+    log, feed = CapturingLogger(), Feed(0)
+    tells(log, feed)("default", "prune", Done("nothing"))
+    assert log.calls == []
+    assert feed.seq == 0

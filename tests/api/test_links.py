@@ -1,0 +1,286 @@
+"""link, unlink, related, pin and search over a real store: what is refused, repeated, replayed and redacted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mnemond.api.store_access import settle
+from mnemond.api.types_changes import LinkParams, LinkResult, RelatedMemory, RelatedParams, UnlinkParams, UnlinkResult
+from mnemond.api.types_memories import (
+    ForgetParams,
+    GetParams,
+    GetResult,
+    PinParams,
+    PinResult,
+    RememberParams,
+    RememberResult,
+    SearchHit,
+    SearchParams,
+)
+from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, MnemonError
+from tests.api.factories import CALL, Bench, bench
+
+
+async def remembered(over: Bench, *contents: str, **more: object) -> list[str]:
+    """The ids of new memories, which no edge builder linked."""
+    ids: list[str] = []
+    for content in contents:
+        over.clock.us += 48 * 3_600_000_000
+        params = RememberParams(content=content, no_diff=True, source=f"source {len(ids)} {content}", **more)  # type: ignore[arg-type]
+        result = await settle(over.remembering.remember(CALL, params))
+        assert isinstance(result, RememberResult)
+        assert result.id is not None
+        ids.append(result.id)
+    return ids
+
+
+async def linked(over: Bench, source: str, target: str, kind: str = "causal", **more: object) -> LinkResult:
+    params = LinkParams(source_id=source, target_id=target, type=kind, **more)  # type: ignore[arg-type]
+    result = await settle(over.links.link(CALL, params))
+    assert isinstance(result, LinkResult)
+    return result
+
+
+async def unlinked(over: Bench, source: str, target: str, **more: object) -> UnlinkResult:
+    result = await settle(over.links.unlink(CALL, UnlinkParams(source_id=source, target_id=target, **more)))  # type: ignore[arg-type]
+    assert isinstance(result, UnlinkResult)
+    return result
+
+
+async def around(over: Bench, start: str, **more: object) -> list[RelatedMemory]:
+    result = await settle(over.links.related(CALL, RelatedParams(id=start, **more)))  # type: ignore[arg-type]
+    assert isinstance(result, list)
+    return result
+
+
+async def pinned(over: Bench, identifier: str, **more: object) -> PinResult:
+    result = await settle(over.pins.pin(CALL, PinParams(id=identifier, **more)))  # type: ignore[arg-type]
+    assert isinstance(result, PinResult)
+    return result
+
+
+async def edges_of(over: Bench) -> dict[str, int]:
+    return (await over.warm()).store.snapshot.edge_counts()
+
+
+async def test_the_reply_to_a_link_has_the_shape_of_the_contract(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        cause, effect = await remembered(over, "zebra", "violin")
+        result = await linked(
+            over, cause, effect, weight=0.8, sub_type="causes", metadata={"seen": [1, "x"]}, created_by="host"
+        )
+        assert result == LinkResult(
+            status="linked",
+            created=True,
+            updated=False,
+            source_id=cause,
+            target_id=effect,
+            edge_type="causal",
+            weight=0.8,
+            metadata={"seen": [1, "x"], "sub_type": "causes", "created_by": "host"},
+            bidirectional=False,
+            redacted=[],
+            op_id=result.op_id,
+            replayed=False,
+        )
+        gone = await unlinked(over, cause, effect)
+        assert gone == UnlinkResult(
+            status="unlinked",
+            source_id=cause,
+            target_id=effect,
+            edges_removed=1,
+            edge_types=["causal"],
+            cause_other_way=False,
+            op_id=gone.op_id,
+            replayed=False,
+        )
+
+
+async def test_what_is_not_said_is_a_middling_link_of_the_user(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        one, other = await remembered(over, "zebra", "violin")
+        result = await linked(over, one, other, "semantic")
+        assert (result.weight, result.metadata, result.bidirectional) == (0.5, {"created_by": "user"}, True)
+
+
+async def test_repeating_a_write_gives_the_first_answer(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        one, other = await remembered(over, "zebra", "violin")
+        first = await linked(over, one, other, op_id="mine", weight=0.3)
+        await linked(over, one, other, weight=0.9)
+        again = await linked(over, one, other, op_id="mine", weight=0.3)
+        assert (again.replayed, again.created, again.weight) == (True, True, first.weight)
+        gone = await unlinked(over, one, other, op_id="away")
+        again_gone = await unlinked(over, one, other, op_id="away")
+        assert (again_gone.replayed, again_gone.edges_removed) == (True, gone.edges_removed)
+        assert (await edges_of(over))["causal"] == 0
+        with pytest.raises(MnemonError) as caught:
+            await linked(over, other, one, op_id="mine")
+        assert caught.value.kind is OP_ID_REUSED
+
+
+async def test_a_repeat_is_answered_after_the_memories_left(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        one, other = await remembered(over, "zebra", "violin")
+        await linked(over, one, other, op_id="mine")
+        await pinned(over, one, op_id="pin it")
+        await settle(over.forgetting.forget(CALL, ForgetParams(id=one)))
+        assert (await linked(over, one, other, op_id="mine")).replayed is True
+        assert (await pinned(over, one, op_id="pin it")).status == "pinned"
+        with pytest.raises(MnemonError, match="it is forgotten") as caught:
+            await linked(over, one, other)
+        assert (caught.value.kind, caught.value.outcome) == (NOT_FOUND, "rejected")
+
+
+@pytest.mark.parametrize(
+    ("more", "fields"),
+    [
+        ({"metadata": {"a": {}}}, ["metadata"]),
+        ({"metadata": {"a": "x" * 5000}}, ["metadata"]),
+        ({"metadata": {"password": ["Tr0ub4dor&3"] * 250}}, ["metadata"]),
+        ({"bidirectional": True}, ["bidirectional"]),
+        ({"bidirectional": True, "metadata": {"created_by": "auto"}}, ["metadata", "bidirectional"]),
+        ({"sub_type": "a", "metadata": {"sub_type": "b"}}, ["sub_type"]),
+    ],
+)
+async def test_a_link_that_cannot_be_is_refused_at_once(
+    tmp_path: Path, more: dict[str, object], fields: list[str]
+) -> None:
+    async with bench(tmp_path) as over:
+        await over.warm()
+        with pytest.raises(MnemonError) as caught:
+            over.links.link(CALL, LinkParams(source_id="aaaaaa", target_id="bbbbbb", type="causal", **more))  # type: ignore[arg-type]
+        assert caught.value.kind is INVALID_PARAMS
+        assert [problem.field for problem in caught.value.problems] == fields
+
+
+async def test_circles_and_self_links_are_refused_in_words(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        one, other = await remembered(over, "zebra", "violin")
+        await linked(over, one, other)
+        with pytest.raises(MnemonError, match=f"{other} → {one} → {other}"):
+            await linked(over, other, one)
+        with pytest.raises(MnemonError, match="the source itself"):
+            await linked(over, one, one)
+        assert (await linked(over, other, one, allow_cycle=True)).created is True
+        both = await linked(over, one, other, bidirectional=True, allow_cycle=True)
+        assert (both.created, both.updated, both.bidirectional) == (False, False, True)
+        assert (await unlinked(over, one, other)).cause_other_way is True
+
+
+async def test_no_secret_of_the_metadata_is_stored_unless_wanted(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        one, other = await remembered(over, "zebra", "violin")
+        result = await linked(over, one, other, metadata={"password": "Tr0ub4dor&3"})
+        assert result.metadata["password"] == "[REDACTED:password]"
+        assert result.redacted == ["password"]
+        await over.stores.close()
+        for file in (tmp_path / "data" / "default").iterdir():
+            assert b"Tr0ub4dor" not in file.read_bytes()
+    async with bench(tmp_path) as over:
+        kept = await linked(over, one, other, metadata={"password": "Tr0ub4dor&3"}, allow_secret=True)
+        assert (kept.metadata["password"], kept.redacted) == ("Tr0ub4dor&3", [])
+
+
+async def test_a_link_matters_to_both_ends(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        ids = await remembered(over, "zebra", "violin")
+        before = [await importance(over, each) for each in ids]
+        await linked(over, *ids)
+        after = [await importance(over, each) for each in ids]
+        assert all(now > then for now, then in zip(after, before, strict=True))
+
+
+async def importance(over: Bench, identifier: str) -> float:
+    result = await settle(over.reads.get(CALL, GetParams(id=identifier)))
+    assert isinstance(result, GetResult)
+    return result.insight.effective_importance
+
+
+# ------------------------------------------------------------ related
+
+
+async def test_related_tells_how_each_memory_is_reached(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        one, two, three = await remembered(over, "zebra", "violin", "quartz")
+        await linked(over, one, two, weight=0.8)
+        await linked(over, two, three, "semantic")
+        assert await around(over, one) == [
+            RelatedMemory(two, "violin", "general", 3, 1, "causal", 0.8),
+            RelatedMemory(three, "quartz", "general", 3, 2, "semantic", 0.5),
+        ]
+        assert [each.id for each in await around(over, one, depth=1)] == [two]
+        assert [each.id for each in await around(over, one, edge="semantic")] == []
+        assert [each.id for each in await around(over, one, limit=1)] == [two]
+
+
+async def test_related_starts_at_a_memory_that_the_reader_may_see(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        (one,) = await remembered(over, "zebra", user_id="ana", session_id="s1")
+        (two,) = await remembered(over, "violin", session_id="s1")
+        await linked(over, one, two)
+        assert await around(over, one) == []  # of the session nothing is shown to who does not name it
+        assert [each.id for each in await around(over, one, session_id="s1")] == [two]
+        assert [each.id for each in await around(over, one, all_sessions=True)] == [two]
+        with pytest.raises(MnemonError, match="meant for this user") as caught:
+            await around(over, one, user_id="ben")
+        assert caught.value.kind is NOT_FOUND
+        with pytest.raises(MnemonError) as caught:
+            await around(over, "aaaaaaaa")
+        assert caught.value.kind is AMBIGUOUS
+        with pytest.raises(MnemonError, match="no active memory"):
+            await around(over, "bbbbbbbb")
+
+
+# ------------------------------------------------------------ pin
+
+
+async def test_pinning_says_what_changed_and_get_shows_it(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        (one,) = await remembered(over, "zebra")
+        first = await pinned(over, one)
+        assert (first.id, first.status, first.changed) == (one, "pinned", True)
+        assert "never pruned" in first.message
+        shown = await settle(over.reads.get(CALL, GetParams(id=one)))
+        assert isinstance(shown, GetResult)
+        assert shown.insight.pinned is True
+        assert (await pinned(over, one)).message == "it was pinned already"
+        assert (await pinned(over, one, unpin=True)).status == "unpinned"
+        assert (await pinned(over, one, unpin=True)).message == "it was not pinned"
+        with pytest.raises(MnemonError, match="no active memory"):
+            await pinned(over, "bbbbbbbb")
+        with pytest.raises(MnemonError, match="meant for this user"):
+            await pinned(over, (await remembered(over, "violin", user_id="ana"))[0], user_id="ben")
+
+
+# ------------------------------------------------------------ search
+
+
+async def test_search_finds_words_within_the_filters(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        (one,) = await remembered(over, "the zebra sleeps", category="fact", tags=("animal",))
+        (two,) = await remembered(over, "a zebra runs", session_id="s1")
+        found = await search(over, "zebra")
+        assert [(hit.id, hit.content, hit.category, hit.importance, hit.tags) for hit in found] == [
+            (one, "the zebra sleeps", "fact", 3, ("animal",))
+        ]
+        assert 0 < found[0].score < 1
+        assert {hit.id for hit in await search(over, "zebra", all_sessions=True)} == {one, two}
+        assert [hit.id for hit in await search(over, "zebra", category="general", session_id="s1")] == [two]
+        assert await search(over, "zebra", source="nobody") == []
+        assert len(await search(over, "zebra", all_sessions=True, limit=1)) == 1
+
+
+async def test_search_refuses_a_category_that_is_none(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError, match='did you mean "fact"') as caught:
+            over.search.search(CALL, SearchParams(query="zebra", category="facts"))
+        assert caught.value.kind is INVALID_PARAMS
+
+
+async def search(over: Bench, query: str, **more: object) -> list[SearchHit]:
+    result = await settle(over.search.search(CALL, SearchParams(query=query, **more)))  # type: ignore[arg-type]
+    assert isinstance(result, list)
+    return result

@@ -1,0 +1,259 @@
+"""remember and diff from parameters to result: every key is there, and no secret gets anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from mnemond.api.remember import LONG_TEXT, RememberHandlers
+from mnemond.api.store_access import settle
+from mnemond.api.types_memories import DiffParams, DiffResult, RememberParams, RememberResult
+from mnemond.embed import registry
+from mnemond.embed.embedder import Purpose
+from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
+from mnemond.model.changes import Vector
+from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+
+KEYS = {
+    "id", "action", "diff_suggestion", "replaced_id", "duplicate_of", "similarity", "matched_id", "reason",
+    "edges_created", "semantic_candidates", "causal_candidates", "quality_warnings", "quality_details", "embedded",
+    "effective_importance", "auto_pruned", "redundancy", "substance", "trigger_type", "hypothetical_queries",
+    "conflicts", "scope", "store", "op_id",
+}  # fmt: skip
+"""Of spec 8, step 5: always present."""
+
+SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
+
+
+class Listening(ToyEmbedder):
+    """Two dimensions: how many words, and how many of them are tea. Notes every text."""
+
+    def __init__(self, *, inline: bool = True) -> None:
+        super().__init__(inline=inline)
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
+        self.texts += texts
+        super().embed(texts, purpose=purpose)
+        words = [(len(text.split()), text.count("tea")) for text in texts]
+        return [np.array(pair, dtype=np.float32) / np.float32(np.hypot(*pair)) for pair in words]
+
+
+async def remember(over: Bench, content: str, **more: object) -> RememberResult:
+    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, **more)))  # type: ignore[arg-type]
+    assert isinstance(result, RememberResult)
+    return result
+
+
+async def diff(over: Bench, content: str, **more: object) -> DiffResult:
+    result = await settle(over.remembering.diff(CALL, DiffParams(content=content, **more)))  # type: ignore[arg-type]
+    assert isinstance(result, DiffResult)
+    return result
+
+
+def files_with(path: Path, text: str) -> list[Path]:
+    return [file for file in path.rglob("*") if file.is_file() and text.encode() in file.read_bytes()]
+
+
+def keys_of(result: RememberResult) -> set[str]:
+    return set(msgspec.json.decode(msgspec.json.encode(result)))
+
+
+async def test_every_key_is_there_whatever_becomes_of_it(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        added = await remember(over, "API rate limit is 100 req/s")
+        results = {
+            "added": added,
+            "skipped": await remember(over, "api rate limit is 100 req/s."),
+            "replaced": await remember(over, "API rate limit is 200 req/s"),
+            "discarded": await remember(over, "ok thanks", channel="hook"),
+            "rehearsed": await remember(over, "tea", dry_run=True),
+        }
+        assert {name: result.action for name, result in results.items()} == {
+            "added": "added", "skipped": "skipped", "replaced": "replaced", "discarded": "discarded",
+            "rehearsed": "added",
+        }  # fmt: skip
+        for result in results.values():
+            assert keys_of(result) >= KEYS
+        assert results["rehearsed"].id is None
+        assert results["skipped"].id == results["skipped"].duplicate_of == results["replaced"].replaced_id == added.id
+        assert (results["discarded"].id, results["discarded"].effective_importance) == (None, 0.0)
+        assert (await over.warm()).store.snapshot.live == 1
+
+
+async def test_a_dry_run_names_only_a_row_that_there_is(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        first = await remember(over, "API rate limit is 100 req/s")
+        replaced = await remember(over, "API rate limit is 200 req/s", dry_run=True)
+        assert (replaced.action, replaced.replaced_id, replaced.id) == ("replaced", first.id, None)
+        added = await remember(over, "tea at four", dry_run=True)
+        assert (added.action, added.id) == ("added", None)
+        skipped = await remember(over, "api rate limit is 100 req/s.", dry_run=True)
+        assert (skipped.action, skipped.id) == ("skipped", first.id)
+
+
+async def test_the_causes_near_a_new_memory_are_shown_for_somebody_to_judge(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        first = await remember(over, "Team lacks Redis experience")
+        result = await remember(over, "We bought coffee because mornings are hard")
+        [candidate] = result.causal_candidates
+        assert (candidate.id, candidate.content) == (first.id, "Team lacks Redis experience")
+        assert (candidate.hop, candidate.via_edge, candidate.causal_signal) == (1, "temporal", "because")
+        assert (candidate.suggested_sub_type, candidate.suggested_direction) == ("causes", "from_candidate")
+        again = await remember(over, "We bought coffee because mornings are hard")
+        assert again.causal_candidates == []
+
+
+async def test_meanings_that_may_be_related_are_shown_with_their_text(tmp_path: Path) -> None:
+    async with bench(tmp_path, Listening()) as over:
+        first = await remember(over, "tea tea tea")
+        result = await remember(over, "a kettle")
+        [candidate] = result.semantic_candidates
+        assert (candidate.id, candidate.content, candidate.auto_linked) == (first.id, "tea tea tea", False)
+        assert candidate.cosine == pytest.approx(np.cos(np.pi / 4), abs=1e-5)
+        assert candidate.similarity == candidate.cosine
+
+
+async def test_a_candidate_is_told_on_the_scale_of_the_thresholds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry.SHIPPED, "toy", registry.Calibration(unrelated=0.45, paraphrase=0.95))
+    async with bench(tmp_path, Listening()) as over:
+        await remember(over, "tea tea tea")
+        [candidate] = (await remember(over, "a kettle")).semantic_candidates
+        assert candidate.cosine == pytest.approx(np.cos(np.pi / 4), abs=1e-5)
+        assert candidate.similarity == pytest.approx(np.cos(np.pi / 4) - 0.1, abs=1e-5)
+
+
+@pytest.mark.parametrize("inline", [True, False])
+async def test_no_secret_gets_anywhere(tmp_path: Path, inline: bool) -> None:
+    embedder = Listening(inline=inline)
+    async with bench(tmp_path, embedder) as over:
+        result = await remember(over, f"the key is {SECRET}", tags=[SECRET], entities=[SECRET], op_id="mine")
+        assert result.redacted == ["aws_access_key"]
+        twice = await remember(over, f"the key is {SECRET}", tags=[SECRET], entities=[SECRET], op_id="mine")
+        assert twice.replayed is True
+        compared = await diff(over, f"the key is {SECRET} of the team")
+        for answer in (result, twice, compared):
+            assert SECRET.encode() not in msgspec.json.encode(answer)
+    assert embedder.texts
+    assert not [text for text in embedder.texts if SECRET in text]
+    assert files_with(tmp_path, "the key is")
+    assert files_with(tmp_path, SECRET) == []
+
+
+async def test_a_secret_among_the_names_is_refused_by_what_would_store_it(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError, match=r"user_id looks like a secret \(aws_access_key\): give it another value"):
+            await remember(over, "we drink tea", user_id=SECRET)
+        assert (await over.warm()).store.snapshot.live == 0
+        assert (await diff(over, "we drink tea", user_id=SECRET)).suggestion == "ADD"  # stores nothing
+        assert over.remembering.diff_problems({"user_id": SECRET}) == []
+        kept = await remember(over, "we drink tea", user_id=SECRET, allow_secret=True)
+        assert kept.scope.user_id == SECRET
+
+
+async def test_a_secret_that_is_meant_to_be_kept_is_kept(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        result = await remember(over, f"the key is {SECRET}", allow_secret=True)
+        assert result.redacted == []
+        snapshot = (await over.warm()).store.snapshot
+        assert SECRET in snapshot.insight(0).content
+
+
+async def test_a_long_text_is_read_in_a_thread(tmp_path: Path) -> None:
+    embedder = Listening()
+    async with bench(tmp_path, embedder) as over:
+        await remember(over, "tea " * (LONG_TEXT // 4 + 1))
+        assert "MainThread" not in embedder.threads
+        await remember(over, "coffee")
+        assert "MainThread" in embedder.threads
+        compared = await diff(over, "tea " * (LONG_TEXT // 4 + 1))
+        assert compared.suggestion == "DUPLICATE"
+
+
+async def test_an_embedder_that_does_not_answer_costs_only_the_vector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = Listening()
+
+    def refuse(*_: object, **__: object) -> list[Vector | None]:
+        raise MnemonError(UNAVAILABLE, "nobody answers", hint="start it")
+
+    async with bench(tmp_path, embedder) as over:
+        await over.warm()
+        monkeypatch.setattr(embedder, "embed", refuse)
+        result = await remember(over, "tea at four")
+        assert result.embedded is False
+        assert "nobody answers" in str(result.embed_error)
+        assert (await over.warm()).store.snapshot.live == 1
+
+
+async def test_diff_says_what_remember_would_do_and_writes_nothing(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        first = await remember(over, "API rate limit is 100 req/s")
+        found = await diff(over, "API rate limit is 200 req/s")
+        assert found.suggestion == "CONFLICT"
+        [match] = found.matches
+        assert (match.id, match.content, match.number_change) == (first.id, "API rate limit is 100 req/s", True)
+        assert (match.similarity, match.cosine_similarity) == (0.833333, None)
+        assert (found.thresholds.update, found.thresholds.duplicate, found.thresholds.novelty) == (0.65, 0.9, 0.1)
+        assert (await diff(over, "tea at four")).matches == []
+        assert (await diff(over, "tea at four")).suggestion == "ADD"
+        assert (await diff(over, "API rate limit is 100 req/s", user_id="u1")).suggestion == "DUPLICATE"
+        assert match.reason.endswith("the numbers differ")
+        [common] = (await diff(over, "API rate limit is 200 req/s", user_id="u1")).matches
+        assert (common.suggestion, common.reason) == (
+            "CONFLICT", f"{match.reason}; but it is for others as well, so both stay",
+        )  # fmt: skip
+        assert (await over.warm()).store.snapshot.live == 1
+
+
+async def test_everything_wrong_is_told_at_once_and_nothing_is_written(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError) as caught:
+            over.remembering.remember(CALL, RememberParams(content="", importance=9))
+        assert caught.value.kind is INVALID_PARAMS
+        assert [problem.field for problem in caught.value.problems] == ["content", "importance"]
+        with pytest.raises(MnemonError):
+            over.remembering.diff(CALL, DiffParams(content=""))
+        assert [problem.field for problem in RememberHandlers.problems({"importance": 9})] == ["importance"]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"a": {"b": 1}}, {"a": [[1]]}, {"a": 2**63}, {"a": "x" * 4096}, {"dates": ["2025-03-05"]},
+        {"password": ["Tr0ub4dor&3"] * 250},
+    ],
+)  # fmt: skip
+async def test_metadata_that_cannot_be_kept_are_refused_whole(tmp_path: Path, metadata: dict[str, object]) -> None:
+    async with bench(tmp_path) as over:
+        with pytest.raises(MnemonError) as refused:
+            await remember(over, "tea", metadata=metadata)
+        assert refused.value.kind is INVALID_PARAMS
+        assert [problem.field for problem in refused.value.problems] == ["metadata"]
+        assert (await over.warm()).store.snapshot.live == 0
+
+
+async def test_no_secret_of_the_metadata_is_stored_unless_wanted(tmp_path: Path) -> None:
+    async with bench(tmp_path) as over:
+        result = await remember(over, "tea", metadata={"password": "Tr0ub4dor&3", "ticket": 7, SECRET: [SECRET]})
+        assert result.redacted == ["aws_access_key", "password"]
+        assert files_with(tmp_path, "Tr0ub4dor&3") == files_with(tmp_path, SECRET) == []
+        kept = await remember(over, "coffee", metadata={"password": "Tr0ub4dor&3"}, allow_secret=True)
+        assert kept.redacted == []
+        assert files_with(tmp_path, "Tr0ub4dor&3")
+
+
+async def test_many_metadata_are_read_in_a_thread(tmp_path: Path) -> None:
+    async with bench(tmp_path, embedder := Listening()) as over:
+        await remember(over, "tea", metadata={"note": "x " * 10})
+        assert embedder.threads == {"MainThread"}
+        embedder.threads.clear()
+        await remember(over, "coffee", metadata={"note": "x " * (LONG_TEXT // 2)})
+        assert "MainThread" not in embedder.threads

@@ -1,0 +1,169 @@
+"""`mnemonctl extract`: what is typed, and what is read of the answer."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_extract import (
+    ContextMessage,
+    ExtractContext,
+    ExtractCounts,
+    ExtractParams,
+    ExtractResult,
+    KnownMemory,
+)
+from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.output import Style
+from mnemond.cli.remember import EXTRACT_COMMAND
+from tests.cli.extraction_results import EXTRACTED
+from tests.cli.test_terminal import PAYLOADS, unsafe_left
+
+TALK = [{"role": "user", "content": "I prefer tabs"}]
+
+
+def parsed(*argv: str, stdin: str | None = None) -> dict[str, object]:
+    found = parse(CliRunParams(argv=["extract", *argv], stdin=stdin))
+    assert isinstance(found, Invocation), found
+    assert found.method == "extract"
+    msgspec.convert(found.params, ExtractParams)
+    return found.params
+
+
+def refused(*argv: str, stdin: str | None = None) -> str:
+    found = parse(CliRunParams(argv=["extract", *argv], stdin=stdin, tty_err=True))
+    assert isinstance(found, CliRunResult)
+    assert found.exit_code == 2
+    return found.stderr
+
+
+@pytest.mark.parametrize(
+    ("argv", "stdin", "messages"),
+    [
+        (["I", "prefer", "tabs"], None, TALK),
+        (["I prefer tabs", "--assistant", "ok"], None, [*TALK, {"role": "assistant", "content": "ok"}]),
+        (["ok", "--role", "assistant", "--name", "Bo"], None, [{"role": "assistant", "content": "ok", "name": "Bo"}]),
+        (["-"], "I prefer tabs\n", TALK),
+        (["-"], '[{"role": "user", "content": "I prefer tabs"}]', TALK),
+        (["-"], ' {"content": "x"}', {"content": "x"}),
+        (["--messages", '[{"role": "user", "content": "I prefer tabs"}]'], None, TALK),
+        (["--messages", "-"], '"I prefer tabs"', "I prefer tabs"),
+    ],
+)
+def test_what_was_said(argv: list[str], stdin: str | None, messages: object) -> None:
+    assert parsed(*argv, stdin=stdin) == {"messages": messages}
+
+
+def test_every_option() -> None:
+    assert parsed(
+        "x", "--whole", "--no-infer", "--importance-threshold", "5", "--observation-date", "2026-02-18T10:00:00Z",
+        "--conversation", "c1", "--no-auto-resolve-conflicts", "--dry-run", "--show-context", "--op-id", "o",
+        "--user", "u",
+        "--store", "s",
+    ) == {
+        "messages": [{"role": "user", "content": "x"}], "whole": True, "infer": False, "importance_threshold": 5,
+        "observation_date": "2026-02-18T10:00:00Z", "conversation_id": "c1", "auto_resolve_conflicts": False,
+        "dry_run": True, "show_context": True, "op_id": "o", "user_id": "u", "store": "s",
+    }  # fmt: skip
+    assert parsed("x", "--now", "2026-02-18T10:00:00Z")["observation_date"] == "2026-02-18T10:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"content": "Ana works at Acme"}]', '{"facts": [{"content": "Ana works at Acme"}]}']
+)
+def test_facts_of_the_host(text: str) -> None:
+    expected = {"facts": [{"content": "Ana works at Acme"}]}
+    assert parsed("--facts", text) == parsed("--facts", "-", stdin=text) == expected
+
+
+@pytest.mark.parametrize(
+    ("argv", "stdin", "sentence"),
+    [
+        ([], None, "extract needs what was said"),
+        (["x", "--facts", "[]"], None, "extract takes a text or --facts, not both"),
+        (["--messages", "["], None, "--messages is not JSON"),
+        (["--facts", "-"], "{", "standard input is not JSON"),
+        (["--facts", "-"], None, "no"),
+        (["-"], "[", "standard input is not JSON"),
+        (["-", "--assistant", "x"], "[]", "--assistant is for a text"),
+        (["--messages", "[]", "--role", "user"], None, "--role is for a text"),
+        (["--messages", '"\udcff"'], None, "--messages is not JSON"),
+    ],
+)
+def test_what_cannot_be_meant(argv: list[str], stdin: str | None, sentence: str) -> None:
+    assert sentence in refused(*argv, stdin=stdin)
+
+
+def shown(result: ExtractResult | ExtractContext, **style: bool) -> str:
+    assert EXTRACT_COMMAND.render is not None
+    return EXTRACT_COMMAND.render(result, Style(columns=72, **style))
+
+
+def with_fact(**fields: object) -> ExtractResult:
+    fact = msgspec.structs.replace(EXTRACTED.facts[0], redacted=[], **fields)
+    counts = ExtractCounts(**{str(fact.action).lower(): 1})
+    return msgspec.structs.replace(EXTRACTED, facts=[fact], dropped=[], counts=counts)
+
+
+def test_ids_alone() -> None:
+    assert shown(EXTRACTED, quiet=True) == f"{EXTRACTED.facts[0].memory_id}\n"
+    assert shown(with_fact(action="NONE", memory_id=None), quiet=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"action": "CREATE", "resolution": None, "previous_id": None}, "1a2b3c4d  new "),
+        ({"action": "NONE", "resolution": "DUPLICATE", "previous_id": None}, "1a2b3c4d  known "),
+        ({"action": "NONE", "resolution": None, "memory_id": None, "previous_id": None}, "--------  too little"),
+        ({"action": "FAILED", "resolution": None, "memory_id": None, "reason": "busy"}, "--------  failed "),
+    ],
+)
+def test_fates(fields: dict[str, object], line: str) -> None:
+    assert line in shown(with_fact(**fields))
+
+
+def test_what_stands_beside_another() -> None:
+    text = shown(
+        with_fact(action="CREATE", resolution="COEXIST", previous_id=None, reason="kept beside x: numbers differ")
+    )
+    assert "  kept beside x: numbers differ\n" in text
+
+
+def test_nothing_was_written() -> None:
+    rehearsed = msgspec.structs.replace(with_fact(action="CREATE", memory_id=None, op_id=None), dry_run=True)
+    assert "1 new; nothing was written" in shown(rehearsed)
+    assert "undo" not in shown(rehearsed)
+    empty = msgspec.structs.replace(EXTRACTED, facts=[], counts=ExtractCounts(), dropped=[])
+    assert shown(empty) == 'Nothing to remember for store "default"\n'
+
+
+CONTEXT = ExtractContext(
+    summary=None,
+    earlier=[ContextMessage("user", "ana", "Hello\nthere")],
+    latest=[ContextMessage("user", None, "Do we deploy on Fridays?")],
+    known=[KnownMemory(1, "1a2b3c4d-0000-4000-8000-000000000001", "preference", "We never deploy on Fridays")],
+    observed_at="2026-02-18T10:00:00.000000Z",
+    speaker="Ana",
+    store="default",
+)
+
+
+def test_the_context_of_an_exchange() -> None:
+    assert shown(CONTEXT) == (
+        'store "default", 2026-02-18T10:00:00.000000Z, speaker: Ana\n'
+        "before\nana:\n   Hello\n   there\n"
+        "latest exchange\nuser:\n   Do we deploy on Fridays?\n"
+        "known\n1. 1a2b3c4d  preference\n   We never deploy on Fridays\n"
+    )
+
+
+@pytest.mark.parametrize("payload", [each for each in PAYLOADS.values() if "\ud800" not in each])
+def test_no_context_can_drive_the_terminal(payload: str) -> None:
+    message = ContextMessage(payload, payload, payload)
+    hostile = msgspec.structs.replace(
+        CONTEXT, earlier=[message], latest=[message], known=[KnownMemory(1, payload, payload, payload)],
+        speaker=payload, store=payload, observed_at=payload,
+    )  # fmt: skip
+    assert unsafe_left(shown(hostile)) == []

@@ -1,0 +1,250 @@
+"""`cli.run` inside the daemon: results now, later and from coroutines; failures of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_memories import ListResult, RecallResult
+from mnemond.cli.run import CliHandler
+from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
+from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.params import PROTOCOL
+from tests.cli.audit_results import COLLECTABLE, HISTORY, REVIEWED
+from tests.cli.results import CREATED, DIFFERENCES, ID, LISTED, RECALLED, REMEMBERED, SEARCHED
+from tests.cli.test_text import TRANSCRIPTS
+
+CALL = Call(connection=1, peer_pid=2, peer_uid=3)
+
+
+def run(outcome: Callable[[], object], *argv: str, **facts: Any) -> Any:
+    """`tty` means both streams, unless `tty_err` says otherwise."""
+    facts.setdefault("tty_err", facts.get("tty", False))
+    asked: list[tuple[str, object, Call]] = []
+
+    def invoke(name: str, params: bytes, call: Call) -> object:
+        asked.append((name, msgspec.json.decode(params), call))
+        return outcome()
+
+    answer = CliHandler(invoke).run(CALL, CliRunParams(argv=list(argv), **facts))
+    assert all(call is CALL for _, _, call in asked)
+    return answer if not asked else (answer, asked[0][:2])
+
+
+def refuse(error: MnemonError) -> Callable[[], object]:
+    def outcome() -> object:
+        raise error
+
+    return outcome
+
+
+def test_a_result_that_is_here_is_rendered_at_once() -> None:
+    answer, asked = run(lambda: CREATED, "store", "create", "work", tty=True)
+    assert answer == CliRunResult(0, False, 'Created store "work"\n', "")
+    assert asked == ("store.create", {"name": "work"})
+
+
+def test_json_where_there_is_no_terminal() -> None:
+    answer, asked = run(lambda: RECALLED, "recall", "x", env_store="work")
+    assert msgspec.json.decode(answer.stdout) == msgspec.json.decode(msgspec.json.encode(RECALLED))
+    assert asked == ("recall", {"query": "x", "store": "work"})
+
+
+@pytest.mark.parametrize(
+    ("tty", "argv", "text"),
+    [(True, [], True), (False, [], False), (True, ["--json"], False), (False, ["--text"], True),
+     (True, ["--text", "--json"], False)],
+)  # fmt: skip
+def test_the_form_of_the_answer(tty: bool, argv: list[str], text: bool) -> None:
+    answer, _ = run(lambda: CREATED, "store", "create", "work", *argv, tty=tty)
+    assert answer.stdout.startswith("Created") is text
+
+
+def test_quiet_may_stand_in_front_of_another_short_option() -> None:
+    answer, asked = run(lambda: LISTED, "list", "-qn", "3")
+    assert answer.stdout == f"{ID}\n"
+    assert asked == ("list", {"limit": 3})
+
+
+@pytest.mark.parametrize(("argv", "text"), [(["-q"], True), (["--quiet"], True), (["-q", "--json"], False)])
+def test_quiet_is_text_everywhere_unless_json_is_asked_for(argv: list[str], text: bool) -> None:
+    answer, _ = run(lambda: REMEMBERED, "remember", "x", *argv)
+    assert (answer.stdout == f"{ID}\n") is text
+    refused, _ = run(refuse(MnemonError(NOT_FOUND, "no such store")), "remember", "x", *argv)
+    assert refused.stderr.startswith("mnemonctl: ") is text
+
+
+@pytest.mark.parametrize(
+    ("tty", "tty_err", "argv", "text"),
+    [
+        (False, True, [], True),
+        (True, False, [], False),
+        (False, True, ["--json"], False),
+        (True, False, ["--text"], True),
+    ],
+)
+def test_errors_have_the_form_of_their_own_stream(tty: bool, tty_err: bool, argv: list[str], text: bool) -> None:
+    answer, _ = run(refuse(MnemonError(NOT_FOUND, "no \x9b store")), "list", *argv, tty=tty, tty_err=tty_err)
+    assert answer.stderr.startswith("mnemonctl: no \\x9b store") is text
+    unparsed = run(refuse(MnemonError(NOT_FOUND, "never asked")), "nonsense", *argv, tty=tty, tty_err=tty_err)
+    assert unparsed.stderr.startswith("mnemonctl: ") is text
+
+
+@pytest.mark.parametrize("tty_err", [False, True])
+def test_json_errors_are_harmless_on_a_terminal(tty_err: bool) -> None:
+    answer, _ = run(refuse(MnemonError(NOT_FOUND, "no \x9b store")), "list", "--json", tty=not tty_err, tty_err=tty_err)
+    assert ("\x9b" not in answer.stderr) is tty_err
+
+
+def test_text_for_a_program_is_neither_cut_nor_wrapped() -> None:
+    content = "a word and " * 40 + "the end"
+    listed = LISTED.insights[0]
+    long = msgspec.structs.replace(listed, content=content, tags=("tag",) * 60)
+    answer, _ = run(lambda: ListResult(insights=[long], next=None), "list", "--text")
+    assert answer.stdout.endswith(f"{content}\n")
+    found = msgspec.structs.replace(RECALLED.results[0], insight=long)
+    recalled = RecallResult(results=[found], meta=RECALLED.meta)
+    answer, _ = run(lambda: recalled, "recall", "x", "--text")
+    assert f"   {content}\n   {' '.join(['#tag'] * 60)}\n   score" in answer.stdout
+    narrow, _ = run(lambda: recalled, "recall", "x", tty=True, columns=40)
+    assert max(map(len, narrow.stdout.split("\n\n")[0].splitlines())) <= 40
+
+
+def test_a_deferred_result_is_rendered_when_it_is_settled() -> None:
+    later: Deferred[object] = Deferred()
+    answer, _ = run(lambda: later, "remember", "x", tty=True)
+    assert isinstance(answer, Deferred)
+    heard: list[CliRunResult] = []
+    answer.subscribe(lambda: heard.append(answer.result()))
+    assert not answer.settled
+    assert heard == []
+    later.resolve(REMEMBERED)
+    assert heard == [CliRunResult(0, False, TRANSCRIPTS["remember"], "")]
+    assert answer.settled
+
+
+def test_a_deferred_failure_becomes_text_and_an_exit_code() -> None:
+    later: Deferred[object] = Deferred()
+    answer, _ = run(lambda: later, "remember", "x", tty=True)
+    later.fail(MnemonError(STORAGE, "the disk is full", hint="free some space", outcome="rejected"))
+    assert answer.result() == CliRunResult(5, False, "", "mnemonctl: the disk is full\n  free some space\n")
+
+
+def test_a_defect_in_a_deferred_result_reaches_the_asker() -> None:
+    later: Deferred[object] = Deferred()
+    answer, _ = run(lambda: later, "remember", "x", tty=True)
+    later.fail(ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        answer.result()
+
+
+async def test_a_coroutine_is_awaited() -> None:
+    async def slowly() -> object:
+        return CREATED
+
+    answer, _ = run(slowly, "store", "create", "work", tty=True)
+    assert isinstance(answer, Coroutine)
+    assert await answer == CliRunResult(0, False, 'Created store "work"\n', "")
+
+
+async def test_a_coroutine_that_fails_becomes_text_and_an_exit_code() -> None:
+    async def slowly() -> object:
+        raise MnemonError(NOT_FOUND, "no store is called work")
+
+    answer, _ = run(slowly, "status", "--store", "work", tty=True)
+    assert await answer == CliRunResult(3, False, "", "mnemonctl: no store is called work\n")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_of_error_has_its_exit_code(kind: Any) -> None:
+    answer, _ = run(refuse(MnemonError(kind, "so it is")), "list", tty=True)
+    assert (answer.exit_code, answer.stdout) == (kind.exit, "")
+
+
+def test_an_error_is_one_json_object_in_json_mode() -> None:
+    error = invalid([FieldProblem("limit", "limit must be 1 to 1000, not 5000")], hint="Ask for fewer.")
+    answer, _ = run(refuse(error), "list", "--limit", "5000")
+    assert answer.exit_code == 2
+    assert msgspec.json.decode(answer.stderr) == {
+        "error": {
+            "code": "invalid_params",
+            "message": "limit must be 1 to 1000, not 5000",
+            "details": {
+                "hint": "Ask for fewer.",
+                "retryable": False,
+                "outcome": "rejected",
+                "problems": [{"field": "limit", "message": "limit must be 1 to 1000, not 5000"}],
+            },
+        }
+    }
+
+
+def test_each_bad_field_has_a_line_of_its_own() -> None:
+    error = invalid([FieldProblem("limit", "limit is 0"), FieldProblem("query", "query is empty")], hint="2 to mend")
+    answer, _ = run(refuse(error), "recall", "x", tty=True)
+    assert answer.stderr == "mnemonctl: limit is 0\nmnemonctl: query is empty\n  2 to mend\n"
+
+
+def test_the_text_of_an_error_cannot_drive_the_terminal() -> None:
+    answer, _ = run(refuse(MnemonError(INVALID_PARAMS, "bad \x1b]0;x\x07", hint="\u202e")), "list", tty=True)
+    assert answer.stderr == "mnemonctl: bad \\x1b]0;x\\x07\n  \\u202e\n"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "outdated"), [("0.0.9", False), ("999.0", True), (None, False), ("nonsense", False)]
+)
+def test_only_a_newer_client_makes_the_daemon_outdated(theirs: str | None, outdated: bool) -> None:
+    for argv in (["store", "create", "work"], ["--help"], ["nonsense"]):
+        answer = run(lambda: CREATED, *argv, client_version=theirs)
+        result = answer[0] if isinstance(answer, tuple) else answer
+        assert result.outdated is outdated
+
+
+def test_another_protocol_is_a_sentence_and_the_command_that_mends_it() -> None:
+    result = run(lambda: CREATED, "store", "create", "work", protocol=PROTOCOL + 1, tty=True)
+    assert isinstance(result, CliRunResult)  # the method was not called
+    assert result.exit_code == 2
+    assert f"protocol {PROTOCOL + 1}" in result.stderr
+    assert "mnemonctl daemon restart" in result.stderr
+
+
+def test_what_the_client_does_by_itself_is_refused() -> None:
+    result = run(lambda: CREATED, "daemon", "stop", tty=True)
+    assert result == CliRunResult(
+        2, False, "", "mnemonctl: daemon stop is carried out by the client\n  Run: mnemonctl daemon stop\n"
+    )
+
+
+def passed(result: object) -> object:
+    return result
+
+
+async def eventually(result: object) -> object:
+    return result
+
+
+async def test_a_long_result_is_laid_out_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemond.cli.run.LONG_TEXT", 10)
+    at_once, _ = run(lambda: CREATED, "store", "create", "work", tty=True)
+    assert isinstance(at_once, CliRunResult)
+    expected, _ = run(lambda: msgspec.structs.replace(RECALLED, results=RECALLED.results[:0]), "recall", "x", tty=True)
+    assert isinstance(expected, CliRunResult)
+    long = (
+        (RECALLED, ["recall", "x"]), (LISTED, ["list"]), (SEARCHED, ["search", "x"]), (DIFFERENCES, ["diff", "x"]),
+        (HISTORY, ["history", "1a2b3c4d"]), (COLLECTABLE, ["gc"]), (REVIEWED, ["gc", "--review"]),
+    )  # fmt: skip
+    for result, command in long:
+        later, _ = run(partial(passed, result), *command, tty=True)
+        assert isinstance(later, Coroutine)
+        shown = await later
+        again, _ = run(partial(eventually, result), *command, tty=True)
+        assert (await again) == shown
+        monkeypatch.setattr("mnemond.cli.run.LONG_TEXT", 1 << 30)
+        now, _ = run(partial(passed, result), *command, tty=True)
+        assert now == shown
+        monkeypatch.setattr("mnemond.cli.run.LONG_TEXT", 10)

@@ -1,0 +1,52 @@
+"""What is told below the results of a recall."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemond.api.types_memories import RecallResult, RerankMeta, WindowView
+from mnemond.cli.output import DOUBTED_BELOW, notes
+from tests.cli.results import RECALLED
+
+
+def told(scores: tuple[float, ...] = (0.7, 0.4), **meta: Any) -> list[str]:
+    hits = [
+        msgspec.structs.replace(hit, score=score)
+        for hit, score in zip(RECALLED.results[: len(scores)], scores, strict=True)
+    ]
+    return list(notes(RecallResult(results=hits, meta=msgspec.structs.replace(RECALLED.meta, **meta))))
+
+
+def test_a_plain_answer_needs_none() -> None:
+    assert told() == []
+    assert told(trust=DOUBTED_BELOW) == []
+    assert told((), trust=0.0) == []
+
+
+@pytest.mark.parametrize(
+    ("meta", "note"),
+    [
+        ({"trust": 0.38}, "trust .38: much of this is not from whom the question names"),
+        ({"rerank": RerankMeta(reason="short_query")}, "no second look: the question has fewer than three words"),
+        ({"rerank": RerankMeta(reason="gone\x1b[2J")}, "no second look: gone\\x1b[2J"),
+        (
+            {"window": WindowView("2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z", hard=False)},
+            "asked about 2026-03-01 to 2026-04-01; other times count for less",
+        ),
+        (
+            {"window": WindowView("2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z", hard=True)},
+            "asked about 2026-03-01 to 2026-04-01; nothing else was looked at",
+        ),
+    ],
+)
+def test_each_says_one_thing(meta: dict[str, Any], note: str) -> None:
+    assert told(**meta) == [note]
+
+
+def test_causes_before_effects_are_explained_only_where_they_changed_the_order() -> None:
+    assert told((0.29, 0.66), intent="WHY") == ["causes stand before what they led to"]
+    assert told((0.66, 0.29), intent="WHY") == []
+    assert told((0.29, 0.66), intent="WHEN") == []

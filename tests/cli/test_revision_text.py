@@ -1,0 +1,114 @@
+"""update, supersede, merge, restore and forget --purge at the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_memories import EdgesCreated
+from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.output import Style
+from mnemond.cli.registry import BY_NAME
+from tests.cli.results import FORGOTTEN
+from tests.cli.revision_results import MERGED, RESTORED, SUPERSEDED, UPDATED
+
+ONE, OTHER = "1a2b3c4d", "9f8e7d6c"
+
+
+def asked(*argv: str, stdin: str | None = None) -> tuple[str | None, dict[str, Any]]:
+    parsed = parse(CliRunParams(argv=list(argv), stdin=stdin))
+    assert isinstance(parsed, Invocation), parsed
+    msgspec.convert(parsed.params, METHODS[str(parsed.method)].params)
+    return parsed.method, parsed.params
+
+
+def refused(*argv: str, stdin: str | None = None) -> str:
+    parsed = parse(CliRunParams(argv=list(argv), tty=True, tty_err=True, stdin=stdin))
+    assert isinstance(parsed, CliRunResult)
+    assert parsed.exit_code == 2
+    return parsed.stderr
+
+
+def shown(command: str, result: object, style: Style = Style()) -> str:  # noqa: B008 - frozen
+    return success(BY_NAME[command], result, Output("text", style=style)).stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "method", "params"),
+    [
+        (("update", ONE, "--importance", "5"), "update", {"id": ONE, "importance": 5}),
+        (("update", ONE, "--tags", ""), "update", {"id": ONE, "tags": []}),
+        (
+            ("update", ONE, "--content", "tea", "--conversation", "c", "--allow-secret", "--user", "ana"),
+            "update",
+            {"id": ONE, "content": "tea", "conversation_id": "c", "allow_secret": True, "user_id": "ana"},
+        ),
+        (("supersede", ONE, OTHER), "supersede", {"old_id": ONE, "new_id": OTHER}),
+        (("merge", ONE, OTHER, "--into", OTHER), "merge", {"id": ONE, "other_id": OTHER, "into": OTHER}),
+        (("restore", ONE, "--force"), "restore", {"id": ONE, "force": True}),
+        (("forget", ONE), "forget", {"id": ONE}),
+        (("forget", ONE, "--purge", "--yes"), "forget", {"id": ONE, "purge": True}),
+        (("forget", ONE, "--yes"), "forget", {"id": ONE}),
+    ],
+)
+def test_what_is_asked(argv: tuple[str, ...], method: str, params: dict[str, Any]) -> None:
+    assert asked(*argv) == (method, params)
+
+
+@pytest.mark.parametrize("command", [("update", ONE), ("merge", ONE, OTHER)])
+def test_a_dash_reads_the_text_from_standard_input(command: tuple[str, ...]) -> None:
+    _, params = asked(*command, "--content", "-", stdin="tea at four\n")
+    assert params["content"] == "tea at four"
+    assert "none was sent" in refused(*command, "--content", "-")
+
+
+def test_a_purge_has_to_be_meant() -> None:
+    text = refused("forget", ONE, "--purge")
+    assert "removes the memory, its history and its links for good; nothing was done" in text
+    assert f"mnemonctl forget {ONE} --purge --yes" in text
+
+
+def test_words_that_are_missing() -> None:
+    assert "needs the ids of two memories" in refused("merge", ONE)
+    assert "needs the ids of two memories" in refused("supersede", ONE, OTHER, ONE)
+    assert "the id of a memory" in refused("update", "--importance", "4")
+
+
+def without_hint(command: str, result: object) -> str:
+    text = shown(command, result)
+    assert text.splitlines()[-1].startswith("  undo: mnemonctl undo op-")
+    return text.rpartition("  undo")[0]
+
+
+def test_what_did_not_happen_is_not_told() -> None:
+    replace = msgspec.structs.replace
+    bare = replace(UPDATED, redacted=[], quality_warnings=[], edges_created=EdgesCreated())
+    assert without_hint("update", bare) == "Updated 1a2b3c4d: content, conversation id\n"
+    assert without_hint("update", replace(bare, embed_error="no model")).endswith("\n  not embedded: no model\n")
+    assert without_hint("update", replace(bare, replayed=True)).endswith(" (done before, with the same op_id)\n")
+    unchanged = replace(bare, status="unchanged", changed=[])
+    assert shown("update", unchanged) == "1a2b3c4d is like that already; nothing was written\n"
+    once, taken = replace(SUPERSEDED, instead_of=None, edges_moved=0, replayed=True), "9f8e7d6c takes the place of"
+    assert without_hint("supersede", once) == f"{taken} 1a2b3c4d (done before, with the same op_id)\n"
+    apart = replace(MERGED, edges_moved=0, edges_created=EdgesCreated(), embed_error=None, replayed=False)
+    assert without_hint("merge", apart) == "Merged 9f8e7d6c into 1a2b3c4d\n  tea at four; coffee at noon\n"
+    alone = replace(RESTORED, superseded_by=None, conflicts=[], edges_created=EdgesCreated(), replayed=True)
+    assert without_hint("restore", alone) == "Restored 1a2b3c4d (done before, with the same op_id)\n"
+
+
+def test_what_a_purge_leaves_is_told() -> None:
+    purged = msgspec.structs.replace(FORGOTTEN, status="purged", message="nothing is left; x keeps it")
+    assert shown("forget", purged) == "Purged 1a2b3c4d, 2 links removed\n"
+    kept = msgspec.structs.replace(purged, backups=["mnemon.db.bak-1"])
+    assert shown("forget", kept) == "Purged 1a2b3c4d, 2 links removed\n  nothing is left; x keeps it\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "result"), [("update", UPDATED), ("supersede", SUPERSEDED), ("merge", MERGED), ("restore", RESTORED)]
+)
+def test_quietly_only_the_id(command: str, result: object) -> None:
+    assert shown(command, result, Style(quiet=True)) == f"{result.id}\n"  # type: ignore[attr-defined]

@@ -1,0 +1,242 @@
+"""What each job does to a store, what the log and the history say of it, and that it can be taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from trio.testing import MockClock
+
+from mnemond.jobs.job import Done
+from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim
+from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint
+from mnemond.model.changes import RetireInsight
+from mnemond.model.memory import format_us
+from mnemond.store.connection import Connection
+from mnemond.store.edges import page
+from mnemond.store.files import log_bytes
+from mnemond.store.operations import RETENTION_US
+from mnemond.store.store import Store
+from tests.jobs.factories import DAY_S, DAY_US, HOUR_S, IDLE_S, NOW_US, kept
+from tests.store.factories import insight_id, remember
+
+# ------------------------------------------------------------ decay_refresh
+
+
+async def test_importance_is_written_where_it_reads_otherwise(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, DecayRefresh(HOUR_S)) as over:
+        await over.remember(1, importance=3)
+        await over.remember(2, importance=1)
+        assert (over.insight(1).effective_importance, over.insight(2).effective_importance) == (0.5, 0.15)
+        await over.pass_time(10 * HOUR_S)
+        assert over.told[-1] == ("decay_refresh", Done("nothing"))  # .5 · 2^(−10/720) is .4952
+        await over.pass_time(HOUR_S)
+        assert over.told[-1] == ("decay_refresh", Done("done", 1))
+        assert over.insight(1).effective_importance == pytest.approx(0.5 * 2 ** (-11 / 720), abs=1e-6)
+        assert over.insight(2).effective_importance == 0.15
+        await over.mirrored()
+        decays = [line for line in await over.lines() if line[0] == "decay"]
+        assert decays == [("decay", None, "system:decay_refresh memories=1")]
+        assert await over.history() == []
+
+
+async def test_a_refresh_that_is_asked_for_writes_whatever_differs(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, DecayRefresh(HOUR_S)) as over:
+        await over.remember(*range(1, 251), importance=3)
+        over.clock.us += DAY_US // 24
+        assert await over.attendant.run("decay_refresh", dry_run=True) == Done("done", 250)
+        assert over.insight(1).effective_importance == 0.5
+        assert await over.attendant.run("decay_refresh") == Done("done", 250)
+        values = {each["insight"].effective_importance for each in (await over.mirrored()).values()}
+        assert values == {round(0.5 * 2 ** (-1 / 720), 6)}
+        assert [line[2] for line in await over.lines() if line[0] == "decay"] == ["system:decay_refresh memories=250"]
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ((5, 0, 0, 7), 1.5), ((4, 3, 30, 2), 0.665421), ((3, 0, 0, 4), 0.7), ((3, 0, 30, 0), 0.25),
+        ((3, 2, 0, 0), 0.549306), ((3, 3, 60, 6), 0.259930), ((2, 10, 15, 10), 0.763006), ((1, 0, 90, 0), 0.01875),
+    ],
+)  # fmt: skip
+async def test_worked_numbers_of_importance(
+    tmp_path: Path, mock_clock: MockClock, case: tuple[int, int, int, int], expected: float
+) -> None:
+    importance, accesses, days, degree = case  # spec 7.14
+    async with kept(tmp_path, mock_clock, DecayRefresh(HOUR_S)) as over:
+        await over.remember(*range(2, 2 + degree))
+        await over.remember(1, importance=importance, access_count=accesses)
+        for other in range(2, 2 + degree):
+            await over.link(1, other)
+        over.clock.us += days * DAY_US
+        for _ in range(1 + days // 2):
+            await over.attendant.run("decay_refresh")
+        assert over.insight(1).effective_importance == pytest.approx(expected, abs=1e-6)
+
+
+async def test_a_clock_that_jumps_costs_two_days_and_is_forgotten_when_it_is_put_right(
+    tmp_path: Path, mock_clock: MockClock
+) -> None:
+    async with kept(tmp_path, mock_clock, DecayRefresh(HOUR_S)) as over:
+        await over.remember(1, importance=5)
+        over.clock.us += 400 * DAY_US
+        await over.pass_time(HOUR_S)
+        assert over.insight(1).effective_importance == pytest.approx(2 ** (-2 / 30), abs=1e-6)
+        over.clock.us -= 400 * DAY_US
+        await over.attendant.run("decay_refresh")
+        assert over.insight(1).effective_importance == pytest.approx(2 ** (-1 / 720), abs=1e-6)
+        over.clock.us = 0
+        await over.attendant.run("decay_refresh")
+        assert over.insight(1).effective_importance == 1.0
+
+
+# ------------------------------------------------------------ expire
+
+
+async def test_memories_leave_at_the_moment_they_name(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, Expire()) as over:
+        at = NOW_US + int(HOUR_S * 1e6)
+        await over.remember(1, expires_at=format_us(at), importance=5, pinned=True)
+        await over.remember(2, expires_at=format_us(at + 1))
+        await over.remember(3)
+        await over.pass_time(HOUR_S)
+        assert over.live() == {2, 3}
+        assert await over.history() == [("DELETE", insight_id(1), "system:expire")]
+        assert ("expire", insight_id(1), "system:expire memories=1") in await over.lines()
+        await over.mirrored()
+        await over.pass_time(HOUR_S)
+        assert over.live() == {3}
+
+
+async def test_many_that_expire_at_once_pairs_among_them(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, Expire()) as over:
+        soon = format_us(NOW_US + 1)
+        await over.remember(1, expires_at=soon, paired_with=insight_id(2))
+        await over.remember(2, expires_at=soon, paired_with=insight_id(1))
+        await over.remember(3, expires_at=soon, paired_with=insight_id(4))
+        await over.remember(4, paired_with=insight_id(3))
+        await over.remember(*range(5, 30), expires_at=soon)
+        over.clock.us += 1
+        done = await over.attendant.run("expire", dry_run=True)
+        assert (done.changed, len(over.live())) == (28, 29)
+        done = await over.attendant.run("expire")
+        assert (done.changed, over.live(), over.insight(4).paired_with) == (28, {4}, None)
+        told = {line[1] for line in await over.lines() if line[0] == "expire"}
+        assert told == {insight_id(number) for number in range(1, 30)} - {insight_id(4)}
+        await over.take_back(done.op_id or "")
+        assert len(over.live()) == 29
+        await over.mirrored()
+
+
+async def test_a_clock_that_runs_ahead_expires_two_days_worth(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, Expire()) as over:
+        await over.remember(1, expires_at=format_us(NOW_US + DAY_US))
+        await over.remember(2, expires_at=format_us(NOW_US + 3 * DAY_US))
+        over.clock.us += 400 * DAY_US
+        await over.pass_time(HOUR_S)
+        assert over.live() == {2}
+        over.clock.us = NOW_US + 2 * DAY_US
+        await over.pass_time(HOUR_S)
+        assert over.live() == {2}
+
+
+# ------------------------------------------------------------ the rest
+
+
+async def test_a_ring_that_was_made_smaller_is_trimmed(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, OplogTrim(100)) as over:
+
+        def fill(connection: Connection) -> None:
+            sql = "INSERT INTO oplog(operation, detail, created_at) SELECT 'x', value, 'now' FROM json_each(?)"
+            connection.run(sql, (str(list(range(1200))),))
+
+        await over.store.rewrite(fill)
+        assert (await over.attendant.run("oplog_trim", dry_run=True)).changed == 1100
+        assert await over.attendant.run("oplog_trim") == Done("done", 1100)
+        assert [line[2] for line in await over.lines()] == [str(number) for number in range(1100, 1200)]
+        assert (await over.records())["oplog_trim"].changed == 1100
+
+
+async def test_outcomes_nobody_repeats_go_after_a_week(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, OperationsExpiry()) as over:
+        for number in range(3):
+            await over.store.written(remember(number, op_id=f"op-{number}"))
+        made_us = 1_770_000_000_000_000  # of the factory's writes
+        steps = RETENTION_US // (2 * DAY_US) + 1
+        for _ in range(steps - 1):
+            await over.pass_time(2 * DAY_S)
+            assert over.told[-1] == ("operations_expiry", Done("nothing"))
+        over.clock.us = made_us + RETENTION_US + 2
+        assert (await over.attendant.run("operations_expiry", dry_run=True)).changed == 2
+        assert await over.attendant.run("operations_expiry") == Done("done", 2)
+        left = await over.store.read(lambda it: it.rows("SELECT op_id FROM operations"))
+        assert left == [("op-2",)]
+
+
+async def test_a_large_log_is_cut_back(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, Checkpoint()) as over:
+        assert await over.attendant.run("checkpoint") == Done("nothing")
+        await over.store.written(remember(1, "x" * 3_000_000))
+        await over.store.written(remember(2, "x" * 3_000_000))
+        assert (await over.attendant.run("checkpoint", dry_run=True)).changed > LARGE_BYTES
+        assert log_bytes(over.path) > LARGE_BYTES
+        assert (await over.attendant.run("checkpoint")).outcome == "done"
+        assert log_bytes(over.path) == 0
+        assert await over.records() == {}
+
+
+async def test_the_metrics_of_every_memory_are_written_and_kept_up(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, GraphMetrics()) as over:
+        await over.remember(1, 2, 3)
+        await over.link(1, 2)
+        await over.link(2, 3)
+        assert (await over.attendant.run("graph_metrics", dry_run=True)).changed == 3
+        assert await over.attendant.run("graph_metrics") == Done("done", 3)
+        found = {each.insight_id: each for each in await over.store.read(lambda it: page(it, "", 10))}
+        expected = {1: (0.256757, 1), 2: (0.486486, 2), 3: (0.256757, 1)}  # the path of spec 7.7
+        for number, (mass, degree) in expected.items():
+            metric = found[insight_id(number)]
+            assert metric.degree == degree
+            assert metric.pagerank == pytest.approx(mass, abs=1e-6)
+        assert await over.attendant.run("graph_metrics") == Done("nothing")
+        await over.change(RetireInsight(insight_id(3), "forgotten"))
+        done = await over.attendant.run("graph_metrics")
+        assert done.changed == 3  # one goes, the two others weigh half
+        left = await over.store.read(lambda it: page(it, "", 10))
+        assert [(each.pagerank, each.degree) for each in left] == [(0.5, 1), (0.5, 1)]
+
+
+async def test_a_backup_is_made_by_whoever_knows_how(tmp_path: Path, mock_clock: MockClock) -> None:
+    made: list[int] = []
+
+    async def copy(store: Store, now_us: int) -> str:
+        await store.read(lambda _: None)
+        made.append(now_us)
+        return f"{store.name}-{len(made)}.bak"
+
+    async with kept(tmp_path, mock_clock, Backup(DAY_S, copy)) as over:
+        await over.attendant.run("backup", dry_run=True)
+        await over.pass_time(FIRST_S - IDLE_S - 1)
+        assert made == []
+        await over.pass_time(1)
+        first_us = NOW_US + int((FIRST_S - IDLE_S) * 1e6)
+        assert made == [first_us]
+        await over.pass_time(DAY_S)
+        assert made == [first_us, first_us + DAY_US]
+        assert (await over.records())["backup"].detail == "default-2.bak"
+
+
+async def test_a_log_that_another_process_reads_is_cut_back_later(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with kept(tmp_path, mock_clock, Checkpoint()) as over:
+        await over.store.written(remember(1, "x" * 3_000_000))
+        reader = Connection(over.path, read_only=True)
+        try:
+            reader.run("BEGIN")
+            assert reader.row("SELECT count(*) FROM insights") == (1,)
+            await over.store.written(remember(2, "x" * 3_000_000))
+            done = await over.attendant.run("checkpoint")
+            assert (done.outcome, log_bytes(over.path) > LARGE_BYTES) == ("nothing", True)
+        finally:
+            reader.close()
+        assert (await over.attendant.run("checkpoint")).outcome == "done"
+        assert over.store.degraded_reason is None

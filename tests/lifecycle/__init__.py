@@ -1,1 +1,0 @@
-"""Jobs and the scheduler that runs them."""

@@ -1,0 +1,53 @@
+"""What was said earlier, or does not hold yet, takes no memory's place; what does not hold now is not known already."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemond.model.memory import format_us
+from tests.memory.memories import NOW_US, Memories, name
+
+OLD, NEW = "The rate limit of the gateway is 200", "The rate limit of the gateway is 300"
+YEAR_US = 365 * 86_400_000_000
+PAST, FUTURE = format_us(NOW_US - YEAR_US), format_us(NOW_US + YEAR_US)
+
+
+def test_what_was_said_before_does_not_replace_what_was_said_later() -> None:
+    over = Memories()
+    over.remember(OLD)
+    decided = over.decided(NEW, created_at=PAST)
+    assert (decided.outcome.action, list(decided.retired)) == ("added", [])
+    assert decided.outcome.reason.endswith("; but it was said later, so both stay")
+    assert [each.id for each in decided.outcome.conflicts] == [name(1)]
+
+
+def test_what_does_not_hold_yet_replaces_nothing() -> None:
+    over = Memories()
+    over.remember(OLD)
+    decided = over.decided(NEW, created_at=FUTURE)
+    assert (decided.outcome.action, list(decided.retired)) == ("added", [])
+    assert decided.outcome.reason.endswith("; but the new text does not hold yet, so both stay")
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"valid_from": FUTURE}, "it does not hold yet"),
+        ({"invalid_at": PAST}, "it does not hold any more"),
+        ({"expires_at": PAST, "invalid_at": FUTURE}, "it does not hold any more"),
+    ],
+)
+@pytest.mark.parametrize("text", [OLD, NEW])
+def test_what_does_not_hold_now_is_neither_known_nor_replaced(values: dict[str, str], reason: str, text: str) -> None:
+    over = Memories()
+    over.remember(OLD)
+    over.change(1, **values)
+    decided = over.decided(text)
+    assert (decided.outcome.action, list(decided.retired)) == ("added", [])
+    assert decided.outcome.reason.endswith(f"; but {reason}, so both stay")
+
+
+def test_what_is_said_again_of_the_past_is_known() -> None:
+    over = Memories()
+    over.remember(OLD)
+    assert over.decided(OLD, created_at=PAST).outcome.action == "skipped"

@@ -1,1 +1,0 @@
-"""The wire: framing, envelopes, parameters, documentation."""

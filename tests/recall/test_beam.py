@@ -1,0 +1,322 @@
+"""The beam: the worked example, its limits, and the same answer as the obvious way, however links are stored."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemond.index.snapshot import Snapshot
+from mnemond.model.memory import EDGE_TYPES
+from mnemond.model.policy import BEAM_LIMITS, EDGE_WEIGHTS, BeamLimits, EdgeWeights, Intent, PathForm, PathPolicy
+from mnemond.recall.beam import Beam, Reached, cosine_worth, extended, min_max, path_scores, search, type_worth
+from tests.examples import examples
+from tests.recall.small_graph import NAMES, Link, at, graph, links, named
+
+WIDE = BeamLimits(width=100, depth=5, budget=500)
+EXAMPLE: list[Link] = [("a", "b", "causal", 0.75), ("b", "c", "causal", 0.6), ("a", "d", "temporal", 0.5)]
+COSINES = {"b": 0.5, "c": 0.2, "d": 0.8}
+
+Found = dict[str, tuple[float, tuple[tuple[str, str, float], ...]]]
+"""Of each row its score, and the hops of its path as (from, type, weight)."""
+
+
+def found(snapshot: Snapshot, reached: Reached) -> Found:
+    return {
+        named(snapshot, [row]): (
+            score,
+            tuple((named(snapshot, [hop.row]), EDGE_TYPES[hop.kind], hop.weight) for hop in reached.path(position)),
+        )
+        for position, (row, score) in enumerate(zip(reached.rows.tolist(), reached.scores.tolist(), strict=True))
+    }
+
+
+def about(number: float) -> Any:
+    """Anything so close to `number` that only rounding can be the difference."""
+    return pytest.approx(number)
+
+
+def cosines_of(snapshot: Snapshot, cosines: dict[str, float]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.array([cosines.get(snapshot.insight(row).id, 0.0) for row in range(snapshot.rows)], dtype=np.float32)
+
+
+def searched(
+    snapshot: Snapshot,
+    anchors: dict[str, float],
+    *,
+    limits: BeamLimits = WIDE,
+    form: PathForm = "mean",
+    intent: Intent = "WHY",
+    cosines: dict[str, float] | None = None,
+    hidden: str = "",
+) -> Found:
+    """What is found from some anchors; whatever else may be, every row stands there once."""
+    mask = np.array([snapshot.insight(row).id not in hidden for row in range(snapshot.rows)]) if hidden else None
+    known = None if cosines is None else cosines_of(snapshot, cosines)
+    beam = Beam(limits, EDGE_WEIGHTS[intent], PathPolicy(form), known, mask)
+    reached = search(snapshot, at(snapshot, anchors), np.array(list(anchors.values())), beam)
+    assert (np.diff(reached.rows) > 0).all()
+    assert (
+        reached.trails.hops[reached.trail] == [len(reached.path(place)) for place in range(len(reached.rows))]
+    ).all()
+    return found(snapshot, reached)
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("mean", [1.0, 0.8625, 0.741667, 0.71]),
+        ("sum", [1.0, 1.725, 2.225, 1.42]),
+        ("magma", [1.0, 2.564731, 2.931087, 2.021962]),
+        ("activation", [1.0, 0.678571, 0.329592, 0.330612]),
+    ],
+)
+def test_worked_example(form: PathForm, expected: list[float]) -> None:
+    rows = searched(graph("abcd", EXAMPLE), {"a": 1.0}, form=form, cosines=COSINES)
+    assert [rows[name][0] for name in "abcd"] == pytest.approx(expected, abs=1e-6)
+    assert rows["a"][1] == ()
+    assert rows["c"][1] == (("a", "causal", 0.75), ("b", "causal", about(0.6)))
+
+
+def test_worked_example_on_its_scale() -> None:
+    rows = searched(graph("abcd", EXAMPLE), {"a": 1.0}, cosines=COSINES)
+    scaled = min_max(np.array([rows[name][0] for name in "abcd"]))
+    assert scaled.tolist() == pytest.approx([1.0, 0.525862, 0.109195, 0.0], abs=1e-6)
+
+
+def test_limits_of_the_specification() -> None:
+    table = {intent: (limits.width, limits.depth, limits.budget) for intent, limits in BEAM_LIMITS.items()}
+    assert table == {"WHY": (15, 5, 500), "WHEN": (10, 5, 400), "ENTITY": (10, 4, 400), "GENERAL": (10, 4, 500)}
+
+
+def test_edges_are_followed_against_their_direction() -> None:
+    rows = searched(graph("ab", [("b", "a", "causal", 0.5)]), {"a": 1.0}, form="sum")
+    assert rows["b"] == (about(1.35), (("a", "causal", 0.5),))
+
+
+def test_the_heavier_of_two_edges_counts() -> None:
+    both: list[Link] = [("a", "b", "causal", 0.25), ("b", "a", "causal", 0.75)]
+    rows = searched(graph("ab", both), {"a": 1.0}, form="sum")
+    assert rows["b"] == (about(1.525), (("a", "causal", 0.75),))
+
+
+def test_an_intent_prefers_its_own_edges() -> None:
+    both: list[Link] = [("a", "b", "causal", 0.5), ("a", "b", "temporal", 0.75)]
+    ways = {
+        intent: searched(graph("ab", both), {"a": 1.0}, intent=intent)["b"][1] for intent in ("WHY", "WHEN", "GENERAL")
+    }
+    causal, temporal = (("a", "causal", 0.5),), (("a", "temporal", 0.75),)
+    assert ways == {"WHY": causal, "WHEN": temporal, "GENERAL": temporal}
+
+
+def test_a_better_way_that_is_longer_takes_the_place_of_the_first() -> None:
+    triangle: list[Link] = [("a", "c", "entity", 0.25), ("a", "b", "causal", 1.0), ("b", "c", "causal", 1.0)]
+    rows = searched(graph("abc", triangle), {"a": 1.0})
+    assert rows["c"] == (about((1 + 0.7 + 0.7) / 3), (("a", "causal", 1.0), ("b", "causal", 1.0)))
+
+
+def test_what_was_built_on_the_first_way_keeps_it() -> None:
+    """Depth 2 reaches d by way of c while depth 2 also finds c a better way; d then goes on from the better one."""
+    chain: list[Link] = [
+        ("a", "c", "entity", 0.25), ("a", "b", "causal", 1.0), ("b", "c", "causal", 1.0), ("c", "d", "causal", 0.25),
+    ]  # fmt: skip
+    snapshot = graph("abcd", chain)
+    two_deep = searched(snapshot, {"a": 1.0}, limits=BeamLimits(10, 2, 500))
+    assert two_deep["c"][1] == (("a", "causal", 1.0), ("b", "causal", 1.0))
+    assert two_deep["d"] == (about((1 + 0.0125 + 0.175) / 3), (("a", "entity", 0.25), ("c", "causal", 0.25)))
+    three_deep = searched(snapshot, {"a": 1.0}, limits=BeamLimits(10, 3, 500))
+    assert three_deep["d"][0] == pytest.approx((1 + 0.7 + 0.7 + 0.175) / 4)
+    assert [hop[0] for hop in three_deep["d"][1]] == ["a", "b", "c"]
+
+
+def test_a_sum_does_not_grow_by_going_in_circles() -> None:
+    rows = searched(graph("abc", [("a", "b", "causal", 1.0), ("b", "c", "causal", 1.0)]), {"a": 1.0}, form="sum")
+    assert [rows[name][0] for name in "abc"] == pytest.approx([1.0, 1.7, 2.4])
+
+
+def test_an_anchor_may_be_better_as_a_neighbour() -> None:
+    rows = searched(graph("ab", [("a", "b", "causal", 1.0)]), {"a": 1.0, "b": 0.1})
+    assert rows["b"] == (about(0.85), (("a", "causal", 1.0),))
+    assert rows["a"] == (1.0, ())
+
+
+def test_a_row_that_is_hidden_is_not_walked_through() -> None:
+    snapshot = graph("abcd", EXAMPLE)
+    assert set(searched(snapshot, {"a": 1.0}, hidden="b")) == {"a", "d"}
+    assert set(searched(snapshot, {"a": 1.0}, hidden="c")) == {"a", "b", "d"}
+
+
+def test_the_width_is_kept_after_each_depth() -> None:
+    fan: list[Link] = [("a", "b", "causal", 0.5), ("a", "c", "causal", 1.0), ("b", "d", "causal", 1.0)]
+    fan.append(("c", "e", "causal", 0.25))
+    snapshot = graph("abcde", fan)
+    assert set(searched(snapshot, {"a": 1.0}, limits=BeamLimits(1, 5, 500))) == {"a", "b", "c", "e"}
+    assert set(searched(snapshot, {"a": 1.0}, limits=BeamLimits(2, 5, 500))) == set("abcde")
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(1, "a"), (2, "ac"), (3, "acd"), (4, "abcd"), (6, "abcdef")])
+def test_the_budget_goes_to_the_best(budget: int, expected: str) -> None:
+    """Best first: c, then d, which its cosine puts before b, then b and e. Only what was reached leads on, to f."""
+    fan: list[Link] = [
+        ("a", name, "causal", weight) for name, weight in zip("bcde", (0.5, 1.0, 0.5, 0.25), strict=True)
+    ]
+    rows = searched(
+        graph("abcdef", [*fan, ("e", "f", "causal", 0.25)]),
+        {"a": 1.0},
+        limits=BeamLimits(9, 4, budget),
+        cosines={"d": 0.1},
+    )
+    assert "".join(sorted(rows)) == expected
+
+
+def test_the_budget_counts_anchors_and_a_tie_goes_to_the_smaller_id() -> None:
+    snapshot = graph("dcba", [])
+    assert set(searched(snapshot, dict.fromkeys("dcba", 0.5), limits=BeamLimits(1, 1, 3))) == {"a", "b", "c"}
+    fan: list[Link] = [("d", name, "causal", 0.5) for name in "cba"]
+    assert set(searched(graph("dcba", fan), {"d": 1.0}, limits=BeamLimits(1, 1, 3))) == {"a", "b", "d"}
+
+
+def test_a_full_budget_still_finds_better_ways() -> None:
+    triangle: list[Link] = [("a", "c", "entity", 0.25), ("a", "b", "causal", 1.0), ("b", "c", "causal", 1.0)]
+    triangle.append(("c", "d", "causal", 1.0))
+    rows = searched(graph("abcd", triangle), {"a": 1.0}, limits=BeamLimits(9, 4, 3))
+    assert set(rows) == {"a", "b", "c"}
+    assert len(rows["c"][1]) == 2
+
+
+def test_anchors_that_are_not_followed_are_results_all_the_same() -> None:
+    both: list[Link] = [("a", "c", "causal", 0.5), ("b", "d", "causal", 0.5)]
+    rows = searched(graph("abcd", both), {"b": 0.5, "a": 0.9}, limits=BeamLimits(9, 3, 500, starts=1))
+    assert set(rows) == {"a", "b", "c"}
+
+
+def test_equal_ways_go_by_the_better_parent_then_its_id_then_the_type() -> None:
+    roof: list[Link] = [("a", "c", "causal", 0.5), ("b", "c", "causal", 0.5)]
+    assert searched(graph("bac", roof), {"b": 0.5, "a": 0.5})["c"][1] == (("a", "causal", 0.5),)
+    crossed: list[Link] = [("a", "c", "entity", 0.5), ("b", "c", "semantic", 0.5)]
+    assert searched(graph("bac", crossed), {"b": 0.5, "a": 0.5})["c"][1] == (("a", "entity", 0.5),)
+    flat: list[Link] = [("a", "b", kind, 0.5) for kind in ("entity", "causal", "semantic", "temporal")]
+    rows = searched(graph("ab", flat), {"a": 1.0}, intent="GENERAL")
+    assert rows["b"][1] == (("a", EDGE_TYPES[0], 0.5),)
+
+
+def test_of_links_that_are_worth_nothing_the_heavier_is_told() -> None:
+    pair: list[Link] = [("a", "b", "causal", 0.25), ("b", "a", "causal", 0.75)]
+    for stored in (pair, pair[::-1]):
+        snapshot = graph("ab", stored, one_by_one=True)
+        beam = Beam(WIDE, EdgeWeights(0.0, 1.0, 0.0, 0.0), PathPolicy())
+        reached = search(snapshot, at(snapshot, "a"), np.array([1.0]), beam)
+        assert found(snapshot, reached)["b"] == (0.5, (("a", "causal", 0.75),))
+
+
+def test_nothing_is_found_from_nothing() -> None:
+    assert searched(graph("ab", [("a", "b", "causal", 0.5)]), {}) == {}
+    assert searched(graph("a", []), {"a": 0.0}) == {"a": (0.0, ())}
+
+
+def test_opposite_directions_are_unrelated() -> None:
+    pair: list[Link] = [("a", "b", "causal", 0.5)]
+    assert searched(graph("ab", pair), {"a": 1.0}, cosines={"b": -1.0}) == searched(graph("ab", pair), {"a": 1.0})
+
+
+class Case(NamedTuple):
+    """A search, and the orders in which memories and edges were written."""
+
+    edges: list[Link]
+    anchors: dict[str, float]
+    cosines: dict[str, float] | None
+    limits: BeamLimits
+    form: PathForm
+    names: list[str]
+    shuffled: list[Link]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    edges = draw(links)
+    scores = st.sampled_from((0.25, 0.5, 1.0))
+    limits = BeamLimits(
+        draw(st.integers(1, 5)), draw(st.integers(1, 5)), draw(st.integers(1, 9)), draw(st.sampled_from((None, 1, 2)))
+    )
+    return Case(
+        edges,
+        draw(st.dictionaries(st.sampled_from(NAMES), scores, min_size=1, max_size=4)),
+        draw(st.none() | st.dictionaries(st.sampled_from(NAMES), st.sampled_from((-0.5, 0.25, 0.5)))),
+        limits,
+        draw(st.sampled_from(("mean", "sum", "magma", "activation"))),
+        draw(st.permutations(NAMES)),
+        draw(st.permutations(edges)),
+    )
+
+
+@given(cases())
+@examples(150)
+def test_as_the_obvious_way(case: Case) -> None:
+    snapshot = graph(NAMES, case.edges)
+    rows = searched(snapshot, case.anchors, limits=case.limits, form=case.form, cosines=case.cosines)
+    assert rows == _obviously(case)
+
+
+@given(cases())
+@examples(60)
+def test_the_same_however_it_was_written(case: Case) -> None:
+    one = graph(NAMES, case.edges)
+    other = graph(case.names, case.shuffled, one_by_one=True)
+    turned = dict(reversed(case.anchors.items()))
+    assert searched(one, case.anchors, limits=case.limits, form=case.form, cosines=case.cosines) == searched(
+        other, turned, limits=case.limits, form=case.form, cosines=case.cosines
+    )
+
+
+class _Way(NamedTuple):
+    score: float
+    total: float
+    names: str
+    hops: tuple[tuple[str, str, float], ...]
+
+
+def _obviously(case: Case) -> Found:
+    """The rules of the beam one row after another."""
+    policy = PathPolicy(case.form)
+    ranked = sorted(case.anchors.items(), key=lambda anchor: (-anchor[1], anchor[0]))[: case.limits.budget]
+    best = {name: _Way(score, score, name, ()) for name, score in ranked}
+    front = [best[name] for name, _ in ranked][: case.limits.starts]
+    for hops in range(1, case.limits.depth + 1):
+        ways: dict[str, _Way] = {}
+        for way in front:
+            for name, kind, weight in sorted(_neighbours(case.edges, way.names[-1])):
+                longer = _longer(way, name, (kind, weight), hops, case, policy)
+                if name in way.names or (name in best and longer.score <= best[name].score):
+                    continue
+                if name not in ways or longer.score > ways[name].score:
+                    ways[name] = longer
+        ordered = sorted(ways.values(), key=lambda way: (-way.score, way.names[-1]))
+        new = [way for way in ordered if way.names[-1] not in best]
+        left_out = new[max(0, case.limits.budget - len(best)) :]
+        front = [way for way in ordered if way not in left_out]
+        best.update({way.names[-1]: way for way in front})
+        front = front[: case.limits.width]
+    return {name: (way.score, way.hops) for name, way in best.items()}
+
+
+def _neighbours(edges: list[Link], name: str) -> list[tuple[str, int, float]]:
+    """Each neighbour once a type, with the heaviest weight."""
+    heaviest: dict[tuple[str, int], float] = {}
+    for source, target, kind, weight in edges:
+        if name in (source, target):
+            key = (target if name == source else source, EDGE_TYPES.index(kind))
+            heaviest[key] = max(weight, heaviest.get(key, 0.0))
+    return [(other, kind, weight) for (other, kind), weight in heaviest.items()]
+
+
+def _longer(way: _Way, name: str, edge: tuple[int, float], hops: int, case: Case, policy: PathPolicy) -> _Way:
+    kind, weight = edge
+    step = np.array([type_worth(EDGE_WEIGHTS["WHY"], policy)[kind] * weight])
+    if case.cosines is not None:
+        step += cosine_worth(policy) * max(0.0, case.cosines.get(name, 0.0))
+    total = extended(np.array([way.total]), step, policy)
+    hop = (way.names[-1], EDGE_TYPES[kind], weight)
+    return _Way(float(path_scores(total, hops, policy)[0]), float(total[0]), way.names + name, (*way.hops, hop))

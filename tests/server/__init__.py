@@ -1,1 +1,0 @@
-"""The server, over real Unix sockets and toy methods."""

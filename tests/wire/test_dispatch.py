@@ -1,0 +1,107 @@
+"""Requests meet handlers."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from mnemond import errors
+from mnemond.errors import MnemonError
+from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Spoken, Verbatim
+from mnemond.wire.jsonrpc import Request, parse
+from tests.wire.factories import METHODS, Answer, Nothing, Pair, Toys
+
+CALL = Call(1, 2, 3)
+
+
+def test_the_start_fails_when_methods_and_handlers_differ() -> None:
+    handlers = Toys().handlers()
+    del handlers["ping"]
+    handlers["pong"] = lambda *_: None
+    with pytest.raises(ValueError, match="differ in: ping, pong"):
+        Dispatcher(METHODS, handlers, on_defect=lambda *_: None)
+    with pytest.raises(ValueError, match="differ in: zzz"):
+        Dispatcher(METHODS, Toys().handlers(), problems={"zzz": lambda _: []}, on_defect=lambda *_: None)
+
+
+def test_invoke_takes_structs_and_json() -> None:
+    dispatcher = Toys().dispatcher()
+    assert dispatcher.invoke("subtract", Pair(minuend=3, subtrahend=1), CALL) == Answer(2)
+    assert dispatcher.invoke("subtract", b"[3, 1]", CALL) == Answer(2)
+    assert dispatcher.invoke("ping", None, CALL) == Answer(True)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "kind"),
+    [
+        ("nothing", None, errors.METHOD_NOT_FOUND),
+        ("ping", b'{"x":1}', errors.INVALID_PARAMS),
+        ("subtract", b'{"minuend":"\xff"}', errors.PARSE),
+        ("deny", Nothing(), errors.UNSUPPORTED),
+    ],
+)
+def test_invoke_refuses(name: str, params: bytes | None, kind: errors.Kind) -> None:
+    with pytest.raises(MnemonError) as caught:
+        Toys().dispatcher().invoke(name, params, CALL)
+    assert caught.value.kind is kind
+
+
+async def test_cancellation_and_exit_are_no_defects() -> None:
+    toys = Toys()
+    dispatcher = toys.dispatcher()
+    with pytest.raises(KeyboardInterrupt), dispatcher.boundary():
+        raise KeyboardInterrupt
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        with dispatcher.boundary():
+            await trio.lowlevel.checkpoint()
+    assert scope.cancelled_caught
+    assert toys.defects == []
+
+
+def foreign(*, line: bytes | None = None, mcp: bool = False) -> tuple[Dispatcher, Call]:
+    """A dispatcher with a method that is called like one of its own, and a caller who may have shaken hands."""
+    answers = {
+        "ping": lambda call, request: {},
+        "listen": lambda call, request: Verbatim(line or b""),
+        "boom": lambda call, request: 1 / 0,
+    }
+    toys = Toys()
+    dispatcher = Dispatcher(METHODS, toys.handlers(), foreigners=answers, on_defect=lambda *_: None)
+    return dispatcher, Call(1, 2, 3, Spoken(mcp=mcp))
+
+
+def answered(dispatcher: Dispatcher, call: Call, method: str, id_: str = ',"id":1') -> object:
+    request = parse(b'{"jsonrpc":"2.0","method":"%b"%b}' % (method.encode(), id_.encode()))
+    assert isinstance(request, Request)
+    return dispatcher.answer(request, call, lambda _: None)
+
+
+def test_a_shared_name_is_meant_as_the_caller_speaks() -> None:
+    dispatcher, call = foreign()
+    assert answered(dispatcher, call, "ping") == b'{"jsonrpc":"2.0","id":1,"result":{"value":true}}'
+    dispatcher, call = foreign(mcp=True)
+    assert answered(dispatcher, call, "ping") == b'{"jsonrpc":"2.0","id":1,"result":{}}'
+    assert answered(dispatcher, call, "subtract") != answered(dispatcher, call, "ping")
+
+
+def test_a_line_that_is_no_reply_is_sent_as_it_is() -> None:
+    dispatcher, call = foreign(line=b'{"method":"hello"}')
+    assert answered(dispatcher, call, "listen") == b'{"method":"hello"}'
+    assert answered(dispatcher, call, "listen", "") is None
+
+
+def test_a_foreign_notification_that_takes_time_is_not_answered_either() -> None:
+    dispatcher, call = foreign()
+    later: Deferred[object] = Deferred()
+    dispatcher._foreigners = {"wait": lambda call, request: later}
+    reply = answered(dispatcher, call, "wait", "")
+    assert isinstance(reply, Deferred)
+    later.resolve({})
+    assert (reply.result(), call.spoken.unanswered) == (None, {})
+
+
+def test_a_defect_in_a_foreign_method_is_one_of_ours() -> None:
+    dispatcher, call = foreign(mcp=True)
+    assert b'"code":-32603' in answered(dispatcher, call, "boom")  # type: ignore[operator]
+    assert dispatcher.defects == 1
