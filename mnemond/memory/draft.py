@@ -20,7 +20,12 @@ from mnemond.model.memory import (
     CATEGORIES,
     ENTITY_MODES,
     INSIGHT_NO_METADATA,
+    MAX_CONTENT,
+    MAX_ENTITIES,
+    MAX_ENTITY,
     MAX_METADATA,
+    MAX_TAG,
+    MAX_TAGS,
     Entity,
     Insight,
     Scope,
@@ -247,12 +252,8 @@ def _without_secrets(text: str, kinds: dict[str, None]) -> str:
     return found.text
 
 
-MAX_CONTENT = 8000
-"""Characters (code points after NFC) of one memory (spec 8; bytes would cut Chinese at a third)."""
 MAX_COMPOSED = 4
 """Code points that NFC makes one of at most, in any text people write (three for Hangul, a letter and three marks)."""
-MAX_TAGS, MAX_TAG = 20, 100
-MAX_ENTITIES, MAX_ENTITY = 50, 200
 MAX_PROBLEMS = 20
 """Bad entries of one list that are told; more would say the same."""
 REMEMBERED_NAMES, LONGEST_REMEMBERED = 1024, 64

@@ -14,7 +14,7 @@ from mnemond.extract.facts import Context, Engine, Fact, Message
 from mnemond.extract.rules import HostFact
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import MAX_TAG, WriteContext
+from mnemond.memory.draft import WriteContext
 from mnemond.memory.extraction import (
     CHANNEL,
     FactWrite,
@@ -38,7 +38,7 @@ from mnemond.model.changes import (
     RetireInsight,
     SettleFact,
 )
-from mnemond.model.memory import Insight
+from mnemond.model.memory import MAX_TAG, Insight
 from mnemond.model.outcomes import Queued
 from mnemond.model.policy import WritePolicy
 from mnemond.model.query import Filter

@@ -11,12 +11,12 @@ import msgspec
 
 from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import MAX_CONTENT, MAX_TAGS, WriteContext, new_memory, notes_of, with_reading
+from mnemond.memory.draft import WriteContext, new_memory, notes_of, with_reading
 from mnemond.memory.history import Find, active_row, any_row, last_successor
 from mnemond.memory.limits import Limits
 from mnemond.memory.relink import Relinking, reanalyse, relinked
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
-from mnemond.model.memory import Edge, Insight, Scope
+from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Edge, Insight, Scope
 from mnemond.model.outcomes import EdgesMade, Forgotten, Merged, Pinned, Superseded
 from mnemond.store import edges, history
 from mnemond.store.operations import Proposal, View

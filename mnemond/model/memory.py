@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Category = Literal["preference", "decision", "fact", "insight", "context", "general"]
 CATEGORIES: tuple[str, ...] = get_args(Category)
@@ -23,6 +25,13 @@ STATUSES: tuple[str, ...] = ("active", *get_args(Retired))
 EntityMode = Literal["merge", "provided", "auto"]
 ENTITY_MODES: tuple[str, ...] = get_args(EntityMode)
 
+
+MAX_CONTENT = 8_000
+"""Characters (code points after NFC) of one memory; a limit in bytes would cut Chinese at a third."""
+
+MAX_TAGS, MAX_TAG = 20, 100
+MAX_ENTITIES, MAX_ENTITY = 50, 200
+"""Tags and entities of one memory, and the characters of each."""
 
 INSIGHT_NO_METADATA = "{}"
 
@@ -179,6 +188,8 @@ def effective_importances(
     degree: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.float64]:
     """The same of many memories at once, every part of shape (rows,)."""
+    import numpy as np  # the command line imports this module and has no use for arrays
+
     base = np.array([0.0, *(BASE[level] for level in sorted(BASE))])[importance]
     use = np.maximum(1.0, np.log1p(access_count))
     decay = np.exp2(-np.maximum(0.0, days_since_access) / HALF_LIFE_DAYS)

@@ -15,7 +15,7 @@ from mnemond.errors import MnemonError
 from mnemond.mcp import protocol, tools
 from mnemond.mcp.protocol import PROMPTS, Address
 from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS
-from mnemond.memory import draft
+from mnemond.model import memory
 from mnemond.model.memory import CATEGORIES
 
 PORTABLE = {
@@ -85,10 +85,10 @@ def test_choices_are_those_of_the_methods_behind() -> None:
 @pytest.mark.parametrize("name", ["remember", "update"])
 def test_what_the_schema_allows_is_not_refused_for_its_length(name: str) -> None:
     fields = DECLARED[name]["inputSchema"]["properties"]
-    assert fields["content"]["maxLength"] == draft.MAX_CONTENT
-    assert (fields["tags"]["maxItems"], fields["tags"]["items"]["maxLength"]) == (draft.MAX_TAGS, draft.MAX_TAG)
-    assert fields["entities"]["maxItems"] == draft.MAX_ENTITIES
-    assert fields["entities"]["items"]["maxLength"] == draft.MAX_ENTITY
+    assert fields["content"]["maxLength"] == memory.MAX_CONTENT
+    assert (fields["tags"]["maxItems"], fields["tags"]["items"]["maxLength"]) == (memory.MAX_TAGS, memory.MAX_TAG)
+    assert fields["entities"]["maxItems"] == memory.MAX_ENTITIES
+    assert fields["entities"]["items"]["maxLength"] == memory.MAX_ENTITY
 
 
 def test_all_of_it_costs_a_model_little() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.memory.draft import MAX_CONTENT
+from mnemond.model.memory import MAX_CONTENT
 from mnemond.text import caches, similarity
 from mnemond.text.similarity import (
     LONGEST_COUNTED,
