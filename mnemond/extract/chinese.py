@@ -14,49 +14,49 @@ from mnemond.extract.facts import is_hedged
 from mnemond.extract.patterns import Family
 from mnemond.text.cues import CORRECTION, found, reading
 from mnemond.text.dates import dates
+from mnemond.text.resources import regex
 
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_HAN: Final = regex("[\u3400-\u4dbf\u4e00-\u9fff]")
 MIN_HAN: Final = 5
 """Han characters of a sentence that says anything, and the share of its letters from which on it is Chinese."""
 SHARE: Final = 0.25
 
-_OPENING: Final = re.compile(
+_OPENING: Final = regex(
     "(?:(?:好的?|嗯+|哦|对了?|另外|还有|顺便(?:说一下|提一下)?|不对|不是|其实|注意|请注意|提醒一下|补充一下|你好|您好|谢谢|那么?|所以"
     "|而且|但是|不过)[，,。！!：:、 ]+)+"
 )
-_CALLED: Final = re.compile("(?:请|要|一定要)?(?:记住|记一下|记下来?|牢记|知道)[，,：: ]*|注意[，,：: ]*")
-_QUESTION: Final = re.compile(
+_CALLED: Final = regex("(?:请|要|一定要)?(?:记住|记一下|记下来?|牢记|知道)[，,：: ]*|注意[，,：: ]*")
+_QUESTION: Final = regex(
     "[?？][」』”）)]*$|(?:吗|呢|么)[。.!！]*$|为什么|为何|怎么|如何|什么|哪个|哪些|哪里|是否|是不是|能不能|可不可以|要不要|有没有|多少|几个"
 )
-_REQUEST: Final = re.compile(
+_REQUEST: Final = regex(
     "(?:请|帮我|帮忙|麻烦|把|给我|先|现在|然后|再|接下来|继续|看看|看一下|写|更新|修复|修改|添加|删除|重构|运行|检查|试试|执行|生成|优化"
     "|创建|实现|改一?下|改成|我想要?|我要|我需要|我觉得|我认为|我们应该|需要你|你(?:可以|能|帮|先|看)|让我|如果|假如|也许|可能|不知道|不确定|不要再|别再|跑)"
 )
-_STANDING: Final = re.compile(
+_ALWAYS: Final = (
     "以后|今后|从现在(?:起|开始)|从今以后|每次|一律|始终|永远|总是|从不|必须|务必|禁止|不允许|不得|严禁|规定|约定|不准"
 )
-_POINTING: Final = re.compile(
+_STANDING: Final = regex(_ALWAYS)
+_POINTING: Final = regex(
     "^(?:它|他|她|这(?!个(?:项目|仓库|团队))|那|上面|下面|以上|以下|如下|其中)|这个(?:函数|文件|测试|类|方法|报错|错误|问题|方案)|上述|如下"
 )
-_MOMENT: Final = re.compile("暂时|这次|这一次|刚才|刚刚|目前还|还没|正在|先不")
-_PROGRESS: Final = re.compile(
+_MOMENT: Final = regex("暂时|这次|这一次|刚才|刚刚|目前还|还没|正在|先不")
+_PROGRESS: Final = regex(
     "^(?:好的|明白|我(?:已|先|会|把|用|查看|来|将|再|又|去|在|看)"
     "|已经?|接下来|现在|需要我|要不要|你可以|您可以|建议|可以|完成|下面|首先|然后|最后)"
 )
 
 _SELF: Final = "(?:我(?:们)?|本人)?(?:是|现在|目前|一直)?"
 _CLAUSES: Final = (
-    ("named", re.compile("(?:我叫|我的名字(?:是|叫)|我名叫)(?P<x>[\\w·]{2,12})")),
+    ("named", regex("(?:我叫|我的名字(?:是|叫)|我名叫)(?P<x>[\\w·]{2,12})")),
     (
         "works_at",
-        re.compile(
-            f"{_SELF}(?:在|就职于|任职于|供职于)(?P<x>[^，。在]{{2,20}}?)(?:工作|上班|任职|实习|做[^，。]{{2,12}})?"
-        ),
+        regex(f"{_SELF}(?:在|就职于|任职于|供职于)(?P<x>[^，。在]{{2,20}}?)(?:工作|上班|任职|实习|做[^，。]{{2,12}})?"),
     ),
-    ("lives_in", re.compile(f"{_SELF}(?:住在|家在|定居在?|搬到了?|居住在)(?P<x>[^，。]{{2,16}})")),
-    ("is", re.compile("我是(?:一?[个名位])?(?!说|指|想|要|在|不|否|觉得)(?P<x>[^，。]{2,24})")),
+    ("lives_in", regex(f"{_SELF}(?:住在|家在|定居在?|搬到了?|居住在)(?P<x>[^，。]{{2,16}})")),
+    ("is", regex("我是(?:一?[个名位])?(?!说|指|想|要|在|不|否|觉得)(?P<x>[^，。]{2,24})")),
 )
-_WORK: Final = re.compile("工作|上班|任职|就职|供职|实习|做")
+_WORK: Final = regex("工作|上班|任职|就职|供职|实习|做")
 
 _LIKES: Final = (
     "(?:更|比较|最|很|非常|特别|一直|都|也|真的|一般|通常|平时|总是)*"
@@ -66,16 +66,16 @@ PREFERENCE: Final = Family(
     "preference",
     "preference",
     "preference",
-    re.compile(f"(?:我们?|团队|大家){_LIKES}(?!这样|那样|它|这个|那个)[^，。]{{2,}}"),
+    regex(f"(?:我们?|团队|大家){_LIKES}(?!这样|那样|它|这个|那个)[^，。]{{2,}}"),
     0.9,
 )
 RULE: Final = Family(
     "rule", "preference", "preference",
-    re.compile(f"(?=.*(?:{_STANDING.pattern}))[^，。]{{2,}}"), .85,
+    regex(f"(?=.*(?:{_ALWAYS}))[^，。]{{2,}}"), .85,
 )  # fmt: skip
 DECISION: Final = Family(
     "decision", "fact", "decision",
-    re.compile(
+    regex(
         "(?:.{0,14}(?:我们?|团队|公司|项目|组里|大家|后端|前端|服务|系统|已经?|最终|最后|正式|统一)).{0,10}?"
         "(?:决定|选择了|选用了?|选定了?|采用了?|改用了?|换成了?|切换到了?|迁移到了?|放弃了?|敲定了?|替换)"
     ),
@@ -83,7 +83,7 @@ DECISION: Final = Family(
 )  # fmt: skip
 PROBLEM: Final = Family(
     "problem-fix", "fact", "insight",
-    re.compile(
+    regex(
         "(?=.*(?:原因|由于|因为|根因|是.{2,40}(?:导致|引起|造成)))"
         "(?=.*(?:解决了|修复了|修好了|恢复正常|就好了|不再(?:报错|崩溃|失败|出现)|导致|引起|造成)).{12,}"
     ),
@@ -91,12 +91,12 @@ PROBLEM: Final = Family(
 )  # fmt: skip
 LIMIT: Final = Family(
     "limit", "fact", "fact",
-    re.compile("[^，。]{2,20}?(?:最多|最少|至少|不超过|不能超过|上限|限制|限额|每秒|每分钟|每小时|每天|收费|费用)"),
+    regex("[^，。]{2,20}?(?:最多|最少|至少|不超过|不能超过|上限|限制|限额|每秒|每分钟|每小时|每天|收费|费用)"),
     .85, referring=True, by_agent=True,
 )  # fmt: skip
 PLAN: Final = Family(
     "plan", "event", "context",
-    re.compile(
+    regex(
         "(?!你|您).{0,20}?(?:计划|打算|将(?:会|要|于|在)?|预计|截止|上线|发布|开会|出发|入职|离职|结婚|毕业|搬家|开始|结束|到期)"
     ),
     .8, referring=True,
@@ -104,7 +104,7 @@ PLAN: Final = Family(
 """Beside a date."""
 RELATION: Final = Family(
     "relation", "fact", "fact",
-    re.compile(
+    regex(
         "(?!我(?!们)|你|您|它|他|她)[^，。]{2,16}?(?:负责|管理|维护|使用(?!说明)|依赖|部署在|运行在|跑在|基于|属于|位于|存放在|存储在|是用|由.{2,10}(?:负责|维护|开发)"
         "|监听|默认(?:是|为|用)|用的是|写的)"
     ),

@@ -29,6 +29,7 @@ from mnemond.text.dates import DateMention, dates
 from mnemond.text.entities import extract
 from mnemond.text.entity_shapes import is_ordinary
 from mnemond.text.quality import substance
+from mnemond.text.resources import regex
 from mnemond.text.similarity import token_set
 
 _ELSEWHEN: Final = (-4_011 * 86_400_000_000, 2_923 * 86_400_000_000)
@@ -66,20 +67,20 @@ def _note(mention: DateMention) -> str:
 # What "it" at the beginning of a sentence stands for: the last thing its group named, or nobody can tell (spec 9).
 
 
-_EXPLETIVE: Final = re.compile(
+_EXPLETIVE: Final = regex(
     r"(?:it|that) (?:turn(?:s|ed) out|was (?:decided|agreed)|is (?:not allowed|forbidden|important|mandatory))\b",
     re.IGNORECASE,
 )
-_PRONOUN: Final = re.compile(
+_PRONOUN: Final = regex(
     r"(?P<word>it|its|this|that|these|those|they|their|he|she|his|her)(?P<is>['’]s)?\b", re.IGNORECASE
 )
-_VERB: Final = re.compile(
+_VERB: Final = regex(
     r"\s+(?:is|was|has|had|will|can|must|may|uses?|runs?|lives?|needs?|requires?|depends?|listens?|costs?|supports?"
     r"|allows?|works?"
     r"|expires?|starts?|ends?|belongs?|only|also|always|never)\b",
     re.IGNORECASE,
 )
-_LASTING: Final = re.compile(
+_LASTING: Final = regex(
     r"(?:this|that) (?:project|repo|repository|codebase|team|company|year|app|machine|laptop|service|monorepo)\b",
     re.IGNORECASE,
 )
@@ -107,12 +108,12 @@ def resolved(sentence: str, last: str | None) -> str | None:
 # asked for at the end.
 
 
-_SEAM: Final = re.compile(
+_SEAM: Final = regex(
     r"\s*(?:[,;]\s*(?:(?:and|but|so)\s+)?(?:now\s+)?|\s(?:and|but|so)\s+(?:now\s+)?)(?=(?:i|my|we)(?:['’](?:m|ve|d|ll"
     r"|re))?\s+\w)",
     re.IGNORECASE,
 )
-_TAIL: Final = re.compile(
+_TAIL: Final = regex(
     r"\s*(?:[,;:.]|\s[–—-])\s*(?:(?:and|but|so|then|therefore)\s+)?(?=(?:please|just|can you|could you|would you|how"
     r"|what|which|why|where|don't|do not|let me|let's"
     r"|open|write|use|add|fix|make|create|give|show|tell|check|run|update|keep|put|try|help|i'm new|i can only|no"
@@ -238,13 +239,13 @@ def is_present(verb: str) -> bool:
 # "We" stays: a team speaks of itself, and nobody knows its name.
 
 
-_CODE: Final = re.compile(r"(`[^`\n]*`)")
+_CODE: Final = regex(r"(`[^`\n]*`)")
 _ADVERB: Final = (
     r"always|never|often|also|just|only|still|now|then|even|ever|once|soon|already|almost|rather|sometimes|mostly"
     r"|(?!reply|"
     r"rely|apply|supply|fly|comply|imply|multiply)[a-z]{2,16}ly"
 )
-_PERSON: Final = re.compile(
+_PERSON: Final = regex(
     rf"(?<![\w'’/.@-])(?:(?P<i>[Ii])(?:['’](?P<short>m|ve|d|ll|s))?(?P<adverbs>(?:\s+(?:{_ADVERB})\b)*)"
     r"(?:\s+(?P<verb>[a-z]+?n['’]t|[a-z]+)\b)?|(?P<object>me)|(?P<self>myself)|(?P<own>[Mm]y|mine)|(?P<my>Me"
     r"|Mine))(?![\w/@-]|\.\w)"
@@ -256,12 +257,8 @@ _JOINED: Final = words_of(
     "manage lead maintain think care follow stick rely deploy develop drink eat play read test review start",
     "finish commute have don't",
 )
-_AND: Final = re.compile(
-    rf"(\b(?:and|but|or)(?:\s+(?:{_ADVERB}))?\s+)([a-z]+?n['’]t|[a-z]+)\b(?!\s*[,.]|\s+(?:is|are)\b)"
-)
-_YOU: Final = re.compile(
-    r"(?<![\w'’])(?P<you>[Yy]ou)(?P<are>['’]re| are)?(?![\w'’])|(?<![\w'’])(?P<your>[Yy]our)(?![\w'’])"
-)
+_AND: Final = regex(rf"(\b(?:and|but|or)(?:\s+(?:{_ADVERB}))?\s+)([a-z]+?n['’]t|[a-z]+)\b(?!\s*[,.]|\s+(?:is|are)\b)")
+_YOU: Final = regex(r"(?<![\w'’])(?P<you>[Yy]ou)(?P<are>['’]re| are)?(?![\w'’])|(?<![\w'’])(?P<your>[Yy]our)(?![\w'’])")
 
 ASSISTANT: Final = "the assistant"
 
@@ -339,22 +336,20 @@ TOLD: Final[tuple[str, Intent, str, float]] = ("told", "fact", "fact", 0.85)
 _DIRECT: Final = frozenset({RULE.name, IDENTITY.name, PREFERENCE.name, DECISION.name})
 """Families that look like requests and are none."""
 
-_CAPITAL: Final = re.compile(r"(?<!\A)\b[A-Z][\w&-]+|\A[A-Z][\w&-]+")
-_SPAN: Final = re.compile(r"`[^`]+`")
-_CHOICE: Final = re.compile(r"(?:use|prefer) ", re.IGNORECASE)
-_FILLER: Final = re.compile(r",? (?:you know|i mean|i guess|kind of|kinda|sort of)(?=[,. ]|\Z),?", re.IGNORECASE)
-_LETS: Final = re.compile(r"let's (?=\w)", re.IGNORECASE)
-_ADDRESSED: Final = re.compile(
-    r"(?:i want you to|you(?: must| should| may| can)?) (?=(?:always|never)\b)", re.IGNORECASE
-)
-_FOR_AGENT: Final = re.compile(
+_CAPITAL: Final = regex(r"(?<!\A)\b[A-Z][\w&-]+|\A[A-Z][\w&-]+")
+_SPAN: Final = regex(r"`[^`]+`")
+_CHOICE: Final = regex(r"(?:use|prefer) ", re.IGNORECASE)
+_FILLER: Final = regex(r",? (?:you know|i mean|i guess|kind of|kinda|sort of)(?=[,. ]|\Z),?", re.IGNORECASE)
+_LETS: Final = regex(r"let's (?=\w)", re.IGNORECASE)
+_ADDRESSED: Final = regex(r"(?:i want you to|you(?: must| should| may| can)?) (?=(?:always|never)\b)", re.IGNORECASE)
+_FOR_AGENT: Final = regex(
     r"(?:i\b|i'|you\b|your\b|if\b|when\b|let\b|here\b|to \w+|now\b|next\b|this\b|that\b|these\b|there\b|once\b|since"
     r" you\b|should\b|feel\b|both\b|all\b|everything\b)",
     re.IGNORECASE,
 )
-_EXPLAINED: Final = re.compile(r"\b(?:because|since|so that|due to|in order to)\b", re.IGNORECASE)
-_TURNED: Final = re.compile(r"(?:it )?turn(?:s|ed) out(?: that)?,? ", re.IGNORECASE)
-_AGREED: Final = re.compile(r"(?:it was|it is|it's) (?:decided|agreed) that ", re.IGNORECASE)
+_EXPLAINED: Final = regex(r"\b(?:because|since|so that|due to|in order to)\b", re.IGNORECASE)
+_TURNED: Final = regex(r"(?:it )?turn(?:s|ed) out(?: that)?,? ", re.IGNORECASE)
+_AGREED: Final = regex(r"(?:it was|it is|it's) (?:decided|agreed) that ", re.IGNORECASE)
 
 
 def findings(text: str, scene: Scene) -> Judged:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -13,6 +12,7 @@ from mnemond.text.cues import words_of
 from mnemond.text.entities import canonical_name, extract, is_name, nothing_known
 from mnemond.text.entity_lists import LOCATIONS, ORGANIZATIONS, TERMS
 from mnemond.text.entity_shapes import kind_of
+from mnemond.text.resources import regex
 from mnemond.text.tokens import fold, latin_words
 
 Speaker = Literal["user", "assistant"]
@@ -151,8 +151,8 @@ DECISION: Final = 8
 EMPHASISED: Final = words_of("important critical crucial essential must always never mandatory forbidden")
 HEDGES: Final = words_of("maybe might perhaps possibly probably guess seems unsure")
 SMALL_TALK: Final = words_of("weather lunch coffee weekend haha lol")
-_EMPHASISED_CHINESE: Final = re.compile("重要|关键|必须|务必|总是|始终|永远|从不|禁止|一定要|千万")
-_HEDGES_CHINESE: Final = re.compile("也许|可能|大概|或许|说不定")
+_EMPHASISED_CHINESE: Final = regex("重要|关键|必须|务必|总是|始终|永远|从不|禁止|一定要|千万")
+_HEDGES_CHINESE: Final = regex("也许|可能|大概|或许|说不定")
 
 Band = Literal["trivial", "useful", "important", "critical"]
 
@@ -262,31 +262,31 @@ _VERBS: Final = (
     ("dislikes", r"(?:hates?|dislikes?)", r"[\w`.+#/ -]{2,60}?"),
 )
 _PATTERNS: Final = tuple(
-    (kind, re.compile(rf"\A{_SOURCE} {verb} (?P<target>{target}){_STOP}")) for kind, verb, target in _VERBS
+    (kind, regex(rf"\A{_SOURCE} {verb} (?P<target>{target}){_STOP}")) for kind, verb, target in _VERBS
 )
-_NAMED: Final = re.compile(r"\A(?P<source>[\w .'-]{1,60}?)(?:'s|') name is (?P<target>[^,.;]{1,60})")
-_ROLE_AT: Final = re.compile(
+_NAMED: Final = regex(r"\A(?P<source>[\w .'-]{1,60}?)(?:'s|') name is (?P<target>[^,.;]{1,60})")
+_ROLE_AT: Final = regex(
     rf"\A{_SOURCE} (?:is|was|started as|works as) (?:an?|the) [\w -]{{2,60}}? (?:at|for) (?P<target>{_PLACE}){_STOP}"
 )
-_STARTED_AT: Final = re.compile(rf"\A{_SOURCE} (?:started|works|is working) (?:at|for) (?P<target>{_PLACE})")
-_REPLACED: Final = re.compile(
+_STARTED_AT: Final = regex(rf"\A{_SOURCE} (?:started|works|is working) (?:at|for) (?P<target>{_PLACE})")
+_REPLACED: Final = regex(
     rf"\b(?:(?:switched|migrated|moved) (?:[\w-]+ ){{0,4}}?(?:away )?from (?P<old>{_THING}) to (?P<new>{_THING})"
     rf"|replaced (?P<old2>{_THING}) (?:with|by) (?:an? |the )?(?P<new2>{_THING}))"
 )
 _RELATIONS_CHINESE: Final = (
-    ("named", re.compile(r"\A(?P<source>.{1,30}?)的名字是(?P<target>.{1,30})\Z")),
-    ("works_at", re.compile(r"\A(?P<source>.{1,30}?)在(?P<target>.{2,20}?)(?:工作|上班|任职|实习|做.{1,12})\Z")),
-    ("works_at", re.compile(r"\A(?P<source>.{1,30}?)(?:就职于|任职于|供职于)(?P<target>.{2,20}?)\Z")),
-    ("lives_in", re.compile(r"\A(?P<source>.{1,30}?)(?:住在|家在|定居在?|搬到了?|居住在)(?P<target>.{2,16})\Z")),
+    ("named", regex(r"\A(?P<source>.{1,30}?)的名字是(?P<target>.{1,30})\Z")),
+    ("works_at", regex(r"\A(?P<source>.{1,30}?)在(?P<target>.{2,20}?)(?:工作|上班|任职|实习|做.{1,12})\Z")),
+    ("works_at", regex(r"\A(?P<source>.{1,30}?)(?:就职于|任职于|供职于)(?P<target>.{2,20}?)\Z")),
+    ("lives_in", regex(r"\A(?P<source>.{1,30}?)(?:住在|家在|定居在?|搬到了?|居住在)(?P<target>.{2,16})\Z")),
     (
         "prefers",
-        re.compile(
+        regex(
             r"\A(?P<source>用户|\w{2,20}?)(?:更|比较|最|很|非常|特别|一直)?(?:喜欢|偏好|偏爱)(?:用|使用)?(?P<target>[\w"
             r" .+#]{2,30}?)\s?(?:而不是|，|。|\Z)"
         ),
     ),
 )
-_REPLACED_CHINESE: Final = re.compile(r"用\s?(?P<new>[\w.+# ]{2,30}?)\s?(?:替换|取代|代替)了?\s?(?P<old>[\w.+#]{2,30})")
+_REPLACED_CHINESE: Final = regex(r"用\s?(?P<new>[\w.+# ]{2,30}?)\s?(?:替换|取代|代替)了?\s?(?P<old>[\w.+#]{2,30})")
 
 
 def relations_of(content: str, *, about_subject: bool = True, kind: str | None = None) -> tuple[Relation, ...]:
@@ -340,13 +340,13 @@ LONGEST_NAME: Final = 60
 READ: Final = 20_000
 """Characters of a message in which somebody introduces themselves."""
 
-_STATED: Final = re.compile(
+_STATED: Final = regex(
     r"\b(?:[Mm]y name is|[Mm]y name's|I am called|I'm called|[Cc]all me)\s+([A-Za-z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)"
 )
-_IM: Final = re.compile(
+_IM: Final = regex(
     r"(?<!\w)(?:I'm|I am|i'm|i am) ([A-Z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)(?=\s?[,.!;]| and | from |\s?\Z)"
 )
-_SPEAKER_CHINESE: Final = re.compile(
+_SPEAKER_CHINESE: Final = regex(
     "我(?:叫|的名字(?:是|叫)|名叫)([\u4e00-\u9fff·]{2,4}|[A-Za-z]{2,20})(?=[，,。.！!\\s]|$)"
 )
 _NOT_NAMES: Final = words_of(

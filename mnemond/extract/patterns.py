@@ -14,6 +14,7 @@ import msgspec
 from mnemond.extract.facts import Intent
 from mnemond.text.cues import words_of
 from mnemond.text.quality import COURTESY_TOKENS
+from mnemond.text.resources import regex
 from mnemond.text.tokens import tokens
 
 LONGEST: Final = 400
@@ -35,7 +36,7 @@ class Family(msgspec.Struct, frozen=True):
 
 
 def _whole(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return regex(pattern, re.IGNORECASE)
 
 
 _WHEN = (
@@ -327,7 +328,7 @@ BY_AGENT: Final = (DECISION, PROBLEM_TOLD, LIMIT_TOLD, RELATION_TOLD)
 MIN_TOKENS: Final = 2
 """Content words of a sentence that says anything."""
 
-_OPENING: Final = re.compile(
+_OPENING: Final = regex(
     r"(?:(?:ok(?:ay)?|yes|yeah|yep|no|nope|well|so|and|but|also|oh|hey|hi|hello|btw|by the way|fyi|actually|sorry"
     r"|thanks|thank you|sure|right|great"
     r"|cool|perfect|hmm|wait|nice|please|plus|anyway|anyhow|ah|again|besides|however|then|good to know|some background"
@@ -340,7 +341,7 @@ _OPENING: Final = re.compile(
     r"|why|please|just|from|basically)\b)|\s*\Z))+",
     re.IGNORECASE,
 )
-_CALLED: Final = re.compile(
+_CALLED: Final = regex(
     r"(?:please )?(?:(?:remember|note|keep in mind|bear in mind|be aware|mind|don't forget|do not forget|fyi|know)(?:"
     r" that|,|:|(?= the\b|(?= we\b)))"
     r"|(?:it's|it is) (?:important|worth knowing|worth noting|crucial|essential) (?:that|to know that)|i want you to"
@@ -348,7 +349,7 @@ _CALLED: Final = re.compile(
     r"|you should know that) ?",
     re.IGNORECASE,
 )
-_QUESTION: Final = re.compile(
+_QUESTION: Final = regex(
     r"(?:(?:can|could|would|will|do|does|did|is|are|was|were|should|shall|may|have|has|am) (?:you|i|we|it|he|she|they"
     r"|this|that|these|those|there|the|my|our|anyone|somebody)\b"
     r"|(?:what|why|how|who|whose|which|where)\b(?! (?:matters|works|we|i) )|when (?:do|does|did|is|are|was|will|should"
@@ -356,7 +357,7 @@ _QUESTION: Final = re.compile(
     r"|is there|are there|isn't|aren't|don't you|won't|what's|how's|where's|who's|why's)",
     re.IGNORECASE,
 )
-_REQUEST: Final = re.compile(
+_REQUEST: Final = regex(
     r"(?:i|we)(?:'d| would) (?:like|love|appreciate)\b|i want (?:to|you|it|this|that|the|a|an)\b|i (?:need|have)"
     r" (?:you|to|a|an|the|it|this|that|some|help)\b"
     r"|we (?:need|have|ought) to\b|we should\b|you (?:should|can|could|may|might|must|need"
@@ -388,10 +389,10 @@ _ORDERS: Final = words_of(
     "assume pretend act follow rework spin hook wire swap strip trim lint type annotate cover assert validate",
     "don't do",
 )
-_UNFIT_STATES: Final = re.compile(
+_UNFIT_STATES: Final = regex(
     r"\S+ (?:is|are|was|were|has|have|had|must|runs?|lives?|uses?|will|goes|go out|can|cannot)\b", re.IGNORECASE
 )
-_POINTING: Final = re.compile(
+_POINTING: Final = regex(
     r"\b(?:see (?:above|below)|the above|the following|as follows|as above|shown (?:above|below)|below is|listed below"
     r"|attached|this (?:function|test|file|class|method"
     r"|line|error|code|bug|issue|one|snippet|output|log|message|change|pr|commit|diff|branch|query|variable|approach"
@@ -400,20 +401,20 @@ _POINTING: Final = re.compile(
     r"|errors|changes)|the (?:same|latter|former) (?:one|way)?)\b",
     re.IGNORECASE,
 )
-_OBJECTLESS: Final = re.compile(
+_OBJECTLESS: Final = regex(
     r"(?:i|we)(?:'ve|'m|'re|'d|'ll)? (?:[\w']+ ){1,4}?(?:it|them|him|her|this|these|those|this one)(?= (?:is|was|at|in"
     r"|on|to|into|for|with|because|from|about|over|an?|as|and"
     r"|but|so|since|when|if|almost|non-stop|back|again|up|out|every|by|under|last|yesterday|the)\b|[.,;!]|\Z)",
     re.IGNORECASE,
 )
-_MOMENT: Final = re.compile(
+_MOMENT: Final = regex(
     r"\b(?:for now|right now|just now|at the moment|for the moment|for this (?:pr|commit|branch|task|file|test|one"
     r"|change|ticket|release|time)|this time|just this once|yet"
     r"|temporarily|so far|in progress|still (?:failing|broken|running)|(?:is|are) (?:failing|running now|broken)|done"
     r"|before you (?:finish|start|commit)|when you're done)\b",
     re.IGNORECASE,
 )
-_EXCLAIMED: Final = re.compile(r"!{2,}|\b(?:wtf|damn|ugh|argh)\b", re.IGNORECASE)
+_EXCLAIMED: Final = regex(r"!{2,}|\b(?:wtf|damn|ugh|argh)\b", re.IGNORECASE)
 
 
 def stripped(sentence: str) -> str:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mnemond.extract.patterns import LONGEST
+from mnemond.text.resources import regex
 from mnemond.text.transcripts import without_recalled
 
 # Which lines of a message a program wrote: logs, traces, code, diffs, listings. Nobody says anything in them.
@@ -57,9 +58,9 @@ _COMMAND = (
     r"(?:sudo )?(?:git|docker|kubectl|npm|npx|pnpm|yarn|pip|uv|cargo|go|make|curl|wget|ssh|cd|ls|cat|grep|python3?|apt)"
     r"(?: \S+){0,4} --?\w[\w-]*(?: \S+)?$"
 )
-_MACHINE = re.compile("|".join(f"(?:{each})" for each in (_TIME, _LEVEL, _TRACE, _PROMPT, _DIFF, _CODE, _LISTING,
+_MACHINE = regex("|".join(f"(?:{each})" for each in (_TIME, _LEVEL, _TRACE, _PROMPT, _DIFF, _CODE, _LISTING,
                                                           _COMMAND)))  # fmt: skip
-_SPANS = re.compile(r"`[^`]{1,200}`|https?://\S{1,200}|“[^”]{1,200}”|\"[^\"]{1,200}\"")
+_SPANS = regex(r"`[^`]{1,200}`|https?://\S{1,200}|“[^”]{1,200}”|\"[^\"]{1,200}\"")
 _MARKS = frozenset('{}[]()<>=;|\\/_$#&*^~+@"')
 _ENDS = ("{", "}", ";", "=>", "->", "):", "(", "[", "\\", "=")
 
@@ -82,15 +83,15 @@ def is_machine(line: str) -> bool:
 # Where sentences end: in English and Chinese, but not within versions, addresses, names of files or abbreviations.
 
 
-_MASKED = re.compile(r"`[^`\n]{1,400}`|https?://[^\s<>]{1,400}")
-_END = re.compile(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")
-_ABBREVIATION = re.compile(
+_MASKED = regex(r"`[^`\n]{1,400}`|https?://[^\s<>]{1,400}")
+_END = regex(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")
+_ABBREVIATION = regex(
     r"(?:\b(?:e\.g|i\.e|cf|vs|dr|mr|mrs|ms|prof|st|nos?|fig|approx|resp|incl|al|ca|eq|sec|ver|vol|ch|pp|dept|est|jr|sr"
     r"|inc|ltd"
     r"|co|corp|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|(?<![\w.])[A-Za-z])\.$",
     re.IGNORECASE,
 )
-_ENDS_ANYWAY = re.compile(r"\bno\.$", re.IGNORECASE)
+_ENDS_ANYWAY = regex(r"\bno\.$", re.IGNORECASE)
 """What is an abbreviation before a number alone."""
 
 _BEFORE = 12
@@ -134,13 +135,13 @@ WRAPPED = 60
 LONGEST_LINE = 2_000
 """Characters up to which broken lines are put together again."""
 
-_FENCE = re.compile(r"\s{0,12}(`{3,}|~{3,})")
-_TAG = re.compile(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>]{0,200})?>")
-_CLOSING = re.compile(r"</([A-Za-z][\w-]{0,40})\s*>")
-_BULLET = re.compile(r"(?:[-*+•–]|\d{1,3}[.)]|[a-z]\)|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?")
-_EMPHASIS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|(?<![\w*])\*(?=\w)|(?<=[\w.!?])\*(?![\w*])")
-_LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{1,300}\)")
-_HAS_LETTER = re.compile(r"[^\W\d_]")
+_FENCE = regex(r"\s{0,12}(`{3,}|~{3,})")
+_TAG = regex(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>]{0,200})?>")
+_CLOSING = regex(r"</([A-Za-z][\w-]{0,40})\s*>")
+_BULLET = regex(r"(?:[-*+•–]|\d{1,3}[.)]|[a-z]\)|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?")
+_EMPHASIS = regex(r"\*\*|__(?=\w)|(?<=\w)__|(?<![\w*])\*(?=\w)|(?<=[\w.!?])\*(?![\w*])")
+_LINK = regex(r"!?\[([^\[\]]{1,200})\]\([^()\s]{1,300}\)")
+_HAS_LETTER = regex(r"[^\W\d_]")
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -299,7 +300,7 @@ _TEXT: Final = (
     r"(?:text|e-?mail|message|letter|essay|story|poem|paragraph|sentences?|article|passage|abstract|draft|post|speech|"
     r"statement|review|lyrics|dialogue|conversation|excerpt|bio|cv|resume|README|changelog|commit message)"
 )
-_WORK_ON_TEXT: Final = re.compile(
+_WORK_ON_TEXT: Final = regex(
     r"(?:\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e|correct the (?:grammar|spelling)|fix the (?:grammar"
     r"|spelling))\b"
     rf"|\b(?:rewrite|improve|shorten|polish|edit|review|continue|analy[sz]e|classify|convert|format) (?:the|this|these"
@@ -312,7 +313,7 @@ _WORK_ON_TEXT: Final = re.compile(
     "|翻译|润色|改写|总结(?:一下)?(?:以下|下面|这)|校对)",
     re.IGNORECASE,
 )
-_PLAY: Final = re.compile(
+_PLAY: Final = regex(
     r"(?:act as|(?:from now on,? )?you are (?:an?|the|now)\b|you will (?:be|act)|pretend|imagine|let's (?:play"
     r"|role-?play)|role-?play"
     r"|write (?:me )?(?:a|an|the) (?:[\w-]+ ){0,4}(?:story|poem|essay|dialogue|scene|song|letter|speech|script|blog"

@@ -42,6 +42,7 @@ from mnemond.extract.prose import MAX_READ, Prose, Sentence, own_sentences, pros
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import CORRECTION, found, reading
 from mnemond.text.entities import extract, nothing_known
+from mnemond.text.resources import regex
 from mnemond.text.similarity import token_set
 from mnemond.text.transcripts import without_recalled
 
@@ -71,7 +72,7 @@ AGENT_DOUBT = 0.1
 OF_SUBJECT = frozenset({"identity", "preference", "relation", "event"})
 """Families whose sentences say of their subject how it stands to something else."""
 
-_SECRET = re.compile(r"\[REDACTED")
+_SECRET = regex(r"\[REDACTED")
 """What the redaction of secrets leaves: without its secret the sentence says nothing."""
 
 
@@ -87,11 +88,9 @@ class RuleEngine:
 _MAX_HEARD = 300
 """Sentences said before that a new one is compared with."""
 
-_DEPENDENT = re.compile(
-    r"(?:because|since|so that|therefore|that's why|that is why|due to)\b|因为|所以|因此", re.IGNORECASE
-)
-_SO = re.compile(r"so\b,? (?!far\b|i can\b)", re.IGNORECASE)
-_FIXED_BY = re.compile(
+_DEPENDENT = regex(r"(?:because|since|so that|therefore|that's why|that is why|due to)\b|因为|所以|因此", re.IGNORECASE)
+_SO = regex(r"so\b,? (?!far\b|i can\b)", re.IGNORECASE)
+_FIXED_BY = regex(
     r"(?:i|we)(?:'ve| have)? (fixed|solved|resolved) (?:it|this|that|the \w+) (?=by\b|with\b)", re.IGNORECASE
 )
 

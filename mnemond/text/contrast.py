@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from mnemond.text.cues import words_of
 from mnemond.text.date_phrases import number as chinese_number
 from mnemond.text.dates import whole_dates
+from mnemond.text.resources import regex
 from mnemond.text.tokens import fold, latin_words
 
 # ---------------------------------------------------------------- negation
@@ -36,8 +37,8 @@ _SENTENCE = r"(?P<nor>\bnor\b)|(?P<end>[.!?;。！？；\n])"
 _STARTS = r"\b[acdhinosw]|n't|[.!?;\n]"
 """What any of it starts with: a cheap test before the alternatives are tried."""
 
-_POLARITY_ASCII = re.compile(rf"(?={_STARTS})(?:(?P<none>{_NOT_NEGATION})|{_SENTENCE}|(?P<negator>{_NEGATION}))")
-_POLARITY = re.compile(
+_POLARITY_ASCII = regex(rf"(?={_STARTS})(?:(?P<none>{_NOT_NEGATION})|{_SENTENCE}|(?P<negator>{_NEGATION}))")
+_POLARITY = regex(
     rf"(?={_STARTS}|[^\x00-\x7f])(?:(?P<none>{_NOT_NEGATION}|{_NOT_NEGATION_CHINESE})|{_SENTENCE}"
     rf"|(?P<negator>{_NEGATION}|{_NEGATION_CHINESE}))"
 )
@@ -45,7 +46,7 @@ _NEGATORS = words_of(
     "not no never without cannot neither nor nobody nothing nowhere t dont doesnt didnt isnt wasnt arent werent hasnt",
     "havent hadnt cant wont couldnt wouldnt shouldnt",
 )
-_NEGATORS_CHINESE = re.compile("[不没沒别別]")
+_NEGATORS_CHINESE = regex("[不没沒别別]")
 """Every negator has one of these words or characters."""
 
 
@@ -81,17 +82,17 @@ _FILE = (
     r"\.(?:py|pyi|go|js|jsx|ts|tsx|rs|c|h|cc|cpp|hpp|java|kt|rb|php|cs|swift|sh|md|rst|txt|toml|ya?ml|json|jsonl|xml|html?"
     r"|css|sql|lock|log|cfg|conf|ini|csv|tar|gz|zip|png|jpe?g|pdf)\b"
 )
-_IDENTIFIER = re.compile(rf"://|{_FILE}|^[#@]|^[.~]{{0,2}}/|^(?=[0-9-]*[a-f])[0-9a-f-]{{7,}}$")
-_NUMBER = re.compile(
+_IDENTIFIER = regex(rf"://|{_FILE}|^[#@]|^[.~]{{0,2}}/|^(?=[0-9-]*[a-f])[0-9a-f-]{{7,}}$")
+_NUMBER = regex(
     r"(?<![a-z0-9_#@./])(?<![a-z_]-)(?P<minus>-?)(?P<currency>[$€£¥]?)v?"
     r"(?P<digits>[0-9]{1,3}(?:[,_][0-9]{3})+(?![0-9])|[0-9]+)"
     r"(?P<rest>(?:\.[0-9]+){0,6}(?:(?<=[0-9])-?(?:rc|alpha|beta|pre|dev)[.-]?[0-9]{1,4})?|(?:[:/][0-9]+){1,4})"
     rf"(?P<unit>%|(?:{_UNIT})(?![a-z0-9_]))?(?![a-z0-9_]|[.:/][0-9])"
 )
-_PERCENT = re.compile(r"(?<=[0-9])\s?(?:%|percent\b|per\s+cent\b|pct\b)")
+_PERCENT = regex(r"(?<=[0-9])\s?(?:%|percent\b|per\s+cent\b|pct\b)")
 _PARTS_OF_PERCENT = ("%", "cent", "pct")
 """One of these stands in every match."""
-_DIGIT = re.compile("[0-9０-９]")
+_DIGIT = regex("[0-9０-９]")
 _EDGES = "()[]{}<>\"'`.,;:!?*。，；：！？、（）"
 
 
@@ -170,7 +171,7 @@ _NAME = (
     r"[0-9]{1,9}(?:\.[0-9]{1,6}){0,3}"
     rf"(?![a-z0-9_]|[.:][0-9]|,[0-9]{{3}}|(?<=[0-9]{{4}})-[0-9]{{2}}|{_COUNTED})"
 )
-_LABEL = re.compile(
+_LABEL = regex(
     r"(?<![a-z0-9])(?<!\bevery )(?<!\beach )(?<!\bper )(?<!\ba )(?P<noun>[a-z]{1,12})"
     r"\.?[ _-]?(?P<numbered>(?:no\.?|number) )?(?P<marked>#)?"
     rf"(?P<names>{_NAME}(?P<more>(?: ?(?:,|&|and|to|-|–) ?#?{_NAME}){{0,9}}))"
@@ -180,8 +181,8 @@ _LABEL = re.compile(
     r"|(?<![0-9a-z_.月])(?P<zh_number>[0-9]{1,6}) ?(?P<hao>[号號])(?![召称稱])"
     r"|(?<![\w#&/])(?P<hash>#)(?P<bare>[0-9]{1,9})(?![\w.])"
 )
-_NUMERAL = re.compile(r"[0-9.]+[0-9]|[0-9]")
-_MAY_NAME = re.compile("[0-9０-９第]")
+_NUMERAL = regex(r"[0-9.]+[0-9]|[0-9]")
+_MAY_NAME = regex("[0-9０-９第]")
 
 
 def labels(text: str) -> frozenset[str]:
@@ -218,7 +219,7 @@ _MOVED = "switch(?:e[sd]|ing)?|migrat(?:e[sd]?|ing)|mov(?:ed|ing)|chang(?:ed|ing
 _WORD = r"\w[\w'/-]{0,40}(?:\.\w{1,20}){0,3}"
 """A word, with the dots of a file name or version but not the one that ends a sentence."""
 
-_CHANGE = re.compile(
+_CHANGE = regex(
     r"\b(?:replac(?:e[sd]?|ing|ements?)|instead\s+of|no\s+longer|deprecat(?:e[sd]?|ing|ion)|rather\s+than"
     r"|now\s+us(?:es?|ing)"
     rf"|(?P<verb>{_MOVED})\s+(?:{_WORD}\s+){{0,4}}?(?P<way>from|to))\b"
@@ -232,7 +233,7 @@ _ANNOUNCING = words_of(
     "moving changed changing",
 )
 _USED = words_of("use uses using")
-_ANNOUNCING_CHINESE = re.compile("[替改不放取]")
+_ANNOUNCING_CHINESE = regex("[替改不放取]")
 """Every change cue has one of these words, one of the next behind "now", or one of these characters."""
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import msgspec
 
 from mnemond.text.caches import register, text_cache
+from mnemond.text.resources import regex
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import REMEMBERED_FOLDS, fold, latin_words, tokens
 
@@ -35,7 +35,7 @@ def _whole_words(cue: str) -> str:
     return rf"{first}(?<![a-z0-9_]{first})" + "".join(rf"\s+{word}" for word in others) + "(?![a-z0-9_])"
 
 
-_INTENT_CUES = re.compile(
+_INTENT_CUES = regex(
     "|".join(
         [_whole_words(cue) for cues in _ENGLISH.values() for cue in cues]
         + [cue for cues in _CHINESE.values() for cue in cues]
@@ -74,7 +74,7 @@ def cue_counts(question: str) -> dict[Cued, int]:
 REMEMBERED_WORDS, LONGEST_REMEMBERED = 65_536, 64
 """Words of which it is remembered what they may be part of, and how many characters one may have: a few megabytes."""
 
-_RUN = re.compile(r"[a-z0-9]+")
+_RUN = regex(r"[a-z0-9]+")
 _NONE: frozenset[str] = frozenset()
 
 
@@ -449,7 +449,7 @@ _SUB_TYPE_ONLY = r"despite|block(?:ing)?|enabl(?:e|ed|ing)"
 _CHINESE_EFFECT = "因[为為]|由[于於]|所以(?!然)|因此|[为為]了|以便|[决決]定(?!性)"
 _CHINESE_CAUSE = "[导導]致|阻止|防止"
 
-_CUE = re.compile(
+_CUE = regex(
     rf"\b(?:(?P<effect>{_EFFECT})|(?P<cause>{_CAUSE})|(?P<other>{_SUB_TYPE_ONLY}))\b(?!['’-])"
     rf"|(?P<chinese_effect>{_CHINESE_EFFECT})|(?P<chinese_cause>{_CHINESE_CAUSE})"
 )
@@ -459,44 +459,44 @@ _TELLING = words_of(
     "prevent prevents preventing blocks",
 )
 _SO_THAT = words_of("so that")
-_TELLING_CHINESE = re.compile("[因由所为為以决決导導阻防]")
+_TELLING_CHINESE = regex("[因由所为為以决決导導阻防]")
 """Every cue that has a role has one of these words, both of the next, or one of these characters."""
 
-_PREVENTS = re.compile(r"prevent|block|despite|阻止|防止")
-_ENABLES = re.compile(r"enabl|so that|in order to|lead|led|[为為]了|以便")
+_PREVENTS = regex(r"prevent|block|despite|阻止|防止")
+_ENABLES = regex(r"enabl|so that|in order to|lead|led|[为為]了|以便")
 
 _SEEN_AROUND = 48
 """Characters on either side that decide about an ambiguous cue: a clause of ordinary length."""
 
-_DETERMINER_BEFORE = re.compile(r"\b(?:the|these|those|all|any|some|no|of|our|my|their|your|its|both|new|which)\s+$")
-_OBJECT_AFTER = re.compile(
+_DETERMINER_BEFORE = regex(r"\b(?:the|these|those|all|any|some|no|of|our|my|their|your|its|both|new|which)\s+$")
+_OBJECT_AFTER = regex(
     r"\s+(?!(?:are|is|were|was|be|been|in|on|at|of|to|from|for|with|and|or|but|by|that|which|when|while|if|as|have|has"
     r"|had|should|must|can|could|will|would|may|might|do|does|did|not|into|per|during|after|before|than|until|since"
     r"|without|because|so|where|who)\b)[\w\"'`/.$<(-]"
 )
-_SUBJECT_BEFORE = re.compile(r"(?:^|\b(?:the|an?|this|our|my|your|their|its|that|which|it|who)\s+)(?:[\w-]+\s+){0,2}$")
-_NOUN_BEFORE = re.compile(r"\b(?:\w+(?:ed|able)|many|few|more|most|missing|old|empty|valid|invalid|\d+)\s+$")
-_OBJECT_STARTS = re.compile(
+_SUBJECT_BEFORE = regex(r"(?:^|\b(?:the|an?|this|our|my|your|their|its|that|which|it|who)\s+)(?:[\w-]+\s+){0,2}$")
+_NOUN_BEFORE = regex(r"\b(?:\w+(?:ed|able)|many|few|more|most|missing|old|empty|valid|invalid|\d+)\s+$")
+_OBJECT_STARTS = regex(
     r"\s+(?:the|an?|this|that|these|those|all|any|every|us|it|me|him|her|them|you|our|my|your|its|their|his|\w+ing)\b"
 )
-_GRATITUDE_BEFORE = re.compile(r"\b(?:many|special|big|huge|major|thanks|lots\s+of|give|and)\s+$")
-_GRATITUDE_AFTER = re.compile(r"\s+(?:everyone|everybody|all\s+who|(?:\w+\s+){1,3}(?:for|who)\b)")
-_SPAN_BEFORE = re.compile(
+_GRATITUDE_BEFORE = regex(r"\b(?:many|special|big|huge|major|thanks|lots\s+of|give|and)\s+$")
+_GRATITUDE_AFTER = regex(r"\s+(?:everyone|everybody|all\s+who|(?:\w+\s+){1,3}(?:for|who)\b)")
+_SPAN_BEFORE = regex(
     r"\b(?:ever|long|been|while|time|times|seconds?|minutes?|hours?|days?|weeks?|months?|years?|ages)\b[\s,:]*(?:now\s+)?$"
     r"|(?:\b(?:have|has|had|haven't|hasn't|hadn't)\b|'ve\b|'s\s+\w+(?:ed|en)\b)[^.!?;,\n]*$"
 )
-_PERSON_AFTER = re.compile(
+_PERSON_AFTER = regex(
     r"\s+(?:i|we|you|he|she|it|they|there|this|that|nobody|everyone|everything)\b"
     r"(?!\s+(?:last|talked|spoke|met|chatted)\b)"
 )
-_LIFE_AFTER = re.compile(r"\s+(?:i|we|you|he|she|they)\s+(?:was|were)\s+(?:\d|an?\b|little|young|born|kids|children)")
-_VERB_AFTER = re.compile(
+_LIFE_AFTER = regex(r"\s+(?:i|we|you|he|she|they)\s+(?:was|were)\s+(?:\d|an?\b|little|young|born|kids|children)")
+_VERB_AFTER = regex(
     r"\s+(?!(?:last|early|late|then|yesterday|today|version|v?\d|\w+ing)\b)(?:\w[\w'/-]*(?:\.\w+)?\s+){1,4}?"
     r"(?:is|are|was|were|has|have|had|does|do|did|can|can't|cannot|could|will|won't|would|should|must|may|might"
     r"|isn't|aren't|doesn't|don't|didn't|wasn't|needs?|lacks?|uses?|makes?|supports?|requires?|wants?|allows?|works?"
     r"|provides?|returns?|gives?|takes?|contains?|comes?|goes|runs?|keeps?|depends?|fails?|failed|expects?|knows?)\b"
 )
-_SUBJECT_AND_VERB_AFTER = re.compile(
+_SUBJECT_AND_VERB_AFTER = regex(
     r"\s+(?:the|an?|our|my|your|its|this|that|each|every)\s+(?:\w+\s+)?\w+(?<!s)\s+\w{2,}(?<!s)s\s+"
     r"(?!(?:of|in|at|on|and|or|for|to|from|with|by)\b)\w"
 )

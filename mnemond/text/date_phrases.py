@@ -8,14 +8,15 @@ from typing import Literal
 
 from mnemond.text import intervals
 from mnemond.text.intervals import RIGHT_EDGE, Interval, Rule, Scene, one_of
+from mnemond.text.resources import regex
 
 Tense = Literal["past", "future"]
 
 _SEEN = 100
 """Characters looked at on either side: a sentence of ordinary length."""
 
-_SENTENCE_END = re.compile(r"[!?;\n。！？；]|\.(?=\s|$)")
-_CUE = re.compile(
+_SENTENCE_END = regex(r"[!?;\n。！？；]|\.(?=\s|$)")
+_CUE = regex(
     r"\b(?P<future>will|shall|won't|gonna|going\s+to|plan(?:s|ned|ning)?\s+(?:to|on|for)|hop(?:e|es|ing)\s+to|intends?\s+to"
     r"|wants?\s+to|about\s+to|scheduled|upcoming|due|expects?|looking\s+forward|can't\s+wait)\b|(?P<will>(?:'|’)ll)\b"
     r"|\b(?P<past>was|were|had|did|didn't|went|got|made|saw|took|came|met|said|told|began|bought|built|found|gave|left"

@@ -14,6 +14,7 @@ from mnemond.text import date_phrases, intervals
 from mnemond.text.cues import words_of
 from mnemond.text.date_phrases import tense
 from mnemond.text.intervals import LEFT_EDGE, RIGHT_EDGE, Interval, Rule, Scene, compiled
+from mnemond.text.resources import regex
 from mnemond.text.tokens import fold, latin_words
 
 # Dates that name a month or a year: 2026-02-18, "8 May 2023", "June 2023", "in March", 05/08/2026 (spec 6.6).
@@ -34,7 +35,7 @@ _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _CUE = r"in|since|until|till|during|through|before|after|by|around|early|late|mid|last|next|this"
 _YEAR_CUE = r"in|since|during|until|till|through|before|after|by|year|early|late|mid"
 _SEASON = r"spring|summer|autumn|fall|winter"
-_YEAR_OF_FOUR = re.compile(r"\d\d\d\d")
+_YEAR_OF_FOUR = regex(r"\d\d\d\d")
 """No whole date is without one."""
 _NO_MORE_DIGITS = r"(?![.,:/]\d)"
 
@@ -135,7 +136,7 @@ def _recurring_day(found: re.Match[str], scene: Scene, month: int, day: int) -> 
     return intervals.nearest_day(scene.today, month, day, ahead=ahead)
 
 
-_AFTER_MAY = re.compile(r"\s*(?:$|[^\w\s]|(?:and|i|we|he|she|they|of|this|last|next|with|for|at|when|because)\b)")
+_AFTER_MAY = regex(r"\s*(?:$|[^\w\s]|(?:and|i|we|he|she|they|of|this|last|next|with|for|at|when|because)\b)")
 
 
 def _is_verb(found: re.Match[str], scene: Scene) -> bool:
@@ -272,7 +273,7 @@ _LATIN = compiled(_LATIN_RULES, f"{LEFT_EDGE}(?={STARTS}|{date_phrases.RELATIVE_
 _CHINESE = compiled(date_phrases.CHINESE_DATES_RULES, f"(?={date_phrases.CHINESE_DATES_STARTS})")
 _BY_NAME = {rule.name: rule for rule in (*_LATIN_RULES, *date_phrases.CHINESE_DATES_RULES)}
 
-_MAY_HAVE_LATIN = re.compile(
+_MAY_HAVE_LATIN = regex(
     r"\d[-/.]\d|\d年|\d\d\d\d|q[1-4]|day|night|morning|noon|evening|minute|hour|week|month|year|quarter|recently|lately|soon"
     r"|tomorrow|\b(?:ago|back|mon|tues?|wed|thu|thurs|fri|spring|summer|autumn|fall|winter"
     rf"|{MONTH})\b"
@@ -285,9 +286,9 @@ _TELLING = words_of(
     "jan feb mar apr jun jul aug sep sept sepember oct nov dec",
 )
 _TELLING_PARTS = ("today", "yesterday", "tomorrow", "night", "morning", "noon", "evening")
-_TELLING_DIGITS = re.compile("[0-9][0-9](?:[0-9][0-9]|/[0-9][0-9])")
+_TELLING_DIGITS = regex("[0-9][0-9](?:[0-9][0-9]|/[0-9][0-9])")
 """Every date of an ASCII text has one of these words, one of these parts of words ("this mornings"), or such digits."""
-_HAN_DATE = re.compile("[年月日天周週期拜近久前晚早]")
+_HAN_DATE = regex("[年月日天周週期拜近久前晚早]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 

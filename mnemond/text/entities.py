@@ -6,7 +6,6 @@ store to ask, finds what is known already (d). Nothing but a word and its neighb
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
@@ -29,6 +28,7 @@ from mnemond.text.entity_shapes import (
     split,
     title,
 )
+from mnemond.text.resources import regex
 from mnemond.text.tokens import fold
 
 # People named in a text: capitalised words after a cue or before a possessive (spec 6.3 (e)), and 同事张三.
@@ -51,7 +51,7 @@ _NO_NAME: Final = ("tion", "tions", "sion", "ment", "ments", "ness", "ility", "i
 """Endings of abstract nouns, which headings write with a capital: "Start with Gratitude, Lead with Intention"."""
 
 _AND: Final = frozenset({"and", "&"})
-_CHINESE: Final = re.compile(
+_CHINESE: Final = regex(
     rf"(?:同事|朋友|老师|经理|老板|客户|告诉)((?:[小老][{SURNAMES}])|[{SURNAMES}][\u4e00-\u9fff]{{1,2}}?)"
     r"(?=的|说|告诉|讨论|负责|提|建议|认为|一起|和|与|跟|在|会|已|要|把|将|$)"
 )
@@ -147,8 +147,8 @@ _FIRST_PAIRED: Final = "\u2e80"
 _PLAIN: Final = frozenset(word for word in ORDINARY if len(word) > 1 and word.isalnum() and word.islower())
 """Ordinary words that the store is not asked about."""
 
-_STATUS: Final = re.compile(r"[45](?:\d\d|xx)")
-_RELEASE: Final = re.compile(r"v?\d")
+_STATUS: Final = regex(r"[45](?:\d\d|xx)")
+_RELEASE: Final = regex(r"v?\d")
 _MAX_PARTS: Final = 12
 _FIRST_OF_PHRASES: Final = {
     first: tuple(sorted((tuple(p.split()) for p in PHRASES if p.split()[0] == first), key=len, reverse=True))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from math import log
 from typing import Final
 
@@ -32,6 +31,7 @@ from mnemond.text.entity_lists import (
     PLACE_SUFFIXES,
     TERMS,
 )
+from mnemond.text.resources import regex
 from mnemond.text.tokens import PAIRED_SCRIPTS, fold, index_terms, tokens
 
 LONGEST = 200
@@ -51,16 +51,16 @@ _QUOTED: Final = rf"《[^《》]{{1,{LONGEST}}}》|「[^「」]{{1,{LONGEST}}}�
 _LEAD: Final = r"(?:(?:\.\.?/){1,8}\.?|~?/\.?|@|\.)"
 _SUFFIX: Final = r"(?:['’](?:s|re|ve|ll|d|m|t)\b)?"
 
-_ACRONYM: Final = re.compile(r"([A-Z]{2,6})(?:-?[0-9]{1,6})?")
-_PLURAL: Final = re.compile(r"([A-Z]{2,6})s")
-_CODE: Final = re.compile(r"E[0-9]{2,6}|CVE-[0-9]{4}-[0-9]{4,7}")
-_ERROR: Final = re.compile(r"\w+(?:Error|Exception|Fault)|[Ee]rr[A-Z]\w+")
-_CAMEL: Final = re.compile(r"(?![nrt][A-Z][a-z]*$)[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*|[A-Z]{3,}[a-z]{2,}[A-Za-z0-9]*")
-_PATH: Final = re.compile(r"(?:~|\.\.?)?/?(?:[\w.@+-]+/)+[\w.@+#-]*\.(\w{1,10})", re.ASCII)
-_FILE: Final = re.compile(r"\.?\w[\w.+-]*\.(\w{1,10})", re.ASCII)
-_HANDLE: Final = re.compile(r"@[A-Za-z0-9][\w-]{0,38}", re.ASCII)
-_SCOPED: Final = re.compile(r"@[a-z0-9-]{1,64}/[a-z0-9._-]{1,100}")
-_PARTS: Final = re.compile(r"[./\\#+-]+")
+_ACRONYM: Final = regex(r"([A-Z]{2,6})(?:-?[0-9]{1,6})?")
+_PLURAL: Final = regex(r"([A-Z]{2,6})s")
+_CODE: Final = regex(r"E[0-9]{2,6}|CVE-[0-9]{4}-[0-9]{4,7}")
+_ERROR: Final = regex(r"\w+(?:Error|Exception|Fault)|[Ee]rr[A-Z]\w+")
+_CAMEL: Final = regex(r"(?![nrt][A-Z][a-z]*$)[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*|[A-Z]{3,}[a-z]{2,}[A-Za-z0-9]*")
+_PATH: Final = regex(r"(?:~|\.\.?)?/?(?:[\w.@+-]+/)+[\w.@+#-]*\.(\w{1,10})", re.ASCII)
+_FILE: Final = regex(r"\.?\w[\w.+-]*\.(\w{1,10})", re.ASCII)
+_HANDLE: Final = regex(r"@[A-Za-z0-9][\w-]{0,38}", re.ASCII)
+_SCOPED: Final = regex(r"@[a-z0-9-]{1,64}/[a-z0-9._-]{1,100}")
+_PARTS: Final = regex(r"[./\\#+-]+")
 
 
 def split(text: str) -> list[str]:
@@ -69,7 +69,7 @@ def split(text: str) -> list[str]:
     What code joins stays one word (paths, versions, dotted names, addresses), as do a title in its quotes and a run of
     Han, Kana or Hangul. Blanks are dropped.
     """
-    return (_ascii() if text.isascii() else _unicode()).findall(text)
+    return (_ASCII_WORDS if text.isascii() else _WORDS).findall(text)
 
 
 def _pattern(letters: str, others: str) -> str:
@@ -77,14 +77,8 @@ def _pattern(letters: str, others: str) -> str:
     return rf"{_URL}|{others}{word}|{_LEAD}{word}|[^\w ]"
 
 
-@cache
-def _ascii() -> re.Pattern[str]:
-    return re.compile(_pattern(r"\w++", ""), re.ASCII)
-
-
-@cache
-def _unicode() -> re.Pattern[str]:
-    return re.compile(_pattern(rf"[^\W{PAIRED_SCRIPTS}]++", rf"{_QUOTED}|[{PAIRED_SCRIPTS}]++|"))
+_ASCII_WORDS: Final = regex(_pattern(r"\w++", ""), re.ASCII)
+_WORDS: Final = regex(_pattern(rf"[^\W{PAIRED_SCRIPTS}]++", rf"{_QUOTED}|[{PAIRED_SCRIPTS}]++|"))
 
 
 def is_ordinary(word: str) -> bool:
@@ -170,10 +164,10 @@ def parts(word: str) -> list[str]:
 
 
 _USER: Final = frozenset({"i", "me", "myself", "user", "the user", "我", "本人", "用户"})
-_DATED: Final = re.compile(
+_DATED: Final = regex(
     r"\b(?:19|20)\d\d\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} \d|\d ?[月日]", re.IGNORECASE
 )
-_STATUS: Final = re.compile(r"HTTP [45](?:\d\d|xx)")
+_STATUS: Final = regex(r"HTTP [45](?:\d\d|xx)")
 _TOOLS: Final = frozenset(fold(name) for name in (*TERMS, *PHRASES, *ALIASES, *ALIASES.values()))
 
 
@@ -298,10 +292,10 @@ def _ranked(counts: Mapping[str, int], frequencies: Sequence[int], documents: in
 SHORTEST_PART: Final = 2
 """Letters of a part of a name that is a word of its own."""
 
-_PASSAGE_CAMEL: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
-_NAME: Final = re.compile(r"[A-Za-z]{2,64}")
-_PART: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_SENTENCE: Final = re.compile(r"[^.!?？。！\n]+[.!?？。！\n]*|[.!?？。！\n]+")
+_PASSAGE_CAMEL: Final = regex(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_NAME: Final = regex(r"[A-Za-z]{2,64}")
+_PART: Final = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_SENTENCE: Final = regex(r"[^.!?？。！\n]+[.!?？。！\n]*|[.!?？。！\n]+")
 
 
 def inner_terms(text: str) -> list[str]:

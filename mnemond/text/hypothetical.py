@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from mnemond.text.cues import CORRECTION, ERROR, FAILED, FIX, PRAISE, REALISED, WORKS, Reading, found, reading
+from mnemond.text.resources import regex
 from mnemond.text.statements import LONGEST_CLAUSE, first_clause, shortened
 
 MAX_QUERIES = 2
@@ -34,23 +35,23 @@ TEMPLATES = {
 _SMALL_INSIDE = ("The ", "A ", "An ", "Using ", "This ", "Our ", "My ")
 """Openings of a sentence that are written small inside a question."""
 
-_LINE = re.compile(r"[\s*_>#-]{0,8}Q\d{1,2}[*_\s]{0,4}[:：][*_\s]{0,4}(.*)", re.IGNORECASE)
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_LINE = regex(r"[\s*_>#-]{0,8}Q\d{1,2}[*_\s]{0,4}[:：][*_\s]{0,4}(.*)", re.IGNORECASE)
+_HAN = regex("[\u3400-\u4dbf\u4e00-\u9fff]")
 
 _WHO_AND_WHEN = r"(?:(?:we|i|they|it|user|team)\s+)?(?:(?:have|has|had|just|finally|also)\s+){0,2}"
 
-_TELLING = re.compile(
+_TELLING = regex(
     _WHO_AND_WHEN
     + r"(?:learned|learnt|reali[sz]ed|discovered|found out|found|figured out|noticed|turns out|turned out)(?:\s+|\Z)"
     r"(?:that\s+)?(?:the hard way\s+)?(?:that\s+)?",
     re.IGNORECASE,
 )
-_MENDING = re.compile(
+_MENDING = regex(
     _WHO_AND_WHEN + r"(?:fixed|fixes|fix|solved|solve|resolved|resolve|worked around|work around|patched)(?:\s+|\Z)"
     r"|(?:已经|已|终于)?(?:修复|解决|修正)了?",
     re.IGNORECASE,
 )
-_AVOIDING = re.compile(
+_AVOIDING = regex(
     r"(?:(?:always|please|you should|we should|should|better)\s+)?(?:avoid(?:\s+using)?|don['’]t use|do not use|"
     r"never use|don['’]t|do not|never|beware of)(?:\s+|\Z)(?:the\s+)?|(?:要|应该|应|尽量|请)?"
     r"(?:避免(?:使用)?|不要(?:使用|用)?|别用)",
@@ -66,25 +67,25 @@ class _Tail(msgspec.Struct, frozen=True):
 
 
 _MEANS = _Tail(
-    re.compile(
+    regex(
         r"\s(?:by|via|with a|using|(?:was|were|is|got|can be) (?:fixed|solved|resolved)|(?:fixed|solved|resolved) by|"
         r"after (?:setting|adding|removing|upgrading|switching))\b",
         re.IGNORECASE,
     ),
-    re.compile(r"[，,]?(?:通过|改用|用了|加上|改为)|(?:的问题)?(?:已|被)?(?:解决|修复)了?\Z"),
+    regex(r"[，,]?(?:通过|改用|用了|加上|改为)|(?:的问题)?(?:已|被)?(?:解决|修复)了?\Z"),
 )
 _FAILING = _Tail(
-    re.compile(
+    regex(
         r"\s(?:(?:has|have|had|always|often|still|simply|just)\s)?(?:fail(?:s|ed|ing)?|"
         r"(?:did|does|do)(?:n['’]t| not) work|is(?:n['’]t| not) working|never work(?:s|ed)|no longer works|"
         r"stopped working|crash(?:es|ed)|broke|breaks|(?:should|must) be avoided|is a (?:pitfall|gotcha|dead end))\b",
         re.IGNORECASE,
     ),
-    re.compile(r"(?:会|总是|都)?(?:失败|行不通|不起作用|不可行|没用|无效|不工作|走不通)"),
+    regex(r"(?:会|总是|都)?(?:失败|行不通|不起作用|不可行|没用|无效|不工作|走不通)"),
 )
 _REASON = _Tail(
-    re.compile(r"\s(?:because|since|as it|when|due to|for)\b", re.IGNORECASE),
-    re.compile(r"[，,]?因为"),
+    regex(r"\s(?:because|since|as it|when|due to|for)\b", re.IGNORECASE),
+    regex(r"[，,]?因为"),
 )
 
 
@@ -151,7 +152,7 @@ USER_SOURCE = "user"
 LOOKED_AT = 2000
 """Characters of a text in which thanks are looked for: nobody thanks further down."""
 
-_PRAISE_WITH_REASON = re.compile(
+_PRAISE_WITH_REASON = regex(
     r"(?:\b(?:thanks|thank you|thx|perfect|well done|(?:good|great) (?:job|work)|nice work|kudos|lgtm)\b"
     r"|👍|👏|💯|🙏|谢谢|感谢|多谢|太好了|太棒了|干得好|做得好|很好|赞)"
     r"[!！,，\s]{0,3}[^.!?。！？\n]{0,80}?"
@@ -161,7 +162,7 @@ _PRAISE_WITH_REASON = re.compile(
 )
 """Thanks or a thumbs-up, and in the same breath what for. Slow, so it is tried only beside a word of praise."""
 
-_IMPERATIVE = re.compile(
+_IMPERATIVE = regex(
     r"(?:\A|[.!?;:,\n()（。，！；：—-]\s{0,3}|\b(?:please|so|and|but|then|just|or|also|said|again|no)\s)"
     r"(?:don't|do not)\b"
     r"(?! (?:let|forget|stop|quit|give up|worry|hesitate|wait|miss|know|mind|get me wrong|be afraid)\b)"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
+from mnemond.text.resources import regex
+
 Interval = tuple[date, date]
 """First and last day, both inclusive."""
 
@@ -160,7 +162,7 @@ RIGHT_EDGE = r"(?!-?[a-z0-9_%])"
 
 def compiled(rules: tuple[Rule, ...], left: str = "", right: str = "") -> re.Pattern[str]:
     """All rules as one expression; the last group of a match is the name of its rule. Earlier rules win."""
-    return re.compile(left + "(?:" + "|".join(f"(?P<{rule.name}>{rule.pattern})" for rule in rules) + ")" + right)
+    return regex(left + "(?:" + "|".join(f"(?P<{rule.name}>{rule.pattern})" for rule in rules) + ")" + right)
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Final, NamedTuple
 
 from mnemond.text.prompt_escape import inert
+from mnemond.text.resources import regex
 
 LONGEST: Final = 64
 """Characters of a name; as many as a store's may have."""
@@ -23,7 +23,7 @@ _NOBODYS: Final = frozenset((
 ))  # fmt: skip
 """Directories that belong to no project."""
 
-_NO_STORE: Final = re.compile("[^A-Za-z0-9]+")
+_NO_STORE: Final = regex("[^A-Za-z0-9]+")
 _HASHED: Final = 8
 """Hexadecimal digits of the directory in a store's name: two projects of one name are two stores."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
 
+from mnemond.text.resources import regex
 from mnemond.text.tokens import LONGEST_RUN, capped
 
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -25,16 +25,16 @@ hidden text, a byte each."""
 _OPENINGS = {"<": "‹", "\uff1c": "‹", "\ufe64": "‹", "\u226e": "‹\u0338"}
 """What begins a tag, and what is read as such, or is one with a stroke through it when it is taken apart (NFD)."""
 
-_DIMINISHED = re.compile(f"[{_IGNORABLE}{chr(_HIGH_IGNORABLE[0])}-{chr(_HIGH_IGNORABLE[-1])}\uff1c\ufe64]")
+_DIMINISHED = regex(f"[{_IGNORABLE}{chr(_HIGH_IGNORABLE[0])}-{chr(_HIGH_IGNORABLE[-1])}\uff1c\ufe64]")
 """What counts for a token and is nothing, or as wide as a letter, once it is inert."""
 
 _COLON = ":\uff1a\ufe55\ufe13\ua789\u2236\u02f8"
 """What is a colon, becomes one (NFKC), or looks like one."""
 
-_COLONS = re.compile(f"[{_COLON}]")
+_COLONS = regex(f"[{_COLON}]")
 
 _SPEAKERS = "system|developer|assistant|human|user|tool|ai|instructions?|input|response|系统|系統|用户|用戶|使用者|助手"
-_SPEAKER = re.compile(
+_SPEAKER = regex(
     rf"(?:{_SPEAKERS})(?:[ _*-]{{0,4}}(?:prompts?|messages?|instructions?|turn|notes?|override|提示词?|消息|指令))?"
     rf'(?=(?:(?!["{_COLON}])[\W\d_]){{0,16}}[{_COLON}])',
     re.IGNORECASE,
@@ -44,10 +44,10 @@ _SPEAKER = re.compile(
 _SPEAKER_LENGTH = 64
 """Characters in which all of that lies."""
 
-_BEFORE = re.compile(r"(?:[\W\d_]|[^\W\d_](?=[\].)）、]))*")
+_BEFORE = regex(r"(?:[\W\d_]|[^\W\d_](?=[\].)）、]))*")
 """What may stand before a speaker: marks, numbers, the letter of an entry in a list or of one that is ticked off."""
 
-_BRACKETED = re.compile(r"[\[\uff3b]([^\[\]()\uff3b\uff3d]{1,32})[\]\uff3d]")
+_BRACKETED = regex(r"[\[\uff3b]([^\[\]()\uff3b\uff3d]{1,32})[\]\uff3d]")
 _CONTROLS = frozenset((
     "inst", "sys", "system", "user", "assistant", "human", "tool", "developer", "systemprompt", "availabletools",
     "toolcalls", "toolresults", "toolcontent", "modelsettings", "callid", "args", "think", "prefix", "middle",
@@ -56,11 +56,11 @@ _CONTROLS = frozenset((
 """Control tokens in brackets of the chat templates of Llama, Mistral and others, without what is neither letter nor
 digit."""
 
-_FENCES = re.compile("[`\u1fef\uff40]{3,}|[~\uff5e]{3,}")
+_FENCES = regex("[`\u1fef\uff40]{3,}|[~\uff5e]{3,}")
 """What ends a block of code, or would after normalisation: a host may have put all of this into one."""
 
-_IMAGE = re.compile(r"([!\uff01])(?=[\[\uff3b])")
-_TARGETED = re.compile(r"[\]\uff3d][(\uff08\[\uff3b]")
+_IMAGE = regex(r"([!\uff01])(?=[\[\uff3b])")
+_TARGETED = regex(r"[\]\uff3d][(\uff08\[\uff3b]")
 """An image of Markdown: a host that shows one asks another machine for it, whose name may tell what was recalled."""
 
 
@@ -114,10 +114,10 @@ def _unfenced(found: re.Match[str]) -> str:
 def _shown(text: str) -> str:
     """`text` without what does not show, and without what begins a tag; white space of any kind stays."""
     if not (text.isprintable() and text.isascii()):
-        text = _without_high(_hidden().sub("", text))
+        text = _without_high(_HIDDEN_RUN.sub("", text))
     for opening, instead in _OPENINGS.items():
         text = text.replace(opening, instead)
-    return capped(text) if not text.isascii() and _marked().search(text) else text
+    return capped(text) if not text.isascii() and _LONG_MARKS.search(text) else text
 
 
 def _without_high(text: str) -> str:
@@ -127,18 +127,22 @@ def _without_high(text: str) -> str:
     return text.translate(dict.fromkeys(gone)) if gone else text
 
 
-@cache
-def _hidden() -> re.Pattern[str]:
-    """What does not show of the first 65,536 characters: looked up in a table, twenty times as fast as one by one."""
+def _hidden_run() -> str:
     spots = [chr(code) for code in range(0x10000) if unicodedata.category(chr(code)) in HIDDEN]
-    return re.compile(f"[{_IGNORABLE}{_class(char for char in spots if not char.isspace())}]+")
+    return f"[{_IGNORABLE}{_class(char for char in spots if not char.isspace())}]+"
 
 
-@cache
-def _marked() -> re.Pattern[str]:
-    """Where a run of marks that is too long may be: of the first 65,536 characters, or with one of the others in it."""
+_HIDDEN_RUN = regex(_hidden_run)
+"""What does not show of the first 65,536 characters: looked up in a table, twenty times as fast as one by one."""
+
+
+def _long_marks() -> str:
     marks = (chr(code) for code in range(0x300, 0x10000) if unicodedata.combining(chr(code)))
-    return re.compile(f"[{_class(marks)}]{{{LONGEST_RUN + 1}}}|[\U00010000-\U0001efff]")
+    return f"[{_class(marks)}]{{{LONGEST_RUN + 1}}}|[\U00010000-\U0001efff]"
+
+
+_LONG_MARKS = regex(_long_marks)
+"""Where a run of marks that is too long may be: of the first 65,536 characters, or with one of the others in it."""
 
 
 def _class(chars: Iterable[str]) -> str:
@@ -160,7 +164,7 @@ def _class(chars: Iterable[str]) -> str:
 QUARTERS = 4
 """Letters of an alphabet a token (spec 12)."""
 
-_LETTERS = re.compile("[\u0000-\u10ff\u1e00-\u2bff]+")
+_LETTERS = regex("[\u0000-\u10ff\u1e00-\u2bff]+")
 """The alphabets of Europe and Western Asia, Latin and Greek supplements, punctuation and symbols. Everything else is a
 token each: Han, Kana, Hangul and what stands with them, emoji. Runs, because each match takes longer than 100 letters:
 8,000 characters of Chinese took 1.1 ms one by one and take .13 ms so."""

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from mnemond.text.cues import DECISION, ERROR, FIX, PREFERENCE, WORKS, Reading, found, reading, words_of
+from mnemond.text.resources import regex
 from mnemond.text.tokens import latin_words, tokens
 
 # The patterns behind quality warnings, as data (spec 6.7): English and Chinese, every repeat bounded.
@@ -48,9 +49,9 @@ def _pattern(
     sign: str = "",
     escape: str | None = None,
 ) -> QualityPattern:
-    excuse = re.compile(rf"(?:{escape})\Z", re.IGNORECASE) if escape else None
-    regex = re.compile("|".join(branches), re.IGNORECASE)
-    return QualityPattern(code, label, needles, regex, excuse, frozenset(words.split()), sign)
+    excuse = regex(rf"(?:{escape})\Z", re.IGNORECASE) if escape else None
+    found = regex("|".join(branches), re.IGNORECASE)
+    return QualityPattern(code, label, needles, found, excuse, frozenset(words.split()), sign)
 
 
 _RESOURCE = (
@@ -304,9 +305,9 @@ _NOT_CODE = words_of(
 )
 """Words that stand before a colon and a number without being the name of a place in code."""
 
-_LONGER_NUMBER = re.compile(r"[A-Za-z0-9_]")
-_TAGGED = re.compile(r"[.-]?[A-Za-z0-9_]|[@/%]")
-_WORD = re.compile(r"[A-Za-z]+")
+_LONGER_NUMBER = regex(r"[A-Za-z0-9_]")
+_TAGGED = regex(r"[.-]?[A-Za-z0-9_]|[@/%]")
+_WORD = regex(r"[A-Za-z]+")
 _SHORTEST_LINE, _LONGEST_PORTLESS = 2, 3
 
 
@@ -434,7 +435,7 @@ COURTESIES = (
 
 COURTESY_TOKENS = frozenset(token for line in COURTESIES for word in line.split() for token in tokens(word))
 
-_STATEMENT = re.compile(r"[.!…;]\s|[。！；]|[^?？\s][^\S\n]*\n")
+_STATEMENT = regex(r"[.!…;]\s|[。！；]|[^?？\s][^\S\n]*\n")
 
 
 class Substance(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from mnemond.text.date_phrases import tense
 from mnemond.text.dates import MONTH, DateMention, dates
 from mnemond.text.intervals import one_of
+from mnemond.text.resources import regex
 from mnemond.text.tokens import fold
 
 LONG_AGO_US = -(2**62)
@@ -36,20 +37,20 @@ _NAMES = (
 )  # fmt: skip
 """What has a number of its own, which may look like a date."""
 
-_CUE = re.compile(
+_CUE = regex(
     rf"(?<![a-z0-9_])(?:(?P<around>{one_of(_AROUND)})|(?P<before>{one_of(_BEFORE)})|(?P<after>{one_of(_AFTER)})"
     rf"|(?P<since>{one_of(_SINCE)})|(?P<how>how)|(?P<name>{one_of(_NAMES)}))(?:\s+(?:the|of|on|in))?[\s#:=-]*$"
 )
-_INNER = re.compile(r"(?:(?P<around>around)|(?P<before>before|until|till|by)|(?P<after>after)|(?P<since>since))[\s-]+")
+_INNER = regex(r"(?:(?P<around>around)|(?P<before>before|until|till|by)|(?P<after>after)|(?P<since>since))[\s-]+")
 """What a date may begin with, as `dates` takes it."""
 
-_BEHIND = re.compile(
+_BEHIND = regex(
     r"\s*(?:(?P<before>[之以]?前|为止|為止)|(?P<after>[之以]?[后後])|(?P<since>以来|以來|起)|(?P<around>左右|前后|前後))"
 )
 """What follows a date in Chinese."""
 
-_YEAR = re.compile(r"(?:\w+[\s-]+)?\d{4}$")
-_AFTER_YEAR = re.compile(
+_YEAR = regex(r"(?:\w+[\s-]+)?\d{4}$")
+_AFTER_YEAR = regex(
     r"\s*(?:$|[^\w\s]|(?:and|or|to|we|i|he|she|they|it|you|the|a|an|did|do|was|were|is|what|who|why|how|when|where|which"
     r"|that|for|with|at|on|by|about|from|as|after|before|because|until)\b|[^\x00-\x7f])"
 )
@@ -58,18 +59,18 @@ _AFTER_YEAR = re.compile(
 _YEARS_AHEAD = 5
 """A bare number that would be a year farther away in the future is none."""
 
-_PRESENT = re.compile(r"today|tonight|this\b|今|这|這|本")
+_PRESENT = regex(r"today|tonight|this\b|今|这|這|本")
 """Said of how things are ("what do I eat today") as often as of one day."""
 
-_RANGE = re.compile(
+_RANGE = regex(
     r"(?<![a-z0-9_])(?:between|from) (?P<first>[^\n]{3,30}?) (?:and|to|until|till|through) (?P<last>[^\n]{3,30})",
     re.IGNORECASE,
 )
 """Of a text whose white space is single blanks: runs of it would be tried at every length."""
 
-_BLANKS = re.compile(r"[^\S\n]+")
-_MONTH = re.compile(rf"{MONTH}(?![a-z])", re.IGNORECASE)
-_BARE_YEAR = re.compile(r"(?:19|20)\d\d(?!\w|[.:/-]\w|\s?[%°])")
+_BLANKS = regex(r"[^\S\n]+")
+_MONTH = regex(rf"{MONTH}(?![a-z])", re.IGNORECASE)
+_BARE_YEAR = regex(r"(?:19|20)\d\d(?!\w|[.:/-]\w|\s?[%°])")
 
 
 class QueryWindow(NamedTuple):

@@ -6,8 +6,9 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import pairwise
+
+from mnemond.text.resources import regex
 
 SHORTEST_PASSWORD = 6
 """Characters; below it nothing tells a password from a word."""
@@ -58,31 +59,31 @@ PLACEHOLDERS = frozenset({
 _NAME = r"(?:[a-z_]{2,}(?:[A-Z][a-z]+)*|(?:[A-Z][a-z]{2,})+|[A-Z_]{3,})"
 """What people call a variable or function: words, not letters at random."""
 
-_VARIABLE = re.compile(
+_VARIABLE = regex(
     r"<[^<>]{1,80}>|\{\{?[ A-Za-z_.!:\[\]()\"']{0,40}\}|\[[A-Za-z _-]{2,40}\]$"  # <password>, {pw}, [your password]
     r"|\*{3}|•|●|…|\.{3}|-{3}|%[sdr](?![A-Za-z0-9])|%\(|%[A-Za-z_]+%$|\?$"  # ***, %s, %(password)s, %PASSWORD%, ?
     rf"|\$(?:{_NAME}\d?$|[A-Z_]{{4}}|[{{(\[])|#\{{|\$env:"  # $PASSWORD, ${TOKEN}, $(pass show), #{token}
     rf"|[@:&]{_NAME}$"  # names bound by SQL, a reference in Go
 )
-_TEMPLATE = re.compile(r"\$\{[A-Za-z_][\w.:-]{0,60}\}|\{\{[ \w.]{0,60}\}\}")
-_CALL = re.compile(rf"{_NAME}\d?(?:\.{_NAME}\d?){{0,6}}[(\[]|(?:{_NAME}\d?\.){{1,6}}{_NAME}\d?$")
-_CAMEL_CASE = re.compile(r"[a-z]{0,20}(?:[A-Z]{1,4}[a-z]{2,20}|[A-Z]{1,2}[0-9]{2,5}){1,12}[0-9]{0,4}[A-Z]{0,3}$")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)*$")
-_NUMBERED_WORD = re.compile(
+_TEMPLATE = regex(r"\$\{[A-Za-z_][\w.:-]{0,60}\}|\{\{[ \w.]{0,60}\}\}")
+_CALL = regex(rf"{_NAME}\d?(?:\.{_NAME}\d?){{0,6}}[(\[]|(?:{_NAME}\d?\.){{1,6}}{_NAME}\d?$")
+_CAMEL_CASE = regex(r"[a-z]{0,20}(?:[A-Z]{1,4}[a-z]{2,20}|[A-Z]{1,2}[0-9]{2,5}){1,12}[0-9]{0,4}[A-Z]{0,3}$")
+_IDENTIFIER = regex(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)*$")
+_NUMBERED_WORD = regex(
     r"(?:[a-z]{1,20}_){0,4}(?:pass|pwd|token|tok|key|secret|user|name|arg|param|val|str|byte|base|sha|utf|hash|text|data|"
     r"buf|bit|line|path|file|type|uint|float|ctx|self|test|hex|field|state|node|item|tmp|var)[a-z_]{0,12}\d{1,3}[a-z_]{0,8}$"
 )
-_PATH = re.compile(r"(?:[~.\w@-]{0,40}+[/\\]){2,}[\w.@-]{0,60}$|~?\.{0,2}/[\w.-]{1,60}$|[A-Za-z]:\\")
-_FILE = re.compile(
+_PATH = regex(r"(?:[~.\w@-]{0,40}+[/\\]){2,}[\w.@-]{0,60}$|~?\.{0,2}/[\w.-]{1,60}$|[A-Za-z]:\\")
+_FILE = regex(
     r"[\w./-]{1,80}\.(?:pem|key|crt|cer|txt|json|ya?ml|toml|ini|env|py|js|ts|go|rs|md|html?|cfg|conf|asc|gpg|p12|pfx|jks)$"
 )
-_NUMBER = re.compile(r"[\d.,:/ ×x%+-]*[\d.,:/-](?:[a-zA-Z%]{1,3})?$")
-_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}$|(?:[a-z][a-z0-9+-]{1,15}:)?//")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
-_HEX = re.compile(r"[0-9a-f]{16,}$|[0-9A-F]{16,}$")
-_DIGIT = re.compile(r"[0-9]")
-_STRONG_SYMBOL = re.compile(r"[!@#$%^&*?+~|=]")
-_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+_NUMBER = regex(r"[\d.,:/ ×x%+-]*[\d.,:/-](?:[a-zA-Z%]{1,3})?$")
+_ADDRESS = regex(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}$|(?:[a-z][a-z0-9+-]{1,15}:)?//")
+_UUID = regex(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_HEX = regex(r"[0-9a-f]{16,}$|[0-9A-F]{16,}$")
+_DIGIT = regex(r"[0-9]")
+_STRONG_SYMBOL = regex(r"[!@#$%^&*?+~|=]")
+_SEPARATORS = regex(r"[^A-Za-z0-9]+")
 _CLASSES = str.maketrans(
     {**dict.fromkeys(map(chr, range(65, 91)), "A"), **dict.fromkeys(map(chr, range(97, 123)), "a")}
     | dict.fromkeys("0123456789", "0")
@@ -284,15 +285,15 @@ _FUNCTION_WORDS = frozenset({
     "their", "them", "then", "these", "they", "this", "those", "too", "type", "use", "used", "using", "very", "was",
     "were", "what", "when", "where", "which", "who", "will", "with", "without", "would", "you", "your",
 })  # fmt: skip
-_WORD = re.compile(rf"[A-Za-z\u00c0-\u024f]{{{SHORTEST_WORD},64}}")
-_HYPHENATED = re.compile(r"[A-Za-z]{3,24}(?:-[A-Za-z]{3,24}){2,9}")
-_PHRASE = re.compile(rf"[a-z]{{3,24}}(?: [a-z]{{3,24}}){{{FEWEST_WORDS - 1},11}}")
-_OF_FIELDS = re.compile(
+_WORD = regex(rf"[A-Za-z\u00c0-\u024f]{{{SHORTEST_WORD},64}}")
+_HYPHENATED = regex(r"[A-Za-z]{3,24}(?:-[A-Za-z]{3,24}){2,9}")
+_PHRASE = regex(rf"[a-z]{{3,24}}(?: [a-z]{{3,24}}){{{FEWEST_WORDS - 1},11}}")
+_OF_FIELDS = regex(
     r"(?i)pass|pwd|passwd|pswd|passwort|contrase|secret|token|key|cred|user|login|auth|hash|field|input|label|string|"
     r"param|value|enter|your|hidden|mask|crypt|sha|none|null|invalid|wrong|incorrect|exist|sensitive|require|default"
 )
-_CLAUSE_END = re.compile(r"[ \t]*(?:$|\n|[,;.!，。；！）)](?=\s|$|[^\x00-\x7f])|[，。；！、]|\\n|[ \t]#)")
-_SECRET_WORDS_SAID = re.compile(r"(?:is|was|set to|changed to|is now|[是为為成])[ \t:：]{0,3}$")
+_CLAUSE_END = regex(r"[ \t]*(?:$|\n|[,;.!，。；！）)](?=\s|$|[^\x00-\x7f])|[，。；！、]|\\n|[ \t]#)")
+_SECRET_WORDS_SAID = regex(r"(?:is|was|set to|changed to|is now|[是为為成])[ \t:：]{0,3}$")
 
 
 def is_word(value: str) -> bool:
@@ -343,7 +344,7 @@ _HOLDERS = (
     "client", "consumer", "wlan", "wpa2",
 )  # fmt: skip
 _ISSUED = rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|credential|密钥|金鑰|秘钥|令牌|凭证"
-_STARTS = re.compile(
+_STARTS = regex(
     "|".join((r"\[redacted:", *_STEMS, *_PROGRAMS, *FOREIGN_TRIGGERS))
     + "".join(f"|{holder}[_ -]?key" for holder in _HOLDERS)
 )
@@ -377,25 +378,29 @@ _APART = (
 environment of a container, `- name: DB_PASSWORD` with `value: …` on the next line."""
 _OF = r"(?:[ \t](?:for|of|on|in|at)(?:[ \t][\w.@/-]{1,30}){1,3}?|[ \t]?[(（][^()（）\n]{1,30}[)）])?"
 _BARE = rf"{_SPACE}{{1,2}}(?=[^ \t-])|(?<=[码令碼])(?=[!-~])"
+_NAMES = regex(
+    rf"\[redacted:\w{{1,24}}\]|(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))"
+    rf"(?:{_OF}(?P<is>{_SEPARATOR})|(?P<apart>{_APART})|(?P<bare>{_BARE}))?"
+)
+"""A name, and what stands between it and the value; earlier redactions are passed over as a whole."""
+
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」"}
 _OPENING = {")": "(", "]": "[", "}": "{"}
-_COMMAND = re.compile(
+_COMMAND = regex(
     r"(?:(?<=\s)-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]{1,64}:|\bsshpass -p ?|"
     r"\b(?:mysql(?:dump|admin|import)?|mariadb)\b[^\n|;&]{0,120}?\s-p(?=\S)|\baz login\b[^\n|;&]{0,120}?\s-p "
 )
 PROGRAMS = ("sshpass", "mysql", "mariadb", "az login")
 """Commands whose `-p` takes a password."""
-_PAIR = re.compile(
-    r"[;?&][a-z_.-]{0,20}$|(?:^|\s)[a-z_]{2,20}=[\w./:@-]{1,30} $|(?:^|\s)[a-z][\w-]{1,20}\.[\w-]{1,30}\.$"
-)
-_STRONG = re.compile(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「]")
+_PAIR = regex(r"[;?&][a-z_.-]{0,20}$|(?:^|\s)[a-z_]{2,20}=[\w./:@-]{1,30} $|(?:^|\s)[a-z][\w-]{1,20}\.[\w-]{1,30}\.$")
+_STRONG = regex(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「]")
 """What follows a name without a sign, if it is a strong password: a digit before the next space, or a quotation."""
 
-_OPEN = re.compile(r"[bBrRuU]{0,2}\\?(?:(?:\"\"(?=\"))|(?:''(?=')))?([\"'`“‘「])")
-_OPTION = re.compile(r"(?:^|[\s\"'`])--?[a-z0-9-]{0,24}$")
-_UNQUOTED = re.compile(rf"[!#-&(-_a-~\u00c0-\u024f]{{1,{LONGEST_VALUE}}}")
-_REST = re.compile(r"[A-Za-z0-9+/=_.~%-]+")
-_END = re.compile(
+_OPEN = regex(r"[bBrRuU]{0,2}\\?(?:(?:\"\"(?=\"))|(?:''(?=')))?([\"'`“‘「])")
+_OPTION = regex(r"(?:^|[\s\"'`])--?[a-z0-9-]{0,24}$")
+_UNQUOTED = regex(rf"[!#-&(-_a-~\u00c0-\u024f]{{1,{LONGEST_VALUE}}}")
+_REST = regex(r"[A-Za-z0-9+/=_.~%-]+")
+_END = regex(
     r"[;,|](?=[A-Za-z_][A-Za-z_.-]{1,30}[=:])|&(?=[a-z][a-z_-]{1,30}=|(?:quot|apos|amp|lt|gt|#[0-9]{2,4});)|</"
 )
 
@@ -460,7 +465,7 @@ def _is_parameter(lowered: str, place: int) -> bool:
 def _next_name(lowered: str, place: int) -> re.Match[str] | None:
     """The first name from `place` on. Starts are searched first: many times as fast as the whole pattern."""
     while start := _STARTS.search(lowered, place):
-        if name := _names().match(lowered, start.start()):
+        if name := _NAMES.match(lowered, start.start()):
             return name
         place = start.start() + 1
     return None
@@ -475,15 +480,6 @@ def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | N
         is_verb = name["chosen"] == "pass"
         return is_strong_password if name["bare"] is not None and name["chosen"] and not is_verb else None
     return is_password if name["chosen"] else is_secret
-
-
-@cache
-def _names() -> re.Pattern[str]:
-    """A name, and what stands between it and the value; earlier redactions are passed over as a whole."""
-    return re.compile(
-        rf"\[redacted:\w{{1,24}}\]|"
-        rf"(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))(?:{_OF}(?P<is>{_SEPARATOR})|(?P<apart>{_APART})|(?P<bare>{_BARE}))?"
-    )
 
 
 def _is_option(text: str, place: int) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import groupby
 
 import msgspec
 
 from mnemond.text import secret_formats as formats
+from mnemond.text.resources import regex
 from mnemond.text.secret_formats import AZURE_TRIGGERS, JWT_TRIGGERS, TOKEN_FORMATS, TokenFormat, pattern
 from mnemond.text.secret_values import (
     PROGRAMS,
@@ -122,8 +122,8 @@ def _by_mark() -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
     )
 
 
-_NO_TOKEN = re.compile(r"[^!-~]+")
-_DIGIT = re.compile(r"[0-9]")
+_NO_TOKEN = regex(r"[^!-~]+")
+_DIGIT = regex(r"[0-9]")
 _TRIGGERS = _by_mark()
 
 
@@ -142,7 +142,7 @@ MAX_ACCESS_KEYS = 16
 _MARK = "[REDACTED:"
 
 _HIDDEN_SIGNS = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
-_HIDDEN = re.compile(f"[{_HIDDEN_SIGNS}]++")
+_HIDDEN = regex(f"[{_HIDDEN_SIGNS}]++")
 """Where web pages and chat programs let a long word break: it is copied with the word, and hides it from every rule. So
 do other signs that do not show, whoever put them there."""
 
@@ -253,29 +253,29 @@ def _tokens(text: str, hinted: Hints) -> Iterator[Secret]:
 
 
 def _private_keys(text: str) -> Iterator[Secret]:
-    for header in _compiled(formats.PEM_BEGIN).finditer(text):
+    for header in formats.PEM_BEGIN.finditer(text):
         after = text.find("-----BEGIN", header.end())
-        footer = _compiled(formats.PEM_END).search(text, header.end(), len(text) if after < 0 else after)
-        if footer and _compiled(r"[A-Za-z0-9+/]{24}").search(text, header.end(), footer.start()):
+        footer = formats.PEM_END.search(text, header.end(), len(text) if after < 0 else after)
+        if footer and _BASE64.search(text, header.end(), footer.start()):
             yield Secret("private_key", header.start(), footer.end())
-        elif not footer and (cut := _compiled(formats.PEM_CUT).match(text, header.end())):
+        elif not footer and (cut := formats.PEM_CUT.match(text, header.end())):
             yield Secret("private_key", header.start(), cut.end())
 
 
 def _json_web_tokens(text: str) -> Iterator[Secret]:
-    for found in _compiled(formats.JWT).finditer(text):
+    for found in formats.JWT.finditer(text):
         header = decoded(found[0].partition(".")[0])
         if header.startswith(b"{") and header.rstrip().endswith(b"}") and b'"alg"' in header:
             yield Secret("jwt", found.start(), found.end())
 
 
 def _bots(text: str) -> Iterator[Secret]:
-    for found in _compiled(formats.TELEGRAM).finditer(text):
+    for found in formats.TELEGRAM.finditer(text):
         start = max(0, found.start() - 11)
         start += len(text[start : found.start()].rstrip("0123456789"))
         if found.start() - start <= 10 and is_varied(found[0][1:]) and is_random(found[0]):
             yield Secret("telegram", start, found.end())
-    for found in _compiled(formats.DISCORD).finditer(text):
+    for found in formats.DISCORD.finditer(text):
         start = max(0, found.start() - 30)
         start += len(text[start : found.start()].rstrip(formats.BASE64_URL))
         if decoded(text[start : found.start()]).isdigit() and is_varied(found[0]):
@@ -283,14 +283,14 @@ def _bots(text: str) -> Iterator[Secret]:
 
 
 def _azure(text: str) -> Iterator[Secret]:
-    for found in _compiled(formats.AZURE_ASSIGNED).finditer(text):
+    for found in formats.AZURE_ASSIGNED.finditer(text):
         group = 1 if found[1] else 2
         if is_varied(found[group]):
             yield Secret("azure_key", *found.span(group))
 
 
 def _named_aws_secret_keys(text: str) -> Iterator[Secret]:
-    for found in _compiled(formats.AWS_NAMED).finditer(text):
+    for found in formats.AWS_NAMED.finditer(text):
         if is_varied(found[1]) and is_random(found[1]):
             yield Secret("aws_secret_key", *found.span(1))
 
@@ -298,23 +298,23 @@ def _named_aws_secret_keys(text: str) -> Iterator[Secret]:
 def _aws_secret_keys_beside(text: str, keys: list[Secret]) -> Iterator[Secret]:
     for key in keys[:MAX_ACCESS_KEYS]:
         window = max(0, key.start - NEAR_ACCESS_KEY), key.end + NEAR_ACCESS_KEY
-        for alone in _compiled(formats.AWS_ALONE).finditer(text, *window):
+        for alone in formats.AWS_ALONE.finditer(text, *window):
             if is_varied(alone[0]) and is_random(alone[0]) and not is_hexadecimal(alone[0]):
                 yield Secret("aws_secret_key", *alone.span())
 
 
 def _url_passwords(text: str) -> Iterator[Secret]:
-    for found in _compiled(formats.USER_INFORMATION).finditer(text):
+    for found in formats.USER_INFORMATION.finditer(text):
         if len(found[2]) >= 3 and not is_placeholder(found[2]) and found[2] not in formats.NO_PASSWORDS:
             yield Secret("url_password", *found.span(2))
-    for found in _compiled(formats.USER_TOKEN).finditer(text):
+    for found in formats.USER_TOKEN.finditer(text):
         if is_varied(found[1]) and is_random(found[1]) and (found[2] or not is_hexadecimal(found[1])):
             yield Secret("url_password", *found.span(1))
 
 
 def _authorizations(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:
     if hinted.authorizations:
-        for found in _compiled(formats.AUTHORIZATION).finditer(text):
+        for found in formats.AUTHORIZATION.finditer(text):
             value = found[1].rstrip(".")
             is_one = is_basic(value) if found[0][:5].lower() == "basic" else is_bearer(value)
             if is_one and not covered[found.start(1)]:
@@ -331,21 +331,19 @@ def _assigned(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Ite
 
 def _beside_names(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:
     if hinted.long_runs:
-        for found in _compiled(_LONG_RUN).finditer(text):
+        for found in _LONG_RUN.finditer(text):
             if is_high_entropy(found[0]) and not covered[found.start()] and _has_name_beside(text, found):
                 yield Secret("high_entropy", *found.span())
 
 
-_LONG_RUN = rf"(?:(?<![A-Za-z0-9+/_=-])|(?<=[A-Za-z_]=))[A-Za-z0-9+/_-]{{{LONG_RUN},}}={{0,2}}(?![A-Za-z0-9])"
-_NAME = r"(?i:key|token|secret|passw|credential)|密码|密钥|令牌|口令|凭证"
+_LONG_RUN = regex(
+    rf"(?:(?<![A-Za-z0-9+/_=-])|(?<=[A-Za-z_]=))[A-Za-z0-9+/_-]{{{LONG_RUN},}}={{0,2}}(?![A-Za-z0-9])", re.ASCII
+)
+_NAME = regex(r"(?i:key|token|secret|passw|credential)|密码|密钥|令牌|口令|凭证", re.ASCII)
+_BASE64 = regex(r"[A-Za-z0-9+/]{24}", re.ASCII)
 
 
 def _has_name_beside(text: str, found: re.Match[str]) -> bool:
     before = text[max(0, found.start() - BESIDE) : found.start()].rpartition("\n")[2].rpartition("]")[2]
     after = text[found.end() : found.end() + BESIDE_AFTER].partition("\n")[0].partition("[")[0]
-    return _compiled(_NAME).search(before) is not None or _compiled(_NAME).search(after) is not None
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
+    return _NAME.search(before) is not None or _NAME.search(after) is not None

@@ -10,6 +10,7 @@ import msgspec
 
 from mnemond.text import caches
 from mnemond.text.caches import text_cache
+from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, latin_words, tokens
 
 REMEMBERED_TEXTS = 4096
@@ -27,7 +28,7 @@ MIN_TOKENS = 3
 
 _OPENING = "\"'`‘’“”«»‹›([{<（［｛〈《「『【〔¡¿"
 _CLOSING = "\"'`‘’“”«»‹›)]}>）］｝〉》」』】〕.,;:!?…。、，；：！？・"  # fold() turns some of these into ASCII
-_LEADING = re.compile(rf"(?:[\s{re.escape(_OPENING)}]|[-*+•‣◦–—](?=\s))+")
+_LEADING = regex(rf"(?:[\s{re.escape(_OPENING)}]|[-*+•‣◦–—](?=\s))+")
 
 
 class Overlap(msgspec.Struct, frozen=True, gc=False):

@@ -17,6 +17,7 @@ from mnemond.text.caches import text_cache
 from mnemond.text.contrast import LABEL_NOUNS, numbers, polarity
 from mnemond.text.cues import words_of
 from mnemond.text.date_phrases import tense
+from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
 
 # Words by which a statement says that something changed, or what state it tells of, as data.
@@ -130,7 +131,7 @@ _PLAIN: Final = (
     r"|(?P<han>[\u3400-\u9fff])"
     r"|(?P<other>\w+)"
 )
-PLAIN_PARTS: Final = re.compile(_PLAIN)
+PLAIN_PARTS: Final = regex(_PLAIN)
 """The words of a folded statement in ASCII."""
 
 ANNOUNCING: Final = words_of(
@@ -142,14 +143,14 @@ ANNOUNCING: Final = words_of(
 )
 """A sentence that says in English that something changed has one of these words, or `SINCE` with a time."""
 
-ANNOUNCING_SINCE: Final = re.compile(r"\bas of \w|\bfrom \w+(?: \w+){0,3} on\b|\bany more\b")
-ANNOUNCING_CHINESE: Final = re.compile(
+ANNOUNCING_SINCE: Final = regex(r"\bas of \w|\bfrom \w+(?: \w+){0,3} on\b|\bany more\b")
+ANNOUNCING_CHINESE: Final = regex(
     "现在|現在|如今|目前|以后|以後|今后|从今|从此|已经|已經|其实|更正|最新|而不是|取代|替代|离开|不再|[搬迁遷移改挪推延提][到去进至名叫用成为為迟遲期前]"
     "|[换換变變]成|[换換变變][为為]|切[换換]|替[换換]|更名|加入|跳槽|入职"
 )
 """What a Chinese sentence has that says so."""
 
-PARTS: Final = re.compile(rf"{_CHINESE}|{_PLAIN}")
+PARTS: Final = regex(rf"{_CHINESE}|{_PLAIN}")
 """The words, characters and Chinese phrases of any other; the name of a group that begins with "zh_" is what it is."""
 """What a folded statement is made of: each match is a phrase of this module, or one word or character."""
 FROM: Final = frozenset({"from", "从", "由"})
@@ -179,10 +180,10 @@ PRONOUNS: Final = {
 }  # fmt: skip
 """Who is spoken of, in one form: "my editor" and "I" belong together."""
 
-INDEFINITE: Final = re.compile(r"^\W*(?:and |but )?(?:a|an|one|another|some|other)\b|^(?:一个|另一个|有)")
+INDEFINITE: Final = regex(r"^\W*(?:and |but )?(?:a|an|one|another|some|other)\b|^(?:一个|另一个|有)")
 """How a statement begins that tells of one of several."""
 
-ROLE: Final = re.compile(
+ROLE: Final = regex(
     r"\b(?:is|are)(?: (?:now|currently))? (?:the|our|my|in charge of|responsible for)\b"
     r"|现在是|是(?=[\u3400-\u9fff]+的)|负责"
 )
@@ -222,17 +223,17 @@ MAX_UNITS: Final = 30
 REMEMBERED: Final = 1_024
 """Sentences whose statement is remembered."""
 
-_END: Final = re.compile(r"([!?;。！？；，\n]+|\.+(?=\s|$))")
-_WORD: Final = re.compile(r"[a-z0-9']+")
+_END: Final = regex(r"([!?;。！？；，\n]+|\.+(?=\s|$))")
+_WORD: Final = regex(r"[a-z0-9']+")
 _WORDLESS: Final = (FUNCTION_WORDS - PRONOUNS.keys()) | DROPPED | PREPOSITIONS | set(" ,.")
-_LATIN: Final = re.compile(r"[a-z]+")
-_CONJUNCTION: Final = re.compile(r",\s+(?:and|but|so|which|because|while|whereas)\s+", re.IGNORECASE)
-_CAPITAL: Final = re.compile(r"(?<=\s)[\"'(]?([A-Z][\w'+#./-]*\w|[A-Z])")
-_SUPPOSED: Final = re.compile(
+_LATIN: Final = regex(r"[a-z]+")
+_CONJUNCTION: Final = regex(r",\s+(?:and|but|so|which|because|while|whereas)\s+", re.IGNORECASE)
+_CAPITAL: Final = regex(r"(?<=\s)[\"'(]?([A-Z][\w'+#./-]*\w|[A-Z])")
+_SUPPOSED: Final = regex(
     r"\b(?:if|might|could|would|maybe|perhaps|whether|consider\w*|thinking|plan(?:s|ned|ning)? to|wants? to|propos\w+"
     r"|suggest\w*|discuss\w*|(?:we|you|they|he|she|it|i) may)\b|如果|可能|也许|打算|考虑|建议|想要?"
 )
-_RECURS: Final = re.compile(r"\b(?:every|each|daily|hourly|nightly|weekly|monthly|always)\b|每")
+_RECURS: Final = regex(r"\b(?:every|each|daily|hourly|nightly|weekly|monthly|always)\b|每")
 
 LEAVING: Final = frozenset({"left", "quit", "no", "离开", "离开了"})
 REPLACING: Final = ("replac", "取代", "替代")
@@ -496,13 +497,13 @@ LONGEST_CLAUSE = 120
 LOOKED_AT = 400
 """Characters of a text in which its first clause is looked for."""
 
-_LABEL = re.compile(
+_LABEL = regex(
     r"(?:[-*+•#>\s]|\[[ xX]\]|\*\*|(?:user|assistant|note|problem|bug|issue|error|symptom|learned|learning|lesson|til|"
     r"pitfall|gotcha|warning|tip|fix|fixed|solution|用户|助手|问题|错误|现象|教训|经验|学到|注意|踩坑|坑|解决)"
     r"(?:\*\*)?\s{0,3}[:：])+\s*",
     re.IGNORECASE,
 )
-_CLAUSES_END = re.compile(
+_CLAUSES_END = regex(
     r"[.!?;。！？；\n ,，](?:"  # one set of characters first: the search skips to them
     r"(?<=[;。！？；\n])"
     r"|(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?=[\s\"'”’)]|\Z)"

@@ -17,6 +17,7 @@ from typing import Any
 import Stemmer
 
 from mnemond.text.caches import text_cache
+from mnemond.text.resources import on_first_use, regex
 
 # Runs of combining marks: what makes normalisation slow, and no language needs.
 #
@@ -33,12 +34,12 @@ _FIRST, _END = 0x300, 0x1E95B
 
 def capped(text: str) -> str:
     """`text` with every run of marks cut to `LONGEST_RUN`. Linear time; the same string when there is no long run."""
-    return _long_run().sub(_cut, text) if _has_long_run(text) else text
+    return _LONG_RUN.sub(_cut, text) if _has_long_run(text) else text
 
 
 def long_run_at(text: str) -> int | None:
     """Position of the first run longer than `LONGEST_RUN`, or None."""
-    found = _long_run().search(text) if _has_long_run(text) else None
+    found = _LONG_RUN.search(text) if _has_long_run(text) else None
     return None if found is None else found.start()
 
 
@@ -65,10 +66,12 @@ def _cut(run: re.Match[str]) -> str:
     return run[0][:LONGEST_RUN]
 
 
-@cache
-def _long_run() -> re.Pattern[str]:
+def _long_run() -> str:
     marks = "".join(chr(code) for code in range(_FIRST, _END) if unicodedata.combining(chr(code)))
-    return re.compile(f"[{marks}]{{{LONGEST_RUN + 1},}}")
+    return f"[{marks}]{{{LONGEST_RUN + 1},}}"
+
+
+_LONG_RUN = regex(_long_run)
 
 
 # Words that carry grammar rather than meaning, as data.
@@ -116,10 +119,10 @@ MAX_UNFOLDED = 3
 REMEMBERED_FOLDS = 8
 """Texts whose folded form and words are remembered: a write reads the same one from a dozen sides."""
 
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_ASCII_WORD = regex(r"[a-z0-9]+")
 _ASCII_LETTERS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256))
 """A table for `bytes.translate`: capitals small, everything that is neither letter nor digit a space."""
-_ASCII_INDEX_WORD = re.compile(rf"[a-z0-9]{{1,{LONGEST_TERM}}}(?:'(?:s|t|re|ve|ll|d|m)\b)?")
+_ASCII_INDEX_WORD = regex(rf"[a-z0-9]{{1,{LONGEST_TERM}}}(?:'(?:s|t|re|ve|ll|d|m)\b)?")
 _STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
 
 
@@ -140,7 +143,7 @@ def tokens(text: str) -> list[str]:
     if text.isascii():
         return [word for word in _ascii_words(text) if word not in FUNCTION_WORDS]
     words: list[str] = []
-    for run in _runs().findall(fold(text)):
+    for run in _RUNS.findall(fold(text)):
         if _is_paired(run):
             words += _pairs(run)
         elif run not in FUNCTION_WORDS:
@@ -168,7 +171,7 @@ def index_terms(text: str) -> list[str]:
     if text.isascii():
         return list(filter(None, map(_term, _ascii_index_words(text))))
     terms: list[str] = []
-    for run in _index_runs().findall(fold(text).replace("’", "'")):
+    for run in _INDEX_RUNS.findall(fold(text).replace("’", "'")):
         if _is_paired(run):
             terms += _pairs(run)
         elif term := _term(run):
@@ -205,7 +208,7 @@ def _term(word: str) -> str:
         return str(_english().stemWord(head))
 
 
-@cache
+@on_first_use
 def _english() -> Any:  # noqa: ANN401 - the package has no type information
     return Stemmer.Stemmer("english", 0)  # no cache of its own: every word comes here once
 
@@ -222,23 +225,13 @@ def _word_pattern(longest: str) -> str:
     return rf"[{PAIRED_SCRIPTS}]+|(?:{letter}[{_marks()}]*){longest}"
 
 
-@cache
-def _runs() -> re.Pattern[str]:
-    return re.compile(_word_pattern("+"))
-
-
-@cache
-def _index_runs() -> re.Pattern[str]:
-    return re.compile(_word_pattern(f"{{1,{LONGEST_TERM}}}") + r"(?:'(?:s|t|re|ve|ll|d|m)\b)?")
-
-
-@cache
-def _paired_start() -> re.Pattern[str]:
-    return re.compile(f"[{PAIRED_SCRIPTS}]")
+_RUNS = regex(lambda: _word_pattern("+"))
+_INDEX_RUNS = regex(lambda: _word_pattern(f"{{1,{LONGEST_TERM}}}") + r"(?:'(?:s|t|re|ve|ll|d|m)\b)?")
+_PAIRED_START = regex(f"[{PAIRED_SCRIPTS}]")
 
 
 def _is_paired(run: str) -> bool:
-    return run[0] >= "\u1100" and _paired_start().match(run) is not None
+    return run[0] >= "\u1100" and _PAIRED_START.match(run) is not None
 
 
 def _is_pair(token: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from mnemond.text.prompt_escape import quarters
+from mnemond.text.resources import regex
 from mnemond.text.similarity import normalised
 
 LEFT_OUT: Final = {
@@ -47,11 +48,11 @@ _LEFT_OUT: Final = frozenset(name for names in LEFT_OUT.values() for name in nam
 _OPENED: Final = frozenset(name for names in OPENED.values() for name in names)
 _SHORTEST: Final = min(map(len, _LEFT_OUT | _OPENED))
 _LONGEST: Final = max(map(len, _LEFT_OUT | _OPENED))
-_WRAPPED_MARK = re.compile(rf"<(/?)([A-Za-z][A-Za-z_-]{{{_SHORTEST - 1},{_LONGEST - 1}}})(?:[ \t\r\n][^<>]{{0,400}})?>")
+_WRAPPED_MARK = regex(rf"<(/?)([A-Za-z][A-Za-z_-]{{{_SHORTEST - 1},{_LONGEST - 1}}})(?:[ \t\r\n][^<>]{{0,400}})?>")
 """A tag of any name that is as long as one of these. All names as alternatives cost a microsecond for each "<"."""
 
-_HEADED = re.compile(r"\s*#{1,2} (?:Context from my IDE setup|Files mentioned by the user)\b")
-_REQUEST = re.compile(r"^#{1,2} My request for \w{1,20}:[ \t]*$", re.MULTILINE)
+_HEADED = regex(r"\s*#{1,2} (?:Context from my IDE setup|Files mentioned by the user)\b")
+_REQUEST = regex(r"^#{1,2} My request for \w{1,20}:[ \t]*$", re.MULTILINE)
 """Codex in an editor: what is open stands first, then what somebody asks."""
 
 _FILES_BEGIN, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"
@@ -61,7 +62,7 @@ _THOUGHTS, _THOUGHTS_END = "<analysis>", "</analysis>"
 _SUMMARY, _SUMMARY_END = "<summary>", "</summary>"
 """Claude Code 2.1: what its model is told to write when a conversation is compacted."""
 
-_COMMAND = re.compile(r"/[A-Za-z][\w:-]{0,63}(?=\s|$)")
+_COMMAND = regex(r"/[A-Za-z][\w:-]{0,63}(?=\s|$)")
 
 
 def typed(text: str) -> str:
@@ -151,7 +152,7 @@ QUESTIONS_LONGEST: Final = 500
 READ: Final = 4_000
 """Characters of either end of a prompt that are looked at."""
 
-_END: Final = re.compile(r"(?<=[.!?…])[ \t]+|(?<=[。！？])|[\r\n]+")
+_END: Final = regex(r"(?<=[.!?…])[ \t]+|(?<=[。！？])|[\r\n]+")
 
 
 def questions(text: str) -> list[str]:
@@ -175,7 +176,7 @@ def _asks(piece: str) -> bool:
 MAX_PIECES = 16
 """Memories that one line may consist of."""
 
-_DRESS = re.compile(
+_DRESS = regex(
     r"(?:[\s\"'`“”‘’«»|•‣·✅✔☑\ufe0f]"
     r"|>(?=\s*[^\s\d])|[-+*–—#]+(?=\s)|\d{1,3}[.)](?=\s)|\(?[a-z]\)(?=\s)|\[[ xX]?\](?=\s)"
     r"|[0-9a-f]{8}\s*\||[\[(]?ref:[0-9a-f]{4,8}\b[^\])\n]{0,80}[\])]"
@@ -184,7 +185,7 @@ _DRESS = re.compile(
 """What may stand before a memory. A quotation mark before a number is no "more than"."""
 
 _BEHIND = " \t*`|\"'}],"
-_INTRODUCED = re.compile(
+_INTRODUCED = regex(
     r"(?:as (?:i|we) (?:recall|remember|noted)|(?:from|according to) (?:my |our |the |long-term )?memor(?:y|ies)"
     r"|(?:i|we) (?:recall|remember)(?: that)?"
     r"|you (?:once )?(?:told|mentioned to) me(?: earlier| before| once)?(?: that)?"
@@ -192,7 +193,7 @@ _INTRODUCED = re.compile(
     r"|(?:recalled|remembered|known|memory|remembers?))[,:]?\s+",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|[,;]\s+and\s+|;\s+|,\s+also\s+")
+_BETWEEN = regex(r"(?<=[.!?])\s+|(?<=[。！？；])|[,;]\s+and\s+|;\s+|,\s+also\s+")
 
 
 def bare(line: str) -> Iterator[str]:
@@ -234,27 +235,27 @@ INTRODUCTIONS = ("mnemond is the long-term memory of this user", "mnemond rememb
 ECHOES_LONGEST = 8_000
 """Characters of a line that may be a memory: what a memory has at most."""
 
-_ECHOES_MARK = re.compile(r"<\s{0,3}(/?)recalled-data\b ?([0-9a-f]{0,64})[^>\n]{0,40}>", re.IGNORECASE)
+_ECHOES_MARK = regex(r"<\s{0,3}(/?)recalled-data\b ?([0-9a-f]{0,64})[^>\n]{0,40}>", re.IGNORECASE)
 """A mark of a fence: whether it ends one, and the number that the two marks of a fence have in common."""
 
 _LESS = r"(?:<|‹|&lt;|\\u003c)"
-_OURS = re.compile(
+_OURS = regex(
     rf"[\s>*•\d.)|`-]{{0,16}}{_LESS}(?:/?recalled-data [0-9a-f]|t:\d{{4}}-\d\d-\d\d|ref:[0-9a-f]{{4}})", re.IGNORECASE
 )
 """How lines begin that only this memory writes: a mark of its fence, a date or a reference of a memory."""
 
-_SHOWN = re.compile(
+_SHOWN = regex(
     rf"(?:{_LESS}|\[)ref:[0-9a-f]{{4,36}} (?:\d{{4}}-\d\d-\d\d|\d{{1,3}} away by) "
     rf"|{_LESS}/?recalled-data [0-9a-f]{{8,32}}(?:>|›|&gt;|\\u003e)",
     re.IGNORECASE,
 )
 """What nobody else writes, wherever it stands in a line: in JSON, in a table."""
 
-_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s+")
+_NUMBER = regex(r"\s*\d{1,3}[.)]\s+")
 """What a list may put before a memory; dashes and the like do not count as words anyway."""
 
 _QUOTES = " \t>*•-"
-_FRAMES = re.compile(
+_FRAMES = regex(
     r"\s*(?:… \d{1,6} intermediate memor(?:y|ies) …"
     r"|what matters most:|decisions(?: of .{1,80})?, newest first:|about what is being done:"
     r"|store: .{1,80} · intent: .{1,20} · \d{1,6} of \d{1,6} memories"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.secret_carriers import sample
 from benchmarks.secret_samples import MAKERS
 from mnemond.text.secret_formats import TOKEN_FORMATS, pattern
-from mnemond.text.secret_values import _STRONG, _names, _next_name, _value, is_strong_password, is_varied
+from mnemond.text.secret_values import _NAMES, _STRONG, _next_name, _value, is_strong_password, is_varied
 from mnemond.text.secrets import EVERY_HINT, Secret, _found, find_secrets, hints
 from tests.text.secret_pieces import HOSTILE_TEXTS, MIXED
 
@@ -70,7 +70,7 @@ _NAME_PIECES = st.sampled_from(
 
 @given(st.lists(_NAME_PIECES, max_size=8).map("".join), st.integers(0, 20))
 def test_the_starts_of_names_hide_no_name(text: str, place: int) -> None:
-    quick, whole = _next_name(text, place), _names().search(text, place)
+    quick, whole = _next_name(text, place), _NAMES.search(text, place)
     assert (quick and quick.span()) == (whole and whole.span())
 
 
