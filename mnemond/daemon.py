@@ -6,9 +6,9 @@ import contextlib
 import os
 import resource
 import signal
-from collections.abc import Mapping
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import trio
 from structlog.typing import FilteringBoundLogger
@@ -55,7 +55,15 @@ from mnemond.store.backups import BackupDirectory, Safekeeping, sweep
 from mnemond.store.connection import check_sqlite_version
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
-from mnemond.wire.dispatch import Boundary, Call, Completions, Dispatcher, Handler, Latencies, TimedDispatcher
+from mnemond.wire.dispatch import (
+    Boundary,
+    Call,
+    Completions,
+    Dispatcher,
+    Latencies,
+    TimedDispatcher,
+    handlers_of,
+)
 from mnemond.wire.limits import Limits
 from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
 from mnemond.wire.params import SERVER_VERSION
@@ -64,14 +72,6 @@ from mnemond.wire.server import Server
 STOP_S = 2.8
 """Seconds from the request to stop to the end of the work it causes, replies and stores together (the promise is 3).
 A checkpoint that would take longer is left to the next start, which recovers the write-ahead log anyway."""
-
-
-class Group(Protocol):
-    """Handlers that belong together."""
-
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        ...
 
 
 class Daemon:
@@ -103,7 +103,7 @@ class Daemon:
         self.scheduler = self._scheduling(config, clock, identities)
         self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
         attending = Attending(self.keeper, self.scheduler, self.feed)
-        self.door = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
+        self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
         self._agents = self._remembering(data_dir, config, clock, identities)
         life = Life(
             uptime_s=lambda: monotonic_s() - self._started_s,
@@ -112,7 +112,7 @@ class Daemon:
             questions=self.scheduler.questions,
             hosts=self._agents.seen.views,
         )
-        self._about = DaemonHandlers(data_dir, config, self.stores, self.door, life)
+        self._about = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._dispatcher = self._dispatching(self._about, supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), HookHandler(self._agents))
         self.feed.tell, self.server.between = self.server.tell, loop.take_up
@@ -120,7 +120,7 @@ class Daemon:
 
     def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         """Every job, and what they work with."""
-        reading = Reading(desks(lambda: self.door), identities.own, self._boundary)
+        reading = Reading(desks(lambda: self.open_stores), identities.own, self._boundary)
         jobs = jobs_of(config, lambda name: self.settings.policy(name).lifecycle, self.safekeeping.scheduled, reading)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
@@ -131,22 +131,22 @@ class Daemon:
         self, about: DaemonHandlers, supply: Supply, clock: SystemClock, identities: Identities
     ) -> Dispatcher:
         """Every method with what answers it."""
-        remembering, latencies = RememberHandlers(self.door, identities), Latencies(METHODS)
+        remembering, latencies = RememberHandlers(self.open_stores, identities), Latencies(METHODS)
         return TimedDispatcher(
             METHODS,
-            _handlers(
+            handlers_of(
                 about,
                 remembering,
                 *self._about_memories(clock, identities),
-                EmbedHandlers(self.door, supply, self.keeper, identities),
-                StoreHandlers(self.stores, self.door, self.keeper, self.safekeeping),
-                BackupHandlers(self.stores, self.door, self.keeper, self.safekeeping),
+                EmbedHandlers(self.open_stores, supply, self.keeper, identities),
+                StoreHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping),
+                BackupHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping),
                 ConfigHandlers(self.stores, self.settings),
-                JobHandlers(self.door, self.scheduler, clock),
-                StatsHandlers(self.door, clock),
+                JobHandlers(self.open_stores, self.scheduler, clock),
+                StatsHandlers(self.open_stores, clock),
                 TopHandlers(self.stores, self.scheduler, latencies, lambda: self.server, self._started_s),
                 SubscriptionHandlers(self.feed, trio.lowlevel.current_trio_token().run_sync_soon),
-                VerifyHandlers(self.stores, self.door, self.examiner, clock),
+                VerifyHandlers(self.stores, self.open_stores, self.examiner, clock),
                 CliHandler(self._invoke),
             ),
             problems={
@@ -154,44 +154,44 @@ class Daemon:
                 "diff": remembering.diff_problems,
                 "update": ReviseHandlers.problems,
             },
-            foreigners=McpHandlers(self._invoke, identities.nonce).methods(),
+            foreigners=handlers_of(McpHandlers(self._invoke, identities.nonce)),
             on_defect=self._on_defect,
             latencies=latencies,
         )
 
-    def _about_memories(self, clock: SystemClock, identities: Identities) -> tuple[Group, ...]:
+    def _about_memories(self, clock: SystemClock, identities: Identities) -> tuple[object, ...]:
         """What reads and writes memories, links and their history, but for `remember`."""
         return (
-            ExtractHandlers(self.door, identities, clock),
-            ForgetHandlers(self.door, identities),
-            ReviseHandlers(self.door, identities),
-            SuccessionHandlers(self.door, identities),
-            ReadHandlers(self.door, monotonic_s, clock, identities.nonce, self.uses.note),
-            SearchHandlers(self.door, clock),
-            LinkHandlers(self.door, identities, clock),
-            PinHandlers(self.door, identities),
-            AuditHandlers(self.door, clock),
-            UndoHandlers(self.door, identities),
-            GcHandlers(self.door, identities, clock),
+            ExtractHandlers(self.open_stores, identities, clock),
+            ForgetHandlers(self.open_stores, identities),
+            ReviseHandlers(self.open_stores, identities),
+            SuccessionHandlers(self.open_stores, identities),
+            ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note),
+            SearchHandlers(self.open_stores, clock),
+            LinkHandlers(self.open_stores, identities, clock),
+            PinHandlers(self.open_stores, identities),
+            AuditHandlers(self.open_stores, clock),
+            UndoHandlers(self.open_stores, identities),
+            GcHandlers(self.open_stores, identities, clock),
         )
 
     def _remembering(self, data_dir: Path, config: Config, clock: SystemClock, identities: Identities) -> AgentMemory:
         """What memory does by itself in agents' sessions."""
         within_s = Limits.of(config.server).hook_s
         sessions = AgentSessions(monotonic_s, missed=may_have_missed(data_dir, clock.now_us()))
-        self.door.on_forget.append(sessions.forget_texts)
+        self.open_stores.on_forget.append(sessions.forget_texts)
         return AgentMemory(
             settings=config.hooks,
             invoke=self._invoke,
             stores=self.stores,
-            recall=AgentRecall(self._invoke, self.door, self.uses, identities.nonce, monotonic_s, within_s),
-            keeping=AgentKeeping(self.door, self.stores, self.exchanges, clock),
+            recall=AgentRecall(self._invoke, self.open_stores, self.uses, identities.nonce, monotonic_s, within_s),
+            keeping=AgentKeeping(self.open_stores, self.stores, self.exchanges, clock),
             sessions=sessions,
             seen=LastSeen(clock.now_us),
             nonce=identities.nonce,
         )
 
-    def _invoke(self, name: str, params: bytes, call: Call) -> object:
+    def _invoke(self, name: str, params: bytes, call: Call) -> Coroutine[Any, Any, object]:
         return self._dispatcher.invoke(name, params, call)
 
     def _boundary(self) -> Boundary:
@@ -207,7 +207,7 @@ class Daemon:
         """Take up the settings that `live_settings.LIVE` lists; what is under way is not disturbed."""
         self.server.go_by(Limits.of(config.server))
         self.settings.take_up(loaded or configuration.loaded_from(config, self.settings.sources.path))
-        self.door.go_by()
+        self.open_stores.go_by()
         self._about.go_by(config)
         self._agents.go_by(config.hooks, Limits.of(config.server).hook_s)
 
@@ -238,7 +238,7 @@ class Daemon:
         if self.stores.exists(name):
             with self._dispatcher.boundary():  # whoever asks for this store will hear what is wrong with it
                 try:
-                    await self.door.open(name)
+                    await self.open_stores.open(name)
                 except MnemonError as error:
                     self._log.error("store not opened", store=name, reason=error.message)
 
@@ -251,11 +251,6 @@ class Daemon:
                 self._log.error("store not closed cleanly", reason=failure.message)
         if scope.cancelled_caught:
             self._log.warning("stores left to the next start", seconds=STOP_S)
-
-
-def _handlers(*groups: Group) -> Mapping[str, Handler]:
-    """Every method with what answers it. The dispatcher compares the names with the registry's."""
-    return {name: handler for group in groups for name, handler in group.methods().items()}
 
 
 # One process that serves one data directory, from its start to its end.

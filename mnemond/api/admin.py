@@ -47,7 +47,7 @@ from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
 from mnemond.store.verify import Examiner, Finding, closed, heed, reader
 from mnemond.store.verify_checks import Tier
-from mnemond.wire.dispatch import Call, Handler, Latencies, quantile_ms
+from mnemond.wire.dispatch import Call, Latencies, handles, quantile_ms
 from mnemond.wire.limits import Counters
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION, release_key
 
@@ -63,17 +63,14 @@ ten minutes."""
 class VerifyHandlers:
     """verify."""
 
-    def __init__(self, stores: StoreRegistry, door: OpenStores, examiner: Examiner, clock: Clock) -> None:
+    def __init__(self, stores: StoreRegistry, open_stores: OpenStores, examiner: Examiner, clock: Clock) -> None:
         self._stores = stores
-        self._door = door
+        self._open_stores = open_stores
         self._examiner = examiner
         self._clock = clock
         self._threads = trio.CapacityLimiter(DOCTOR_THREADS)
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {"verify": self.verify}
-
+    @handles("verify", in_task=True)
     async def verify(self, call: Call, params: VerifyParams) -> VerifyResult:
         """Every check about a store. Raises MnemonError: NOT_FOUND, STORAGE when it cannot be read, BUSY."""
         name = self._stores.resolve(params.store)
@@ -82,7 +79,7 @@ class VerifyHandlers:
             raise MnemonError(NOT_FOUND, f'there is no store "{name}" yet', hint="`mnemonctl store list` shows all")
         if self._stores.warm(name) is None:
             return await self._closed(name, tier)
-        return await self._open(await self._door.open(name), tier)
+        return await self._open(await self._open_stores.open(name), tier)
 
     async def _open(self, warm: OpenStore, tier: Tier) -> VerifyResult:
         found = await self._examiner.examine(warm.store, tier, self._clock.now_us(), self._threads)
@@ -203,27 +200,21 @@ class Life(msgspec.Struct, frozen=True):
 class DaemonHandlers:
     """hello, ping, status, daemon.stop."""
 
-    def __init__(self, data_dir: Path, config: Config, stores: StoreRegistry, door: OpenStores, life: Life) -> None:
+    def __init__(
+        self, data_dir: Path, config: Config, stores: StoreRegistry, open_stores: OpenStores, life: Life
+    ) -> None:
         self._data_dir = data_dir
         self._config = config
         self._stores = stores
-        self._door = door
+        self._open_stores = open_stores
         self._life = life
-
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "hello": self.hello,
-            "ping": self.ping,
-            "status": self.status,
-            "daemon.stop": self.daemon_stop,
-        }
 
     def go_by(self, config: Config) -> None:
         """Tell of these settings from now on."""
         self._config = config
 
-    def hello(self, call: Call, params: types_admin.HelloParams) -> types_admin.HelloResult:
+    @handles("hello")
+    async def hello(self, call: Call, params: types_admin.HelloParams) -> types_admin.HelloResult:
         """Who answers. Raises MnemonError(PROTOCOL_VERSION) when the two cannot understand each other."""
         check_protocol(params.protocol)
         return types_admin.HelloResult(
@@ -241,20 +232,15 @@ class DaemonHandlers:
             hosts=self._life.hosts(),
         )
 
-    def ping(self, call: Call, params: types_admin.PingParams) -> types_admin.PingResult:
+    @handles("ping")
+    async def ping(self, call: Call, params: types_admin.PingParams) -> types_admin.PingResult:
         """Answers at once."""
         return types_admin.PingResult(ok=True)
 
-    def status(self, call: Call, params: types_admin.StatusParams) -> object:
+    @handles("status", in_task=True)
+    async def status(self, call: Call, params: types_admin.StatusParams) -> types_admin.StatusResult:
         """A store and its daemon."""
-        return self._door.through(params.store, self._status)
-
-    def daemon_stop(self, call: Call, params: types_admin.DaemonStopParams) -> types_admin.DaemonStopResult:
-        """Answer, then leave."""
-        self._life.request_stop()
-        return types_admin.DaemonStopResult(stopping=True, pid=os.getpid())
-
-    async def _status(self, warm: OpenStore) -> types_admin.StatusResult:
+        warm = await self._open_stores.use(params.store)
         snapshot, questions = warm.store.snapshot, self._life.questions(warm.store.name)
         unreadable: str | None = None
         by_status: dict[str, int] | None = None
@@ -294,6 +280,12 @@ class DaemonHandlers:
         )
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.graph_lacking)
 
+    @handles("daemon.stop")
+    async def daemon_stop(self, call: Call, params: types_admin.DaemonStopParams) -> types_admin.DaemonStopResult:
+        """Answer, then leave."""
+        self._life.request_stop()
+        return types_admin.DaemonStopResult(stopping=True, pid=os.getpid())
+
 
 def check_protocol(theirs: int | None) -> None:
     """Refuse a caller of another protocol in words. Raises MnemonError(PROTOCOL_VERSION)."""
@@ -329,20 +321,15 @@ STATS_THREADS: Final = 1
 class StatsHandlers:
     """stats."""
 
-    def __init__(self, door: OpenStores, clock: Clock) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, clock: Clock) -> None:
+        self._open_stores = open_stores
         self._clock = clock
         self._threads = trio.CapacityLimiter(STATS_THREADS)
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {"stats": self.stats}
-
-    def stats(self, call: Call, params: StatsParams) -> object:
+    @handles("stats", in_task=True)
+    async def stats(self, call: Call, params: StatsParams) -> StatsResult:
         """Figures of a store."""
-        return self._door.through(params.store, self._stats)
-
-    async def _stats(self, warm: OpenStore) -> StatsResult:
+        warm = await self._open_stores.use(params.store)
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()
         with warm.store.visited():
             figures = await trio.to_thread.run_sync(_read, warm.store, limiter=self._threads)
@@ -459,10 +446,7 @@ class TopHandlers:
         self._started_s = started_s
         self._watching = 0
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {"top": self.top}
-
+    @handles("top", in_task=True)
     async def top(self, call: Call, params: TopParams) -> TopResult:
         """Watch for a while, then tell. Raises MnemonError(BUSY) when many watch already."""
         if self._watching >= MOST:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import cast
 
 import msgspec
-import trio
 
 from mnemond.api import views
-from mnemond.api.remember import LONG_TEXT, Embedding, with_embedding
+from mnemond.api.remember import LONG_TEXT, Embedding, embedding_of
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
-from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import (
     LinkParams,
     LinkResult,
@@ -34,94 +31,80 @@ from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import history, revise, update
 from mnemond.memory import links as linking
-from mnemond.memory import links as unlinking
-from mnemond.memory.draft import WriteContext, clean, problems_of, with_op_id
+from mnemond.memory.draft import clean, problems_of, with_op_id
 from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import maker_of, metadata_problems, noted, related
-from mnemond.memory.update import Wanted
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Forgotten, Linked, Merged, Pinned, Restored, Revised, Superseded, Unlinked
 from mnemond.model.query import Filter
 from mnemond.store.backups import holding
 from mnemond.store.connection import Connection
-from mnemond.store.operations import Proposal
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles, in_task, in_thread
 
 
 class ReviseHandlers:
     """update and merge. A text is embedded before the write, and everything else decided under the writer."""
 
-    def __init__(self, door: OpenStores, identities: Identities) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+        self._open_stores = open_stores
         self._identities = identities
-
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "update": self.update,
-            "merge": self.merge,
-        }
 
     @staticmethod
     def problems(fields: dict[str, object]) -> list[FieldProblem]:
         """What is wrong with the well-typed fields of a request that has ill-typed ones too."""
         return problems_of(fields, update.STORED_NAMES)
 
-    def update(self, call: Call, params: UpdateParams) -> object:
+    @handles("update")
+    async def update(self, call: Call, params: UpdateParams) -> UpdateResult:
         """Give a memory other values. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         fields = msgspec.structs.asdict(params)
         if problems := update.problems(fields):
             raise invalid(with_op_id(problems, params.op_id), hint="nothing was written")
         wanted = update.wanted_of(fields, allow_secret=params.allow_secret)
-        return self._door.through(params.store, lambda warm: self._update(warm, params, wanted))
+        warm = await self._open_stores.use(params.store)
+        identity = self._identities.of(warm, params)
+        embedding = await embedding_of(warm, None if wanted.content is msgspec.UNSET else wanted.content)
+        wish = update.Update(
+            id=params.id,
+            wanted=wanted,
+            scope=scope_of(params),
+            vector=embedding.vector,
+            embed_error=embedding.error,
+        )
+        return await submitted(warm, update.propose(wish, identity, one_active, warm.limits), update_result)
 
-    def merge(self, call: Call, params: MergeParams) -> object:
+    @handles("merge")
+    async def merge(self, call: Call, params: MergeParams) -> MergeResult:
         """Make one memory of two. Raises MnemonError(INVALID_PARAMS) for a text that cannot be one."""
         if params.content is not None and (problems := problems_of({"content": params.content})):
             raise invalid(problems, hint="nothing was written")
-        return self._door.through(params.store, lambda warm: self._merge(warm, params))
-
-    def _update(self, warm: OpenStore, params: UpdateParams, wanted: Wanted) -> object:
-        identity = self._identities.of(warm, params)
-
-        def submit(embedding: Embedding) -> object:
-            wish = update.Update(
-                id=params.id,
-                wanted=wanted,
-                scope=scope_of(params),
-                vector=embedding.vector,
-                embed_error=embedding.error,
-            )
-            return submitted(warm, update.propose(wish, identity, one_active, warm.limits), update_result)
-
-        return with_embedding(warm, None if wanted.content is msgspec.UNSET else wanted.content, submit)
-
-    def _merge(self, warm: OpenStore, params: MergeParams) -> object:
+        warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
         given = None if params.content is None else clean(params.content, (), (), allow_secret=params.allow_secret)
+        embedding = await embedding_of(warm, await _merged_text(warm, params) if given is None else given.content)
+        wish = revise.Merge(
+            id=params.id,
+            other_id=params.other_id,
+            into=params.into,
+            content=None if given is None else given.content,
+            redacted=() if given is None else given.redacted,
+            scope=scope_of(params),
+            embedded_text=embedding.text,
+            vector=embedding.vector,
+            embed_error=embedding.error,
+        )
+        return await submitted(warm, revise.propose_merge(wish, identity, one_active, warm.limits), merge_result)
 
-        def submit(embedding: Embedding) -> object:
-            wish = revise.Merge(
-                id=params.id,
-                other_id=params.other_id,
-                into=params.into,
-                content=None if given is None else given.content,
-                redacted=() if given is None else given.redacted,
-                scope=scope_of(params),
-                embedded_text=embedding.text,
-                vector=embedding.vector,
-                embed_error=embedding.error,
-            )
-            return submitted(warm, revise.propose_merge(wish, identity, one_active, warm.limits), merge_result)
 
-        if given is not None:
-            return with_embedding(warm, given.content, submit)
-        found = _both(warm, params)
-        if found is None:
-            return with_embedding(warm, None, submit)
-        if sum(len(it.content) for it in found) <= LONG_TEXT:
-            return with_embedding(warm, revise.text_of(*found), submit)
-        return _merged_later(warm, found, submit)
+async def _merged_text(warm: OpenStore, params: MergeParams) -> str | None:
+    """The text that the two make; None if one is not there, which the writer will report, or it answers a repeat."""
+    found = _both(warm, params)
+    if found is None:
+        return None
+    if sum(len(it.content) for it in found) <= LONG_TEXT:
+        return revise.text_of(*found)
+    # at worst 3 µs a character
+    return await in_thread(revise.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
 
 
 def _both(warm: OpenStore, params: MergeParams) -> tuple[Insight, Insight] | None:
@@ -131,14 +114,6 @@ def _both(warm: OpenStore, params: MergeParams) -> tuple[Insight, Insight] | Non
         return one_active(snapshot, params.id), one_active(snapshot, params.other_id)
     except MnemonError:
         return None
-
-
-async def _merged_later(
-    warm: OpenStore, found: tuple[Insight, Insight], submit: Callable[[Embedding], object]
-) -> object:
-    """Long texts are put together where they hold nobody up (at worst 3 µs a character)."""
-    text = await trio.to_thread.run_sync(revise.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
-    return await settle(with_embedding(warm, text, submit))
 
 
 def update_result(warm: OpenStore, outcome: Revised) -> UpdateResult:
@@ -185,31 +160,18 @@ def merge_result(warm: OpenStore, outcome: Merged) -> MergeResult:
 class ForgetHandlers:
     """forget."""
 
-    def __init__(self, door: OpenStores, identities: Identities) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+        self._open_stores = open_stores
         self._identities = identities
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "forget": self.forget,
-        }
-
-    def forget(self, call: Call, params: ForgetParams) -> object:
+    @handles("forget")
+    async def forget(self, call: Call, params: ForgetParams) -> ForgetResult:
         """Take one memory out of recall, or remove it. Raises MnemonError(NOT_FOUND) when there is none."""
-        return self._door.through(params.store, lambda warm: self._forget(warm, params))
-
-    def _forget(self, warm: OpenStore, params: ForgetParams) -> object:
+        warm = await self._open_stores.use(params.store)
         wanted = revise.Forget(id=params.id, purge=params.purge, scope=scope_of(params))
         proposal = revise.propose_forget(wanted, self._identities.of(warm, params), one_active)
-        if params.purge:
-            return _purged(warm, proposal)
-        return submitted(warm, proposal, forget_result)
-
-
-async def _purged(warm: OpenStore, proposal: Proposal) -> object:
-    done = cast("ForgetResult", await settle(submitted(warm, proposal, forget_result)))
-    return views.with_backups(done, await trio.to_thread.run_sync(holding, warm.store.path, [done.id]))
+        done = await submitted(warm, proposal, forget_result)
+        return views.with_backups(done, await in_thread(holding, warm.store.path, [done.id])) if params.purge else done
 
 
 def forget_result(warm: OpenStore, outcome: Forgotten) -> ForgetResult:
@@ -227,44 +189,34 @@ HOST = "host:link"
 class LinkHandlers:
     """link, unlink and related."""
 
-    def __init__(self, door: OpenStores, identities: Identities, clock: Clock) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
+        self._open_stores = open_stores
         self._clock = clock
         self._identities = identities
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "link": self.link,
-            "unlink": self.unlink,
-            "related": self.related,
-        }
-
-    def link(self, call: Call, params: LinkParams) -> object:
+    @handles("link")
+    async def link(self, call: Call, params: LinkParams) -> LinkResult:
         """Link two memories. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         wanted = _wanted(params)
-        return self._door.through(params.store, lambda warm: self._link(warm, params, wanted))
-
-    def unlink(self, call: Call, params: UnlinkParams) -> object:
-        """Remove links. Raises MnemonError(NOT_FOUND) when there is none."""
-        return self._door.through(params.store, lambda warm: self._unlink(warm, params))
-
-    def related(self, call: Call, params: RelatedParams) -> object:
-        """The memories around one. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
-        return self._door.through(params.store, lambda warm: _related(warm, params, self._clock.now_us()))
-
-    def _link(self, warm: OpenStore, params: LinkParams, wanted: linking.LinkLink) -> object:
+        warm = await self._open_stores.use(params.store)
         by = HOST if wanted.created_by == "host" else None
         proposal = linking.propose_link(wanted, self._identities.of(warm, params, by), one_active)
-        return submitted(warm, proposal, link_result)
+        return await submitted(warm, proposal, link_result)
 
-    def _unlink(self, warm: OpenStore, params: UnlinkParams) -> object:
-        wanted = unlinking.Unlink(
+    @handles("unlink")
+    async def unlink(self, call: Call, params: UnlinkParams) -> UnlinkResult:
+        """Remove links. Raises MnemonError(NOT_FOUND) when there is none."""
+        warm = await self._open_stores.use(params.store)
+        wanted = linking.Unlink(
             source_id=params.source_id, target_id=params.target_id, edge_type=params.type, scope=scope_of(params)
         )
-        return submitted(
-            warm, unlinking.propose_unlink(wanted, self._identities.of(warm, params), one_active), unlink_result
-        )
+        proposal = linking.propose_unlink(wanted, self._identities.of(warm, params), one_active)
+        return await submitted(warm, proposal, unlink_result)
+
+    @handles("related")
+    async def related(self, call: Call, params: RelatedParams) -> list[RelatedMemory]:
+        """The memories around one. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+        return _related(await self._open_stores.use(params.store), params, self._clock.now_us())
 
 
 def _wanted(params: LinkParams) -> linking.LinkLink:
@@ -356,27 +308,17 @@ _MESSAGES = {
 class PinHandlers:
     """pin."""
 
-    def __init__(self, door: OpenStores, identities: Identities) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+        self._open_stores = open_stores
         self._identities = identities
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "pin": self.pin,
-        }
-
-    def pin(self, call: Call, params: PinParams) -> object:
+    @handles("pin")
+    async def pin(self, call: Call, params: PinParams) -> PinResult:
         """Pin or unpin one memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
-        return self._door.through(params.store, lambda warm: self._pin(warm, params))
-
-    def _pin(self, warm: OpenStore, params: PinParams) -> object:
-        wanted = revise.Pin(
-            id=params.id,
-            pinned=not params.unpin,
-            scope=scope_of(params),
-        )
-        return submitted(warm, revise.propose_pin(wanted, self._identities.of(warm, params), one_active), pin_result)
+        warm = await self._open_stores.use(params.store)
+        wanted = revise.Pin(id=params.id, pinned=not params.unpin, scope=scope_of(params))
+        proposal = revise.propose_pin(wanted, self._identities.of(warm, params), one_active)
+        return await submitted(warm, proposal, pin_result)
 
 
 def pin_result(warm: OpenStore, outcome: Pinned) -> PinResult:
@@ -397,38 +339,37 @@ def pin_result(warm: OpenStore, outcome: Pinned) -> PinResult:
 class SuccessionHandlers:
     """supersede and restore."""
 
-    def __init__(self, door: OpenStores, identities: Identities) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+        self._open_stores = open_stores
         self._identities = identities
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "supersede": self.supersede,
-            "restore": self.restore,
-        }
-
-    def supersede(self, call: Call, params: SupersedeParams) -> object:
+    @handles("supersede")
+    async def supersede(self, call: Call, params: SupersedeParams) -> SupersedeResult:
         """Put one memory in the place of another. Raises MnemonError when they do not fit."""
-        return self._door.through(params.store, lambda warm: self._supersede(warm, params))
-
-    def restore(self, call: Call, params: RestoreParams) -> object:
-        """Bring a memory back. Raises MnemonError when there is none to bring back, or another stands in its place."""
-        return self._door.through(params.store, lambda warm: self._restore(warm, params))
-
-    def _supersede(self, warm: OpenStore, params: SupersedeParams) -> object:
+        warm = await self._open_stores.use(params.store)
         wanted = revise.Supersede(old_id=params.old_id, new_id=params.new_id, scope=scope_of(params))
         proposal = revise.propose_supersede(wanted, self._identities.of(warm, params), one_active)
-        return submitted(warm, proposal, supersede_result)
+        return await submitted(warm, proposal, supersede_result)
 
-    async def _restore(self, warm: OpenStore, params: RestoreParams) -> object:
+    @handles("restore")
+    async def restore(self, call: Call, params: RestoreParams) -> RestoreResult:
+        """Bring a memory back. Raises MnemonError when there is none to bring back, or another stands in its place."""
+        warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
-        look = partial(_looked_up, params=params, warm=warm)
-        found = await warm.store.read(look)
+        found = await in_task(warm.store.read, partial(_looked_up, params=params, warm=warm))
         if found is None or found.vector is not None or found.insight.status == "active":
             embedding = Embedding(None) if found is None else Embedding(found.insight.content, found.vector)
-            return await settle(_submit(warm, params, identity, embedding))
-        return await settle(with_embedding(warm, found.insight.content, partial(_submit, warm, params, identity)))
+        else:
+            embedding = await embedding_of(warm, found.insight.content)
+        wanted = history.Restore(
+            id=params.id,
+            force=params.force,
+            scope=scope_of(params),
+            embedded_text=embedding.text,
+            vector=embedding.vector,
+            embed_error=embedding.error,
+        )
+        return await submitted(warm, history.propose(wanted, identity, warm.limits), restore_result)
 
 
 def _looked_up(connection: Connection, params: RestoreParams, warm: OpenStore) -> history.Kept | None:
@@ -437,18 +378,6 @@ def _looked_up(connection: Connection, params: RestoreParams, warm: OpenStore) -
         return history.kept(connection, params.id, scope_of(params), warm.store.embedder)
     except MnemonError:
         return None
-
-
-def _submit(warm: OpenStore, params: RestoreParams, identity: WriteContext, embedding: Embedding) -> object:
-    wanted = history.Restore(
-        id=params.id,
-        force=params.force,
-        scope=scope_of(params),
-        embedded_text=embedding.text,
-        vector=embedding.vector,
-        embed_error=embedding.error,
-    )
-    return submitted(warm, history.propose(wanted, identity, warm.limits), restore_result)
 
 
 def supersede_result(warm: OpenStore, outcome: Superseded) -> SupersedeResult:

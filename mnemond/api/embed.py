@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, TypeVar, cast
 
@@ -13,7 +13,7 @@ import trio
 from mnemond.api import types_extract as wire
 from mnemond.api.embed_worker import EmbeddingState, EmbeddingWorker, Tally
 from mnemond.api.requests import Identities, one_active
-from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.embed import registry
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, Supply, sentence
 from mnemond.embed.registry import shipped
@@ -27,7 +27,7 @@ from mnemond.store import insights, operations
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch
 from mnemond.store.operations import Proposal, View
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles
 
 NOTHING_MISSING = "every memory has a vector that can have one"
 
@@ -184,36 +184,45 @@ THREADS = 8
 class EmbedHandlers:
     """embed.status, embed.run, embed.switch, embed.calibrate."""
 
-    def __init__(self, door: OpenStores, supply: Supply, keeper: EmbeddingWorker, identities: Identities) -> None:
-        self._door = door
+    def __init__(
+        self, open_stores: OpenStores, supply: Supply, keeper: EmbeddingWorker, identities: Identities
+    ) -> None:
+        self._open_stores = open_stores
         self._supply = supply
         self._keeper = keeper
         self._identities = identities
         self._threads = trio.CapacityLimiter(THREADS)
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "embed.status": self.status,
-            "embed.run": self.run,
-            "embed.switch": self.switch,
-            "embed.calibrate": self.calibrate,
-        }
-
-    def status(self, call: Call, params: wire.EmbedStatusParams) -> object:
+    @handles("embed.status", in_task=True)
+    async def status(self, call: Call, params: wire.EmbedStatusParams) -> wire.EmbedStatusResult:
         """How a store's vectors stand. Asks an embedder behind an endpoint whether it is there."""
-        return self._door.through(params.store, self._status)
+        warm = await self._open_stores.use(params.store)
+        counted = await warm.store.read(counted_embed_views)
+        reason = warm.embed_error
+        if warm.embedder is not None:
+            reason = await self._thread(lacking, warm.embedder)
+        result = status(warm, counted, reason, self._keeper.ward(warm.store.name))
+        return warm.marked(result, None if warm.embedder is None else reason)
 
-    def run(self, call: Call, params: wire.EmbedRunParams) -> object:
+    @handles("embed.run", in_task=True)
+    async def run(self, call: Call, params: wire.EmbedRunParams) -> wire.EmbedRunResult:
         """Embed, and answer when that is done; it goes on when the caller does not wait for the answer.
 
         Raises MnemonError: UNAVAILABLE without the embedder, BUSY beside another run or a switch, NOT_FOUND for an id.
         """
         if params.all and params.id is not None:
             raise MnemonError(INVALID_PARAMS, "all and id exclude each other", hint="give one", outcome="rejected")
-        return self._door.through(params.store, lambda warm: self._run(warm, params))
+        warm = await self._open_stores.use(params.store)
+        identity = self._identities.of(warm, params)
+        outcome = await self._replayed(warm, "embed.run", identity)
+        if outcome is None and params.id is not None:
+            outcome = await self._run_one(warm, params.id, identity)
+        elif outcome is None:
+            outcome = await self._run_all(warm, identity, everything=params.all)
+        return warm.marked(run_result(cast("Embedded", outcome)))
 
-    def switch(self, call: Call, params: wire.EmbedSwitchParams) -> object:
+    @handles("embed.switch", in_task=True)
+    async def switch(self, call: Call, params: wire.EmbedSwitchParams) -> wire.EmbedSwitchResult:
         """Begin to make every vector anew with another embedder, or give that up.
 
         Raises MnemonError: CONFIG, UNAVAILABLE, BUSY, INVALID_PARAMS, NOT_FOUND.
@@ -223,36 +232,32 @@ class EmbedHandlers:
                 INVALID_PARAMS, "either provider (with or without a model) or abort is needed, and not both",
                 hint="providers are builtin, ollama and openai", outcome="rejected",
             )  # fmt: skip
-        return self._door.through(params.store, lambda warm: self._switch(warm, params))
+        warm = await self._open_stores.use(params.store)
+        identity = self._identities.of(warm, params)
+        outcome = await self._replayed(warm, "embed.switch", identity)
+        if outcome is None and params.provider is None:
+            outcome = await self._abort(warm, identity)
+        elif outcome is None:
+            outcome = await self._begin(warm, params, identity)
+        return warm.marked(switch_result(outcome))
 
-    def calibrate(self, call: Call, params: wire.EmbedCalibrateParams) -> object:
+    @handles("embed.calibrate", in_task=True)
+    async def calibrate(self, call: Call, params: wire.EmbedCalibrateParams) -> wire.EmbedCalibrateResult:
         """Measure the embedder on the store. Raises MnemonError: INVALID_PARAMS for a store with too few
         memories, UNAVAILABLE when that cannot be done, BUSY."""
-        return self._door.through(params.store, lambda warm: self._calibrate(warm, params))
+        warm = await self._open_stores.use(params.store)
+        identity = self._identities.of(warm, params)
+        outcome = await self._replayed(warm, "embed.calibrate", identity)
+        if outcome is None:
+            outcome = await self._measured(warm, identity)
+        return warm.marked(calibrate_result(warm, cast("Calibrated", outcome)))
 
     # ------------------------------------------------------------ status
 
-    async def _status(self, warm: OpenStore) -> wire.EmbedStatusResult:
-        counted = await warm.store.read(counted_embed_views)
-        reason = warm.embed_error
-        if warm.embedder is not None:
-            reason = await self._thread(lacking, warm.embedder)
-        result = status(warm, counted, reason, self._keeper.ward(warm.store.name))
-        return warm.marked(result, None if warm.embedder is None else reason)
-
     # ------------------------------------------------------------ run
 
-    async def _run(self, warm: OpenStore, params: wire.EmbedRunParams) -> object:
-        identity = self._identities.of(warm, params)
-        outcome = await self._replayed(warm, "embed.run", identity)
-        if outcome is None and params.id is not None:
-            outcome = await self._run_one(warm, params.id, identity)
-        elif outcome is None:
-            outcome = await self._run_all(warm, identity, everything=params.all)
-        return warm.marked(run_result(cast("Embedded", outcome)))
-
     async def _run_all(self, warm: OpenStore, identity: WriteContext, *, everything: bool) -> Outcome:
-        tally = await settle(self._keeper.demand(warm.store.name, everything=everything))
+        tally = await self._keeper.demand(warm.store.name, everything=everything)
         record = warm.store.embedder
         name, dimension = ("", 0) if record is None else (record.name, record.dimension)
         found = told(tally, Embedded(identity.op_id, name, dimension))
@@ -268,15 +273,6 @@ class EmbedHandlers:
         return await warm.store.written(proposal._replace(decide=partial(_decide_one, proposal, answer)))
 
     # ------------------------------------------------------------ switch
-
-    async def _switch(self, warm: OpenStore, params: wire.EmbedSwitchParams) -> object:
-        identity = self._identities.of(warm, params)
-        outcome = await self._replayed(warm, "embed.switch", identity)
-        if outcome is None and params.provider is None:
-            outcome = await self._abort(warm, identity)
-        elif outcome is None:
-            outcome = await self._begin(warm, params, identity)
-        return warm.marked(switch_result(outcome))
 
     async def _begin(self, warm: OpenStore, params: wire.EmbedSwitchParams, identity: WriteContext) -> Outcome:
         name = warm.store.name
@@ -303,13 +299,6 @@ class EmbedHandlers:
         return found
 
     # ------------------------------------------------------------ calibrate
-
-    async def _calibrate(self, warm: OpenStore, params: wire.EmbedCalibrateParams) -> object:
-        identity = self._identities.of(warm, params)
-        outcome = await self._replayed(warm, "embed.calibrate", identity)
-        if outcome is None:
-            outcome = await self._measured(warm, identity)
-        return warm.marked(calibrate_result(warm, cast("Calibrated", outcome)))
 
     async def _measured(self, warm: OpenStore, identity: WriteContext) -> Outcome:
         embedder = _needed(warm)

@@ -7,7 +7,7 @@ there until it can, or until it is too old. So a slow reader costs nothing but i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -19,7 +19,7 @@ from mnemond.memory.exchanges import METHOD
 from mnemond.model.outcomes import Outcome
 from mnemond.store.operations import Write
 from mnemond.store.store import Store
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import (
     JobEvent,
     MemoryEvent,
@@ -161,17 +161,15 @@ class SubscriptionHandlers:
         self._feed = feed
         self._later = later
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {"subscribe": self.subscribe, "unsubscribe": self.unsubscribe}
-
-    def subscribe(self, call: Call, params: SubscribeParams) -> SubscribeResult:
+    @handles("subscribe")
+    async def subscribe(self, call: Call, params: SubscribeParams) -> SubscribeResult:
         """Events follow the reply. Raises MnemonError for a number that is still to come, or one too many."""
         name = self._feed.subscribe(call.connection, frozenset(params.topics), params.since_seq)
         self._later(lambda: self._feed.pump(call.connection))
         return SubscribeResult(subscription=name, seq=self._feed.seq)
 
-    def unsubscribe(self, call: Call, params: UnsubscribeParams) -> UnsubscribeResult:
+    @handles("unsubscribe")
+    async def unsubscribe(self, call: Call, params: UnsubscribeParams) -> UnsubscribeResult:
         """What was sent before stays sent."""
         return UnsubscribeResult(ended=self._feed.unsubscribe(call.connection, params.subscription))
 

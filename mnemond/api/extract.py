@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, cast
 
 import msgspec
 import trio
 
 from mnemond.api.remember import similarity_with
-from mnemond.api.requests import Identities, scope_of, submitted
-from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.requests import Identities, scope_of, submit
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_extract import (
     ContextMessage,
     DroppedView,
@@ -38,8 +38,7 @@ from mnemond.model.memory import CATEGORIES, format_us, parse_rfc3339
 from mnemond.model.outcomes import Remembered
 from mnemond.model.query import Filter
 from mnemond.recall.context import exchange_context
-from mnemond.wire.dispatch import Call, Handler
-from mnemond.wire.params import Result
+from mnemond.wire.dispatch import Call, handles
 
 OFF: Final = "extraction.enabled is false: conversations are not read"
 
@@ -62,25 +61,18 @@ class _Ended(NamedTuple):
 class ExtractHandlers:
     """Reading happens in a thread, each write under the writer."""
 
-    def __init__(self, door: OpenStores, identities: Identities, clock: Clock) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
+        self._open_stores = open_stores
         self._identities = identities
         self._clock = clock
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "extract": self.extract,
-        }
-
-    def extract(self, call: Call, params: ExtractParams) -> object:
+    @handles("extract", in_task=True)
+    async def extract(self, call: Call, params: ExtractParams) -> ExtractResult | ExtractContext:
         """Read, then remember each fact. Raises MnemonError(INVALID_PARAMS) with every problem at once, and
         MnemonError(UNAVAILABLE) where it is switched off."""
         if problems := problems_with(params):
             raise invalid(problems, hint="nothing was written")
-        return self._door.through(params.store, lambda warm: self._extract(warm, params))
-
-    async def _extract(self, warm: OpenStore, params: ExtractParams) -> ExtractResult | ExtractContext:
+        warm = await self._open_stores.use(params.store)
         if params.show_context:
             return await trio.to_thread.run_sync(
                 _context, warm, params, self._clock.now_us(), abandon_on_cancel=True, limiter=warm.threads
@@ -96,14 +88,14 @@ class ExtractHandlers:
         """Every write under way before the first is waited for: they share a transaction and its fsync."""
         identities = [self._identity(warm, params, number) for number in range(len(writes))]
         waiting = [
-            submitted(warm, extraction.propose(write, identity, warm.limits), _whole)
+            submit(warm, extraction.propose(write, identity, warm.limits))
             for write, identity in zip(writes, identities, strict=True)
         ]
         ended: list[_Ended] = []
         failures: list[MnemonError] = []
         for deferred, identity in zip(waiting, identities, strict=True):
             try:
-                outcome = cast("_Whole", await settle(deferred)).outcome
+                outcome = cast("Remembered", await deferred)
             except MnemonError as error:
                 failures.append(error)
                 ended.append(_Ended(Fate("FAILED", None, None, None, error.message), identity.op_id))
@@ -128,16 +120,6 @@ class ExtractHandlers:
         if not identity.client_op_id:
             return identity
         return msgspec.structs.replace(identity, op_id=f"{identity.op_id}/{number + 1}")
-
-
-class _Whole(Result, frozen=True, kw_only=True):
-    """An outcome on its way through the submission, which is made for results."""
-
-    outcome: Remembered
-
-
-def _whole(warm: OpenStore, outcome: Remembered) -> _Whole:
-    return _Whole(outcome=outcome)
 
 
 # ---------------------------------------------------------------- what is asked

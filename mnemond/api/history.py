@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -11,7 +11,7 @@ import trio
 
 from mnemond.api import views
 from mnemond.api.requests import Identities, scope_of, submitted
-from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import (
     ChainLink,
     EdgeState,
@@ -39,37 +39,41 @@ from mnemond.model.outcomes import Undone
 from mnemond.store import operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles
 
 
 class AuditHandlers:
     """history, log, receipt."""
 
-    def __init__(self, door: OpenStores, clock: Clock) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, clock: Clock) -> None:
+        self._open_stores = open_stores
         self._clock = clock
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "history": self.history,
-            "log": self.log,
-            "receipt": self.receipt,
-        }
-
-    def history(self, call: Call, params: HistoryParams) -> object:
+    @handles("history", in_task=True)
+    async def history(self, call: Call, params: HistoryParams) -> HistoryResult:
         """A memory's past. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
-        return self._door.through(params.store, lambda warm: _history(warm, params))
+        warm, scope = await self._open_stores.use(params.store), scope_of(params)
 
-    def log(self, call: Call, params: LogParams) -> object:
+        def read(connection: Connection) -> HistoryResult:
+            return _history_result(past(connection, params.id, scope, params.limit))
+
+        return warm.marked(await warm.store.read(read))
+
+    @handles("log", in_task=True)
+    async def log(self, call: Call, params: LogParams) -> list[LogLine]:
         """What was done lately."""
-        return self._door.through(params.store, lambda warm: _log(warm, params))
+        warm = await self._open_stores.use(params.store)
 
-    def receipt(self, call: Call, params: ReceiptParams) -> object:
+        def read(connection: Connection) -> list[LogLine]:
+            lines = operations.newest(connection, params.limit)
+            return [LogLine(*line, op_id) for line, op_id in zip(lines, op_ids(connection, lines), strict=True)]
+
+        return await warm.store.read(read)
+
+    @handles("receipt", in_task=True)
+    async def receipt(self, call: Call, params: ReceiptParams) -> ReceiptResult:
         """What was done lately, without saying to what."""
-        return self._door.through(params.store, lambda warm: self._receipt(warm, params))
-
-    async def _receipt(self, warm: OpenStore, params: ReceiptParams) -> ReceiptResult:
+        warm = await self._open_stores.use(params.store)
         lines = await warm.store.read(partial(operations.newest, limit=params.limit))
         return warm.marked(
             ReceiptResult(
@@ -82,15 +86,6 @@ class AuditHandlers:
                 events=[_event(line) for line in lines],
             )
         )
-
-
-async def _history(warm: OpenStore, params: HistoryParams) -> HistoryResult:
-    scope = scope_of(params)
-
-    def told(connection: Connection) -> HistoryResult:
-        return _history_result(past(connection, params.id, scope, params.limit))
-
-    return warm.marked(await warm.store.read(told))
 
 
 def _history_result(found: Past) -> HistoryResult:
@@ -163,14 +158,6 @@ def _edge(edge: Edge) -> EdgeState:
     return EdgeState(edge.source_id, edge.target_id, edge.edge_type, edge.weight, metadata, edge.created_by)
 
 
-async def _log(warm: OpenStore, params: LogParams) -> list[LogLine]:
-    def told(connection: Connection) -> list[LogLine]:
-        lines = operations.newest(connection, params.limit)
-        return [LogLine(*line, op_id) for line, op_id in zip(lines, op_ids(connection, lines), strict=True)]
-
-    return await warm.store.read(told)
-
-
 def _event(line: operations.Line) -> ReceiptEvent:
     return ReceiptEvent(
         event_name=f"memory.{line.operation.replace(':', '.')}",
@@ -192,23 +179,18 @@ def _hash(text: str) -> str:
 class UndoHandlers:
     """undo."""
 
-    def __init__(self, door: OpenStores, identities: Identities) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+        self._open_stores = open_stores
         self._identities = identities
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "undo": self.undo,
-        }
-
-    def undo(self, call: Call, params: UndoParams) -> object:
+    @handles("undo", in_task=True)
+    async def undo(self, call: Call, params: UndoParams) -> UndoResult:
         """Take one operation back. Raises MnemonError: NOT_FOUND, AMBIGUOUS, or INVALID_PARAMS when something it
-        changed was changed again since."""
-        return self._door.through(params.store, lambda warm: self._undo(warm, params))
+        changed was changed again since.
 
-    async def _undo(self, warm: OpenStore, params: UndoParams) -> object:
-        """What has to be embedded again is, outside the transaction; there everything is looked at once more."""
+        Texts are embedded again outside the transaction; inside it everything is checked once more.
+        """
+        warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
         try:
             found = await warm.store.read(partial(undo.look, named=params.operation))
@@ -218,7 +200,7 @@ class UndoHandlers:
             found = undo.Found(params.operation)  # a repeat of an undo that was carried out: the writer knows the op_id
         vectors = await _vectors(warm, found.texts)
         proposal = undo.propose(found, vectors, identity, warm.limits)
-        return await settle(submitted(warm, proposal, undo_result))
+        return await submitted(warm, proposal, undo_result)
 
 
 async def _vectors(warm: OpenStore, texts: tuple[str, ...]) -> undo.Vectors:

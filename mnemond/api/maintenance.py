@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import trio
@@ -11,7 +10,7 @@ from structlog.typing import FilteringBoundLogger
 
 from mnemond.api.events import Feed, job_told, watch
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
-from mnemond.api.store_access import OpenStore, OpenStores, StoreListener, settle
+from mnemond.api.store_access import OpenStore, OpenStores, StoreListener
 from mnemond.api.types_admin import (
     GcCandidate,
     GcDone,
@@ -34,7 +33,7 @@ from mnemond.memory import retention
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import Collected, Retained
 from mnemond.store.backups import holding
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import nearest, short
 
 REVIEWED_AT_ONCE = 200
@@ -47,27 +46,27 @@ THREADS = 1
 class GcHandlers:
     """gc."""
 
-    def __init__(self, door: OpenStores, identities: Identities, clock: Clock) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
+        self._open_stores = open_stores
         self._identities = identities
         self._clock = clock
         self._threads = trio.CapacityLimiter(THREADS)
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "gc": self.gc,
-        }
-
-    def gc(self, call: Call, params: GcParams) -> object:
+    @handles("gc", in_task=True)
+    async def gc(self, call: Call, params: GcParams) -> object:
         """List, or do one thing. Raises MnemonError(INVALID_PARAMS) when several are asked for at once."""
         wanted = [name for name in ("keep", "review", "apply", "purge_deleted") if _is_asked(params, name)]
         if len(wanted) > 1:
             sentence = f"{' and '.join(wanted)} are different things; ask for one"
             raise invalid([FieldProblem(wanted[1], sentence)], hint="call gc once for each")
-        use = {"keep": self._keep, "review": self._review, "apply": self._apply, "purge_deleted": self._purge}
+        use: dict[str, Callable[[OpenStore, GcParams], Awaitable[object]]] = {
+            "keep": self._keep,
+            "review": self._review,
+            "apply": self._apply,
+            "purge_deleted": self._purge,
+        }
         chosen = use[wanted[0]] if wanted else self._list
-        return self._door.through(params.store, lambda warm: chosen(warm, params))
+        return await chosen(await self._open_stores.use(params.store), params)
 
     async def _list(self, warm: OpenStore, params: GcParams) -> GcResult:
         policy = warm.policy.lifecycle
@@ -108,7 +107,7 @@ class GcHandlers:
             )
         )
 
-    def _keep(self, warm: OpenStore, params: GcParams) -> object:
+    async def _keep(self, warm: OpenStore, params: GcParams) -> GcKept:
         """A repeat of one that was carried out is for the writer, which knows its op_id."""
         insight_id = params.keep or ""
         try:
@@ -117,16 +116,17 @@ class GcHandlers:
             if params.op_id is None:
                 raise
         identity = self._identities.of(warm, params)
-        return submitted(warm, retention.propose_keep(insight_id, warm.policy.lifecycle, identity), kept_result)
+        return await submitted(warm, retention.propose_keep(insight_id, warm.policy.lifecycle, identity), kept_result)
 
-    def _apply(self, warm: OpenStore, params: GcParams) -> object:
+    async def _apply(self, warm: OpenStore, params: GcParams) -> GcDone:
         identity = self._identities.of(warm, params)
-        return submitted(warm, retention.propose_apply(_bounds(params), warm.policy.lifecycle, identity), done_result)
+        proposal = retention.propose_apply(_bounds(params), warm.policy.lifecycle, identity)
+        return await submitted(warm, proposal, done_result)
 
-    async def _purge(self, warm: OpenStore, params: GcParams) -> object:
+    async def _purge(self, warm: OpenStore, params: GcParams) -> GcDone:
         identity = self._identities.of(warm, params)
         proposal = retention.propose_purge(params.purge_deleted or 0, identity)
-        done = cast("GcDone", await settle(submitted(warm, proposal, done_result)))
+        done = await submitted(warm, proposal, done_result)
         if not done.ids:
             return done
         names = await trio.to_thread.run_sync(holding, warm.store.path, done.ids)
@@ -229,23 +229,22 @@ class Attending:
 class JobHandlers:
     """jobs.list, jobs.run."""
 
-    def __init__(self, door: OpenStores, scheduler: Scheduler, clock: Clock) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, scheduler: Scheduler, clock: Clock) -> None:
+        self._open_stores = open_stores
         self._scheduler = scheduler
         self._clock = clock
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "jobs.list": self.list,
-            "jobs.run": self.run,
-        }
-
-    def list(self, call: Call, params: JobsListParams) -> object:
+    @handles("jobs.list", in_task=True)
+    async def list(self, call: Call, params: JobsListParams) -> JobsListResult:
         """Every job of a store."""
-        return self._door.through(params.store, self._list)
+        warm = await self._open_stores.use(params.store)
+        attendant = self._scheduler.of(warm.store.name)
+        await attendant.until_known()
+        views = [self._view(entry, running=attendant.running == entry.job.name) for entry in attendant.agenda.entries]
+        return warm.marked(JobsListResult(store=warm.store.name, jobs=views))
 
-    def run(self, call: Call, params: JobsRunParams) -> object:
+    @handles("jobs.run", in_task=True)
+    async def run(self, call: Call, params: JobsRunParams) -> JobsRunResult:
         """One job, now. Raises MnemonError(INVALID_PARAMS) for one that there is not."""
         known = [job.name for job in self._scheduler.jobs]
         name = params.name.replace("-", "_")
@@ -253,13 +252,23 @@ class JobHandlers:
             guess = nearest(name, known)
             hint = f'did you mean "{guess}"?' if guess else f"jobs are: {', '.join(known)}"
             raise invalid([FieldProblem("name", f"there is no job {short(params.name)}")], hint=hint)
-        return self._door.through(params.store, lambda warm: self._run(warm, name, params))
-
-    async def _list(self, warm: OpenStore) -> JobsListResult:
-        attendant = self._scheduler.of(warm.store.name)
-        await attendant.until_known()
-        views = [self._view(entry, running=attendant.running == entry.job.name) for entry in attendant.agenda.entries]
-        return warm.marked(JobsListResult(store=warm.store.name, jobs=views))
+        warm = await self._open_stores.use(params.store)
+        try:
+            done = await self._scheduler.of(warm.store.name).run(name, dry_run=params.dry_run, sure=params.yes)
+        except MnemonError as error:
+            error.degraded_reason = warm.degraded_reason
+            raise
+        return warm.marked(
+            JobsRunResult(
+                store=warm.store.name,
+                name=name,
+                outcome=done.outcome,
+                changed=done.changed,
+                detail=done.detail,
+                op_id=done.op_id,
+                dry_run=params.dry_run,
+            )
+        )
 
     def _view(self, entry: Entry, *, running: bool) -> JobView:
         record = entry.record
@@ -278,22 +287,4 @@ class JobHandlers:
             next_run=None if running else format_us(self._clock.now_us() + ahead_us),
             skipped=entry.skipped,
             error=entry.error,
-        )
-
-    async def _run(self, warm: OpenStore, name: str, params: JobsRunParams) -> JobsRunResult:
-        try:
-            done = await self._scheduler.of(warm.store.name).run(name, dry_run=params.dry_run, sure=params.yes)
-        except MnemonError as error:
-            error.degraded_reason = warm.degraded_reason
-            raise
-        return warm.marked(
-            JobsRunResult(
-                store=warm.store.name,
-                name=name,
-                outcome=done.outcome,
-                changed=done.changed,
-                detail=done.detail,
-                op_id=done.op_id,
-                dry_run=params.dry_run,
-            )
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import partial
 from typing import NamedTuple, TypeAlias, cast
@@ -11,7 +11,7 @@ import trio
 
 from mnemond.api import views
 from mnemond.api.requests import one_active, scope_of
-from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores, settle
+from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores
 from mnemond.api.types_memories import (
     MAX_SEED,
     CompactHit,
@@ -61,11 +61,11 @@ from mnemond.recall.recall import (
     search,
 )
 from mnemond.text.prompt_escape import quarters
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles, in_task, in_thread
 from mnemond.wire.params import FilterParams
 
 DESCRIBED_INLINE = 1_000
-"""Rows of which the metadata are looked at on the event loop, one by one: about 2 ms."""
+"""Rows of which the metadata are job at on the event loop, one by one: about 2 ms."""
 
 
 def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | None = None) -> Filter:
@@ -158,7 +158,7 @@ def _condition(asked: object, problems: list[FieldProblem]) -> Condition | None:
 Answer: TypeAlias = RecallResult | CompactResult | ContextResult
 
 RECALL_FORMS_MANY = 50
-"""Results of which a context is made on the event loop: 2 ms. Their links are looked at one memory after another."""
+"""Results of which a context is made on the event loop: 2 ms. Their links are job at one memory after another."""
 
 WORK = 24_000
 """Limit times tokens of a context that is: 3 ms where all of the memories are long and in Chinese, each read until it
@@ -262,7 +262,7 @@ class ReadHandlers:
 
     def __init__(
         self,
-        door: OpenStores,
+        open_stores: OpenStores,
         stopwatch: Callable[[], float],
         clock: Clock,
         nonce: Callable[[], str],
@@ -271,7 +271,7 @@ class ReadHandlers:
         """`nonce` draws what no memory can know, for the fence of a context. `on_used` is told which memories answered
         a question; for the event loop's thread."""
         self._on_used = on_used
-        self._door = door
+        self._open_stores = open_stores
         self._clock = clock
         self._nonce = nonce
         self._stopwatch = stopwatch
@@ -284,135 +284,82 @@ class ReadHandlers:
         """Recalls that wait for a thread."""
         return self._turns.waiting
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "recall": self.recall,
-            "context": self.context,
-            "get": self.get,
-            "list": self.list,
-        }
-
-    def recall(self, call: Call, params: RecallParams) -> object:
+    @handles("recall")
+    async def recall(self, call: Call, params: RecallParams) -> Answer:
         """Find the memories that answer a question. Raises MnemonError(INVALID_PARAMS)."""
-        return self._asked(call, params, form_problems(params))
+        return await self._recall(call, params, form_problems(params))
 
-    def context(self, call: Call, params: ContextParams) -> object:
+    @handles("context")
+    async def context(self, call: Call, params: ContextParams) -> Answer:
         """What answers a question, as text for a prompt. Raises MnemonError(INVALID_PARAMS)."""
-        return self._asked(call, params, [])
+        return await self._recall(call, params, [])
 
-    def _asked(self, call: Call, params: RecallParams | ContextParams, problems: list[FieldProblem]) -> object:
+    async def _recall(self, call: Call, params: RecallParams | ContextParams, problems: list[FieldProblem]) -> Answer:
         wanted = filter_of(params, self._clock.now_us(), [*_question_problems(params), *problems])
         form = form_of(params, self._nonce)
-        counts = params.touch and not wanted.historic and not form.basic
-        return self._door.through(
-            params.store,
-            lambda warm: self._recall(call, warm, self._query(params, wanted, warm.reading), form, counts),
-        )
+        warm = await self._open_stores.use(params.store)
+        query = self._query(params, wanted, warm.reading)
+        snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
+        embedder = None if form.basic else warm.embedder_of(snapshot)
+        job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
+        if embedder is not None and not embedder.inline and needs_vector(snapshot, query):
+            job = await self._with_vector(job, embedder)
+        if _is_small(job):
+            made = self._answer(job)
+        elif form.basic and not _is_aside(job):
+            made = await self._in_steps(job)
+        else:
+            with await self._turns.slot(call):
+                made = await in_thread(self._answer, job, limiter=self._threads)
+        if params.touch and not wanted.historic and not form.basic:
+            self._on_used(warm, made.used)
+        return made.answer
 
-    def get(self, call: Call, params: GetParams) -> object:
+    async def _with_vector(self, job: _RecallJob, embedder: Embedder) -> _RecallJob:
+        """The job with the vector of its question, from an embedder that takes long: computed where it takes no place
+        from recalls that need none. A stop does not wait for it."""
+        with await self._turns_to_ask.slot(job.call):
+            precomputed = await in_thread(
+                precompute, embedder, job.query.text, abandon_on_cancel=True, limiter=self._asking
+            )
+        return job._replace(embedder=precomputed, asked_ms=(self._stopwatch() - job.started) * 1e3)
+
+    async def _in_steps(self, job: _RecallJob) -> _Answer:
+        """Read text after text; other requests have their turn in between."""
+        with await self._turns_to_step.slot(job.call):
+            steps = basic_steps(job.snapshot, job.query, self._stopwatch)
+            while (found := next(steps)) is None:
+                await in_task(trio.lowlevel.checkpoint)
+        return self._answered(job, found)
+
+    def _answer(self, job: _RecallJob) -> _Answer:
+        if job.form.basic:
+            return self._answered(job, recall_basic(job.snapshot, job.query, self._stopwatch))
+        reading = job.warm.reading
+        return self._answered(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, reading))
+
+    def _answered(self, job: _RecallJob, found: Recalled) -> _Answer:
+        made = answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found))
+        return _Answer(job.warm.marked(made, found.embed_error), used_of(found, made, job.warm.reading.touch))
+
+    @handles("get")
+    async def get(self, call: Call, params: GetParams) -> GetResult:
         """One memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
-        return self._door.through(params.store, lambda warm: _get(warm, params))
+        return _get(await self._open_stores.use(params.store), params)
 
-    def list(self, call: Call, params: ListParams) -> object:
+    @handles("list")
+    async def list(self, call: Call, params: ListParams) -> ListResult | RetiredResult:
         """One page of memories, newest first, or of those that left recall. Raises MnemonError(INVALID_PARAMS)."""
         wanted = filter_of(params, self._clock.now_us())
+        warm = await self._open_stores.use(params.store)
         if params.retired:
-            return self._door.through(params.store, lambda warm: _retired(warm, params, wanted))
-        return self._door.through(params.store, lambda warm: self._list(call, warm, params, wanted))
-
-    def _list(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter) -> object:
-        """A program gives the whole id, which the index mostly knows; for the beginning of one the rows are asked."""
-        if params.before is None:
-            return self._listed(call, warm, params, wanted, None)
-        known = warm.store.snapshot.place_of(params.before.casefold())
-        if known is None:
-            return self._listed_after(call, warm, params, wanted, params.before.casefold())
-        return self._listed(call, warm, params, wanted, _Start(params.before.casefold(), known.created_us))
-
-    async def _listed_after(
-        self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, named: str
-    ) -> object:
-        found = await warm.store.read(partial(page_start, named=named))
-        start = _Start(found.id, parse_rfc3339(found.created_at))
-        return await settle(self._listed(call, warm, params, wanted, start))
-
-    def _listed(self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, start: _Start | None) -> object:
-        if wanted.historic or is_slow(wanted, warm.store.snapshot):
-            return self._listed_aside(call, warm, params, wanted, start)
-        return _page(warm, warm.store.snapshot, params, wanted, start)
-
-    async def _listed_aside(
-        self, call: Call, warm: OpenStore, params: ListParams, wanted: Filter, start: _Start | None
-    ) -> ListResult:
-        snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
-        async with self._turns.of(call):
-            return await trio.to_thread.run_sync(_page, warm, snapshot, params, wanted, start, limiter=self._threads)
-
-    def _recall(self, call: Call, warm: OpenStore, query: Query, form: Form, counts: bool) -> object:
-        if query.filter.historic:
-            return self._recall_past(call, warm, query, form)
-        told = self._recalled(call, warm, query, form, warm.store.snapshot)
-        if isinstance(told, _Answer):
-            return self._counted(warm, told, counts)
-        return self._counted_later(warm, told, counts)
-
-    async def _counted_later(self, warm: OpenStore, told: Awaitable[_Answer], counts: bool) -> object:
-        return self._counted(warm, await told, counts)
-
-    def _counted(self, warm: OpenStore, told: _Answer, counts: bool) -> object:
-        """The answer, of which it was noted that somebody read it."""
-        if counts:
-            self._on_used(warm, told.used)
-        return told.answer
-
-    async def _recall_past(self, call: Call, warm: OpenStore, query: Query, form: Form) -> object:
-        told = self._recalled(call, warm, query, form, await warm.archives.of(warm.store))
-        return (told if isinstance(told, _Answer) else await told).answer
-
-    def _recalled(
-        self, call: Call, warm: OpenStore, query: Query, form: Form, snapshot: Snapshot
-    ) -> _Answer | Awaitable[_Answer]:
-        embedder = None if form.basic else warm.embedder_of(snapshot)
-        looked = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
-        if embedder is not None and not embedder.inline and needs_vector(snapshot, looked.query):
-            return self._asked_first(looked, embedder)
-        if _is_small(looked):
-            return self._answer(looked)
-        if form.basic and not _is_aside(looked):
-            return self._in_steps(looked)
-        return self._answered_aside(looked)
-
-    async def _answered_aside(self, looked: _RecallJob) -> _Answer:
-        async with self._turns.of(looked.call):
-            return await trio.to_thread.run_sync(self._answer, looked, limiter=self._threads)
-
-    async def _in_steps(self, looked: _RecallJob) -> _Answer:
-        """Reading text after text, between which everybody else has their turn."""
-        async with self._turns_to_step.of(looked.call):
-            steps = basic_steps(looked.snapshot, looked.query, self._stopwatch)
-            while (found := next(steps)) is None:
-                await trio.lowlevel.checkpoint()
-        return self._told(looked, found)
-
-    async def _asked_first(self, looked: _RecallJob, embedder: Embedder) -> _Answer:
-        """An embedder that takes long is asked where it takes no place from recalls that need none. Nobody waits for
-        it after a stop."""
-        async with self._turns_to_ask.of(looked.call):
-            asked = await trio.to_thread.run_sync(
-                precompute, embedder, looked.query.text, abandon_on_cancel=True, limiter=self._asking
-            )
-        asked_ms = (self._stopwatch() - looked.started) * 1e3
-        looked = looked._replace(embedder=asked, asked_ms=asked_ms)
-        if _is_small(looked):
-            return self._answer(looked)
-        return await self._answered_aside(looked)
-
-    def _answer(self, looked: _RecallJob) -> _Answer:
-        if looked.form.basic:
-            return self._told(looked, recall_basic(looked.snapshot, looked.query, self._stopwatch))
-        reading = looked.warm.reading
-        return self._told(looked, recall(looked.snapshot, looked.query, looked.embedder, self._stopwatch, reading))
+            return await in_task(_retired, warm, params, wanted)
+        start = None if params.before is None else await _start_of(warm, params.before.casefold())
+        if not (wanted.historic or is_slow(wanted, warm.store.snapshot)):
+            return _page(warm, warm.store.snapshot, params, wanted, start)
+        snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
+        with await self._turns.slot(call):
+            return await in_thread(_page, warm, snapshot, params, wanted, start, limiter=self._threads)
 
     def _query(self, params: QuestionParams, wanted: Filter, reading: ReadPolicy) -> Query:
         """What is asked, with what the store says where the request says nothing."""
@@ -435,15 +382,11 @@ class ReadHandlers:
         """A seed that nobody can guess, which every JSON reader holds exactly."""
         return int(self._nonce(), 16) & MAX_SEED
 
-    def _told(self, looked: _RecallJob, found: Recalled) -> _Answer:
-        made = answer(looked.warm, looked.snapshot, found, looked.form, lambda: self._meta(looked, found))
-        return _Answer(looked.warm.marked(made, found.embed_error), used_of(found, made, looked.warm.reading.touch))
-
-    def _meta(self, looked: _RecallJob, found: Recalled) -> RecallMeta:
-        took_ms = round((self._stopwatch() - looked.started) * 1e6) / 1e3
-        meta = _meta(looked.warm, found, took_ms)
-        if looked.asked_ms is not None:
-            meta.stages_ms["embed"] = round(looked.asked_ms * 1e3) / 1e3
+    def _meta(self, job: _RecallJob, found: Recalled) -> RecallMeta:
+        took_ms = round((self._stopwatch() - job.started) * 1e6) / 1e3
+        meta = _meta(job.warm, found, took_ms)
+        if job.asked_ms is not None:
+            meta.stages_ms["embed"] = round(job.asked_ms * 1e3) / 1e3
         return meta
 
 
@@ -467,12 +410,12 @@ class _RecallJob(NamedTuple):
     asked_ms: float | None = None
 
 
-def _is_aside(looked: _RecallJob) -> bool:
+def _is_aside(job: _RecallJob) -> bool:
     """Whether it takes long for what is asked, in a store of any size."""
-    query = looked.query
-    if is_slow(query.filter, looked.snapshot) or looked.form.is_long(query.limit):
+    query = job.query
+    if is_slow(query.filter, job.snapshot) or job.form.is_long(query.limit):
         return True
-    return not looked.form.basic and _is_much(query, looked.warm.reading.ranking(query.profile))
+    return not job.form.basic and _is_much(query, job.warm.reading.ranking(query.profile))
 
 
 def _is_much(query: Query, profile: Profile) -> bool:
@@ -480,12 +423,12 @@ def _is_much(query: Query, profile: Profile) -> bool:
     return linked or query.rerank or profile.is_slow or query.limit > READS_MANY or is_long_question(query.text)
 
 
-def _is_small(looked: _RecallJob) -> bool:
+def _is_small(job: _RecallJob) -> bool:
     """Whether the event loop has time for it."""
-    if _is_aside(looked):
+    if _is_aside(job):
         return False
-    snapshot = looked.snapshot
-    return is_quick(snapshot) if looked.form.basic else snapshot.rows * snapshot.dimension <= INLINE_CELLS
+    snapshot = job.snapshot
+    return is_quick(snapshot) if job.form.basic else snapshot.rows * snapshot.dimension <= INLINE_CELLS
 
 
 def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
@@ -549,6 +492,16 @@ class _Start(NamedTuple):
     created_us: int
 
 
+async def _start_of(warm: OpenStore, named: str) -> _Start:
+    """The memory that `named` means. A program gives the whole id, which the index mostly knows; for the beginning of
+    one the database is asked."""
+    known = warm.store.snapshot.place_of(named)
+    if known is not None:
+        return _Start(named, known.created_us)
+    found = await in_task(warm.store.read, partial(page_start, named=named))
+    return _Start(found.id, parse_rfc3339(found.created_at))
+
+
 def _page(warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filter, start: _Start | None) -> ListResult:
     before = None
     if start is not None:
@@ -578,35 +531,23 @@ def _intent_problems(intent: str | None) -> list[FieldProblem]:
 class SearchHandlers:
     """search."""
 
-    def __init__(self, door: OpenStores, clock: Clock) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, clock: Clock) -> None:
+        self._open_stores = open_stores
         self._clock = clock
         self._threads, self._turns = trio.CapacityLimiter(1), FairLimiter(1)
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "search": self.search,
-        }
-
-    def search(self, call: Call, params: SearchParams) -> object:
+    @handles("search")
+    async def search(self, call: Call, params: SearchParams) -> list[SearchHit]:
         """Find memories by their words. Raises MnemonError(INVALID_PARAMS)."""
         wanted = filter_of(params, self._clock.now_us())
-        return self._door.through(params.store, lambda warm: self._search(call, warm, params, wanted))
-
-    def _search(self, call: Call, warm: OpenStore, params: SearchParams, wanted: Filter) -> object:
-        snapshot = warm.store.snapshot
-        if wanted.historic or is_slow(wanted, snapshot) or is_long_question(params.query):
-            return self._searched_aside(call, warm, params, wanted)
-        return _found(snapshot, params, wanted, params.limit or warm.reading.limit)
-
-    async def _searched_aside(
-        self, call: Call, warm: OpenStore, params: SearchParams, wanted: Filter
-    ) -> list[SearchHit]:
-        snapshot = await warm.archives.of(warm.store) if wanted.historic else warm.store.snapshot
-        limit = params.limit or warm.reading.limit
-        async with self._turns.of(call):
-            return await trio.to_thread.run_sync(_found, snapshot, params, wanted, limit, limiter=self._threads)
+        warm = await self._open_stores.use(params.store)
+        snapshot, limit = warm.store.snapshot, params.limit or warm.reading.limit
+        if not (wanted.historic or is_slow(wanted, snapshot) or is_long_question(params.query)):
+            return _found(snapshot, params, wanted, limit)
+        if wanted.historic:
+            snapshot = await in_task(warm.archives.of, warm.store)
+        with await self._turns.slot(call):
+            return await in_thread(_found, snapshot, params, wanted, limit, limiter=self._threads)
 
 
 def _found(snapshot: Snapshot, params: SearchParams, wanted: Filter, limit: int) -> list[SearchHit]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 import msgspec
-import trio
 
 from mnemond.api import views
 from mnemond.api.requests import Identities, scope_of, submitted
-from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_memories import DiffMatch, DiffParams, DiffResult, DiffThresholds, RememberParams
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
 from mnemond.errors import FieldProblem, invalid
@@ -19,13 +18,13 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory.compare import NOTHING, Moment, compare
 from mnemond.memory.diff import Verdict
-from mnemond.memory.draft import Draft, WriteContext, problems_of, with_op_id
+from mnemond.memory.draft import Draft, problems_of, with_op_id
 from mnemond.memory.limits import calibration_of
 from mnemond.memory.remember import Prepared, decide, prepare, propose
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import Remembered
 from mnemond.text.tokens import index_terms
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles, in_thread
 from mnemond.wire.params import Result
 
 LONG_TEXT = 2_000
@@ -35,24 +34,33 @@ LONG_TEXT = 2_000
 class RememberHandlers:
     """A text is read and embedded where it holds nobody up, and decided under the writer."""
 
-    def __init__(self, door: OpenStores, identities: Identities) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+        self._open_stores = open_stores
         self._identities = identities
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "remember": self.remember,
-            "diff": self.diff,
-        }
-
-    def remember(self, call: Call, params: RememberParams) -> object:
+    @handles("remember")
+    async def remember(self, call: Call, params: RememberParams) -> Result:
         """Validate, read, embed, store. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         problems = problems_of(msgspec.structs.asdict(params))
         if problems:
             problems = with_op_id(problems, params.op_id)
             raise invalid(problems, hint=f"{len(problems)} to mend; nothing was written")
-        return self._door.through(params.store, lambda warm: self._remember(warm, params))
+        warm = await self._open_stores.use(params.store)
+        identity, draft = self._identities.of(warm, params), _draft(params)
+        if _is_quick(warm, params.content, params.metadata):
+            prepared = _prepared(warm, draft, identity.now_us)
+        else:
+            prepared = await in_thread(
+                _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=warm.threads
+            )
+        if not prepared.draft.dry_run:
+            return await submitted(warm, propose(prepared, identity, warm.limits), remember_result)
+        snapshot = warm.store.snapshot
+        similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
+        outcome = cast("Remembered", decide(prepared, identity, warm.limits, snapshot, similarity).outcome)
+        if outcome.action != "skipped":
+            outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
+        return warm.marked(remember_result(warm, outcome))
 
     @staticmethod
     def problems(fields: dict[str, object]) -> list[FieldProblem]:
@@ -64,44 +72,15 @@ class RememberHandlers:
         """The same for diff, which stores nothing."""
         return problems_of(fields, stored=())
 
-    def diff(self, call: Call, params: DiffParams) -> object:
+    @handles("diff")
+    async def diff(self, call: Call, params: DiffParams) -> DiffResult:
         """What remember would do. Raises MnemonError(INVALID_PARAMS)."""
         if problems := self.diff_problems(msgspec.structs.asdict(params)):
             raise invalid(problems)
-        return self._door.through(params.store, lambda warm: self._diff(warm, params))
-
-    # ------------------------------------------------------------ remember
-
-    def _remember(self, warm: OpenStore, params: RememberParams) -> object:
-        identity = self._identities.of(warm, params)
-        draft = _draft(params)
-        if _is_quick(warm, params.content, params.metadata):
-            return self._submit(warm, _prepared(warm, draft, identity.now_us), identity)
-        return self._prepare_then_submit(warm, draft, identity)
-
-    async def _prepare_then_submit(self, warm: OpenStore, draft: Draft, identity: WriteContext) -> object:
-        prepared = await trio.to_thread.run_sync(
-            _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=warm.threads
-        )
-        return await settle(self._submit(warm, prepared, identity))
-
-    def _submit(self, warm: OpenStore, prepared: Prepared, identity: WriteContext) -> object:
-        if not prepared.draft.dry_run:
-            return submitted(warm, propose(prepared, identity, warm.limits), remember_result)
-        snapshot = warm.store.snapshot
-        similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
-        outcome = cast("Remembered", decide(prepared, identity, warm.limits, snapshot, similarity).outcome)
-        if outcome.action != "skipped":
-            outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
-        return warm.marked(remember_result(warm, outcome))
-
-    # ------------------------------------------------------------ diff
-
-    def _diff(self, warm: OpenStore, params: DiffParams) -> object:
-        now_us = self._identities.now_us()
+        warm, now_us = await self._open_stores.use(params.store), self._identities.now_us()
         if _is_quick(warm, params.content):
             return _compared(warm, params, now_us)
-        return trio.to_thread.run_sync(_compared, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads)
+        return await in_thread(_compared, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads)
 
 
 def _is_quick(warm: OpenStore, content: str, metadata: Mapping[str, object] | None = None) -> bool:
@@ -201,18 +180,13 @@ class Embedding(NamedTuple):
     error: str | None = None
 
 
-def with_embedding(warm: OpenStore, text: str | None, use: Callable[[Embedding], object]) -> object:
-    """`use(embedding)` now when it is quick, else a coroutine that embeds in a thread first. None has no vector."""
+async def embedding_of(warm: OpenStore, text: str | None) -> Embedding:
+    """Embed a text, in a thread if that takes long. None has no vector."""
     if text is None:
-        return use(Embedding(None))
+        return Embedding(None)
     if len(text) <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline):
-        return use(_embedded(warm, text))
-    return _later(warm, text, use)
-
-
-async def _later(warm: OpenStore, text: str, use: Callable[[Embedding], object]) -> object:
-    embedding = await trio.to_thread.run_sync(_embedded, warm, text, abandon_on_cancel=True, limiter=warm.threads)
-    return await settle(use(embedding))
+        return _embedded(warm, text)
+    return await in_thread(_embedded, warm, text, abandon_on_cancel=True, limiter=warm.threads)
 
 
 def _embedded(warm: OpenStore, text: str) -> Embedding:

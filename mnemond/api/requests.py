@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from mnemond.api.store_access import OpenStore
+from mnemond.api.store_access import OpenStore, R
 from mnemond.clock import Clock
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError, invalid
 from mnemond.ids import Ids, nonce
@@ -18,13 +18,9 @@ from mnemond.model.memory import Insight, Scope
 from mnemond.model.outcomes import Outcome
 from mnemond.store.operations import Proposal, Write
 from mnemond.wire.dispatch import Deferred
-from mnemond.wire.params import Params, Result
+from mnemond.wire.params import Params
 
 _json = msgspec.json.Encoder(order="deterministic")
-
-Render = Callable[[OpenStore, Any], Result]
-"""From an outcome to its shape on the wire; given the store as it is after the commit."""
-
 
 USER: Final = "user"
 """Who caused a write where nobody else is known."""
@@ -109,10 +105,10 @@ def _let_go_of_purged(warm: OpenStore, outcome: Outcome) -> None:
         warm.on_purged()
 
 
-def submitted(warm: OpenStore, write: Write, render: Render) -> Deferred[Result]:
-    """The result of a write, once it is committed and the index has it.
+def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
+    """Queue a write. Its outcome is there once it is committed and the index has it.
 
-    Its vectors must be those of `warm.embedder`.
+    Its vectors must be those of `warm.embedder`. Raises MnemonError(BUSY) when too many writes wait.
     """
     deferred: Deferred[Outcome] = Deferred()
 
@@ -128,7 +124,12 @@ def submitted(warm: OpenStore, write: Write, render: Render) -> Deferred[Result]
     if warm.embedder is not None and isinstance(write, Proposal):
         write = write._replace(made_by=warm.embedder.fingerprint)
     warm.store.submit(write, done)
-    return deferred.map(lambda outcome: warm.marked(render(warm, outcome)))
+    return deferred
+
+
+async def submitted(warm: OpenStore, write: Write, render: Callable[[OpenStore, Any], R]) -> R:
+    """The result of a write on the wire; `render` makes it of the outcome, given the store after the commit."""
+    return warm.marked(render(warm, await submit(warm, write)))
 
 
 # Finding the one memory that an id, or the beginning of one, names.

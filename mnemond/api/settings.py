@@ -50,7 +50,7 @@ from mnemond.recall.profiles import PROFILES_BY_NAME, PriorPolicy, Profile
 from mnemond.recall.published_profiles import SPECIFIED, BusinessRules, RerankPolicy
 from mnemond.recall.rerank import RerankWeights, StartPolicy
 from mnemond.store.registry import StoreRegistry
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import nearest
 
 # The policies of all writes and reads, as the configuration has them.
@@ -258,12 +258,7 @@ class ConfigHandlers:
         self._stores = stores
         self._settings = settings
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "config.show": self.show,
-        }
-
+    @handles("config.show", in_task=True)
     async def show(self, call: Call, params: ConfigShowParams) -> ConfigShowResult:
         """What counts and where it came from. Raises MnemonError: NOT_FOUND, and CONFIG for the file of the store."""
         name = self._stores.resolve(params.store)

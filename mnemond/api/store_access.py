@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -23,7 +22,7 @@ from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
 from mnemond.text import caches
-from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.dispatch import Call, Deferred, in_task
 from mnemond.wire.params import Result
 
 R = TypeVar("R", bound=Result)
@@ -96,8 +95,6 @@ class OpenStore(msgspec.Struct, frozen=True):
 
 WAITING = "this store has no embedder yet; the configured one is being asked"
 
-Use = Callable[[OpenStore], object]
-
 
 class StoreListener(Protocol):
     """Sees to it that every memory has a vector."""
@@ -157,16 +154,20 @@ class OpenStores:
         self._loading: dict[str, trio.Lock] = {}
         self._threads = Threads(trio.CapacityLimiter(NEAR_THREADS), trio.CapacityLimiter(FAR_THREADS))
 
-    def through(self, name: str | None, use: Use) -> object:
-        """`use(store)` now when the store is warm, else a coroutine that opens it first.
+    async def use(self, name: str | None) -> OpenStore:
+        """The warm store that a request names, None for the active one; opened first if it is cold.
 
-        Raises MnemonError for a name that is not one; the coroutine raises what opening raises.
+        Awaits nothing but Deferreds. Raises MnemonError for a name that is not one, and what opening raises.
         """
         resolved = self._stores.resolve(name)
         if self._used is not None:
             self._used(resolved)
-        warm = self._warm.get(resolved)
-        return self._open_then(resolved, use) if warm is None else use(warm)
+        return await self.opened(resolved)
+
+    async def opened(self, name: str) -> OpenStore:
+        """The same for a resolved name, without counting it as a use."""
+        warm = self._warm.get(name)
+        return await in_task(self.open, name) if warm is None else warm
 
     def warm(self, name: str) -> OpenStore | None:
         """The store, if it is open."""
@@ -236,9 +237,6 @@ class OpenStores:
         if (warm := self._warm.get(name)) is not None:  # else it was closed
             self._warm[name] = msgspec.structs.replace(warm, **fields)
 
-    async def _open_then(self, name: str, use: Use) -> object:
-        return await settle(use(await self.open(name)))
-
     def _embedder_for(self, record: EmbedderRecord | None) -> tuple[Embedder | None, str | None]:
         """The embedder that made a store's vectors, or why it is not to be had (blocking: it may load a model)."""
         if record is None:
@@ -249,30 +247,18 @@ class OpenStores:
             return None, sentence(error)
 
 
-async def settle(value: object) -> object:
-    """The final value behind whatever a handler returned. Raises MnemonError when that is how it ends."""
-    while True:
-        if isinstance(value, Deferred):
-            settled = trio.Event()
-            value.subscribe(settled.set)
-            await settled.wait()
-            value = value.result()
-        elif inspect.isawaitable(value):
-            value = await value
-        else:
-            return value
-
-
-# Who is next where few can be served at once: connections in turn, and nobody who has left.
+# ---------------------------------------------------------------- fair turns
 
 
 LEFT: Final = "whoever asked has left; nothing was looked for"
 
 
 class FairLimiter:
-    """So many `places`. Who comes while all are taken waits; a place that becomes free goes to the connection that has
-    waited longest for its turn, and within one to the request that came first. So a connection that asks a hundred
-    things at once holds up another for no more than one of them. For the event loop's thread.
+    """A limiter of `places` that serves connections in turn.
+
+    A place that becomes free goes to the connection that has waited longest for its turn, and within one to the request
+    that came first. So a connection with a hundred requests delays another by no more than one of them. For the event
+    loop's thread.
     """
 
     def __init__(self, places: int) -> None:
@@ -281,41 +267,40 @@ class FairLimiter:
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for a place."""
+        """Number of requests that wait for a place."""
         return sum(map(len, self._waiting.values()))
 
-    @asynccontextmanager
-    async def of(self, call: Call) -> AsyncIterator[None]:
-        """A place, for the time of the block. Raises MnemonError(UNAVAILABLE) when nobody is left to be answered by
-        the time there is one."""
-        await self._taken(call)
+    async def slot(self, call: Call) -> AbstractContextManager[None]:
+        """Wait for a place; the result holds it for the time of a `with` block.
+
+        Raises MnemonError(UNAVAILABLE) if the client has left by the time there is one.
+        """
+        if self._free and not self._waiting:
+            self._free -= 1
+            return self._held()
+        waiter = _Waiter(call)
+        self._waiting.setdefault(call.connection, deque()).append(waiter)
+        try:
+            await waiter.woken
+        except BaseException:  # cancelled, or closed at a stop
+            self._withdraw(waiter)
+            raise
+        if not waiter.has_place:
+            raise MnemonError(UNAVAILABLE, LEFT, outcome="rejected")
+        return self._held()
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
         try:
             yield
         finally:
             self._free += 1
-            self._pass_on()
-
-    async def _taken(self, call: Call) -> None:
-        if self._free and not self._waiting:
-            self._free -= 1
-            return
-        waiter = _Waiter(call)
-        self._waiting.setdefault(call.connection, deque()).append(waiter)
-        woken = False
-        try:
-            await waiter.woken.wait()
-            woken = True
-        finally:
-            if not woken:
-                self._withdraw(waiter)
-        if not waiter.has_place:
-            raise MnemonError(UNAVAILABLE, LEFT, outcome="rejected")
+            self._grant_next()
 
     def _withdraw(self, waiter: _Waiter) -> None:
-        """It was cancelled, perhaps with a place of its own by now."""
         if waiter.has_place:
             self._free += 1
-            self._pass_on()
+            self._grant_next()
             return
         connection = waiter.call.connection
         if waiter in (others := self._waiting.get(connection, deque())):
@@ -323,7 +308,7 @@ class FairLimiter:
             if not others:
                 del self._waiting[connection]
 
-    def _pass_on(self) -> None:
+    def _grant_next(self) -> None:
         while self._free and self._waiting:
             connection, others = self._waiting.popitem(last=False)
             waiter = others.popleft()
@@ -332,7 +317,7 @@ class FairLimiter:
             if not waiter.call.gone():
                 waiter.has_place = True
                 self._free -= 1
-            waiter.woken.set()
+            waiter.woken.resolve(None)
 
 
 class _Waiter:
@@ -342,5 +327,5 @@ class _Waiter:
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        self.woken = trio.Event()
+        self.woken: Deferred[None] = Deferred()
         self.has_place = False

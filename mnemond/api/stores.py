@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import trio
@@ -14,7 +13,7 @@ from mnemond.errors import BUSY, INVALID_PARAMS, MnemonError
 from mnemond.store.backups import Backup, Safekeeping
 from mnemond.store.registry import StoreRegistry, check
 from mnemond.store.verified_copy import Facts
-from mnemond.wire.dispatch import Call, Handler
+from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import plural
 
 # Whether a store may be taken away from those who use it.
@@ -39,41 +38,36 @@ class BackupHandlers:
     """backup.create, backup.list, backup.verify, backup.restore."""
 
     def __init__(
-        self, registry: StoreRegistry, door: OpenStores, keeper: EmbeddingWorker, safekeeping: Safekeeping
+        self, registry: StoreRegistry, open_stores: OpenStores, keeper: EmbeddingWorker, safekeeping: Safekeeping
     ) -> None:
         self._stores = registry
-        self._door = door
+        self._open_stores = open_stores
         self._keeper = keeper
         self._safekeeping = safekeeping
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "backup.create": self.create,
-            "backup.list": self.list,
-            "backup.verify": self.verify,
-            "backup.restore": self.restore,
-        }
-
+    @handles("backup.create", in_task=True)
     async def create(self, call: Call, params: types_admin.BackupCreateParams) -> types_admin.BackupCreateResult:
         """Copy a store while it serves. Raises MnemonError: NOT_FOUND, STORAGE."""
         name = self._stores.resolve(params.store)
-        warm = await self._door.open(name)
+        warm = await self._open_stores.open(name)
         made = await self._safekeeping.back_up(name)
         result = types_admin.BackupCreateResult(backup=view(made.backup), dropped=made.dropped)
         return warm.marked(result)
 
+    @handles("backup.list", in_task=True)
     async def list(self, call: Call, params: types_admin.BackupListParams) -> types_admin.BackupListResult:
         """What there is, newest first."""
         found = await self._safekeeping.list(_checked(params.store))
         return types_admin.BackupListResult(backups=[view(each) for each in found])
 
+    @handles("backup.verify", in_task=True)
     async def verify(self, call: Call, params: types_admin.BackupVerifyParams) -> types_admin.BackupVerifyResult:
         """Read every page of a backup. Raises MnemonError: NOT_FOUND, AMBIGUOUS, STORAGE, UNSUPPORTED."""
         backup = await self._safekeeping.find(params.backup, _checked(params.store))
         facts = await self._safekeeping.verify(backup)
         return types_admin.BackupVerifyResult(backup=view(backup, facts))
 
+    @handles("backup.restore", in_task=True)
     async def restore(self, call: Call, params: types_admin.BackupRestoreParams) -> types_admin.BackupRestoreResult:
         """Make a store what a backup holds.
 
@@ -90,7 +84,7 @@ class BackupHandlers:
                 outcome="rejected",
             )
         done = await self._safekeeping.restore(backup, into)
-        await self._door.open(into)
+        await self._open_stores.open(into)
         return types_admin.BackupRestoreResult(
             store=into,
             backup=backup.name,
@@ -123,48 +117,43 @@ class StoreHandlers:
     """store.list, store.create, store.set, store.path, store.remove."""
 
     def __init__(
-        self, registry: StoreRegistry, door: OpenStores, keeper: EmbeddingWorker, safekeeping: Safekeeping
+        self, registry: StoreRegistry, open_stores: OpenStores, keeper: EmbeddingWorker, safekeeping: Safekeeping
     ) -> None:
         self._stores = registry
-        self._door = door
+        self._open_stores = open_stores
         self._keeper = keeper
         self._safekeeping = safekeeping
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "store.list": self.list,
-            "store.create": self.create,
-            "store.set": self.set,
-            "store.path": self.path,
-            "store.remove": self.remove,
-        }
-
-    def list(self, call: Call, params: types_admin.StoreListParams) -> types_admin.StoreListResult:
+    @handles("store.list")
+    async def list(self, call: Call, params: types_admin.StoreListParams) -> types_admin.StoreListResult:
         """Every store there is."""
         active, source = self._stores.active()
         entries = [types_admin.StoreEntry(name, name == active) for name in self._stores.names()]
         return types_admin.StoreListResult(stores=entries, active=active, source=source)
 
+    @handles("store.create", in_task=True)
     async def create(self, call: Call, params: types_admin.StoreCreateParams) -> types_admin.StoreCreateResult:
         """Make a store. Raises MnemonError for a name that is not one or a directory that cannot be written."""
         path = self._stores.path(params.name)
         created = await self._stores.create(params.name)
         return types_admin.StoreCreateResult(name=params.name, path=str(path), created=created)
 
+    @handles("store.set", in_task=True)
     async def set(self, call: Call, params: types_admin.StoreSetParams) -> types_admin.StoreSetResult:
         """Make a store the active one. Raises MnemonError: NOT_FOUND, STORAGE."""
         name, (previous, _) = check(params.name), self._stores.active()
         await trio.to_thread.run_sync(partial(self._stores.activate, name))
         return types_admin.StoreSetResult(name=name, previous=previous)
 
-    def path(self, call: Call, params: types_admin.StorePathParams) -> types_admin.StorePathResult:
+    @handles("store.path")
+    async def path(self, call: Call, params: types_admin.StorePathParams) -> types_admin.StorePathResult:
         """Where a store lies. Raises MnemonError(NOT_FOUND)."""
         name = self._stores.resolve(params.store)
         return types_admin.StorePathResult(
             name=name, path=str(self._stores.find(name)), exists=self._stores.exists(name)
         )
 
+    @handles("store.remove", in_task=True)
     async def remove(self, call: Call, params: types_admin.StoreRemoveParams) -> types_admin.StoreRemoveResult:
         """Delete a store after a last backup. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, BUSY, STORAGE."""
         name = check(params.name)
@@ -179,7 +168,7 @@ class StoreHandlers:
     async def _unsure(self, name: str) -> MnemonError:
         """What would go, for somebody who has not said yes."""
         try:
-            holds = f" with its {plural((await self._door.open(name)).store.snapshot.live, 'memory')}"
+            holds = f" with its {plural((await self._open_stores.open(name)).store.snapshot.live, 'memory')}"
         except MnemonError as error:
             if error.kind is BUSY:
                 raise

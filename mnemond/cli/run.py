@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from functools import partial
 
 import msgspec
-import trio
 
 from mnemond.api.admin import check_protocol, is_outdated
 from mnemond.api.types_admin import CliRunParams, CliRunResult, GcResult, GcReview
 from mnemond.api.types_changes import HistoryResult
 from mnemond.api.types_memories import CompactResult, ContextResult, DiffResult, ListResult, RecallResult
-from mnemond.cli.grammar import Invocation, Output, failure, output_of, parse, success
-from mnemond.cli.parser import Command
+from mnemond.cli.grammar import Invocation, failure, output_of, parse, success
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.wire.dispatch import Call, Deferred, Handler, Invoke
+from mnemond.wire.dispatch import Call, Invoke, handles, in_thread
 
 LONG_TEXT = 16_000
 """Characters of memories that are laid out on the event loop: wrapping costs up to .2 µs a character."""
@@ -27,29 +24,23 @@ class CliHandler:
     def __init__(self, invoke: Invoke) -> None:
         self._invoke = invoke
 
-    def methods(self) -> Mapping[str, Handler]:
-        """Each by the name of its method."""
-        return {
-            "cli.run": self.run,
-        }
-
-    def run(self, call: Call, params: CliRunParams) -> object:
-        """A CliRunResult, a Deferred of one or a coroutine that returns one. A MnemonError becomes its text."""
+    @handles("cli.run")
+    async def run(self, call: Call, params: CliRunParams) -> CliRunResult:
+        """Run one command line. A MnemonError becomes its text."""
         outdated = is_outdated(params.client_version)
         try:
             check_protocol(params.protocol)
             parsed = parse(params)
             if isinstance(parsed, CliRunResult):
                 return msgspec.structs.replace(parsed, outdated=outdated)
-            result = self._invoke(_method(parsed), msgspec.json.encode(parsed.params), call)
         except MnemonError as error:
             return failure(error, output_of(params), outdated=outdated)
-        answer = _Answer(parsed.command, parsed.output, outdated)
-        if isinstance(result, Deferred):
-            return _Later(result, answer)
-        if isinstance(result, Coroutine):
-            return answer.wait_for(result)
-        return answer.in_thread(result) if _is_long(result) else answer.success(result)
+        try:
+            result = await self._invoke(_method(parsed), msgspec.json.encode(parsed.params), call)
+        except MnemonError as error:
+            return failure(error, parsed.output, outdated=outdated)
+        render = partial(success, parsed.command, result, parsed.output, outdated=outdated)
+        return await in_thread(render) if _is_long(result) else render()
 
 
 def _is_long(result: object) -> bool:
@@ -83,57 +74,3 @@ def _method(invocation: Invocation) -> str:
         name = invocation.command.name
         raise MnemonError(INVALID_PARAMS, f"{name} is carried out by the client", hint=f"Run: mnemonctl {name}")
     return invocation.method
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    """How the outcome of one command line is shown."""
-
-    command: Command
-    output: Output
-    outdated: bool
-
-    def success(self, result: object) -> CliRunResult:
-        """The text or JSON of a result."""
-        return success(self.command, result, self.output, outdated=self.outdated)
-
-    def failure(self, error: MnemonError) -> CliRunResult:
-        """The text or JSON of an error."""
-        return failure(error, self.output, outdated=self.outdated)
-
-    async def wait_for(self, result: Coroutine[Any, Any, object]) -> CliRunResult:
-        """The answer, once a coroutine has its result."""
-        try:
-            value = await result
-        except MnemonError as error:
-            return self.failure(error)
-        return await self.in_thread(value) if _is_long(value) else self.success(value)
-
-    async def in_thread(self, result: object) -> CliRunResult:
-        """The text of a long result, laid out where it holds nobody up."""
-        return await trio.to_thread.run_sync(self.success, result)
-
-
-class _Later(Deferred[CliRunResult]):
-    """The answer to a line whose result comes later. It is made when asked for, so a defect in it reaches the asker
-    and not the one who settles the result."""
-
-    __slots__ = ("_answer", "_source")
-
-    def __init__(self, source: Deferred[object], answer: _Answer) -> None:
-        super().__init__()
-        self._source = source
-        self._answer = answer
-
-    @property
-    def settled(self) -> bool:
-        return self._source.settled
-
-    def result(self) -> CliRunResult:
-        try:
-            value = self._source.result()
-        except MnemonError as error:
-            return self._answer.failure(error)
-        return self._answer.success(value)
-
-    def subscribe(self, callback: Callable[[], None]) -> None:
-        self._source.subscribe(callback)

@@ -9,7 +9,7 @@ import msgspec
 
 from mnemond.wire.dispatch import Call
 from mnemond.wire.hook_payload import HookEvent, Payload
-from mnemond.wire.hooks import HookReply, takes_context
+from mnemond.wire.hooks import takes_context
 
 
 class Moment(StrEnum):
@@ -69,9 +69,9 @@ class AgentEvent(msgspec.Struct, frozen=True, kw_only=True):
 class Remembering(Protocol):
     """What memory does at the moments of an agent's session."""
 
-    def at(self, event: AgentEvent, call: Call) -> HookReply:
-        """What is to be said to the model, empty for nothing. What takes longer than a hook may wait goes on by
-        itself. Raises MnemonError when nothing can be done."""
+    async def at(self, event: AgentEvent, call: Call) -> str:
+        """The text for the model, empty for none. What takes longer than a hook may wait goes on by itself. Raises
+        MnemonError when nothing can be done."""
         ...
 
 
@@ -81,9 +81,9 @@ class HookHandler:
     def __init__(self, memory: Remembering) -> None:
         self._memory = memory
 
-    def __call__(self, payload: Payload, call: Call) -> HookReply:
-        """What memory has to say. Raises MnemonError."""
-        return "" if payload.heard is None else self._memory.at(event_of(payload, payload.heard), call)
+    async def __call__(self, payload: Payload, call: Call) -> str:
+        """The text for the model. Raises MnemonError."""
+        return "" if payload.heard is None else await self._memory.at(event_of(payload, payload.heard), call)
 
 
 def event_of(payload: Payload, heard: HookEvent) -> AgentEvent:

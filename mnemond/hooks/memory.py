@@ -10,7 +10,7 @@ import msgspec
 import trio
 
 from mnemond.api.requests import Identities
-from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_memories import InsightView, ListResult, RecallHit, RecallResult
 from mnemond.api.uses import Uses
 from mnemond.clock import Clock
@@ -27,8 +27,7 @@ from mnemond.model.changes import ExchangeKind, QueuedExchange
 from mnemond.model.outcomes import Outcome, Queued
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import Known, asked, questions, summary, typed, without_echoes
-from mnemond.wire.dispatch import Call, Deferred, Invoke
-from mnemond.wire.hooks import HookReply
+from mnemond.wire.dispatch import Call, Deferred, Invoke, in_task, in_thread
 
 THREADS: Final = 1
 """Texts being read at once: nobody waits for them longer than a hook does anyway."""
@@ -45,8 +44,8 @@ class Queue(Protocol):
 class AgentKeeping:
     """Hands on to the queue."""
 
-    def __init__(self, door: OpenStores, stores: Stores, queue: Queue, clock: Clock) -> None:
-        self._door = door
+    def __init__(self, open_stores: OpenStores, stores: Stores, queue: Queue, clock: Clock) -> None:
+        self._open_stores = open_stores
         self._stores = stores
         self._queue = queue
         self._clock = clock
@@ -56,7 +55,7 @@ class AgentKeeping:
         """Whether there was anything to keep; then it is on the disk. A store that is not there is made for it.
         Raises MnemonError."""
         at_us = self._clock.now_us()
-        warm = await self._door.open(place.store) if place.there else None
+        warm = await self._open_stores.opened(place.store) if place.there else None
         if warm is not None and not warm.policy.extraction.enabled:
             return False
         prompt, reply = await self._news(warm, prompt, reply)
@@ -68,18 +67,18 @@ class AgentKeeping:
             host=event.host, at_us=at_us, conversation_id=event.session, project=place.tag, prompt=prompt, reply=reply,
             kind=kind,
         )  # fmt: skip
-        await settle(self._queue.keep(warm, exchange))
+        await self._queue.keep(warm, exchange)
         return True
 
     async def _news(self, warm: OpenStore | None, *texts: str) -> tuple[str, ...]:
         """What of these texts is new."""
         known: Known = _nothing if warm is None else known_in(warm.store.snapshot)
         read: Callable[[], tuple[str, ...]] = partial(_without_echoes, texts, known)
-        return await trio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=self._threads)
+        return await in_thread(read, abandon_on_cancel=True, limiter=self._threads)
 
     async def _made(self, store: str) -> OpenStore:
-        await self._stores.create(store)
-        return await self._door.open(store)
+        await in_task(self._stores.create, store)
+        return await self._open_stores.opened(store)
 
 
 def _without_echoes(texts: tuple[str, ...], known: Known) -> tuple[str, ...]:
@@ -106,7 +105,7 @@ class AgentRecall:
     def __init__(
         self,
         invoke: Invoke,
-        door: OpenStores,
+        open_stores: OpenStores,
         uses: Uses,
         nonce: Callable[[], str],
         stopwatch: Callable[[], float],
@@ -114,7 +113,7 @@ class AgentRecall:
     ) -> None:
         """`invoke` runs a method; `nonce` draws what no memory can know; `within_s` is how long a hook waits."""
         self._invoke = invoke
-        self._door = door
+        self._open_stores = open_stores
         self._uses = uses
         self._nonce = nonce
         self._stopwatch = stopwatch
@@ -151,17 +150,17 @@ class AgentRecall:
         """What the sentences of a text find, each memory once, best first. Others have their turn between two."""
         best: dict[str, RecallHit] = {}
         for query in questions(asked(text)) if settings.prompt_results else ():
-            found = await settle(self._invoke("recall", _params(query, place, settings.prompt_results + MORE), call))
+            found = await self._invoke("recall", _params(query, place, settings.prompt_results + MORE), call)
             assert isinstance(found, RecallResult)  # noqa: S101
             for hit in found.results:
                 if hit.insight.id not in best or _rank(hit) > _rank(best[hit.insight.id]):
                     best[hit.insight.id] = hit
-            await trio.lowlevel.checkpoint()
+            await in_task(trio.lowlevel.checkpoint)
         return sorted(best.values(), key=_rank, reverse=True)
 
     def _count(self, place: Place, shown: list[RecallHit]) -> None:
         """They were of use, as far as the store says that such results are."""
-        warm = self._door.warm(place.store)
+        warm = self._open_stores.warm(place.store)
         if warm is not None:
             touch = warm.reading.touch
             used = [hit for hit in shown if is_used(hit.score, hit.via_all, hit.confidence, touch)]
@@ -222,11 +221,11 @@ class ExchangeQueue:
         return deferred
 
 
-def desks(door: Callable[[], OpenStores]) -> Callable[[str], Awaitable[ExtractionContext]]:
-    """What the job that reads the queue works with, of each store by its name, as the door has it then."""
+def desks(open_stores: Callable[[], OpenStores]) -> Callable[[str], Awaitable[ExtractionContext]]:
+    """What the job that reads the queue works with, of each store by its name, as it is open then."""
 
     async def desk(name: str) -> ExtractionContext:
-        warm = await door().open(name)
+        warm = await open_stores().open(name)
 
         def missing() -> None:
             if warm.on_missing is not None:
@@ -274,7 +273,7 @@ async def decisions_of(
 async def listed(invoke: Invoke, call: Call, **wanted: object) -> list[InsightView]:
     """A page of memories, newest first. Raises MnemonError."""
     asked = msgspec.json.encode({name: value for name, value in wanted.items() if value is not None})
-    found = await settle(invoke("list", asked, call))
+    found = await invoke("list", asked, call)
     assert isinstance(found, ListResult)  # noqa: S101
     return found.insights
 
@@ -326,38 +325,38 @@ class AgentMemory:
         self._settings = settings
         self._recall.go_by(within_s)
 
-    def at(self, event: AgentEvent, call: Call) -> HookReply:
-        """What is to be said to the model; nothing for an event that was heard before. Raises MnemonError."""
+    async def at(self, event: AgentEvent, call: Call) -> str:
+        """The text for the model; empty for an event that came before. Raises MnemonError."""
         self.seen.note(event.host)
         if not self._settings.enabled or not self._sessions.is_new(event):
             return ""
         match event.moment:
             case Moment.SESSION_START:
-                return self._session_start(event, call)
+                return await self._session_start(event, call)
             case Moment.PROMPT:
-                return self._prompt(event, call)
+                return await self._prompt(event, call)
             case Moment.SUBAGENT_START:
-                return self._subagent_start(event, call)
+                return await self._subagent_start(event, call)
             case Moment.PRE_COMPACT:
                 self._sessions.of(event).was_compacted()
             case Moment.POST_COMPACT:
                 summed_up = summary(event.text)
                 self._sessions.of(event).was_summarised(summed_up)
-                return self._kept(event, "", summed_up, "summary")
+                return await self._keep(event, self._session(event)[1], "", summed_up, "summary")
             case Moment.ASSISTANT_DONE:
-                return self._assistant_done(event)
+                return await self._assistant_done(event)
             case Moment.SESSION_END:
-                return self._session_end(event)
+                return await self._session_end(event)
         return ""
 
-    def _session_start(self, event: AgentEvent, call: Call) -> HookReply:
+    async def _session_start(self, event: AgentEvent, call: Call) -> str:
         session, place = self._session(event)
         if event.source == COMPACTED:
             session.was_compacted(again=True)
         session.owed = False
         if not (event.hears and place.there) or (event.source == RESUMED and session.briefed):
             return ""
-        return self._brief(place, session, event, call)
+        return await self._brief(place, session, event, call)
 
     async def _brief(self, place: Place, session: AgentSession, event: AgentEvent, call: Call) -> str:
         """What was told too late was not shown, and is owed."""
@@ -379,7 +378,7 @@ class AgentMemory:
         session.saw((it.id, it.updated_at) for it in told.whole)
         return told.text
 
-    def _prompt(self, event: AgentEvent, call: Call) -> HookReply:
+    async def _prompt(self, event: AgentEvent, call: Call) -> str:
         session, place = self._session(event)
         if event.source in NOBODY_ASKS:
             return ""
@@ -388,38 +387,34 @@ class AgentMemory:
         if not (event.hears and place.there):
             return ""
         if session.owed:
-            return self._brief(place, session, event, call)
-        return self._recall.about(said, place, session, self._settings, call)
+            return await self._brief(place, session, event, call)
+        return await self._recall.about(said, place, session, self._settings, call)
 
-    def _subagent_start(self, event: AgentEvent, call: Call) -> HookReply:
+    async def _subagent_start(self, event: AgentEvent, call: Call) -> str:
         session, place = self._session(event)
         if not (event.hears and place.there):
             return ""
         task = typed(event.text) or session.task
-        return self._recall.about(task, place, self._sessions.of(event, event.agent), self._settings, call)
+        return await self._recall.about(task, place, self._sessions.of(event, event.agent), self._settings, call)
 
-    def _assistant_done(self, event: AgentEvent) -> HookReply:
+    async def _assistant_done(self, event: AgentEvent) -> str:
         """Never a context: it would start another turn. Where a hook kept the turn going, what the person said has had
         its answer."""
         session = self._sessions.of(event)
         held = session.taken_prompt()
-        return self._kept(event, "" if event.again else typed(event.prompt) or held, event.text, "exchange")
+        prompt = "" if event.again else typed(event.prompt) or held
+        return await self._keep(event, self._session(event)[1], prompt, event.text, "exchange")
 
-    def _session_end(self, event: AgentEvent) -> HookReply:
-        session, _ = self._session(event)
+    async def _session_end(self, event: AgentEvent) -> str:
+        session, place = self._session(event)
         prompt = session.taken_prompt()
-        said = self._kept(event, prompt, "", "exchange") if prompt else ""
         self._sessions.ended(event)
-        return said
-
-    def _kept(self, event: AgentEvent, prompt: str, reply: str, kind: ExchangeKind) -> HookReply:
-        """Nothing is said, once it is kept."""
-        _, place = self._session(event)
-        if not self._settings.keep or not (prompt.strip() or reply.strip()):
-            return ""
-        return self._keep(event, place, prompt, reply, kind)
+        return await self._keep(event, place, prompt, "", "exchange") if prompt else ""
 
     async def _keep(self, event: AgentEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> str:
+        """Queue an exchange; the model gets no text."""
+        if not self._settings.keep or not (prompt.strip() or reply.strip()):
+            return ""
         try:
             await self._keeping.keep(event, place, prompt, reply, kind)
         except MnemonError:

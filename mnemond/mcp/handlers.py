@@ -8,7 +8,6 @@ from typing import Final
 
 import msgspec
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import GcResult, StoreListResult
 from mnemond.api.types_memories import GetResult
 from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
@@ -26,9 +25,9 @@ from mnemond.mcp.protocol import (
     cacheable,
     complete,
 )
-from mnemond.mcp.render import USES, McpTools, afterwards
+from mnemond.mcp.render import USES, McpTools
 from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS, PromptArguments
-from mnemond.wire.dispatch import Call, Foreigner, Invoke, Verbatim
+from mnemond.wire.dispatch import Call, Invoke, Verbatim, handles
 from mnemond.wire.jsonrpc import Request
 from mnemond.wire.params import nearest, short
 
@@ -48,25 +47,8 @@ class McpHandlers:
         self._nonce = nonce
         self._tools = McpTools(invoke, nonce)
 
-    def methods(self) -> Mapping[str, Foreigner]:
-        """Each by the name of its method."""
-        return {
-            "initialize": self.initialize,
-            "ping": self.ping,
-            "server/discover": self.discover,
-            "tools/list": self.tools_list,
-            "tools/call": self.tools_call,
-            "resources/list": self.resources_list,
-            "resources/templates/list": self.templates_list,
-            "resources/read": self.resources_read,
-            "prompts/list": self.prompts_list,
-            "prompts/get": self.prompts_get,
-            "subscriptions/listen": self.listen,
-            "logging/setLevel": self.set_level,
-            "notifications/cancelled": self.cancelled,
-        }
-
-    def initialize(self, call: Call, request: Request) -> object:
+    @handles("initialize")
+    async def initialize(self, call: Call, request: Request) -> object:
         """A handshake, which ends with the newest revision that both speak."""
         asked = _of_session(request)
         call.spoken.mcp = True
@@ -77,65 +59,76 @@ class McpHandlers:
             "instructions": INSTRUCTIONS,
         }
 
-    def ping(self, call: Call, request: Request) -> object:
+    @handles("ping")
+    async def ping(self, call: Call, request: Request) -> object:
         """Nothing, as it is defined: clients refuse anything else."""
         return {}
 
-    def discover(self, call: Call, request: Request) -> object:
+    @handles("server/discover")
+    async def discover(self, call: Call, request: Request) -> object:
         """What is spoken here."""
         asked = McpRequest(request.arguments, modern=True)
         body: Json = {"supportedVersions": SUPPORTED, "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
         return cacheable(asked.era, body)
 
-    def tools_list(self, call: Call, request: Request) -> object:
+    @handles("tools/list")
+    async def tools_list(self, call: Call, request: Request) -> object:
         """Every tool, in the same order every time."""
         return cacheable(McpRequest(request.arguments).era, {"tools": list(TOOLS.values())})
 
-    def tools_call(self, call: Call, request: Request) -> object:
+    @handles("tools/call")
+    async def tools_call(self, call: Call, request: Request) -> object:
         """What a tool returns. Raises MnemonError(INVALID_PARAMS) for no tool of that name, and for arguments that
         are no object."""
         asked = McpRequest(request.arguments)
         name = asked.text("name")
         if name not in USES:
             raise _unknown("tool", name, USES)
-        return self._tools.use(name, asked.given(), call, partial(complete, asked.era))
+        return complete(asked.era, await self._tools.use(name, asked.given(), call))
 
+    @handles("resources/list")
     async def resources_list(self, call: Call, request: Request) -> object:
         """The guide, and the core of every store."""
         asked = McpRequest(request.arguments)
-        found = await settle(self._invoke("store.list", b"{}", call))
+        found = await self._invoke("store.list", b"{}", call)
         assert isinstance(found, StoreListResult)  # noqa: S101
         body: Json = {"resources": protocol.listed(store.name for store in found.stores)}
         return cacheable(asked.era, body, 0, "private")
 
-    def templates_list(self, call: Call, request: Request) -> object:
+    @handles("resources/templates/list")
+    async def templates_list(self, call: Call, request: Request) -> object:
         """How the addresses of memories and cores are made."""
         return cacheable(McpRequest(request.arguments).era, {"resourceTemplates": protocol.TEMPLATES})
 
-    def resources_read(self, call: Call, request: Request) -> object:
+    @handles("resources/read")
+    async def resources_read(self, call: Call, request: Request) -> object:
         """What stands at an address. Raises MnemonError(INVALID_PARAMS) for one that leads nowhere."""
         asked = McpRequest(request.arguments)
         uri = asked.text("uri")
         address = protocol.parse_uri(uri)
 
-        def shown(text: str) -> object:
-            body: Json = {"contents": [{"uri": uri, "mimeType": protocol.MARKDOWN, "text": text}]}
-            return cacheable(asked.era, body, 0, "private")
+        try:
+            if address.store is not None:
+                text = await self._core(address.store, call)
+            elif address.memory is None:
+                text = GUIDE
+            else:
+                one = await self._invoke("get", _json(id=address.memory), call)
+                assert isinstance(one, GetResult)  # noqa: S101
+                text = await self._tools.aside(partial(render.whole, one, self._nonce()))
+        except MnemonError as error:  # what is not there is a bad parameter in MCP
+            if error.kind is NOT_FOUND:
+                raise protocol.missing(uri) from None
+            raise
+        body: Json = {"contents": [{"uri": uri, "mimeType": protocol.MARKDOWN, "text": text}]}
+        return cacheable(asked.era, body, 0, "private")
 
-        if address.store is not None:
-            return self._core_of(address.store, uri, call, shown)
-        if address.memory is None:
-            return shown(GUIDE)
-
-        async def whole(one: GetResult) -> object:
-            return shown(await self._tools.aside(partial(render.whole, one, self._nonce())))
-
-        return afterwards(partial(self._invoke, "get", _json(id=address.memory), call), whole, partial(_nowhere, uri))
-
-    def prompts_list(self, call: Call, request: Request) -> object:
+    @handles("prompts/list")
+    async def prompts_list(self, call: Call, request: Request) -> object:
         """Every prompt, in the same order every time."""
         return cacheable(McpRequest(request.arguments).era, {"prompts": list(protocol.PROMPTS.values())})
 
+    @handles("prompts/get")
     async def prompts_get(self, call: Call, request: Request) -> object:
         """A prompt with what it is about. Raises MnemonError(INVALID_PARAMS) for none of that name."""
         asked = McpRequest(request.arguments)
@@ -147,16 +140,19 @@ class McpHandlers:
         text = await (self._brief(store, call) if name == "brief" else self._review(store, call))
         return complete(asked.era, protocol.prompt(str(protocol.PROMPTS[name]["description"]), text))
 
-    def listen(self, call: Call, request: Request) -> object:
+    @handles("subscriptions/listen")
+    async def listen(self, call: Call, request: Request) -> object:
         """Agreed to, and nothing follows: no list here ever changes. The stream ends with the connection."""
         McpRequest(request.arguments, modern=True)
         return Verbatim(_acknowledged(request.id))
 
-    def set_level(self, call: Call, request: Request) -> object:
+    @handles("logging/setLevel")
+    async def set_level(self, call: Call, request: Request) -> object:
         """Tolerated: no log is sent to clients at any level."""
         return complete(_of_session(request).era, {})
 
-    def cancelled(self, call: Call, request: Request) -> object:
+    @handles("notifications/cancelled")
+    async def cancelled(self, call: Call, request: Request) -> object:
         """A request that is being worked on is answered no more. The work goes on: a write is whole or nothing."""
         if not request.notification:
             raise _no_method(request.method)
@@ -164,12 +160,6 @@ class McpHandlers:
         if awaited is not None:
             awaited.withdrawn = True
         return {}
-
-    async def _core_of(self, store: str, uri: str, call: Call, shown: Callable[[str], object]) -> object:
-        try:
-            return shown(await self._core(store, call))
-        except MnemonError as error:
-            return _nowhere(uri, error)
 
     async def _core(self, store: str | None, call: Call) -> str:
         found = await most_important(self._invoke, store, call)
@@ -179,7 +169,7 @@ class McpHandlers:
         return protocol.BRIEF + await self._core(store, call)
 
     async def _review(self, store: str | None, call: Call) -> str:
-        found = await settle(self._invoke("gc", _json(store=store, limit=REVIEWED), call))
+        found = await self._invoke("gc", _json(store=store, limit=REVIEWED), call)
         assert isinstance(found, GcResult)  # noqa: S101
         return protocol.REVIEW + await self._tools.aside(partial(render.least, found.candidates, self._nonce()))
 
@@ -200,11 +190,6 @@ def _no_method(name: str) -> MnemonError:
 
 def _json(**fields: object) -> bytes:
     return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})
-
-
-def _nowhere(uri: str, error: MnemonError) -> object:
-    """A resource that is not there is a bad parameter in MCP; other errors stay what they are."""
-    raise protocol.missing(uri) if error.kind is NOT_FOUND else error
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> MnemonError:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import trio
@@ -21,7 +20,7 @@ from mnemond.mcp.tools import StatusView
 from mnemond.text.project_name import named_project
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
-from mnemond.wire.dispatch import Call, Deferred, Invoke
+from mnemond.wire.dispatch import Call, Invoke, in_thread
 from mnemond.wire.params import Params, Result, decode_params
 
 MAX_SHOWN: Final = 1_200
@@ -226,62 +225,6 @@ def _candidates(result: RememberResult) -> list[str]:
     return [*conflicts, *causal, *alike]
 
 
-# What becomes of a result of another method, whenever it comes.
-
-
-Done: TypeAlias = Callable[[Any], object]
-Failed: TypeAlias = Callable[[MnemonError], object]
-
-
-def afterwards(invoke: Callable[[], object], done: Done, failed: Failed) -> object:
-    """What `done` makes of the result, or `failed` of a refusal: now, or as a Deferred or coroutine if the result
-    comes as one. Of any but a Deferred `done` may make a coroutine."""
-    try:
-        result = invoke()
-    except MnemonError as error:
-        return failed(error)
-    if isinstance(result, Deferred):
-        return _Then(result, done, failed)
-    if isinstance(result, Coroutine):
-        return _waited(result, done, failed)
-    return done(result)
-
-
-async def _waited(result: Coroutine[Any, Any, object], done: Done, failed: Failed) -> object:
-    try:
-        value = await result
-    except MnemonError as error:
-        return failed(error)
-    made = done(value)
-    return await made if isinstance(made, Coroutine) else made
-
-
-class _Then(Deferred[object]):
-    """Made when it is asked for, so that a defect in it reaches the asker and not the one who settles the result."""
-
-    __slots__ = ("_done", "_failed", "_source")
-
-    def __init__(self, source: Deferred[Any], done: Done, failed: Failed) -> None:
-        super().__init__()
-        self._source = source
-        self._done = done
-        self._failed = failed
-
-    @property
-    def settled(self) -> bool:
-        return self._source.settled
-
-    def result(self) -> object:
-        try:
-            value = self._source.result()
-        except MnemonError as error:
-            return self._failed(error)
-        return self._done(value)
-
-    def subscribe(self, callback: Callable[[], None]) -> None:
-        self._source.subscribe(callback)
-
-
 # What each tool asks of mnemond's own methods, and how its answer reads.
 
 
@@ -364,31 +307,24 @@ class McpTools:
         self._threads = trio.CapacityLimiter(THREADS)
 
     async def aside(self, render: Callable[[], str]) -> str:
-        """A long text, made where it holds nobody up."""
-        return await trio.to_thread.run_sync(render, limiter=self._threads)
+        """A long text, rendered in a thread."""
+        return await in_thread(render, limiter=self._threads)
 
-    def use(self, name: str, given: bytes, call: Call, shaped: Callable[[Json], object]) -> object:
-        """What a tool returns to the arguments `given`, an object, `shaped` for its era: now, as a Deferred or as a
-        coroutine.
+    async def use(self, name: str, given: bytes, call: Call) -> Json:
+        """Call a tool with the arguments `given`, a JSON object.
 
-        What is refused is a result too, by the tool's schema (SEP-1303) as by mnemond: hosts show a model no error of
-        the protocol.
+        A refusal is a result too, by the tool's schema (SEP-1303) as by mnemond: hosts show a model no error of the
+        protocol.
         """
         use = USES[name]
         try:
             params = msgspec.json.encode(use.asked(decode_params(use.arguments, given)))
+            result = await self._invoke(use.method, params, call)
         except MnemonError as error:
-            return shaped(_refusal(error))
-
-        def done(result: object) -> object:
-            if is_long(result):
-                return self._told_aside(use, result, shaped)
-            return shaped(use.told(result, self._nonce()))
-
-        return afterwards(partial(self._invoke, use.method, params, call), done, lambda error: shaped(_refusal(error)))
-
-    async def _told_aside(self, use: _Use, result: object, shaped: Callable[[Json], object]) -> object:
-        return shaped(await trio.to_thread.run_sync(use.told, result, self._nonce(), limiter=self._threads))
+            return failed(refused(error))
+        if is_long(result):
+            return await in_thread(use.told, result, self._nonce(), limiter=self._threads)
+        return use.told(result, self._nonce())
 
 
 def is_long(result: object) -> bool:
@@ -400,7 +336,3 @@ def is_long(result: object) -> bool:
             return sum(len(getattr(each, "content", "")) for each in result) > LONG_TEXT
         case _:
             return False
-
-
-def _refusal(error: MnemonError) -> Json:
-    return failed(refused(error))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from functools import partial
-from types import CoroutineType, TracebackType
-from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar, cast
+from types import TracebackType
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar, cast
 
 import msgspec
+import trio
 
 from mnemond import errors
 from mnemond.clock import monotonic_s
@@ -101,20 +102,31 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-# A result that comes later, without a task waiting for it.
+# ---------------------------------------------------------------- awaiting without a task
+#
+# A handler is an async function that awaits nothing but Deferreds. The dispatcher runs its coroutine by itself up to
+# the first Deferred that is not settled, and on from there once it is. A request that waits for nothing so costs no
+# task, no channel and no cancel scope; one that waits for a commit costs a callback. What needs trio itself (a lock, a
+# thread, a timer) runs in a task: `in_task`, `in_thread`.
 
 
 T = TypeVar("T")
-U = TypeVar("U")
+
+Spawn: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
+"""Runs an async function in a task that outlives the caller."""
 
 
 class Deferred(Generic[T]):
-    """Settled exactly once, on the event loop; its subscribers are called then, in their order, or at once.
+    """A result that is settled exactly once, on the event loop. Awaitable, in handlers and in trio tasks alike.
 
-    Subscribers must not raise: they run inside the call that settles.
+    Subscribers are called when it is settled, in their order, or at once; they must not raise, because they run inside
+    the call that settles.
     """
 
     __slots__ = ("_error", "_settled", "_subscribers", "_value")
+
+    stepping: ClassVar[bool] = False
+    """True while `step` runs a coroutine, as opposed to trio."""
 
     def __init__(self) -> None:
         self._settled = False
@@ -124,19 +136,20 @@ class Deferred(Generic[T]):
 
     @property
     def settled(self) -> bool:
-        """Whether `result` can be asked for."""
+        """True once `result` can be called."""
         return self._settled
 
     def resolve(self, value: T) -> None:
-        """The result is here. Raises RuntimeError if it was settled before."""
+        """Settle with a value. Raises RuntimeError if it is settled already."""
         self._settle(value, None)
 
     def fail(self, error: Exception) -> None:
-        """There will be no result. A MnemonError is for the caller, anything else is a defect."""
+        """Settle with an error: a MnemonError for the caller, anything else is a defect. Raises RuntimeError if it is
+        settled already."""
         self._settle(None, error)
 
     def result(self) -> T:
-        """The value; raises the error it failed with, or RuntimeError before it is settled."""
+        """Return the value or raise the error. Raises RuntimeError before it is settled."""
         if not self._settled:
             raise RuntimeError("this result is not settled yet")
         if self._error is not None:
@@ -144,16 +157,27 @@ class Deferred(Generic[T]):
         return cast("T", self._value)
 
     def subscribe(self, callback: Callable[[], None]) -> None:
-        """Call back once the result can be asked for."""
+        """Call `callback` once the result is there."""
         if self._settled:
             callback()
         else:
             self._subscribers.append(callback)
 
-    def map(self, change: Callable[[T], U]) -> Deferred[U]:
-        """The same result, changed. `change` runs when the result is asked for, so what it raises reaches the asker
-        and never the one who settles."""
-        return _Mapped(self, change)
+    def start(self, spawn: Spawn, awaiting: Coroutine[Any, Any, object]) -> None:
+        """Start what settles it, if `awaiting` has to: see `_InTask`."""
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        if not self._settled:
+            if Deferred.stepping:
+                yield self
+            else:
+                yield from self._wait().__await__()
+        return self.result()
+
+    async def _wait(self) -> None:
+        settled = trio.Event()
+        self.subscribe(settled.set)
+        await settled.wait()
 
     def _settle(self, value: T | None, error: Exception | None) -> None:
         if self._settled:
@@ -164,36 +188,147 @@ class Deferred(Generic[T]):
             callback()
 
 
-class _Mapped(Deferred[U], Generic[T, U]):
-    __slots__ = ("_change", "_source")
+class _InTask(Deferred[T]):
+    """The result of an async function: awaited by a handler, it runs in a task of its own; by a task, in that task."""
 
-    def __init__(self, source: Deferred[T], change: Callable[[T], U]) -> None:
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[], Coroutine[Any, Any, T]]) -> None:
         super().__init__()
-        self._source = source
-        self._change = change
+        self._function = function
 
-    @property
-    def settled(self) -> bool:
-        return self._source.settled
+    def start(self, spawn: Spawn, awaiting: Coroutine[Any, Any, object]) -> None:
+        """Run the function. If its task is cancelled, `awaiting` is closed: its `finally` clauses run, and it is never
+        answered."""
 
-    def result(self) -> U:
-        return self._change(self._source.result())
+        async def run() -> None:
+            try:
+                value = await self._function()
+            except Exception as error:
+                self.fail(error)
+            except BaseException:
+                awaiting.close()
+                raise
+            else:
+                self.resolve(value)
 
-    def subscribe(self, callback: Callable[[], None]) -> None:
-        self._source.subscribe(callback)
+        spawn(run)
 
-    def _settle(self, value: U | None, error: Exception | None) -> None:
-        raise RuntimeError("a changed result is settled through its source")
+    async def _wait(self) -> None:
+        self.resolve(await self._function())
 
 
-Handler: TypeAlias = Callable[[Call, Any], object]
-"""Returns the result, a Deferred of it, or a coroutine that returns it; raises MnemonError."""
+def in_task(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> Deferred[T]:  # noqa: ANN401 - as `partial`
+    """The result of `function(*args)`, which may use all of trio. It starts when it is awaited, once."""
+    return _InTask(partial(function, *args))
 
-Foreigner: TypeAlias = Callable[[Call, Request], object]
-"""Answers a method of another protocol, which reads its parameters itself: as a Handler, or with a Verbatim."""
 
-Invoke: TypeAlias = Callable[[str, bytes, Call], object]
-"""Runs a method with its parameters as JSON: returns the result, a Deferred of it or a coroutine that returns it."""
+def in_thread(
+    function: Callable[..., T],
+    *args: Any,  # noqa: ANN401 - as `partial`
+    limiter: trio.CapacityLimiter | None = None,
+    abandon_on_cancel: bool = False,
+) -> Deferred[T]:
+    """The result of `function(*args)`, which blocks, from a worker thread; parameters as `trio.to_thread.run_sync`."""
+    return _InTask(
+        partial(trio.to_thread.run_sync, function, *args, limiter=limiter, abandon_on_cancel=abandon_on_cancel)
+    )
+
+
+def step(coroutine: Coroutine[Any, Any, T]) -> Deferred[Any]:
+    """Run a coroutine up to the next Deferred that is not settled, and return that.
+
+    Raises StopIteration with its result when it ends, and whatever it raises.
+    """
+    before, Deferred.stepping = Deferred.stepping, True
+    try:
+        awaited: Deferred[Any] = coroutine.send(None)
+    finally:
+        Deferred.stepping = before
+    return awaited
+
+
+def run_later(coroutine: Coroutine[Any, Any, T], awaited: Deferred[Any], spawn: Spawn) -> Deferred[T]:
+    """The result of a coroutine that awaits `awaited` (as `step` returned it): it goes on by itself."""
+    result: Deferred[T] = Deferred()
+
+    def go_on() -> None:
+        try:
+            following = step(coroutine)
+        except StopIteration as finished:
+            result.resolve(finished.value)
+        except Exception as error:
+            result.fail(error)
+        else:
+            wait(following)
+
+    def wait(for_what: Deferred[Any]) -> None:
+        for_what.start(spawn, coroutine)
+        for_what.subscribe(go_on)
+
+    wait(awaited)
+    return result
+
+
+# ---------------------------------------------------------------- the dispatcher
+
+
+Result: TypeAlias = Coroutine[Any, Any, object]
+"""The coroutine of a handler: awaits nothing but Deferreds, returns the result, raises MnemonError."""
+
+Handler: TypeAlias = Callable[[Call, Any], Result]
+"""Serves one method; given its decoded parameters."""
+
+Foreigner: TypeAlias = Callable[[Call, Request], Result]
+"""Serves a method of another protocol and decodes its parameters itself. May return a Verbatim."""
+
+Invoke: TypeAlias = Callable[[str, bytes, Call], Result]
+"""Runs a method of ours, given its parameters as JSON. Raises MnemonError for parameters that are refused."""
+
+H = TypeVar("H", bound=Callable[..., Result])
+
+
+class _Served(NamedTuple):
+    """The wire method that a function serves, and whether it uses trio."""
+
+    method: str
+    in_task: bool
+
+
+def handles(method: str, *, in_task: bool = False) -> Callable[[H], H]:
+    """Register a method of a class as the handler of a wire method, for `handlers_of`.
+
+    With `in_task` it runs in a task of its own and may use all of trio; without, it awaits nothing but Deferreds.
+    """
+
+    def mark(handler: H) -> H:
+        handler.__dict__["serves"] = _Served(method, in_task)
+        return handler
+
+    return mark
+
+
+def handlers_of(*groups: object) -> dict[str, Callable[..., Result]]:
+    """The bound handlers of these objects, by the name of their wire method. Raises ValueError if two serve one."""
+    found: dict[str, Callable[..., Result]] = {}
+    for group in groups:
+        for name, attribute in vars(type(group)).items():
+            served: _Served | None = getattr(attribute, "serves", None)
+            if served is None:
+                continue
+            if served.method in found:
+                raise ValueError(f"two handlers serve {served.method}")
+            handler = getattr(group, name)
+            found[served.method] = _tasked(handler) if served.in_task else handler
+    return found
+
+
+def _tasked(handler: Callable[..., Result]) -> Callable[..., Result]:
+    async def run(call: Call, params: object) -> object:
+        return await in_task(handler, call, params)
+
+    return run
+
 
 OnDefect: TypeAlias = Callable[[str, BaseException], None]
 """Told the method's name and what escaped; must not raise."""
@@ -201,14 +336,10 @@ OnDefect: TypeAlias = Callable[[str, BaseException], None]
 Problems: TypeAlias = Callable[[dict[str, object]], list[FieldProblem]]
 """What else is wrong with the fields that have the right type."""
 
-Spawn: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
-"""Runs an async function in a task that outlives the caller."""
-
 Reply: TypeAlias = bytes | None
 """One line without its newline; None for a notification, which is never answered."""
 
 _CONNECTION = "(connection)"
-_LATER = (CoroutineType, Deferred)
 
 
 class Verbatim(msgspec.Struct, frozen=True):
@@ -244,10 +375,10 @@ class Dispatcher:
         if astray:
             raise ValueError(f"methods and handlers differ in: {', '.join(sorted(astray))}")
 
-    def invoke(self, name: str, params: Params | msgspec.Raw | bytes | None, call: Call) -> object:
-        """What the handler returns. `params` is the Struct, or JSON still to be decoded.
+    def invoke(self, name: str, params: Params | msgspec.Raw | bytes | None, call: Call) -> Result:
+        """Call the handler. `params` is the Struct, or JSON still to be decoded.
 
-        Raises MnemonError for an unknown method, bad parameters and whatever the handler refuses.
+        Raises MnemonError for an unknown method and for bad parameters; the rest comes from awaiting the result.
         """
         method = self._methods.get(name)
         if method is None:
@@ -260,58 +391,38 @@ class Dispatcher:
         """The reply, now or later. Never raises an Exception."""
         with Boundary(self, request) as boundary:
             method = request.method
-            if (method in self._methods and not call.spoken.mcp) or method not in self._foreigners:
-                result = self.invoke(method, request.arguments, call)
-            else:
-                result = self._foreigners[method](call, request)
-                if isinstance(result, Verbatim):
-                    return None if request.notification else result.line
-                if isinstance(result, _LATER):
-                    return self._unless_withdrawn(request, call, self._eventually(request, result, spawn))
-            if isinstance(result, _LATER):
-                return self._eventually(request, result, spawn)
-            if not request.notification:
-                return encode_result(request.id, result)
+            ours = (method in self._methods and not call.spoken.mcp) or method not in self._foreigners
+            result = self.invoke(method, request.arguments, call) if ours else self._foreigners[method](call, request)
+            try:
+                awaited = step(result)
+            except StopIteration as finished:
+                return _encoded(request, finished.value)
+            reply = self._reply_later(request, run_later(result, awaited, spawn))
+            return reply if ours else self._unless_withdrawn(request, call, reply)
         return boundary.reply
 
-    def _eventually(
-        self, request: Request, result: Coroutine[Any, Any, object] | Deferred[object], spawn: Spawn
-    ) -> Deferred[Reply]:
-        return self._later(request, result) if isinstance(result, Deferred) else self._spawned(request, result, spawn)
-
     def _unless_withdrawn(self, request: Request, call: Call, reply: Deferred[Reply]) -> Deferred[Reply]:
-        """The same reply, but none to a request that is withdrawn meanwhile."""
+        """The same reply, but None to a request that is withdrawn meanwhile."""
         if request.notification:
             return reply
         number, awaited, unanswered = bytes(request.id), Awaited(), call.spoken.unanswered
         unanswered[number] = awaited
+        answer: Deferred[Reply] = Deferred()
 
-        def forget() -> None:
+        def settle() -> None:
             if unanswered.get(number) is awaited:  # a client may give a number twice
                 del unanswered[number]
+            answer.resolve(None if awaited.withdrawn else reply.result())
 
-        reply.subscribe(forget)
-        return reply.map(lambda line: None if awaited.withdrawn else line)
+        reply.subscribe(settle)
+        return answer
 
-    def _spawned(self, request: Request, coroutine: Coroutine[Any, Any, object], spawn: Spawn) -> Deferred[Reply]:
-        reply: Deferred[Reply] = Deferred()
-
-        async def run() -> None:
-            with Boundary(self, request) as boundary:
-                result = await coroutine
-                boundary.reply = None if request.notification else encode_result(request.id, result)
-            reply.resolve(boundary.reply)
-
-        spawn(run)
-        return reply
-
-    def _later(self, request: Request, result: Deferred[object]) -> Deferred[Reply]:
+    def _reply_later(self, request: Request, result: Deferred[object]) -> Deferred[Reply]:
         reply: Deferred[Reply] = Deferred()
 
         def settle() -> None:
             with Boundary(self, request) as boundary:
-                value = result.result()
-                boundary.reply = None if request.notification else encode_result(request.id, value)
+                boundary.reply = _encoded(request, result.result())
             reply.resolve(boundary.reply)
 
         result.subscribe(settle)
@@ -362,6 +473,12 @@ class Dispatcher:
         sentence = f"{short(request.method)} met a defect in mnemond: {type(error).__name__}"
         hint = "the daemon's log has the traceback; please report it"
         return self.refused(request, MnemonError(errors.INTERNAL, sentence, hint=hint, outcome=self._outcome(request)))
+
+
+def _encoded(request: Request, result: object) -> Reply:
+    if request.notification:
+        return None
+    return result.line if isinstance(result, Verbatim) else encode_result(request.id, result)
 
 
 class Boundary:

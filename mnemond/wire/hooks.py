@@ -11,7 +11,7 @@ import trio
 
 from mnemond.clock import monotonic_s
 from mnemond.errors import MnemonError
-from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Reply, Spawn
+from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Reply, Spawn, run_later, step
 from mnemond.wire.hook_payload import HostName, Payload, read
 from mnemond.wire.jsonrpc import Foreign, clean, encode_error
 
@@ -91,12 +91,9 @@ def units(text: str) -> int:
     return len(text) + sum(1 for each in text if each > "\uffff") if not text.isascii() else len(text)
 
 
-HookReply: TypeAlias = "str | Deferred[str] | Coroutine[Any, Any, str]"
-"""What is to be said, empty for nothing: now, later, or once the coroutine has run."""
-
-HookHandler: TypeAlias = Callable[[Payload, Call], HookReply]
-"""Told what was heard; returns what is to be said. May raise anything. A coroutine runs to its end, whether or not
-anybody still waits for what it says."""
+HookHandler: TypeAlias = Callable[[Payload, Call], Coroutine[Any, Any, str]]
+"""Returns the text for the model, empty for none. Awaits nothing but Deferreds; may raise anything. It runs to its end,
+whether or not the host still waits."""
 
 NAME: Final = "(hook)"
 """By which they are counted among the methods."""
@@ -105,9 +102,9 @@ NAME: Final = "(hook)"
 class Hooks:
     """Answers what is no JSON-RPC. Defects end at the dispatcher's boundary, and the host never hears of them."""
 
-    def __init__(self, hearer: HookHandler | None, dispatcher: Dispatcher) -> None:
-        """Without a hearer every payload is answered, and nothing is ever said."""
-        self._hearer = hearer
+    def __init__(self, handler: HookHandler | None, dispatcher: Dispatcher) -> None:
+        """Without a handler every payload gets an empty answer."""
+        self._handler = handler
         self._boundary = dispatcher.boundary
         self._note = dispatcher.note
 
@@ -125,59 +122,34 @@ class Hooks:
         return answer
 
     def _answer(self, payload: Payload, call: Call, spawn: Spawn, within_s: float) -> Reply | Deferred[Reply]:
-        if payload.heard is None or self._hearer is None:
+        if payload.heard is None or self._handler is None:
             return reply(payload)
-        said: HookReply = ""
-        with self._boundary():
-            said = self._heard_by(self._hearer, payload, call)
-        if isinstance(said, Coroutine):
-            said = self._spawned(said, spawn)
-        if isinstance(said, Deferred):
-            return self._in_time(payload, said, spawn, within_s)
-        return reply(payload, said)
-
-    def _spawned(self, coroutine: Coroutine[Any, Any, str], spawn: Spawn) -> Deferred[str]:
-        said: Deferred[str] = Deferred()
-
-        async def run() -> None:
-            text = ""
-            with self._boundary():
-                try:
-                    text = await coroutine
-                except MnemonError:
-                    text = ""
-            said.resolve(text)
-
-        spawn(run)
-        return said
-
-    def _heard_by(self, hearer: HookHandler, payload: Payload, call: Call) -> HookReply:
-        """A refusal is no news for a host; whoever uses the store next hears of it."""
+        coroutine = self._call_handler(self._handler, payload, call)
         try:
-            return hearer(payload, call)
-        except MnemonError:
-            return ""
+            awaited = step(coroutine)
+        except StopIteration as finished:
+            return reply(payload, finished.value)
+        return self._in_time(payload, run_later(coroutine, awaited, spawn), spawn, within_s)
 
-    def _in_time(self, payload: Payload, said: Deferred[str], spawn: Spawn, within_s: float) -> Reply | Deferred[Reply]:
-        if said.settled:
-            return self._said(payload, said)
+    async def _call_handler(self, handler: HookHandler, payload: Payload, call: Call) -> str:
+        """A refusal is no news for a host: the next request that uses the store reports it. A defect is recorded even
+        where the host has its empty answer already."""
+        with self._boundary():
+            try:
+                return await handler(payload, call)
+            except MnemonError:
+                return ""
+        return ""
+
+    def _in_time(self, payload: Payload, text: Deferred[str], spawn: Spawn, within_s: float) -> Deferred[Reply]:
         answer: Deferred[Reply] = Deferred()
         settled = trio.Event()
-        said.subscribe(settled.set)
+        text.subscribe(settled.set)
 
         async def wait() -> None:
             with trio.move_on_after(within_s):
                 await settled.wait()
-            answer.resolve(self._said(payload, said) if said.settled else reply(payload))
+            answer.resolve(reply(payload, text.result() if text.settled else ""))
 
         spawn(wait)
         return answer
-
-    def _said(self, payload: Payload, said: Deferred[str]) -> bytes:
-        text = ""
-        with self._boundary():
-            try:
-                text = said.result()
-            except MnemonError:
-                text = ""
-        return reply(payload, text)

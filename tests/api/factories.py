@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import trio
@@ -30,12 +31,25 @@ from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import Vector
 from mnemond.store.backups import BackupDirectory, Safekeeping
 from mnemond.store.registry import StoreRegistry
-from mnemond.wire.dispatch import Call
+from mnemond.wire.dispatch import Call, run_later, step
+
+T = TypeVar("T")
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 NOW_US = 1_770_000_000_000_000
 CLOSE_S = 30.0
 BATCH = 4
+
+
+async def run_as_dispatched(coroutine: Coroutine[Any, Any, T]) -> tuple[T, bool]:
+    """The result of a handler's coroutine run as the dispatcher does, and True if it had to wait for something."""
+    try:
+        awaited = step(coroutine)
+    except StopIteration as finished:
+        result: T = finished.value
+        return result, False
+    async with trio.open_nursery() as nursery:
+        return await run_later(coroutine, awaited, lambda run: nursery.start_soon(run)), True
 
 
 class ToyEmbedder:
@@ -140,26 +154,26 @@ class Bench:
         self.identities = Identities(self.clock, self.ids)
         self.keeper = EmbeddingWorker(self.supply, self.identities, BATCH, self._guard)
         self.settings = StoreSettings(self.stores, loaded_from(config or Config(), path / FILE))
-        self.door = OpenStores(self.stores, self.supply, self.settings, self.keeper)
+        self.open_stores = OpenStores(self.stores, self.supply, self.settings, self.keeper)
         self.safekeeping = Safekeeping(self.stores, BackupDirectory(path, KEPT), self.clock.now_us)
-        self.named = StoreHandlers(self.stores, self.door, self.keeper, self.safekeeping)
-        self.backups = BackupHandlers(self.stores, self.door, self.keeper, self.safekeeping)
+        self.named = StoreHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping)
+        self.backups = BackupHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping)
         self.configuration = ConfigHandlers(self.stores, self.settings)
-        self.embedding = EmbedHandlers(self.door, self.supply, self.keeper, self.identities)
-        self.remembering = RememberHandlers(self.door, self.identities)
-        self.forgetting = ForgetHandlers(self.door, self.identities)
-        self.revising = ReviseHandlers(self.door, self.identities)
-        self.succession = SuccessionHandlers(self.door, self.identities)
+        self.embedding = EmbedHandlers(self.open_stores, self.supply, self.keeper, self.identities)
+        self.remembering = RememberHandlers(self.open_stores, self.identities)
+        self.forgetting = ForgetHandlers(self.open_stores, self.identities)
+        self.revising = ReviseHandlers(self.open_stores, self.identities)
+        self.succession = SuccessionHandlers(self.open_stores, self.identities)
         self.used: list[str] = []
-        self.reads = ReadHandlers(self.door, lambda: 0.0, self.clock, self.identities.nonce, self._note_use)
-        self.links = LinkHandlers(self.door, self.identities, self.clock)
-        self.pins = PinHandlers(self.door, self.identities)
-        self.search = SearchHandlers(self.door, self.clock)
-        self.audit = AuditHandlers(self.door, self.clock)
-        self.undoing = UndoHandlers(self.door, self.identities)
-        self.collecting = GcHandlers(self.door, self.identities, self.clock)
+        self.reads = ReadHandlers(self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use)
+        self.links = LinkHandlers(self.open_stores, self.identities, self.clock)
+        self.pins = PinHandlers(self.open_stores, self.identities)
+        self.search = SearchHandlers(self.open_stores, self.clock)
+        self.audit = AuditHandlers(self.open_stores, self.clock)
+        self.undoing = UndoHandlers(self.open_stores, self.identities)
+        self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
         life = Life(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)
-        self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.door, life)
+        self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.open_stores, life)
 
     def _stop(self) -> None:
         self.stopped += 1
@@ -176,7 +190,7 @@ class Bench:
 
     async def warm(self, name: str = "default") -> OpenStore:
         """The store, open."""
-        return await self.door.open(name)
+        return await self.open_stores.open(name)
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_memories import Anchor, RankingProfile, RecallParams, RecallResult
 from mnemond.errors import MnemonError
 from tests.api.factories import CALL, bench
@@ -29,7 +28,7 @@ async def test_what_is_found_is_found_by_the_anchors_that_are_asked_for(
         await remember(over, "Redis was full", entities=("Redis",), created_at=ago(3))
         await remember(over, "tea at four", created_at=ago(2))
         await remember(over, "Ana left", entities=("Redis",), importance=5, created_at=ago(1))
-        result = await settle(over.reads.recall(CALL, RecallParams(query="was Redis so full?", anchors=anchors)))
+        result = await over.reads.recall(CALL, RecallParams(query="was Redis so full?", anchors=anchors))
         assert isinstance(result, RecallResult)
         assert [hit.insight.content for hit in result.results] == found
         assert [hit.via for hit in result.results] == via
@@ -40,14 +39,14 @@ async def test_what_is_found_is_found_by_the_anchors_that_are_asked_for(
 async def test_no_anchors_at_all_are_refused(tmp_path: Path, profile: RankingProfile | None) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="anchors are none: name some of entity, keyword, recency, vector"):
-            over.reads.recall(CALL, RecallParams(query="tea", anchors=[], profile=profile))
+            await over.reads.recall(CALL, RecallParams(query="tea", anchors=[], profile=profile))
 
 
 async def test_a_question_of_no_words_finds_what_it_names_first(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await remember(over, "Their first album is from 1965", entities=("The Who",), created_at=ago(9))
         await remember(over, "tea at four", created_at=ago(1))
-        result = await settle(over.reads.recall(CALL, RecallParams(query="what is it with The Who?")))
+        result = await over.reads.recall(CALL, RecallParams(query="what is it with The Who?"))
         assert isinstance(result, RecallResult)
         told = [(hit.insight.content, hit.via, hit.confidence, hit.signals.entity) for hit in result.results]
         assert told == [

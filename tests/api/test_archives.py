@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from mnemond.api.store_access import OpenStore, settle
+from mnemond.api.store_access import OpenStore
 from mnemond.api.types_memories import ForgetParams
 from mnemond.index.snapshot import Snapshot
 from mnemond.recall import archive
@@ -27,7 +27,7 @@ async def with_a_past(over: Bench, name: str) -> OpenStore:
     await over.stores.create(name)
     gone = await remember(over, "tea at four", store=name)
     await remember(over, "tea at five", store=name)
-    await settle(over.forgetting.forget(CALL, ForgetParams(id=gone, store=name)))
+    await over.forgetting.forget(CALL, ForgetParams(id=gone, store=name))
     return await over.warm(name)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from mnemond.api.requests import submitted
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import GcDone, GcKept, GcParams, GcResult, GcReview
 from mnemond.api.types_changes import (
     HistoryParams,
@@ -43,25 +42,25 @@ DAY_US = 86_400_000_000
 
 
 async def remember(over: Bench, content: str, **more: Any) -> RememberResult:
-    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **more)))
+    result = await over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **more))
     assert isinstance(result, RememberResult)
     return result
 
 
 async def history(over: Bench, **params: Any) -> HistoryResult:
-    result = await settle(over.audit.history(CALL, HistoryParams(**params)))
+    result = await over.audit.history(CALL, HistoryParams(**params))
     assert isinstance(result, HistoryResult)
     return result
 
 
 async def undo(over: Bench, **params: Any) -> UndoResult:
-    result = await settle(over.undoing.undo(CALL, UndoParams(**params)))
+    result = await over.undoing.undo(CALL, UndoParams(**params))
     assert isinstance(result, UndoResult)
     return result
 
 
 async def gc(over: Bench, **params: Any) -> Any:
-    return await settle(over.collecting.gc(CALL, GcParams(**params)))
+    return await over.collecting.gc(CALL, GcParams(**params))
 
 
 async def reword(over: Bench, insight_id: str, content: str) -> None:
@@ -76,7 +75,7 @@ async def reword(over: Bench, insight_id: str, content: str) -> None:
 
 
 async def warm_write(over: Bench, change_set: ChangeSet) -> None:
-    await settle(submitted(await over.warm(), change_set, lambda warm, outcome: Result()))
+    await submitted(await over.warm(), change_set, lambda warm, outcome: Result())
 
 
 # ------------------------------------------------------------------ history, log, receipt
@@ -94,7 +93,7 @@ async def test_a_memory_and_what_was_done_to_it(tmp_path: Path) -> None:
         assert first.after_state is not None
         assert (first.after_state.content, first.after_state.tags) == ("tea at four", ("drinks",))
         assert first.op_id == made.op_id
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=made.id or "")))
+        await over.forgetting.forget(CALL, ForgetParams(id=made.id or ""))
         forgotten = (await history(over, id=made.id)).operations[-1]
         assert forgotten.operation_type == "DELETE"
         assert forgotten.before_state is not None
@@ -107,8 +106,8 @@ async def test_a_link_that_moved_is_told_once(tmp_path: Path) -> None:
         old, new, other = [(await remember(over, text, source=text)).id or "" for text in ("tea", "milk", "coffee")]
         for kind in ("semantic", "causal"):
             params = LinkParams(source_id=other, target_id=old, type=kind, weight=0.75)
-            await settle(over.links.link(CALL, params))
-        await settle(over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new)))
+            await over.links.link(CALL, params)
+        await over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
         last = (await history(over, id=old)).operations[-1]
         assert last.before_state is not None
         assert last.after_state is not None
@@ -138,9 +137,9 @@ async def test_who_caused_an_operation(tmp_path: Path, conversation: str | None,
     async with bench(tmp_path) as over:
         made = await remember(over, "tea at four", conversation_id=conversation)
         change = UpdateParams(id=made.id or "", importance=5)
-        await settle(over.revising.update(CALL, change))
+        await over.revising.update(CALL, change)
         change = UpdateParams(id=made.id or "", importance=4, conversation_id=conversation)
-        await settle(over.revising.update(CALL, change))
+        await over.revising.update(CALL, change)
         found = await history(over, id=made.id)
         assert [each.triggered_by for each in found.operations] == [by, "user", by]
 
@@ -149,10 +148,10 @@ async def test_what_was_said_again_and_what_was_kept(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         made = await remember(over, "Postgres is the database of the billing service")
         again = RememberParams(content="Postgres is the database of the billing service")
-        result = await settle(over.remembering.remember(CALL, again))
+        result = await over.remembering.remember(CALL, again)
         assert isinstance(result, RememberResult)
         assert (result.action, result.duplicate_of) == ("skipped", made.id)
-        await settle(over.collecting.gc(CALL, GcParams(keep=made.id)))
+        await over.collecting.gc(CALL, GcParams(keep=made.id))
         operations = (await history(over, id=made.id)).operations
         assert [each.operation_type for each in operations] == ["CREATE", "BOOST", "UPDATE"]
 
@@ -165,7 +164,7 @@ async def test_a_link_of_a_tool_and_one_of_a_person(tmp_path: Path) -> None:
                 source_id=one.id or "", target_id=two.id or "", type="causal", created_by=made_by,
                 weight=0.6 if made_by == "host" else 0.9,
             )  # fmt: skip
-            await settle(over.links.link(CALL, params))
+            await over.links.link(CALL, params)
         operations = (await history(over, id=one.id)).operations
         assert [each.triggered_by for each in operations] == ["user", "host:link", "user"]
 
@@ -175,8 +174,8 @@ async def test_a_purge_takes_the_conversation_along(tmp_path: Path) -> None:
         kept = await remember(over, "coffee at five", conversation_id="conv-8")
         made = await remember(over, "tea at four", conversation_id="conv-7")
         params = LinkParams(source_id=made.id or "", target_id=kept.id or "", type="causal", created_by="host")
-        await settle(over.links.link(CALL, params))
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=made.id or "", purge=True)))
+        await over.links.link(CALL, params)
+        await over.forgetting.forget(CALL, ForgetParams(id=made.id or "", purge=True))
         by = [each.triggered_by for each in (await history(over, id=made.id)).operations]
         assert by == ["conversation", "host:link", "user"]
         assert (await history(over, id=kept.id)).operations[0].triggered_by == "conv-8"
@@ -194,20 +193,20 @@ async def test_a_memory_of_nobody_and_of_somebody_else(tmp_path: Path) -> None:
 async def test_the_log_is_newest_first_and_holds_no_text(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         made = await remember(over, "tea at four")
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=made.id or "")))
-        lines = await settle(over.audit.log(CALL, LogParams(limit=5)))
+        await over.forgetting.forget(CALL, ForgetParams(id=made.id or ""))
+        lines = await over.audit.log(CALL, LogParams(limit=5))
         assert isinstance(lines, list)
         assert all(isinstance(line, LogLine) for line in lines)
         assert [(line.operation, line.insight_id) for line in lines] == [("forget", made.id), ("remember", made.id)]
         assert not any("tea" in line.detail for line in lines)
-        assert len(await settle(over.audit.log(CALL, LogParams(limit=1)))) == 1  # type: ignore[arg-type]
+        assert len(await over.audit.log(CALL, LogParams(limit=1))) == 1
 
 
 async def test_a_receipt_gives_no_id_away(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         made = await remember(over, "tea at four")
         await gc(over, apply=True)
-        receipt = await settle(over.audit.receipt(CALL, ReceiptParams(limit=7)))
+        receipt = await over.audit.receipt(CALL, ReceiptParams(limit=7))
         assert isinstance(receipt, ReceiptResult)
         assert (receipt.schema, receipt.store, receipt.limit, receipt.count) == ("mnemond.receipt.v1", "default", 7, 2)
         assert (receipt.privacy.raw_detail_included, receipt.privacy.hash_algorithm) == (False, "sha256")
@@ -218,14 +217,14 @@ async def test_a_receipt_gives_no_id_away(tmp_path: Path) -> None:
         assert (last.operation, last.insight_id_hash) == ("gc", None)
         assert (made.id or "-").encode() not in msgspec.json.encode(receipt)
         await forgotten_line(over)
-        bare = await settle(over.audit.receipt(CALL, ReceiptParams(limit=1)))
+        bare = await over.audit.receipt(CALL, ReceiptParams(limit=1))
         assert isinstance(bare, ReceiptResult)
         assert (bare.events[0].detail_hash, bare.events[0].detail_present) == (None, False)
 
 
 async def forgotten_line(over: Bench) -> None:
     made = await remember(over, "coffee at five")
-    await settle(over.forgetting.forget(CALL, ForgetParams(id=made.id or "")))
+    await over.forgetting.forget(CALL, ForgetParams(id=made.id or ""))
 
 
 # ------------------------------------------------------------------ undo
@@ -347,7 +346,7 @@ async def test_a_memory_is_kept_once(tmp_path: Path) -> None:
         assert isinstance(kept, GcKept)
         assert (kept.new_access, kept.immune, kept.content, kept.replayed) == (3, True, "tea at four", False)
         assert kept.effective_importance == pytest.approx(0.5 * math.log1p(3), abs=1e-6)
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=made.id or "")))
+        await over.forgetting.forget(CALL, ForgetParams(id=made.id or ""))
         again = await gc(over, keep=(made.id or "").upper(), op_id="mine")
         assert (again.replayed, again.new_access) == (True, 3)
         with pytest.raises(MnemonError) as caught:

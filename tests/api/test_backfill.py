@@ -11,7 +11,6 @@ import pytest
 from trio.testing import MockClock
 
 from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S, EmbeddingState
-from mnemond.api.store_access import settle
 from mnemond.api.types_extract import EmbedStatusParams, EmbedStatusResult
 from mnemond.api.types_memories import RememberParams, RememberResult
 from mnemond.errors import STORAGE, MnemonError
@@ -24,13 +23,13 @@ from tests.api.factories import CALL, Bench, bench
 
 
 async def remember(over: Bench, content: str) -> RememberResult:
-    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, no_diff=True)))
+    result = await over.remembering.remember(CALL, RememberParams(content=content, no_diff=True))
     assert isinstance(result, RememberResult)
     return result
 
 
 async def status(over: Bench) -> EmbedStatusResult:
-    result = await settle(over.embedding.status(CALL, EmbedStatusParams()))
+    result = await over.embedding.status(CALL, EmbedStatusParams())
     assert isinstance(result, EmbedStatusResult)
     return result
 

@@ -9,7 +9,6 @@ import apsw
 import pytest
 
 from mnemond.api import types_admin
-from mnemond.api.store_access import settle
 from mnemond.api.types_memories import RememberParams
 from mnemond.config.settings import Config, Lifecycle
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
@@ -19,14 +18,14 @@ from tests.api.factories import CALL, Bench, bench
 
 
 async def status_of(over: Bench) -> types_admin.StatusResult:
-    result = await settle(over.daemon.status(CALL, types_admin.StatusParams()))
+    result = await over.daemon.status(CALL, types_admin.StatusParams())
     assert isinstance(result, types_admin.StatusResult)
     return result
 
 
 async def fill(over: Bench, *texts: str) -> None:
     for text in texts:
-        await settle(over.remembering.remember(CALL, RememberParams(content=text)))
+        await over.remembering.remember(CALL, RememberParams(content=text))
 
 
 async def test_status_counts_and_says_who_answers(tmp_path: Path) -> None:
@@ -70,16 +69,16 @@ async def test_status_of_a_store_whose_disk_is_gone_tells_what_memory_knows(tmp_
 
 async def test_stopping_answers_first(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        assert over.daemon.daemon_stop(CALL, types_admin.DaemonStopParams()).stopping is True
+        assert (await over.daemon.daemon_stop(CALL, types_admin.DaemonStopParams())).stopping is True
         assert over.stopped == 1
 
 
 async def test_hello_refuses_another_protocol_in_words(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        assert over.daemon.hello(CALL, types_admin.HelloParams()).data_dir == str(tmp_path)
+        assert (await over.daemon.hello(CALL, types_admin.HelloParams())).data_dir == str(tmp_path)
         for theirs, words in ((0, "this client is older"), (99, "this daemon is older")):
             with pytest.raises(MnemonError, match=words) as caught:
-                over.daemon.hello(CALL, types_admin.HelloParams(protocol=theirs))
+                await over.daemon.hello(CALL, types_admin.HelloParams(protocol=theirs))
             assert caught.value.kind is PROTOCOL_VERSION
 
 

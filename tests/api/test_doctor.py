@@ -12,7 +12,6 @@ import pytest
 import trio
 
 from mnemond.api.admin import VerifyHandlers
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import CheckView, VerifyParams, VerifyResult
 from mnemond.api.types_memories import RememberParams
 from mnemond.config.settings import Config, Extraction, Lifecycle
@@ -31,12 +30,12 @@ TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team
 
 
 def handlers(on: Bench) -> VerifyHandlers:
-    return VerifyHandlers(on.stores, on.door, Examiner(), on.clock)
+    return VerifyHandlers(on.stores, on.open_stores, Examiner(), on.clock)
 
 
 async def remember(on: Bench, *texts: str) -> None:
     for text in texts:
-        await settle(on.remembering.remember(CALL, RememberParams(content=text, no_diff=True)))
+        await on.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
 
 
 def problems(result: VerifyResult) -> dict[str, str]:

@@ -10,7 +10,6 @@ import trio
 from trio.testing import MockClock
 
 from mnemond.api.embed_worker import FIRST_PAUSE_S
-from mnemond.api.store_access import settle
 from mnemond.api.types_extract import EmbedSwitchParams, EmbedSwitchResult
 from mnemond.config.settings import Embedding
 from mnemond.embed.registry import Embedders
@@ -119,7 +118,7 @@ async def test_recalls_that_wait_for_a_server_take_no_place_from_others(tmp_path
 
 
 async def switched(over: Bench, provider: str) -> None:
-    result = await settle(over.embedding.switch(CALL, EmbedSwitchParams(provider=provider)))  # type: ignore[arg-type]
+    result = await over.embedding.switch(CALL, EmbedSwitchParams(provider=provider))  # type: ignore[arg-type]
     assert isinstance(result, EmbedSwitchResult)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import trio
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_extract import (
     EmbedCalibrateParams,
     EmbedCalibrateResult,
@@ -27,7 +26,7 @@ from tests.api.test_backfill import remember, snapshot, status
 
 
 async def run(over: Bench, **params: object) -> EmbedRunResult:
-    result = await settle(over.embedding.run(CALL, EmbedRunParams(**params)))  # type: ignore[arg-type]
+    result = await over.embedding.run(CALL, EmbedRunParams(**params))  # type: ignore[arg-type]
     assert isinstance(result, EmbedRunResult)
     return result
 
@@ -99,7 +98,7 @@ async def test_everything_is_made_anew_and_nobody_waits_meanwhile(tmp_path: Path
             assert (seen.work.kind, seen.work.done, seen.work.total) == ("run", 0, 9)
             assert (await refused(over))[0] is BUSY
             with pytest.raises(MnemonError) as caught:
-                await settle(over.embedding.switch(CALL, EmbedSwitchParams(provider="builtin")))
+                await over.embedding.switch(CALL, EmbedSwitchParams(provider="builtin"))
             assert caught.value.kind is BUSY
             words.open.set()
         assert [(each.succeeded, each.failed) for each in results] == [(9, 0), (9, 0)]
@@ -124,7 +123,7 @@ async def test_one_memory(tmp_path: Path) -> None:
 async def test_one_memory_of_unknown_words_and_one_that_changes(tmp_path: Path) -> None:
     words = Words()
     async with bench(tmp_path, words) as over:
-        result = await settle(over.remembering.remember(CALL, RememberParams(content="…")))
+        result = await over.remembering.remember(CALL, RememberParams(content="…"))
         assert isinstance(result, RememberResult)
         done = await run(over, id=result.id)
         assert (done.status, done.message) == ("complete", "the embedder knows no word of this text")
@@ -210,7 +209,7 @@ async def test_a_keeper_ended_before_it_began_does_nothing(tmp_path: Path) -> No
 
 
 async def calibrate(over: Bench, **params: object) -> EmbedCalibrateResult:
-    result = await settle(over.embedding.calibrate(CALL, EmbedCalibrateParams(**params)))  # type: ignore[arg-type]
+    result = await over.embedding.calibrate(CALL, EmbedCalibrateParams(**params))  # type: ignore[arg-type]
     assert isinstance(result, EmbedCalibrateResult)
     return result
 

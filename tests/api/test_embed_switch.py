@@ -13,7 +13,6 @@ from trio.testing import MockClock
 
 from mnemond.api import embed_worker
 from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S
-from mnemond.api.store_access import settle
 from mnemond.api.types_extract import EmbedSwitchParams, EmbedSwitchResult
 from mnemond.api.types_memories import RecallParams, RecallResult
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STORAGE, UNAVAILABLE, Kind, MnemonError
@@ -29,7 +28,7 @@ from tests.api.test_backfill import has_failed, is_idle, remember, snapshot, sta
 async def switch(over: Bench, **params: object) -> EmbedSwitchResult:
     if "abort" not in params:
         params = {"provider": "ollama", "model": "other", **params}
-    result = await settle(over.embedding.switch(CALL, EmbedSwitchParams(**params)))  # type: ignore[arg-type]
+    result = await over.embedding.switch(CALL, EmbedSwitchParams(**params))  # type: ignore[arg-type]
     assert isinstance(result, EmbedSwitchResult)
     return result
 
@@ -41,7 +40,7 @@ async def refused(over: Bench, **params: object) -> tuple[Kind, str]:
 
 
 async def recalled(over: Bench, query: str, limit: int = 10) -> RecallResult:
-    result = await settle(over.reads.recall(CALL, RecallParams(query=query, limit=limit)))
+    result = await over.reads.recall(CALL, RecallParams(query=query, limit=limit))
     assert isinstance(result, RecallResult)
     return result
 
@@ -184,7 +183,7 @@ async def test_what_a_request_must_say(tmp_path: Path) -> None:
             EmbedSwitchParams(model="x", abort=True),
         ):  # fmt: skip
             with pytest.raises(MnemonError) as caught:
-                over.embedding.switch(CALL, params)
+                await over.embedding.switch(CALL, params)
             assert caught.value.kind is INVALID_PARAMS
         assert await refused(over, model="unheard of") == (UNAVAILABLE, "there is no such toy")
 
@@ -241,7 +240,7 @@ async def test_a_demand_finds_the_switch_an_earlier_daemon_left(tmp_path: Path) 
         await over.warm()
         demanded = over.keeper.demand("default", everything=True)
         with pytest.raises(MnemonError, match="is being switched"):
-            await settle(demanded)
+            await demanded
 
 
 async def test_rows_that_leave_or_are_purged_meanwhile(tmp_path: Path) -> None:

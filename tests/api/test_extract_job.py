@@ -8,7 +8,6 @@ import msgspec
 from trio.testing import MockClock
 
 from mnemond.api.history import UndoHandlers
-from mnemond.api.store_access import settle
 from mnemond.api.types_changes import UndoParams
 from mnemond.jobs.extract import PORTION
 from mnemond.jobs.scheduler import IDLE_S
@@ -175,7 +174,7 @@ async def test_switched_off_nothing_is_read(tmp_path: Path, mock_clock: MockCloc
         await it.say(ANA)
         warm = await it.warm()
         off = msgspec.structs.replace(warm.policy.extraction, enabled=False)
-        it.at.door._change("default", policy=msgspec.structs.replace(warm.policy, extraction=off))
+        it.at.open_stores._change("default", policy=msgspec.structs.replace(warm.policy, extraction=off))
         assert (await it.run()).outcome == "nothing"
         assert await it.backlog() == Backlog(1, 0)
 
@@ -204,8 +203,8 @@ async def test_a_fact_is_taken_back_by_its_operation(tmp_path: Path, mock_clock:
         await it.say("I prefer tabs over spaces.")
         await it.run()
         ((op_id,),) = await it.rows("SELECT op_id FROM memory_operations")
-        undo = UndoHandlers(it.at.door, it.at.over.identities)
-        await settle(undo.undo(CALL, UndoParams(operation=op_id)))
+        undo = UndoHandlers(it.at.open_stores, it.at.over.identities)
+        await undo.undo(CALL, UndoParams(operation=op_id))
         assert await it.memories() == []
         assert (await it.run()).outcome == "nothing"
 
@@ -213,7 +212,7 @@ async def test_a_fact_is_taken_back_by_its_operation(tmp_path: Path, mock_clock:
 async def test_a_memory_without_its_vector_is_embedded_later(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
         missing: list[str] = []
-        it.at.door._change("default", on_missing=missing.append)
+        it.at.open_stores._change("default", on_missing=missing.append)
         await it.say("I prefer tabs over spaces.")
         await it.run()
         assert missing == ["default"]

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from mnemond.api.extract import ExtractHandlers
-from mnemond.api.store_access import settle
 from mnemond.api.types_extract import (
     ExtractContext,
     ExtractCounts,
@@ -39,9 +38,9 @@ FACT_KEYS = {
 
 
 async def extract(over: Bench, messages: object = (), **more: object) -> ExtractResult:
-    handlers = ExtractHandlers(over.door, over.identities, over.clock)
+    handlers = ExtractHandlers(over.open_stores, over.identities, over.clock)
     params = msgspec.convert({"messages": messages, **more}, ExtractParams)
-    result = await settle(handlers.extract(CALL, params))
+    result = await handlers.extract(CALL, params)
     assert isinstance(result, ExtractResult)
     return result
 
@@ -253,9 +252,9 @@ async def test_whoever_finds_facts_by_themselves_is_shown_what_they_need(tmp_pat
             {"content": "x" * 400}, {"role": "assistant", "content": f"use {SECRET}"},
             {"content": "Do we deploy on Fridays?", "name": "ana"}, {"role": "assistant", "content": "no"},
         ]  # fmt: skip
-        handlers = ExtractHandlers(over.door, over.identities, over.clock)
+        handlers = ExtractHandlers(over.open_stores, over.identities, over.clock)
         asked = msgspec.convert({"messages": talk, "show_context": True, "observation_date": THEN}, ExtractParams)
-        shown = await settle(handlers.extract(CALL, asked))
+        shown = await handlers.extract(CALL, asked)
         assert isinstance(shown, ExtractContext)
         assert [len(each.content) for each in shown.earlier] == [300, len("use [REDACTED:aws_access_key]")]
         assert [each.content for each in shown.latest] == ["Do we deploy on Fridays?", "no"]

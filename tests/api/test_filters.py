@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from mnemond.api import recall
-from mnemond.api.store_access import OpenStore, settle
+from mnemond.api.store_access import OpenStore
 from mnemond.api.types_changes import LinkParams, RelatedParams, RestoreParams, SupersedeParams, UpdateParams
 from mnemond.api.types_memories import (
     ForgetParams,
@@ -45,14 +45,14 @@ def ago(days: float) -> str:
 
 
 async def remember(over: Bench, content: str, **fields: Any) -> str:
-    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **fields)))
+    result = await over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **fields))
     assert isinstance(result, RememberResult)
     assert result.id is not None
     return result.id
 
 
 async def listed(over: Bench, **fields: Any) -> list[str]:
-    result = await settle(over.reads.list(CALL, ListParams(**fields)))
+    result = await over.reads.list(CALL, ListParams(**fields))
     if isinstance(result, RetiredResult):
         return [each.content for each in result.retired]
     assert isinstance(result, ListResult)
@@ -61,10 +61,10 @@ async def listed(over: Bench, **fields: Any) -> list[str]:
 
 async def found(over: Bench, query: str = "tea", **fields: Any) -> list[str]:
     """What list finds, which recall and search find as well."""
-    result = await settle(over.reads.recall(CALL, RecallParams(query=query, **fields)))
+    result = await over.reads.recall(CALL, RecallParams(query=query, **fields))
     assert isinstance(result, RecallResult)
     recalled = sorted(hit.insight.content for hit in result.results)
-    hits: Any = await settle(over.search.search(CALL, SearchParams(query=query, **fields)))
+    hits: Any = await over.search.search(CALL, SearchParams(query=query, **fields))
     assert sorted(hit.content for hit in hits) == recalled
     assert sorted(await listed(over, **fields)) == recalled
     return recalled
@@ -92,7 +92,7 @@ async def test_what_cannot_be_meant_is_refused_by_name(
     tmp_path: Path, params: dict[str, Any], fields: list[str]
 ) -> None:
     async with bench(tmp_path) as over:
-        asks: list[Callable[[], object]] = [
+        asks: list[Callable[[], Awaitable[object]]] = [
             lambda: over.reads.recall(CALL, RecallParams(query="x", **params)),
             lambda: over.search.search(CALL, SearchParams(query="x", **params)),
             lambda: over.reads.list(CALL, ListParams(**params)),
@@ -100,7 +100,7 @@ async def test_what_cannot_be_meant_is_refused_by_name(
         ]
         for ask in asks:
             with pytest.raises(MnemonError) as caught:
-                ask()
+                await ask()
             assert caught.value.kind is INVALID_PARAMS
             assert [problem.field for problem in caught.value.problems] == fields
             assert all(problem.field in problem.message for problem in caught.value.problems)
@@ -109,10 +109,10 @@ async def test_what_cannot_be_meant_is_refused_by_name(
 async def test_an_intent_is_named_in_any_case_or_refused(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await remember(over, "tea at four")
-        result = await settle(over.reads.recall(CALL, RecallParams(query="tea", intent="why")))
+        result = await over.reads.recall(CALL, RecallParams(query="tea", intent="why"))
         assert isinstance(result, RecallResult)
         with pytest.raises(MnemonError, match="why, when, entity, general") as caught:
-            over.reads.recall(CALL, RecallParams(query="tea", intent="because", category="x"))
+            await over.reads.recall(CALL, RecallParams(query="tea", intent="because", category="x"))
         assert [problem.field for problem in caught.value.problems] == ["category", "intent"]
 
 
@@ -164,11 +164,11 @@ async def test_what_a_reader_calls_now_decides_what_is_valid(tmp_path: Path) -> 
 async def test_related_goes_by_the_clock_too(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         first, second = await remember(over, "tea"), await remember(over, "cake tomorrow", created_at=ago(-1))
-        await settle(over.links.link(CALL, LinkParams(source_id=first, target_id=second, type="causal")))
-        near: Any = await settle(over.links.related(CALL, RelatedParams(id=first)))
+        await over.links.link(CALL, LinkParams(source_id=first, target_id=second, type="causal"))
+        near: Any = await over.links.related(CALL, RelatedParams(id=first))
         assert near == []
         over.clock.us += DAY_US
-        near = await settle(over.links.related(CALL, RelatedParams(id=first)))
+        near = await over.links.related(CALL, RelatedParams(id=first))
         assert [each.id for each in near] == [second]
 
 
@@ -179,7 +179,7 @@ async def succession(over: Bench) -> str:
     """A fact of ten days ago that another took the place of five days ago: its id."""
     old = await remember(over, "tea at four", created_at=ago(10))
     new = await remember(over, "tea at five", created_at=ago(5))
-    await settle(over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new)))
+    await over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
     return old
 
 
@@ -198,7 +198,7 @@ async def test_what_was_valid_then_is_found_then(tmp_path: Path, embedders: tupl
 
 
 async def _newest(over: Bench) -> str:
-    result = await settle(over.reads.list(CALL, ListParams(limit=1)))
+    result = await over.reads.list(CALL, ListParams(limit=1))
     assert isinstance(result, ListResult)
     return result.insights[0].id
 
@@ -231,18 +231,18 @@ async def test_the_past_follows_every_write(tmp_path: Path) -> None:
         assert await warm.archives.of(warm.store) is await warm.archives.of(warm.store)
         await remember(over, "tea the last")
         await check_archive(warm)
-        await settle(over.revising.update(CALL, UpdateParams(id=names[0], content="tea the first")))
-        await settle(over.revising.update(CALL, UpdateParams(id=names[1], importance=5)))
+        await over.revising.update(CALL, UpdateParams(id=names[0], content="tea the first"))
+        await over.revising.update(CALL, UpdateParams(id=names[1], importance=5))
         await check_archive(warm)
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=names[2])))
-        await settle(over.succession.supersede(CALL, SupersedeParams(old_id=names[3], new_id=names[4])))
+        await over.forgetting.forget(CALL, ForgetParams(id=names[2]))
+        await over.succession.supersede(CALL, SupersedeParams(old_id=names[3], new_id=names[4]))
         await check_archive(warm)
         assert "tea 2" not in await found(over, limit=100, **WIDE)
         assert await found(over, status="forgotten") == ["tea 2"]
-        await settle(over.succession.restore(CALL, RestoreParams(id=names[2])))
+        await over.succession.restore(CALL, RestoreParams(id=names[2]))
         await check_archive(warm)
         assert "tea 2" in await found(over, limit=100, **WIDE)
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=old, purge=True)))
+        await over.forgetting.forget(CALL, ForgetParams(id=old, purge=True))
         await check_archive(warm)
         assert "tea at four" not in await found(over, limit=100, **WIDE)
 
@@ -274,9 +274,9 @@ async def test_a_store_without_a_past_is_its_own(tmp_path: Path) -> None:
         name = await remember(over, "tea at four")
         warm = await over.warm()
         assert await warm.archives.of(warm.store) is warm.store.snapshot
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=name)))
+        await over.forgetting.forget(CALL, ForgetParams(id=name))
         assert await warm.archives.of(warm.store) is not warm.store.snapshot
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=name, purge=True)))
+        await over.forgetting.forget(CALL, ForgetParams(id=name, purge=True))
         assert await warm.archives.of(warm.store) is warm.store.snapshot
 
 
@@ -285,7 +285,7 @@ async def test_a_purge_takes_archives_away(tmp_path: Path) -> None:
         await succession(over)
         warm = await over.warm()
         before = await warm.archives.of(warm.store)
-        over.door.forget_texts()
+        over.open_stores.forget_texts()
         assert await warm.archives.of(warm.store) is not before
 
 
@@ -311,7 +311,7 @@ async def test_only_the_archives_of_the_stores_asked_last_are_kept(tmp_path: Pat
         for name in ("one", "two", "three"):
             await over.stores.create(name)
             it = await remember(over, "tea", store=name)
-            await settle(over.forgetting.forget(CALL, ForgetParams(id=it, store=name)))
+            await over.forgetting.forget(CALL, ForgetParams(id=it, store=name))
             warm = await over.warm(name)
             first.append((warm, await warm.archives.of(warm.store)))
         assert archive.KEPT == 2
@@ -322,7 +322,7 @@ async def test_pages_of_retired_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(archive, "PAGE", 2)
     async with bench(tmp_path) as over:
         for number in range(5):
-            await settle(over.forgetting.forget(CALL, ForgetParams(id=await remember(over, f"tea {number}"))))
+            await over.forgetting.forget(CALL, ForgetParams(id=await remember(over, f"tea {number}")))
         assert len(await found(over, status="forgotten")) == 5
 
 
@@ -340,12 +340,12 @@ async def test_what_is_retired_is_listed_as_narrowly_as_the_rest(tmp_path: Path)
             tags = ["odd"] if number % 2 else ["even"]
             name = await remember(over, f"tea {number}", tags=tags, importance=1 + number % 5)
             over.clock.us += 1_000_000
-            await settle(over.forgetting.forget(CALL, ForgetParams(id=name)))
+            await over.forgetting.forget(CALL, ForgetParams(id=name))
         await succession(over)
         assert await listed(over, retired=True, tags=("odd",)) == ["tea 5", "tea 3", "tea 1"]
         assert await listed(over, retired=True, status="superseded") == ["tea at four"]
         assert await listed(over, retired=True, min_importance=5) == ["tea 4"]
-        page = await settle(over.reads.list(CALL, ListParams(retired=True, tags=("even",), limit=2)))
+        page = await over.reads.list(CALL, ListParams(retired=True, tags=("even",), limit=2))
         assert isinstance(page, RetiredResult)
         assert [each.content for each in page.retired] == ["tea 4", "tea 2"]
         assert page.next == page.retired[-1].id

@@ -16,7 +16,7 @@ from mnemond.api.admin import DaemonHandlers, Life
 from mnemond.api.events import Feed
 from mnemond.api.maintenance import Attending, JobHandlers, tells
 from mnemond.api.remember import RememberHandlers
-from mnemond.api.store_access import OpenStores, settle
+from mnemond.api.store_access import OpenStores
 from mnemond.api.types_admin import (
     JobsListParams,
     JobsListResult,
@@ -55,17 +55,17 @@ class Office:
         self.log = CapturingLogger()
         self.feed = Feed(0)
         self.policy = LifecyclePolicy()
-        reading = Reading(desks(lambda: self.door), over.identities.own, over._guard)
+        reading = Reading(desks(lambda: self.open_stores), over.identities.own, over._guard)
         jobs = jobs_of(Config(), lambda name: self.policy, self._copy, reading)
         means = JobContext(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
         self.scheduler = Scheduler(jobs, means)
-        self.door = OpenStores(
+        self.open_stores = OpenStores(
             over.stores, over.supply, keeper=Attending(over.keeper, self.scheduler, self.feed), used=self.scheduler.used
         )
-        self.jobs = JobHandlers(self.door, self.scheduler, over.clock)
-        self.remembering = RememberHandlers(self.door, over.identities)
+        self.jobs = JobHandlers(self.open_stores, self.scheduler, over.clock)
+        self.remembering = RememberHandlers(self.open_stores, over.identities)
         life = Life(lambda: 0.0, lambda: 0, lambda: None, self.scheduler.questions)
-        self.about = DaemonHandlers(path, Config(), over.stores, self.door, life)
+        self.about = DaemonHandlers(path, Config(), over.stores, self.open_stores, life)
 
     async def _copy(self, store: Store, now_us: int) -> str:
         self.copies.append(now_us)
@@ -78,16 +78,16 @@ class Office:
     async def remember(self, many: int) -> None:
         for number in range(many):
             params = RememberParams(content=f"memory {number}", no_diff=True)
-            await settle(self.remembering.remember(CALL, params))
+            await self.remembering.remember(CALL, params)
 
     async def list(self) -> dict[str, JobView]:
-        result = await settle(self.jobs.list(CALL, JobsListParams()))
+        result = await self.jobs.list(CALL, JobsListParams())
         assert isinstance(result, JobsListResult)
         assert result.store == "default"
         return {job.name: job for job in result.jobs}
 
     async def run(self, name: str, *, dry_run: bool = False, yes: bool = False) -> JobsRunResult:
-        result = await settle(self.jobs.run(CALL, JobsRunParams(name=name, dry_run=dry_run, yes=yes)))
+        result = await self.jobs.run(CALL, JobsRunParams(name=name, dry_run=dry_run, yes=yes))
         assert isinstance(result, JobsRunResult)
         return result
 
@@ -129,14 +129,14 @@ async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock:
         at.policy = LifecyclePolicy(max_insights=7)
         asked = await at.run("prune")
         assert (asked.outcome, asked.changed, asked.op_id) == ("stopped", 3, None)
-        status = await settle(at.about.status(CALL, StatusParams()))
+        status = await at.about.status(CALL, StatusParams())
         assert isinstance(status, StatusResult)
         assert (status.pending_jobs, status.questions) == (1, [f"prune: {asked.detail}"])
         assert (await at.run("prune", dry_run=True, yes=True)).changed == 3
         done = await at.run("prune", yes=True)
         assert (done.outcome, done.changed, done.dry_run) == ("done", 3, False)
         assert (await at.list())["prune"].op_id == done.op_id is not None
-        status = await settle(at.about.status(CALL, StatusParams()))
+        status = await at.about.status(CALL, StatusParams())
         assert isinstance(status, StatusResult)
         assert (status.pending_jobs, status.questions, status.total_insights) == (0, [], 7)
         events = [(call.method_name, call.args[0], call.kwargs["job"]) for call in at.log.calls]

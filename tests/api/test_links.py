@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_changes import LinkParams, LinkResult, RelatedMemory, RelatedParams, UnlinkParams, UnlinkResult
 from mnemond.api.types_memories import (
     ForgetParams,
@@ -29,7 +28,7 @@ async def remembered(over: Bench, *contents: str, **more: object) -> list[str]:
     for content in contents:
         over.clock.us += 48 * 3_600_000_000
         params = RememberParams(content=content, no_diff=True, source=f"source {len(ids)} {content}", **more)  # type: ignore[arg-type]
-        result = await settle(over.remembering.remember(CALL, params))
+        result = await over.remembering.remember(CALL, params)
         assert isinstance(result, RememberResult)
         assert result.id is not None
         ids.append(result.id)
@@ -38,25 +37,25 @@ async def remembered(over: Bench, *contents: str, **more: object) -> list[str]:
 
 async def linked(over: Bench, source: str, target: str, kind: str = "causal", **more: object) -> LinkResult:
     params = LinkParams(source_id=source, target_id=target, type=kind, **more)  # type: ignore[arg-type]
-    result = await settle(over.links.link(CALL, params))
+    result = await over.links.link(CALL, params)
     assert isinstance(result, LinkResult)
     return result
 
 
 async def unlinked(over: Bench, source: str, target: str, **more: object) -> UnlinkResult:
-    result = await settle(over.links.unlink(CALL, UnlinkParams(source_id=source, target_id=target, **more)))  # type: ignore[arg-type]
+    result = await over.links.unlink(CALL, UnlinkParams(source_id=source, target_id=target, **more))  # type: ignore[arg-type]
     assert isinstance(result, UnlinkResult)
     return result
 
 
 async def around(over: Bench, start: str, **more: object) -> list[RelatedMemory]:
-    result = await settle(over.links.related(CALL, RelatedParams(id=start, **more)))  # type: ignore[arg-type]
+    result = await over.links.related(CALL, RelatedParams(id=start, **more))  # type: ignore[arg-type]
     assert isinstance(result, list)
     return result
 
 
 async def pinned(over: Bench, identifier: str, **more: object) -> PinResult:
-    result = await settle(over.pins.pin(CALL, PinParams(id=identifier, **more)))  # type: ignore[arg-type]
+    result = await over.pins.pin(CALL, PinParams(id=identifier, **more))  # type: ignore[arg-type]
     assert isinstance(result, PinResult)
     return result
 
@@ -126,7 +125,7 @@ async def test_a_repeat_is_answered_after_the_memories_left(tmp_path: Path) -> N
         one, other = await remembered(over, "zebra", "violin")
         await linked(over, one, other, op_id="mine")
         await pinned(over, one, op_id="pin it")
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=one)))
+        await over.forgetting.forget(CALL, ForgetParams(id=one))
         assert (await linked(over, one, other, op_id="mine")).replayed is True
         assert (await pinned(over, one, op_id="pin it")).status == "pinned"
         with pytest.raises(MnemonError, match="it is forgotten") as caught:
@@ -151,7 +150,7 @@ async def test_a_link_that_cannot_be_is_refused_at_once(
     async with bench(tmp_path) as over:
         await over.warm()
         with pytest.raises(MnemonError) as caught:
-            over.links.link(CALL, LinkParams(source_id="aaaaaa", target_id="bbbbbb", type="causal", **more))  # type: ignore[arg-type]
+            await over.links.link(CALL, LinkParams(source_id="aaaaaa", target_id="bbbbbb", type="causal", **more))  # type: ignore[arg-type]
         assert caught.value.kind is INVALID_PARAMS
         assert [problem.field for problem in caught.value.problems] == fields
 
@@ -194,7 +193,7 @@ async def test_a_link_matters_to_both_ends(tmp_path: Path) -> None:
 
 
 async def importance(over: Bench, identifier: str) -> float:
-    result = await settle(over.reads.get(CALL, GetParams(id=identifier)))
+    result = await over.reads.get(CALL, GetParams(id=identifier))
     assert isinstance(result, GetResult)
     return result.insight.effective_importance
 
@@ -243,7 +242,7 @@ async def test_pinning_says_what_changed_and_get_shows_it(tmp_path: Path) -> Non
         first = await pinned(over, one)
         assert (first.id, first.status, first.changed) == (one, "pinned", True)
         assert "never pruned" in first.message
-        shown = await settle(over.reads.get(CALL, GetParams(id=one)))
+        shown = await over.reads.get(CALL, GetParams(id=one))
         assert isinstance(shown, GetResult)
         assert shown.insight.pinned is True
         assert (await pinned(over, one)).message == "it was pinned already"
@@ -276,11 +275,11 @@ async def test_search_finds_words_within_the_filters(tmp_path: Path) -> None:
 async def test_search_refuses_a_category_that_is_none(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match='did you mean "fact"') as caught:
-            over.search.search(CALL, SearchParams(query="zebra", category="facts"))
+            await over.search.search(CALL, SearchParams(query="zebra", category="facts"))
         assert caught.value.kind is INVALID_PARAMS
 
 
 async def search(over: Bench, query: str, **more: object) -> list[SearchHit]:
-    result = await settle(over.search.search(CALL, SearchParams(query=query, **more)))  # type: ignore[arg-type]
+    result = await over.search.search(CALL, SearchParams(query=query, **more))  # type: ignore[arg-type]
     assert isinstance(result, list)
     return result

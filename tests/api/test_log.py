@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import LogLine, LogParams, UndoParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
@@ -27,7 +26,7 @@ METHOD_OF = {
 
 
 async def log(over: Bench, limit: int = 20) -> list[LogLine]:
-    lines = await settle(over.audit.log(CALL, LogParams(limit=limit)))
+    lines = await over.audit.log(CALL, LogParams(limit=limit))
     assert isinstance(lines, list)
     return lines
 
@@ -36,10 +35,10 @@ async def filled(over: Bench) -> list[str]:
     ids: list[str] = []
     for text in (*TEXTS, "The runner is out of disk space"):
         over.clock.us += 3_600_000_000
-        result: Any = await settle(over.remembering.remember(CALL, RememberParams(content=text, no_diff=True)))
+        result: Any = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
         ids.append(result.id)
     over.clock.us += 1
-    await settle(over.forgetting.forget(CALL, ForgetParams(id=ids[4])))
+    await over.forgetting.forget(CALL, ForgetParams(id=ids[4]))
     over.clock.us += 1
     return ids
 
@@ -49,47 +48,47 @@ async def test_a_line_names_its_operation(tmp_path: Path, name: str) -> None:
     async with bench(tmp_path, ToyEmbedder()) as over:
         ids = await filled(over)
         before = len(await log(over))
-        done: Any = await settle(OPERATIONS[name](over, ids))
+        done: Any = await OPERATIONS[name](over, ids)
         lines = await log(over)
         assert {line.op_id for line in lines[:-before]} == {done.op_id}
         over.clock.us += 1
-        undone: Any = await settle(over.undoing.undo(CALL, UndoParams(operation=lines[0].op_id)))
+        undone: Any = await over.undoing.undo(CALL, UndoParams(operation=lines[0].op_id))
         assert (undone.undone, undone.method) == (done.op_id, METHOD_OF.get(name, name))
         over.clock.us += 1
-        again: Any = await settle(over.undoing.undo(CALL, UndoParams(operation=(await log(over))[0].op_id)))
+        again: Any = await over.undoing.undo(CALL, UndoParams(operation=(await log(over))[0].op_id))
         assert (again.undone, again.method) == (undone.op_id, "undo")
 
 
 async def test_what_changed_no_memory_has_no_operation_to_name(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         assert await log(over) == []
-        await settle(over.remembering.remember(CALL, RememberParams(content="ok", channel="hook")))
-        await settle(over.collecting.gc(CALL, GcParams(apply=True)))
+        await over.remembering.remember(CALL, RememberParams(content="ok", channel="hook"))
+        await over.collecting.gc(CALL, GcParams(apply=True))
         assert [(line.operation, line.op_id) for line in await log(over)] == [("gc", None), ("discard", None)]
 
 
 async def test_of_two_operations_at_one_microsecond_none_is_named(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        made: Any = await settle(over.remembering.remember(CALL, RememberParams(content="tea at four")))
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=made.id)))
+        made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
+        await over.forgetting.forget(CALL, ForgetParams(id=made.id))
         assert [line.op_id for line in await log(over)] == [None, None]
-        undone: Any = await settle(over.undoing.undo(CALL, UndoParams()))
+        undone: Any = await over.undoing.undo(CALL, UndoParams())
         assert undone.method is None
 
 
 async def test_what_the_log_forgot_is_taken_back_without_its_method(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        made: Any = await settle(over.remembering.remember(CALL, RememberParams(content="tea at four")))
+        made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
         warm = await over.warm()
         await warm.store.read(lambda connection: connection.run("DELETE FROM oplog"))
-        undone: Any = await settle(over.undoing.undo(CALL, UndoParams()))
+        undone: Any = await over.undoing.undo(CALL, UndoParams())
         assert (undone.undone, undone.method) == (made.op_id, None)
 
 
 async def test_a_memory_that_was_pushed_out_is_named_with_what_pushed_it(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         warm = await over.warm()
-        made: Any = await settle(over.remembering.remember(CALL, RememberParams(content="tea at four")))
+        made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
         over.clock.us += 1
         await warm.store.read(
             lambda connection: operations.append(connection, "prune", made.id, "", "2026-01-01T00:00:00.000000Z")

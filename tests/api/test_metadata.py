@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_changes import UpdateParams
 from mnemond.api.types_memories import RememberParams
 from mnemond.errors import MnemonError
@@ -32,7 +31,7 @@ async def test_what_was_noted_with_a_memory_is_what_it_is_found_by(tmp_path: Pat
 async def test_a_new_text_keeps_what_was_noted_and_loses_the_dates_of_the_old_one(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo"})
-        await settle(over.revising.update(CALL, UpdateParams(id=name, content="tea some day")))
+        await over.revising.update(CALL, UpdateParams(id=name, content="tea some day"))
         assert await found(over, metadata={"project": "apollo"}) == ["tea some day"]
         assert await found(over, metadata={"dates": "*"}) == []
 
@@ -42,7 +41,7 @@ async def test_what_was_noted_can_be_given_anew_and_the_dates_of_the_text_stay(t
         name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo", "build": 7})
 
         async def updated(**fields: Any) -> list[str]:
-            done: Any = await settle(over.revising.update(CALL, UpdateParams(id=name, **fields)))
+            done: Any = await over.revising.update(CALL, UpdateParams(id=name, **fields))
             return list(done.changed)
 
         assert await updated(metadata={"project": "zeus"}) == ["metadata"]
@@ -58,10 +57,8 @@ async def test_what_was_noted_can_be_given_anew_and_the_dates_of_the_text_stay(t
 async def test_a_number_that_is_a_password_is_not_stored(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         noted = {"password": 48151623, "pins": [1, 2], "build": 48151623, "password_set": True, "secret": None}
-        done: Any = await settle(
-            over.remembering.remember(
-                CALL, RememberParams(content="tea at four", metadata={**noted, "pw": [90210.5, 774411]})
-            )
+        done: Any = await over.remembering.remember(
+            CALL, RememberParams(content="tea at four", metadata={**noted, "pw": [90210.5, 774411]})
         )
         assert done.redacted == ["password"]
         warm = await over.warm()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import (
     LinkParams,
@@ -34,7 +33,7 @@ def files_with(path: Path, text: str) -> list[Path]:
     return [file for file in path.rglob("*") if file.is_file() and text.encode() in file.read_bytes()]
 
 
-WRITES: list[Callable[[Bench, str], object]] = [
+WRITES: list[Callable[[Bench, str], Awaitable[object]]] = [
     lambda over, name: over.remembering.remember(CALL, RememberParams(content="x", op_id=name, allow_secret=True)),
     lambda over, name: over.forgetting.forget(CALL, ForgetParams(id=ONE, op_id=name)),
     lambda over, name: over.forgetting.forget(CALL, ForgetParams(id=ONE, op_id=name, purge=True)),
@@ -56,7 +55,7 @@ async def test_no_write_is_called_by_a_secret(tmp_path: Path, name: str, why: st
         await over.warm()
         for write in WRITES:
             with pytest.raises(MnemonError, match=why) as caught:
-                await settle(write(over, name))
+                await write(over, name)
             assert caught.value.kind is INVALID_PARAMS
             assert [problem.field for problem in caught.value.problems] == ["op_id"]
             assert SECRET not in caught.value.message
@@ -66,13 +65,13 @@ async def test_no_write_is_called_by_a_secret(tmp_path: Path, name: str, why: st
 async def test_it_is_told_together_with_everything_else(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError) as caught:
-            over.remembering.remember(CALL, RememberParams(content=" ", op_id=SECRET))
+            await over.remembering.remember(CALL, RememberParams(content=" ", op_id=SECRET))
         assert [problem.field for problem in caught.value.problems] == ["content", "op_id"]
         with pytest.raises(MnemonError) as caught:
-            over.remembering.remember(CALL, RememberParams(content=" ", op_id="a\0b"))
+            await over.remembering.remember(CALL, RememberParams(content=" ", op_id="a\0b"))
         assert [problem.field for problem in caught.value.problems] == ["content", "op_id"]
         with pytest.raises(MnemonError) as caught:
-            over.revising.update(CALL, UpdateParams(id=ONE, importance=9, op_id=SECRET))
+            await over.revising.update(CALL, UpdateParams(id=ONE, importance=9, op_id=SECRET))
         assert [problem.field for problem in caught.value.problems] == ["importance", "op_id"]
 
 
@@ -86,17 +85,17 @@ def test_what_people_and_programs_call_their_writes_is_taken(name: str) -> None:
 @pytest.mark.parametrize("name", ["k", "mine", "import of 2026; line 1"])
 async def test_a_write_is_taken_back_by_any_name_it_was_given(tmp_path: Path, name: str) -> None:
     async with bench(tmp_path) as over:
-        made = await settle(over.remembering.remember(CALL, RememberParams(content="tea at four", op_id=name)))
+        made = await over.remembering.remember(CALL, RememberParams(content="tea at four", op_id=name))
         assert isinstance(made, RememberResult)
-        undone = await settle(over.undoing.undo(CALL, UndoParams(operation=name)))
+        undone = await over.undoing.undo(CALL, UndoParams(operation=name))
         assert isinstance(undone, UndoResult)
         assert (undone.undone, undone.method) == (name, "remember")
 
 
 async def test_the_beginning_of_a_name_has_six_characters_at_least(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        await settle(over.remembering.remember(CALL, RememberParams(content="tea at four", op_id="import-7")))
+        await over.remembering.remember(CALL, RememberParams(content="tea at four", op_id="import-7"))
         with pytest.raises(MnemonError, match="whole") as caught:
-            await settle(over.undoing.undo(CALL, UndoParams(operation="impor")))
+            await over.undoing.undo(CALL, UndoParams(operation="impor"))
         assert caught.value.kind is NOT_FOUND
-        await settle(over.undoing.undo(CALL, UndoParams(operation="import")))
+        await over.undoing.undo(CALL, UndoParams(operation="import"))

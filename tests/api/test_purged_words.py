@@ -13,7 +13,6 @@ import pytest
 
 import mnemond
 from mnemond.api.embed_worker import EmbeddingState
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import GcParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.embed.embedder import Embedder
@@ -60,13 +59,13 @@ def holders(embedder: Embedder, ward: EmbeddingState) -> set[str]:
 
 
 async def purge(over: Bench, insight_id: str) -> None:
-    await settle(over.forgetting.forget(CALL, ForgetParams(id=insight_id, purge=True)))
+    await over.forgetting.forget(CALL, ForgetParams(id=insight_id, purge=True))
 
 
 async def collect(over: Bench, insight_id: str) -> None:
-    await settle(over.forgetting.forget(CALL, ForgetParams(id=insight_id)))
+    await over.forgetting.forget(CALL, ForgetParams(id=insight_id))
     over.clock.us += 2 * 86_400_000_000
-    await settle(over.collecting.gc(CALL, GcParams(purge_deleted=1)))
+    await over.collecting.gc(CALL, GcParams(purge_deleted=1))
 
 
 @pytest.mark.parametrize("remove", [purge, collect])
@@ -74,9 +73,9 @@ async def collect(over: Bench, insight_id: str) -> None:
 async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remove: Any, text: str, kept: str) -> None:
     embedder = create(DEFAULT)
     async with bench(tmp_path, embedder) as over:
-        await settle(over.remembering.remember(CALL, RememberParams(content="The importer fails at empty lines")))
-        done: Any = await settle(
-            over.remembering.remember(CALL, RememberParams(content=text, entities=("Quuxfoobär",), no_diff=True))
+        await over.remembering.remember(CALL, RememberParams(content="The importer fails at empty lines"))
+        done: Any = await over.remembering.remember(
+            CALL, RememberParams(content=text, entities=("Quuxfoobär",), no_diff=True)
         )
         assert question.question_terms(text)
         ward = over.keeper.ward("default")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import apsw
 import pytest
 
 from mnemond.api import recall
-from mnemond.api.store_access import settle
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import (
     ForgetParams,
@@ -26,16 +24,16 @@ from mnemond.api.types_memories import (
 )
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.store.database import Opened
-from tests.api.factories import CALL, Bench, ToyEmbedder, bench
+from tests.api.factories import CALL, Bench, ToyEmbedder, bench, run_as_dispatched
 
 
 async def fill(over: Bench, *texts: str) -> None:
     for text in texts:
-        await settle(over.remembering.remember(CALL, RememberParams(content=text, no_diff=True)))
+        await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
 
 
 async def recalled(over: Bench, query: str) -> list[str]:
-    result = await settle(over.reads.recall(CALL, RecallParams(query=query)))
+    result = await over.reads.recall(CALL, RecallParams(query=query))
     assert isinstance(result, RecallResult)
     return [hit.insight.content for hit in result.results]
 
@@ -55,7 +53,7 @@ def fields_of(error: MnemonError) -> list[str]:
 async def test_recall_refuses_what_it_cannot_mean(tmp_path: Path, params: RecallParams, fields: list[str]) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError) as caught:
-            over.reads.recall(CALL, params)
+            await over.reads.recall(CALL, params)
         assert caught.value.kind is INVALID_PARAMS
         assert fields_of(caught.value) == fields
 
@@ -63,7 +61,7 @@ async def test_recall_refuses_what_it_cannot_mean(tmp_path: Path, params: Recall
 async def test_the_categories_are_named_when_none_of_them_is_meant(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match=r"one of .*decision") as caught:
-            over.reads.list(CALL, ListParams(category="x" * 1000))
+            await over.reads.list(CALL, ListParams(category="x" * 1000))
         assert fields_of(caught.value) == ["category"]
         assert len(caught.value.message) < 300
 
@@ -71,7 +69,7 @@ async def test_the_categories_are_named_when_none_of_them_is_meant(tmp_path: Pat
 async def test_a_time_that_is_one_is_accepted(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "tea at four")
-        result = await settle(over.reads.recall(CALL, RecallParams(query="tea", now="2026-01-01T00:00:00Z")))
+        result = await over.reads.recall(CALL, RecallParams(query="tea", now="2026-01-01T00:00:00Z"))
         assert isinstance(result, RecallResult)
         assert len(result.results) == 1
 
@@ -85,13 +83,14 @@ async def test_a_small_recall_is_answered_on_the_spot_and_a_large_one_in_a_threa
         await over.warm()
         here = toy.threads.copy()
         params = RecallParams(query="tea")
-        small = over.reads.recall(CALL, params)
+        small, waited = await run_as_dispatched(over.reads.recall(CALL, params))
         assert isinstance(small, RecallResult)
+        assert not waited
         assert toy.threads == here
         monkeypatch.setattr(recall, "INLINE_CELLS", 3)
-        large = over.reads.recall(CALL, params)
-        assert not isinstance(large, RecallResult)
-        assert await settle(large) == small
+        large, waited = await run_as_dispatched(over.reads.recall(CALL, params))
+        assert waited
+        assert large == small
         assert toy.threads > here
 
 
@@ -111,10 +110,10 @@ async def test_an_id_names_one_memory_or_the_matches_are_listed(tmp_path: Path) 
         await over.warm()
         whole = over.ids.new()[:-12]
         with pytest.raises(MnemonError, match=r"7 ids: .* and 2 more") as caught:
-            over.reads.get(CALL, GetParams(id="aaaaaaaa"))
+            await over.reads.get(CALL, GetParams(id="aaaaaaaa"))
         assert (caught.value.kind, caught.value.outcome) == (AMBIGUOUS, "rejected")
         assert caught.value.message.count(whole) == 5
-        found = over.reads.get(CALL, GetParams(id=f"{whole.upper()}000000000001"))
+        found = await over.reads.get(CALL, GetParams(id=f"{whole.upper()}000000000001"))
         assert isinstance(found, GetResult)
         assert found.insight.content == "note 0"
 
@@ -124,7 +123,7 @@ async def test_few_matches_are_all_listed(tmp_path: Path) -> None:
         await fill(over, "note 0", "note 1")
         await over.warm()
         with pytest.raises(MnemonError, match="2 ids") as caught:
-            await settle(over.forgetting.forget(CALL, ForgetParams(id="aaaaaaaa")))
+            await over.forgetting.forget(CALL, ForgetParams(id="aaaaaaaa"))
         assert "more" not in caught.value.message
         assert sorted(await recalled(over, "note")) == ["note 0", "note 1"]
 
@@ -133,10 +132,10 @@ async def test_a_memory_comes_with_its_pair_and_its_links(tmp_path: Path) -> Non
     async with bench(tmp_path, ToyEmbedder()) as over:
         made: list[str] = []
         for text in ("The gateway of the billing service needs a token", "Tokens of the billing gateway expire daily"):
-            result = await settle(over.remembering.remember(CALL, RememberParams(content=text)))
+            result = await over.remembering.remember(CALL, RememberParams(content=text))
             assert isinstance(result, RememberResult)
             made.append(result.id or "")
-        found = over.reads.get(CALL, GetParams(id=made[1]))
+        found = await over.reads.get(CALL, GetParams(id=made[1]))
         assert isinstance(found, GetResult)
         assert found.insight.paired_with == made[0]
         assert found.edges_by_type["semantic"] == 1
@@ -148,7 +147,7 @@ async def test_an_id_nobody_has_is_shortened_in_the_answer(tmp_path: Path) -> No
     async with bench(tmp_path) as over:
         await over.warm()
         with pytest.raises(MnemonError) as caught:
-            over.reads.get(CALL, GetParams(id="\x1b" + "z" * 1000))
+            await over.reads.get(CALL, GetParams(id="\x1b" + "z" * 1000))
         assert caught.value.kind is NOT_FOUND
         assert "\x1b" not in caught.value.message
         assert len(caught.value.message) < 120
@@ -164,12 +163,9 @@ async def test_reads_go_on_and_say_so_while_the_store_is_not_well(tmp_path: Path
 
         warm.store._engine._reopen = reopen
         await warm.store.read(lambda _: warm.store._engine.poison("a defect"))
-        answers = [
-            over.reads.recall(CALL, RecallParams(query="tea")),
-            over.reads.get(CALL, GetParams(id="aaaaaaaa")),
-            over.reads.list(CALL, ListParams()),
-        ]
-        recall, get, listed = answers
+        recall = await over.reads.recall(CALL, RecallParams(query="tea"))
+        get = await over.reads.get(CALL, GetParams(id="aaaaaaaa"))
+        listed = await over.reads.list(CALL, ListParams())
         assert isinstance(recall, RecallResult)
         assert isinstance(get, GetResult)
         assert isinstance(listed, ListResult)
@@ -181,14 +177,14 @@ async def test_reads_go_on_and_say_so_while_the_store_is_not_well(tmp_path: Path
 
 
 async def stored(over: Bench, content: str, **scope: str) -> str:
-    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **scope)))  # type: ignore[arg-type]
+    result = await over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **scope))  # type: ignore[arg-type]
     assert isinstance(result, RememberResult)
     assert result.id is not None
     return result.id
 
 
 async def got(over: Bench, name: str, **scope: str) -> GetResult:
-    result = await settle(over.reads.get(CALL, GetParams(id=name, **scope)))
+    result = await over.reads.get(CALL, GetParams(id=name, **scope))
     assert isinstance(result, GetResult)
     return result
 
@@ -210,7 +206,7 @@ async def test_get_tells_no_links_with_other_sessions(tmp_path: Path) -> None:
         mine = await stored(over, "My tea is green", session_id="one", source="b")
         theirs = await stored(over, "Their tea is black", session_id="two", source="c")
         for one, other in ((common, mine), (common, theirs), (mine, theirs)):
-            await settle(over.links.link(CALL, LinkParams(source_id=one, target_id=other, type="causal")))
+            await over.links.link(CALL, LinkParams(source_id=one, target_id=other, type="causal"))
 
         async def linked(name: str, **scope: str) -> set[str]:
             found = await got(over, name, **scope)
@@ -246,15 +242,15 @@ async def test_what_takes_long_in_a_store_of_any_size_is_done_in_a_thread(
 ) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "tea at four")
-        answer = over.reads.recall(CALL, RecallParams(**asked))
-        assert inspect.iscoroutine(answer) is aside
-        assert isinstance(await settle(answer), RecallResult)
+        answer, waited = await run_as_dispatched(over.reads.recall(CALL, RecallParams(**asked)))
+        assert waited is aside
+        assert isinstance(answer, RecallResult)
 
 
 @pytest.mark.parametrize(("query", "aside"), [("tea " * 150, False), ("茶" * 151, True)])
 async def test_so_is_a_search_for_many_words(tmp_path: Path, query: str, aside: bool) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "tea at four")
-        answer = over.search.search(CALL, SearchParams(query=query))
-        assert inspect.iscoroutine(answer) is aside
-        assert isinstance(await settle(answer), list)
+        answer, waited = await run_as_dispatched(over.search.search(CALL, SearchParams(query=query)))
+        assert waited is aside
+        assert isinstance(answer, list)

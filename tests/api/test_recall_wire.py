@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from mnemond.api.registry import METHODS
-from mnemond.api.store_access import settle
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import MAX_SEED, RecallParams, RememberParams, RememberResult
 from mnemond.errors import INVALID_PARAMS, MnemonError
@@ -20,9 +19,9 @@ from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 # ------------------------------------------------------------ what is refused
 
 
-def refused(over: Bench, **params: Any) -> MnemonError:
+async def refused(over: Bench, **params: Any) -> MnemonError:
     with pytest.raises(MnemonError) as caught:
-        over.reads.recall(CALL, decode_params(RecallParams, msgspec.json.encode({"query": "x", **params})))
+        await over.reads.recall(CALL, decode_params(RecallParams, msgspec.json.encode({"query": "x", **params})))
     assert caught.value.kind is INVALID_PARAMS
     assert caught.value.outcome == "rejected"
     return caught.value
@@ -74,7 +73,7 @@ async def test_the_sentence_names_the_field_what_is_allowed_and_what_came(
     tmp_path: Path, field: str, value: object, sentence: str
 ) -> None:
     async with bench(tmp_path) as over:
-        error = refused(over, **{field: value})
+        error = await refused(over, **{field: value})
         assert [(problem.field, problem.message) for problem in error.problems] == [(field, sentence)]
 
 
@@ -85,7 +84,7 @@ async def test_an_item_of_a_list_is_named_by_its_place(
     tmp_path: Path, field: str, value: list[object], named: str
 ) -> None:
     async with bench(tmp_path) as over:
-        (problem,) = refused(over, **{named: value}).problems
+        (problem,) = (await refused(over, **{named: value})).problems
         assert problem.field == field
         assert problem.message.startswith(f"{field} must be ")
 
@@ -94,7 +93,7 @@ async def test_an_item_of_a_list_is_named_by_its_place(
 @pytest.mark.parametrize("value", ["yesterday", "", "2024-02-30", "2024-03-12T00:00:00", "2024-13-01T00:00:00Z"])
 async def test_a_time_that_is_none_is_shown_with_one_that_is(tmp_path: Path, field: str, value: str) -> None:
     async with bench(tmp_path) as over:
-        (problem,) = refused(over, **{field: value}).problems
+        (problem,) = (await refused(over, **{field: value})).problems
         assert problem.field == field
         assert problem.message.startswith(f"{field}: ")
         assert f'"{value}"' in problem.message
@@ -103,10 +102,10 @@ async def test_a_time_that_is_none_is_shown_with_one_that_is(tmp_path: Path, fie
 
 async def test_every_bad_field_is_told_at_once_and_none_at_length(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        error = refused(over, mode="x" * 5000, seed=-1, order="y" * 5000, explain=2, profile="z" * 5000)
+        error = await refused(over, mode="x" * 5000, seed=-1, order="y" * 5000, explain=2, profile="z" * 5000)
         assert {problem.field for problem in error.problems} == {"mode", "seed", "order", "explain", "profile"}
         assert all(len(problem.message) < 200 for problem in error.problems)
-        late = refused(over, intent="i" * 5000, now="n" * 5000, as_of="a" * 5000, budget=5)
+        late = await refused(over, intent="i" * 5000, now="n" * 5000, as_of="a" * 5000, budget=5)
         assert {problem.field for problem in late.problems} == {"intent", "now", "as_of", "budget"}
         assert all(len(problem.message) < 300 for problem in late.problems)
 
@@ -125,7 +124,7 @@ async def test_null_is_as_good_as_nothing(tmp_path: Path, field: str) -> None:
 async def fill(over: Bench, *texts: str, **fields: Any) -> list[str]:
     made = []
     for text in texts:
-        result = await settle(over.remembering.remember(CALL, RememberParams(content=text, no_diff=True, **fields)))
+        result = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True, **fields))
         assert isinstance(result, RememberResult)
         made.append(result.id or "")
         over.clock.us += 1_000_000
@@ -135,7 +134,7 @@ async def fill(over: Bench, *texts: str, **fields: Any) -> list[str]:
 async def recalled(over: Bench, query: str = "tea", **params: Any) -> dict[str, Any]:
     """The answer as JSON, read back."""
     asked = decode_params(RecallParams, msgspec.json.encode({"query": query, **params}))
-    answer: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(await settle(over.reads.recall(CALL, asked))))
+    answer: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(await over.reads.recall(CALL, asked)))
     return answer
 
 
@@ -162,7 +161,7 @@ async def test_an_answer_has_every_key_of_the_specification(
 ) -> None:
     async with bench(tmp_path, *embedders) as over:
         one, other = await fill(over, "tea at four", "cake at five")
-        await settle(over.links.link(CALL, LinkParams(source_id=one, target_id=other, type="causal")))
+        await over.links.link(CALL, LinkParams(source_id=one, target_id=other, type="causal"))
         for mode in (None, *MODES):
             for query in ("tea last week", "the", "unheard of", "why tea"):
                 check_keys(await recalled(over, query, profile=profile, mode=mode))
@@ -270,5 +269,5 @@ async def test_a_question_may_be_given_by_position(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "tea at four", "tea at five")
         positional = METHODS["recall"].positional
-        answer: Any = await settle(over.reads.recall(CALL, decode_params(RecallParams, b'["tea", 1]', positional)))
+        answer: Any = await over.reads.recall(CALL, decode_params(RecallParams, b'["tea", 1]', positional))
         assert len(answer.results) == 1

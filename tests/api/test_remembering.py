@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from mnemond.api.remember import LONG_TEXT, RememberHandlers
-from mnemond.api.store_access import settle
 from mnemond.api.types_memories import DiffParams, DiffResult, RememberParams, RememberResult
 from mnemond.embed import registry
 from mnemond.embed.embedder import Purpose
@@ -44,13 +43,13 @@ class Listening(ToyEmbedder):
 
 
 async def remember(over: Bench, content: str, **more: object) -> RememberResult:
-    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, **more)))  # type: ignore[arg-type]
+    result = await over.remembering.remember(CALL, RememberParams(content=content, **more))  # type: ignore[arg-type]
     assert isinstance(result, RememberResult)
     return result
 
 
 async def diff(over: Bench, content: str, **more: object) -> DiffResult:
-    result = await settle(over.remembering.diff(CALL, DiffParams(content=content, **more)))  # type: ignore[arg-type]
+    result = await over.remembering.diff(CALL, DiffParams(content=content, **more))  # type: ignore[arg-type]
     assert isinstance(result, DiffResult)
     return result
 
@@ -216,11 +215,11 @@ async def test_diff_says_what_remember_would_do_and_writes_nothing(tmp_path: Pat
 async def test_everything_wrong_is_told_at_once_and_nothing_is_written(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError) as caught:
-            over.remembering.remember(CALL, RememberParams(content="", importance=9))
+            await over.remembering.remember(CALL, RememberParams(content="", importance=9))
         assert caught.value.kind is INVALID_PARAMS
         assert [problem.field for problem in caught.value.problems] == ["content", "importance"]
         with pytest.raises(MnemonError):
-            over.remembering.diff(CALL, DiffParams(content=""))
+            await over.remembering.diff(CALL, DiffParams(content=""))
         assert [problem.field for problem in RememberHandlers.problems({"importance": 9})] == ["importance"]
 
 

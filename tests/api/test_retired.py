@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_changes import MergeParams, RestoreParams, SupersedeParams
 from mnemond.api.types_memories import ForgetParams, ListParams, ListResult, RememberParams, RetiredResult
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, Kind, MnemonError
@@ -17,17 +16,17 @@ from tests.api.factories import CALL, Bench, bench
 
 async def remember(over: Bench, content: str, **more: Any) -> str:
     over.clock.us += 1_000_000
-    result: Any = await settle(over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **more)))
+    result: Any = await over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **more))
     return str(result.id)
 
 
 async def forget(over: Bench, insight_id: str, **more: Any) -> None:
     over.clock.us += 1_000_000
-    await settle(over.forgetting.forget(CALL, ForgetParams(id=insight_id, **more)))
+    await over.forgetting.forget(CALL, ForgetParams(id=insight_id, **more))
 
 
 async def retired(over: Bench, **more: Any) -> RetiredResult:
-    result = await settle(over.reads.list(CALL, ListParams(retired=True, **more)))
+    result = await over.reads.list(CALL, ListParams(retired=True, **more))
     assert isinstance(result, RetiredResult)
     return result
 
@@ -40,9 +39,9 @@ async def test_why_it_left_and_what_stands_in_its_place(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         old, new, one, two, gone, purged = [await remember(over, f"note {number}") for number in range(6)]
         assert (await retired(over)).retired == []
-        await settle(over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new)))
+        await over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
         over.clock.us += 1_000_000
-        await settle(over.revising.merge(CALL, MergeParams(id=one, other_id=two)))
+        await over.revising.merge(CALL, MergeParams(id=one, other_id=two))
         await forget(over, gone)
         await forget(over, purged, purge=True)
         found = (await retired(over)).retired
@@ -51,7 +50,7 @@ async def test_why_it_left_and_what_stands_in_its_place(tmp_path: Path) -> None:
         ]  # fmt: skip
         assert [each.content for each in found] == ["note 4", "note 3", "note 0"]
         assert [each.retired_at for each in found] == sorted((each.retired_at for each in found), reverse=True)
-        await settle(over.succession.restore(CALL, RestoreParams(id=gone)))
+        await over.succession.restore(CALL, RestoreParams(id=gone))
         assert await ids(over) == [two, old]
 
 
@@ -62,7 +61,7 @@ async def test_page_by_page(tmp_path: Path) -> None:
             await forget(over, each)
         over.clock.us -= 1_000_000
         made.append(await remember(over, "note 5"))
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=made[-1])))  # in the moment the one before left
+        await over.forgetting.forget(CALL, ForgetParams(id=made[-1]))  # in the moment the one before left
         found: list[str] = []
         before: str | None = None
         for _ in range(3):
@@ -91,10 +90,10 @@ async def test_a_page_goes_on_after_one_memory(
         await remember(over, "note 0")
         await remember(over, "note 1")
         if told == "is not out of recall" and not of_retired:
-            assert await settle(over.reads.list(CALL, ListParams(before=before))) == ListResult(insights=[], next=None)
+            assert await over.reads.list(CALL, ListParams(before=before)) == ListResult(insights=[], next=None)
             return
         with pytest.raises(MnemonError, match=told) as caught:
-            await settle(over.reads.list(CALL, ListParams(retired=of_retired, before=before)))
+            await over.reads.list(CALL, ListParams(retired=of_retired, before=before))
         assert caught.value.kind is kind
 
 
@@ -104,7 +103,7 @@ async def test_a_page_goes_on_after_one_that_left_recall_by_the_beginning_of_its
     async def check(over: Bench) -> None:
         for before in (made[2], made[2][:8], made[2][:6].upper()):
             for as_of in (None, "2100-01-01T00:00:00Z"):
-                page: Any = await settle(over.reads.list(CALL, ListParams(before=before, as_of=as_of)))
+                page: Any = await over.reads.list(CALL, ListParams(before=before, as_of=as_of))
                 assert [each.id for each in page.insights] == [made[1], made[0]]
 
     async with bench(tmp_path) as over:
@@ -135,5 +134,5 @@ async def test_only_what_is_meant_for_the_reader(tmp_path: Path) -> None:
         assert await ids(over, category="fact") == await ids(over, source="git") == [common]
         assert await ids(over, category="insight") == []
         with pytest.raises(MnemonError) as caught:
-            over.reads.list(CALL, ListParams(retired=True, category="facts"))
+            await over.reads.list(CALL, ListParams(retired=True, category="facts"))
         assert caught.value.kind is INVALID_PARAMS

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from mnemond.api.settings import read_policy
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import StoreCreateParams
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import (
@@ -45,7 +44,7 @@ def set_to(**settings: object) -> Config:
 async def fill(over: Bench, *texts: str, **fields: Any) -> list[str]:
     made = []
     for text in texts:
-        result = await settle(over.remembering.remember(CALL, RememberParams(content=text, no_diff=True, **fields)))
+        result = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True, **fields))
         assert isinstance(result, RememberResult)
         made.append(result.id or "")
         over.clock.us += 1_000_000
@@ -53,7 +52,7 @@ async def fill(over: Bench, *texts: str, **fields: Any) -> list[str]:
 
 
 async def recalled(over: Bench, query: str = "tea", **params: Any) -> RecallResult:
-    result = await settle(over.reads.recall(CALL, RecallParams(query=query, **params)))
+    result = await over.reads.recall(CALL, RecallParams(query=query, **params))
     assert isinstance(result, RecallResult)
     return result
 
@@ -83,9 +82,9 @@ async def test_so_many_results_as_the_store_says_unless_the_request_does(tmp_pat
         await fill(over, *TEXTS)
         assert len((await recalled(over)).results) == 3
         assert len((await recalled(over, limit=2)).results) == 2
-        found: Any = await settle(over.search.search(CALL, SearchParams(query="tea")))
+        found: Any = await over.search.search(CALL, SearchParams(query="tea"))
         assert len(found) == 3
-        context = await settle(over.reads.context(CALL, ContextParams(query="tea")))
+        context = await over.reads.context(CALL, ContextParams(query="tea"))
         assert isinstance(context, ContextResult)
         assert context.shown == 3
 
@@ -104,7 +103,7 @@ async def test_a_changed_setting_is_taken_up_while_the_store_is_open(tmp_path: P
         await fill(over, *TEXTS)
         assert len((await recalled(over)).results) == 4
         over.settings.take_up(loaded_from(set_to(retrieval__limit=2), NOWHERE))
-        over.door.go_by()
+        over.open_stores.go_by()
         assert len((await recalled(over)).results) == 2
 
 
@@ -160,7 +159,7 @@ async def test_what_was_read_often_goes_first_where_the_prior_decides(tmp_path: 
         async with bench(tmp_path / str(weight), config=set_to(retrieval__prior__weight=weight)) as over:
             names = await fill(over, "tea at four", "green tea")
             warm = await over.warm()
-            await settle(over.links.link(CALL, LinkParams(source_id=names[0], target_id=names[1], type="semantic")))
+            await over.links.link(CALL, LinkParams(source_id=names[0], target_id=names[1], type="semantic"))
             uses = propose({names[0]: 3}, over.identities.own("default", "system:recall"))
             warm.store.submit(uses, lambda done: None)
             await warm.store.read(lambda connection: None)  # what was handed over before is written then

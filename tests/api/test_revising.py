@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import trio
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_changes import (
     MergeParams,
     MergeResult,
@@ -28,30 +27,30 @@ from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 
 async def remember(over: Bench, content: str, **more: Any) -> str:
-    result: Any = await settle(over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **more)))
+    result: Any = await over.remembering.remember(CALL, RememberParams(content=content, no_diff=True, **more))
     return str(result.id)
 
 
 async def update(over: Bench, **fields: Any) -> UpdateResult:
-    result = await settle(over.revising.update(CALL, UpdateParams(**fields)))
+    result = await over.revising.update(CALL, UpdateParams(**fields))
     assert isinstance(result, UpdateResult)
     return result
 
 
 async def merge(over: Bench, **fields: Any) -> MergeResult:
-    result = await settle(over.revising.merge(CALL, MergeParams(**fields)))
+    result = await over.revising.merge(CALL, MergeParams(**fields))
     assert isinstance(result, MergeResult)
     return result
 
 
 async def restore(over: Bench, **fields: Any) -> RestoreResult:
-    result = await settle(over.succession.restore(CALL, RestoreParams(**fields)))
+    result = await over.succession.restore(CALL, RestoreParams(**fields))
     assert isinstance(result, RestoreResult)
     return result
 
 
 async def forget(over: Bench, **fields: Any) -> ForgetResult:
-    result = await settle(over.forgetting.forget(CALL, ForgetParams(**fields)))
+    result = await over.forgetting.forget(CALL, ForgetParams(**fields))
     assert isinstance(result, ForgetResult)
     return result
 
@@ -80,12 +79,12 @@ async def test_a_text_without_direction_has_no_vector_and_says_why(tmp_path: Pat
 async def test_everything_wrong_is_told_before_anything_happens(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError) as caught:
-            over.revising.update(CALL, UpdateParams(id="aaaaaa", content="", importance=9))
+            await over.revising.update(CALL, UpdateParams(id="aaaaaa", content="", importance=9))
         assert [problem.field for problem in caught.value.problems] == ["content", "importance"]
         with pytest.raises(MnemonError, match="nothing to update"):
-            over.revising.update(CALL, UpdateParams(id="aaaaaa"))
+            await over.revising.update(CALL, UpdateParams(id="aaaaaa"))
         with pytest.raises(MnemonError, match="content is empty"):
-            over.revising.merge(CALL, MergeParams(id="aaaaaa", other_id="bbbbbb", content=" "))
+            await over.revising.merge(CALL, MergeParams(id="aaaaaa", other_id="bbbbbb", content=" "))
         assert [each.field for each in over.revising.problems({"importance": 9})] == ["importance"]
 
 
@@ -109,7 +108,7 @@ async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> 
         toy.threads.clear()
         later = over.revising.update(CALL, UpdateParams(id=one, content="tea at five"))
         assert not isinstance(later, Deferred)
-        await settle(later)
+        await later
         assert toy.threads
         assert "MainThread" not in toy.threads
 
@@ -151,7 +150,7 @@ async def test_whatever_embeds_shares_the_threads_and_leaves_when_nobody_waits(t
         ]
 
         async def ask(method: Any) -> None:
-            await settle(method())
+            await method()
 
         async with trio.open_nursery() as nursery:
             for each in asked:
@@ -170,7 +169,7 @@ async def test_long_texts_are_put_together_in_a_thread(tmp_path: Path) -> None:
         over.clock.us += 1
         later = over.revising.merge(CALL, MergeParams(id=one, other_id=other))
         assert not isinstance(later, Deferred)
-        done = await settle(later)
+        done = await later
         assert isinstance(done, MergeResult)
         assert done.content.startswith("coffee")
 
@@ -178,11 +177,11 @@ async def test_long_texts_are_put_together_in_a_thread(tmp_path: Path) -> None:
 async def test_one_takes_the_place_of_another_and_the_other_comes_back(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as over:
         first, second, third = [await remember(over, text) for text in ("tea at four", "tea at five", "tea at six")]
-        done = await settle(over.succession.supersede(CALL, SupersedeParams(old_id=first, new_id=second)))
+        done = await over.succession.supersede(CALL, SupersedeParams(old_id=first, new_id=second))
         assert isinstance(done, SupersedeResult)
         assert (done.id, done.superseded_by, done.instead_of) == (first, second, None)
         assert done.message == f"{second} stands in its place"
-        again = await settle(over.succession.supersede(CALL, SupersedeParams(old_id=first, new_id=third)))
+        again = await over.succession.supersede(CALL, SupersedeParams(old_id=first, new_id=third))
         assert isinstance(again, SupersedeResult)
         assert again.message == f"it had taken the place of {first}; now {third} stands there"
         with pytest.raises(MnemonError) as caught:

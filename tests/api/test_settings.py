@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from mnemond.api.settings import StoreSettings
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import ConfigShowParams, ConfigShowResult, StatusParams, StatusResult, StoreCreateParams
 from mnemond.config.loading import FILE, SETTINGS, Sources, loaded
 from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, MnemonError
@@ -31,7 +30,7 @@ def write(over: Bench, store: str, text: str) -> Path:
 
 
 async def cap(over: Bench, store: str) -> int:
-    result = await settle(over.daemon.status(CALL, StatusParams(store=store)))
+    result = await over.daemon.status(CALL, StatusParams(store=store))
     assert isinstance(result, StatusResult)
     return result.max_insights
 
@@ -111,7 +110,7 @@ async def test_what_is_taken_up_leaves_the_say_of_stores(tmp_path: Path) -> None
         base.write_text("[diff]\nupdate = 0.5\n[lifecycle]\nmax_insights = 5\n")
         settings: StoreSettings = over.settings
         settings.take_up(loaded(Sources(base)))
-        over.door.go_by()
+        over.open_stores.go_by()
         shop, home = [(await over.warm(name)).policy for name in ("shop", "home")]
         assert (shop.diff.update, home.diff.update) == (0.6, 0.5)
         assert (shop.lifecycle.max_insights, home.lifecycle.max_insights) == (5, 5)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from mnemond.api.admin import StatsHandlers
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import Quantiles, StatsParams, StatsResult
 from mnemond.api.types_memories import ForgetParams, RememberParams, RememberResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
@@ -15,14 +14,14 @@ DAY_US = 86_400_000_000
 
 async def remember(on: Bench, text: str, **fields: object) -> str:
     params = RememberParams(content=text, no_diff=True, **fields)  # type: ignore[arg-type]
-    result = await settle(on.remembering.remember(CALL, params))
+    result = await on.remembering.remember(CALL, params)
     assert isinstance(result, RememberResult)
     assert result.id is not None
     return result.id
 
 
 async def figures(on: Bench) -> StatsResult:
-    result = await settle(StatsHandlers(on.door, on.clock).stats(CALL, StatsParams()))
+    result = await StatsHandlers(on.open_stores, on.clock).stats(CALL, StatsParams())
     assert isinstance(result, StatsResult)
     return result
 
@@ -42,7 +41,7 @@ async def test_what_a_store_holds(tmp_path: Path) -> None:
         await remember(on, "Redis is gone since March", category="fact")
         await remember(on, "…", category="fact")
         gone = await remember(on, "The team meets on Mondays", category="fact")
-        await settle(on.forgetting.forget(CALL, ForgetParams(id=gone)))
+        await on.forgetting.forget(CALL, ForgetParams(id=gone))
         on.clock.us += 2 * DAY_US
         found = await figures(on)
         live = (await on.warm()).store.snapshot

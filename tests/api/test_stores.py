@@ -9,7 +9,6 @@ import pytest
 import trio
 
 from mnemond.api import types_admin
-from mnemond.api.store_access import settle
 from mnemond.api.types_memories import ForgetParams, RecallParams, RememberParams
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, MnemonError
@@ -20,12 +19,12 @@ from tests.api.factories import CALL, KEPT, Bench, ToyEmbedder, bench
 
 
 async def remember(over: Bench, store: str | None, content: str) -> str:
-    done = await settle(over.remembering.remember(CALL, RememberParams(content=content, store=store)))
+    done = await over.remembering.remember(CALL, RememberParams(content=content, store=store))
     return str(getattr(done, "id", ""))
 
 
 async def recalled(over: Bench, store: str | None, query: str) -> list[str]:
-    found = await settle(over.reads.recall(CALL, RecallParams(query=query, store=store)))
+    found = await over.reads.recall(CALL, RecallParams(query=query, store=store))
     return [hit.insight.content for hit in getattr(found, "results", [])]
 
 
@@ -50,18 +49,18 @@ async def test_stores_are_listed_with_the_active_one(tmp_path: Path) -> None:
         assert (await over.named.create(CALL, types_admin.StoreCreateParams(name="shop"))).created is False
         chosen = await over.named.set(CALL, types_admin.StoreSetParams(name="shop"))
         assert (chosen.name, chosen.previous) == ("shop", "default")
-        listed = over.named.list(CALL, types_admin.StoreListParams())
+        listed = await over.named.list(CALL, types_admin.StoreListParams())
         assert listed.stores == [types_admin.StoreEntry("shop", True)]
         assert (listed.active, listed.source) == ("shop", "active-file")
 
 
 async def test_the_path_of_a_store_does_not_make_it(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        there = over.named.path(CALL, types_admin.StorePathParams())
+        there = await over.named.path(CALL, types_admin.StorePathParams())
         expected = str(tmp_path / "data" / "default" / "mnemon.db")
         assert (there.name, there.path, there.exists) == ("default", expected, False)
         with pytest.raises(MnemonError) as missing:
-            over.named.path(CALL, types_admin.StorePathParams(store="shop"))
+            await over.named.path(CALL, types_admin.StorePathParams(store="shop"))
         assert missing.value.kind is NOT_FOUND
         assert os.listdir(tmp_path) == []
 
@@ -75,7 +74,7 @@ async def test_nothing_of_one_store_is_seen_in_another(tmp_path: Path) -> None:
         assert await recalled(over, "shop", "under the mat") == ["the till is under the counter"]
         assert await recalled(over, None, "under") == []
         with pytest.raises(MnemonError) as missing:
-            await settle(over.forgetting.forget(CALL, ForgetParams(id=mine, store="home")))
+            await over.forgetting.forget(CALL, ForgetParams(id=mine, store="home"))
         assert missing.value.kind is NOT_FOUND
 
 
@@ -153,7 +152,7 @@ async def test_a_store_that_is_closed_while_it_is_made_ready_is_opened_again(
 ) -> None:
     async with bench(tmp_path) as over:
         await create(over, "shop")
-        settle_store, times = over.door._settle, 0
+        settle_store, times = over.open_stores._settle, 0
 
         async def close() -> None:
             async with over.stores.exclusive("shop"):
@@ -166,7 +165,7 @@ async def test_a_store_that_is_closed_while_it_is_made_ready_is_opened_again(
                 trio.from_thread.run(close)
             return settle_store(store)
 
-        monkeypatch.setattr(over.door, "_settle", interrupted)
+        monkeypatch.setattr(over.open_stores, "_settle", interrupted)
         warm = await over.warm("shop")
         assert (times, over.stores.warm("shop") is warm.store) == (2, True)
         assert over.keeper.ward("shop").store is warm.store

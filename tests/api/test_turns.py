@@ -39,11 +39,11 @@ async def served_in_order(places: int, asked: Sequence[int]) -> list[int]:
     done = trio.Event()
 
     async def hold() -> None:
-        async with turns.of(call_of(0)):
+        with await turns.slot(call_of(0)):
             await done.wait()
 
     async def ask(connection: int) -> None:
-        async with turns.of(call_of(connection)):
+        with await turns.slot(call_of(connection)):
             order.append(connection)
             await trio.testing.wait_all_tasks_blocked()
 
@@ -74,7 +74,7 @@ async def test_connections_take_turns(asked: list[int], order: list[int]) -> Non
 
 async def test_a_place_is_taken_at_once_where_there_is_one() -> None:
     turns = FairLimiter(2)
-    async with turns.of(call_of(1)), turns.of(call_of(1)):
+    with await turns.slot(call_of(1)), await turns.slot(call_of(1)):
         assert turns.waiting == 0
 
 
@@ -84,12 +84,12 @@ async def test_who_has_left_is_passed_over() -> None:
     done = trio.Event()
 
     async def hold() -> None:
-        async with turns.of(call_of(0)):
+        with await turns.slot(call_of(0)):
             await done.wait()
 
     async def ask(connection: int) -> None:
         try:
-            async with turns.of(call_of(connection, lambda: connection in left)):
+            with await turns.slot(call_of(connection, lambda: connection in left)):
                 told.append(f"{connection} served")
         except MnemonError as error:
             told.append(f"{connection}: {error.kind.name}: {error.message}")
@@ -110,12 +110,12 @@ async def test_no_place_is_lost_to_who_is_cancelled() -> None:
     held, scopes = trio.Event(), [trio.CancelScope() for _ in range(3)]
 
     async def hold() -> None:
-        async with turns.of(call_of(0)):
+        with await turns.slot(call_of(0)):
             await held.wait()
 
     async def ask(scope: trio.CancelScope) -> None:
         with scope:
-            async with turns.of(call_of(1)):
+            with await turns.slot(call_of(1)):
                 await trio.sleep_forever()
 
     async with trio.open_nursery() as nursery:
@@ -133,7 +133,7 @@ async def test_no_place_is_lost_to_who_is_cancelled() -> None:
             scope.cancel()
     assert turns.waiting == 0
     with trio.fail_after(30):
-        async with turns.of(call_of(2)):
+        with await turns.slot(call_of(2)):
             assert turns.waiting == 0
 
 

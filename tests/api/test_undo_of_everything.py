@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import (
     LinkParams,
@@ -32,7 +31,7 @@ TEXTS = (
     "Bob prefers tabs in the gateway",
 )
 
-Do = Callable[[Bench, list[str]], object]
+Do = Callable[[Bench, list[str]], Awaitable[object]]
 
 OPERATIONS: dict[str, Do] = {
     "remember": lambda over, ids: over.remembering.remember(CALL, RememberParams(content="SQLite is in WAL mode")),
@@ -92,17 +91,17 @@ async def test_there_and_back_again(tmp_path: Path, name: str) -> None:
         ids: list[str] = []
         for text in (*TEXTS, "The runner is out of disk space"):
             over.clock.us += 3_600_000_000
-            result: Any = await settle(over.remembering.remember(CALL, RememberParams(content=text, no_diff=True)))
+            result: Any = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
             ids.append(result.id)
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=ids[4])))
+        await over.forgetting.forget(CALL, ForgetParams(id=ids[4]))
         before = await now(over)
-        done: Any = await settle(OPERATIONS[name](over, ids))
+        done: Any = await OPERATIONS[name](over, ids)
         after = await now(over)
         assert after != before
-        undone: Any = await settle(over.undoing.undo(CALL, UndoParams()))
+        undone: Any = await over.undoing.undo(CALL, UndoParams())
         assert undone.undone == done.op_id
         assert undone.edges_missing == 0
         assert await now(over) == before
-        await settle(over.undoing.undo(CALL, UndoParams(operation=undone.op_id)))
+        await over.undoing.undo(CALL, UndoParams(operation=undone.op_id))
         assert await now(over) == after
         assert not over.defects

@@ -14,7 +14,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from mnemond.api import uses as module
 from mnemond.api.recall import ReadHandlers
 from mnemond.api.requests import Identities
-from mnemond.api.store_access import OpenStore, settle
+from mnemond.api.store_access import OpenStore
 from mnemond.api.types_memories import (
     CompactResult,
     ContextParams,
@@ -205,7 +205,7 @@ async def used(path: Path) -> AsyncIterator[Bench]:
     """Handlers whose recalls are counted."""
     async with bench(path) as over, trio.open_nursery() as nursery:
         uses = Uses(over.identities, over._guard)
-        over.reads = ReadHandlers(over.door, lambda: 0.0, over.clock, over.identities.nonce, uses.note)
+        over.reads = ReadHandlers(over.open_stores, lambda: 0.0, over.clock, over.identities.nonce, uses.note)
         await nursery.start(uses.run)
         yield over
         nursery.cancel_scope.cancel()
@@ -214,7 +214,7 @@ async def used(path: Path) -> AsyncIterator[Bench]:
 async def fill(over: Bench, *texts: str) -> list[str]:
     made = []
     for text in texts:
-        result = await settle(over.remembering.remember(CALL, RememberParams(content=text, no_diff=True)))
+        result = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
         assert isinstance(result, RememberResult)
         made.append(result.id or "")
     return made
@@ -250,7 +250,7 @@ async def test_a_recall_moves_count_time_and_importance_of_what_answered(tmp_pat
         before = await snapshot_of(over)
         over.clock.us += 3_600_000_000
         for _ in range(3):
-            await settle(over.reads.recall(CALL, RecallParams(query="tea")))
+            await over.reads.recall(CALL, RecallParams(query="tea"))
         assert await counted(over, mock_clock) == {"tea at four": 3, "coffee at five": 0}
         after = await snapshot_of(over)
         old, new = memory(before, tea), memory(after, tea)
@@ -282,9 +282,9 @@ async def test_nothing_is_written_for_what_was_not_to_count(
         await fill(over, "tea at four", "coffee at five")
         before = await snapshot_of(over)
         if isinstance(params, RecallParams):
-            assert await settle(over.reads.recall(CALL, params))
+            await over.reads.recall(CALL, params)
         else:
-            assert await settle(over.reads.context(CALL, params))
+            await over.reads.context(CALL, params)
         assert set((await counted(over, mock_clock)).values()) == {0}
         assert (await snapshot_of(over)).generation == before.generation
 
@@ -302,17 +302,17 @@ async def test_every_form_of_an_answer_counts(
 ) -> None:
     async with used(tmp_path) as over:
         await fill(over, "tea at four", "coffee at five")
-        assert isinstance(await settle(over.reads.recall(CALL, params)), kind)
+        assert isinstance(await over.reads.recall(CALL, params), kind)
         assert await counted(over, mock_clock) == {"tea at four": 1, "coffee at five": 0}
 
 
 async def test_a_memory_that_was_purged_meanwhile_is_no_hindrance(tmp_path: Path, mock_clock: MockClock) -> None:
     async with used(tmp_path) as over:
         gone, _ = await fill(over, "green tea", "black tea")
-        found = await settle(over.reads.recall(CALL, RecallParams(query="tea")))
+        found = await over.reads.recall(CALL, RecallParams(query="tea"))
         assert isinstance(found, RecallResult)
         assert len(found.results) == 2
-        await settle(over.forgetting.forget(CALL, ForgetParams(id=gone, purge=True)))
+        await over.forgetting.forget(CALL, ForgetParams(id=gone, purge=True))
         assert await counted(over, mock_clock) == {"black tea": 1}
         assert over.defects == []
 
@@ -331,10 +331,10 @@ async def test_an_answer_is_not_lost_with_its_counts(
         await fill(over, "tea at four")
         with monkeypatch.context() as patch:
             patch.setattr(Store, "submit", broken)
-            found = await settle(over.reads.recall(CALL, RecallParams(query="tea")))
+            found = await over.reads.recall(CALL, RecallParams(query="tea"))
             assert isinstance(found, RecallResult)
             assert len(found.results) == 1
             assert await counted(over, mock_clock) == {"tea at four": 0}
-        await settle(over.reads.recall(CALL, RecallParams(query="tea")))
+        await over.reads.recall(CALL, RecallParams(query="tea"))
         assert await counted(over, mock_clock) == {"tea at four": 1}
         assert over.defects == []

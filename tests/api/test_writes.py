@@ -7,7 +7,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_memories import ForgetParams, ForgetResult, RememberParams, RememberResult
 from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.store import store
@@ -17,7 +16,7 @@ from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 
 async def remember(over: Bench, content: str, **more: object) -> RememberResult:
-    result = await settle(over.remembering.remember(CALL, RememberParams(content=content, **more)))  # type: ignore[arg-type]
+    result = await over.remembering.remember(CALL, RememberParams(content=content, **more))  # type: ignore[arg-type]
     assert isinstance(result, RememberResult)
     return result
 
@@ -43,7 +42,7 @@ async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> 
         await over.warm()
         later = over.remembering.remember(CALL, RememberParams(content="tea at four"))
         assert not isinstance(later, Deferred)
-        result = await settle(later)
+        result = await later
         assert isinstance(result, RememberResult)
         assert result.embedded is True
         assert toy.threads
@@ -65,7 +64,7 @@ async def test_a_full_queue_is_refused_at_once(tmp_path: Path, monkeypatch: pyte
         await over.warm()
         monkeypatch.setattr(store, "CAPACITY", 0)
         with pytest.raises(MnemonError) as caught:
-            over.remembering.remember(CALL, RememberParams(content="tea"))
+            await over.remembering.remember(CALL, RememberParams(content="tea"))
         assert (caught.value.kind, caught.value.outcome) == (BUSY, "rejected")
 
 
@@ -76,7 +75,7 @@ async def test_a_store_that_is_not_well_says_so_with_every_answer(tmp_path: Path
         warm.store._engine.standing.checkpoint_failure = "the write-ahead log cannot be copied"
         result = await remember(over, "coffee at five")
         assert (result.degraded, result.degraded_reason) == (True, "the write-ahead log cannot be copied")
-        gone = await settle(over.forgetting.forget(CALL, ForgetParams(id=result.id or "")))
+        gone = await over.forgetting.forget(CALL, ForgetParams(id=result.id or ""))
         assert isinstance(gone, ForgetResult)
         assert gone.degraded is True
 
@@ -94,6 +93,6 @@ async def test_a_store_that_is_gone_refuses_and_nothing_changes(tmp_path: Path) 
         for attempt in (RememberParams(content="coffee"), ForgetParams(id=kept.id or "")):
             method = over.remembering.remember if isinstance(attempt, RememberParams) else over.forgetting.forget
             with pytest.raises(MnemonError, match="no such disk") as caught:
-                await settle(method(CALL, attempt))  # type: ignore[arg-type]  # chosen by its type
+                await method(CALL, attempt)  # type: ignore[arg-type]  # chosen by its type
             assert (caught.value.kind, caught.value.outcome) == (STORAGE, "rejected")
         assert warm.store.snapshot.live == 1

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
+import trio
 
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.api.types_memories import ListResult, RecallResult
 from mnemond.cli.run import CliHandler
 from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
-from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.dispatch import Call, Deferred, Spawn, run_later, step
 from mnemond.wire.params import PROTOCOL
 from tests.cli.audit_results import COLLECTABLE, HISTORY, REVIEWED
 from tests.cli.results import CREATED, DIFFERENCES, ID, LISTED, RECALLED, REMEMBERED, SEARCHED
@@ -22,18 +23,35 @@ from tests.cli.test_text import TRANSCRIPTS
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 
 
-def run(outcome: Callable[[], object], *argv: str, **facts: Any) -> Any:
+def no_task(_: object) -> None:
+    raise AssertionError("nothing here needs a task")
+
+
+def run(outcome: Callable[[], object], *argv: str, spawn: Spawn = no_task, **facts: Any) -> Any:
     """`tty` means both streams, unless `tty_err` says otherwise."""
     facts.setdefault("tty_err", facts.get("tty", False))
     asked: list[tuple[str, object, Call]] = []
 
-    def invoke(name: str, params: bytes, call: Call) -> object:
+    async def invoke(name: str, params: bytes, call: Call) -> object:
         asked.append((name, msgspec.json.decode(params), call))
-        return outcome()
+        found = outcome()
+        return await found if isinstance(found, Deferred | Coroutine) else found
 
-    answer = CliHandler(invoke).run(CALL, CliRunParams(argv=list(argv), **facts))
+    answer = at_once_or_later(CliHandler(invoke).run(CALL, CliRunParams(argv=list(argv), **facts)), spawn)
     assert all(call is CALL for _, _, call in asked)
     return answer if not asked else (answer, asked[0][:2])
+
+
+def at_once_or_later(
+    coroutine: Coroutine[Any, Any, CliRunResult], spawn: Spawn
+) -> CliRunResult | Deferred[CliRunResult]:
+    """What the dispatcher has when it has run a coroutine as far as it goes."""
+    try:
+        awaited = step(coroutine)
+    except StopIteration as finished:
+        result: CliRunResult = finished.value
+        return result
+    return run_later(coroutine, awaited, spawn)
 
 
 def refuse(error: MnemonError) -> Callable[[], object]:
@@ -148,8 +166,7 @@ async def test_a_coroutine_is_awaited() -> None:
         return CREATED
 
     answer, _ = run(slowly, "store", "create", "work", tty=True)
-    assert isinstance(answer, Coroutine)
-    assert await answer == CliRunResult(0, False, 'Created store "work"\n', "")
+    assert answer == CliRunResult(0, False, 'Created store "work"\n', "")
 
 
 async def test_a_coroutine_that_fails_becomes_text_and_an_exit_code() -> None:
@@ -157,7 +174,7 @@ async def test_a_coroutine_that_fails_becomes_text_and_an_exit_code() -> None:
         raise MnemonError(NOT_FOUND, "no store is called work")
 
     answer, _ = run(slowly, "status", "--store", "work", tty=True)
-    assert await answer == CliRunResult(3, False, "", "mnemonctl: no store is called work\n")
+    assert answer == CliRunResult(3, False, "", "mnemonctl: no store is called work\n")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -239,11 +256,12 @@ async def test_a_long_result_is_laid_out_in_a_thread(monkeypatch: pytest.MonkeyP
         (HISTORY, ["history", "1a2b3c4d"]), (COLLECTABLE, ["gc"]), (REVIEWED, ["gc", "--review"]),
     )  # fmt: skip
     for result, command in long:
-        later, _ = run(partial(passed, result), *command, tty=True)
-        assert isinstance(later, Coroutine)
-        shown = await later
-        again, _ = run(partial(eventually, result), *command, tty=True)
-        assert (await again) == shown
+        async with trio.open_nursery() as nursery:
+            later, _ = run(partial(passed, result), *command, tty=True, spawn=nursery.start_soon)
+            assert isinstance(later, Deferred)
+            shown = await later
+            again, _ = run(partial(eventually, result), *command, tty=True, spawn=nursery.start_soon)
+            assert (await again) == shown
         monkeypatch.setattr("mnemond.cli.run.LONG_TEXT", 1 << 30)
         now, _ = run(partial(passed, result), *command, tty=True)
         assert now == shown

@@ -19,7 +19,6 @@ from structlog.testing import CapturingLogger
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire
 from mnemond import daemon as daemon_module
-from mnemond.api.store_access import settle
 from mnemond.api.types_memories import RecallResult, RememberResult
 from mnemond.config.settings import Config, Embedding
 from mnemond.daemon import Daemon
@@ -44,7 +43,7 @@ def supply_of(settings: Embedding) -> Embedders:
 
 
 async def remember(daemon: Daemon, content: str) -> object:
-    return await settle(daemon._invoke("remember", json.dumps({"content": content}).encode(), CALL))
+    return await daemon._invoke("remember", json.dumps({"content": content}).encode(), CALL)
 
 
 async def test_nothing_is_opened_that_is_not_there(tmp_path: Path) -> None:
@@ -70,7 +69,7 @@ async def test_a_store_that_does_not_open_is_logged_and_the_daemon_goes_on(tmp_p
     (call,) = log.calls
     assert (call.method_name, call.args, call.kwargs["store"]) == ("error", ("store not opened",), "default")
     assert "cannot be opened" in call.kwargs["reason"]
-    made = await settle(daemon._invoke("store.create", b'{"name":"work"}', CALL))
+    made = await daemon._invoke("store.create", b'{"name":"work"}', CALL)
     assert getattr(made, "created", None) is True
     await daemon.close()
 
@@ -157,10 +156,10 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
     assert lacking is not None
     assert "onnxruntime" in lacking
     daemon = daemon_module.Daemon(tmp_path, Config(), CapturingLogger(), supply)
-    made = await settle(daemon._invoke("remember", b'{"content":"tea at four"}', CALL))
+    made = await daemon._invoke("remember", b'{"content":"tea at four"}', CALL)
     assert isinstance(made, RememberResult)
     assert (made.embedded, made.degraded, made.embed_error) == (False, True, lacking)
-    found = await settle(daemon._invoke("recall", b'{"query":"tea"}', CALL))
+    found = await daemon._invoke("recall", b'{"query":"tea"}', CALL)
     assert isinstance(found, RecallResult)
     assert [hit.insight.content for hit in found.results] == ["tea at four"]
     assert found.degraded_reason == lacking

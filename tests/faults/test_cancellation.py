@@ -14,7 +14,6 @@ import pytest
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.api.store_access import settle
 from mnemond.config.settings import Config, Embedding
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
@@ -82,7 +81,7 @@ class World:
                 await store.close()
 
     async def call(self, method: str, params: Params) -> Any:
-        return await settle(self.daemon._invoke(method, json.dumps(params).encode(), CALL))
+        return await self.daemon._invoke(method, json.dumps(params).encode(), CALL)
 
     async def remember(self) -> str:
         self._texts += 1

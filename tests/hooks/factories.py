@@ -11,7 +11,6 @@ import msgspec
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.api.store_access import settle
 from mnemond.config.settings import Config, Embedding, Extraction, Hooks
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
@@ -40,7 +39,7 @@ class Desk:
     async def at(self, moment: Moment, **fields: Any) -> str:
         """What is said at a moment."""
         known = {"host": Host.CLAUDE_CODE, "moment": moment, "session": "s", "cwd": APOLLO, "hears": True}
-        said = await settle(self.daemon._agents.at(AgentEvent(**{**known, **fields}), CALL))
+        said = await self.daemon._agents.at(AgentEvent(**{**known, **fields}), CALL)
         assert isinstance(said, str)
         return said
 
@@ -60,11 +59,11 @@ class Desk:
 
     async def does(self, method: str, **params: object) -> Any:
         """The result of a method."""
-        return await settle(self.daemon._invoke(method, msgspec.json.encode(params), CALL))
+        return await self.daemon._invoke(method, msgspec.json.encode(params), CALL)
 
     async def queued(self, store: str = "default") -> list[QueuedExchange]:
         """What waits in a store, oldest first."""
-        warm = await self.daemon.door.open(store)
+        warm = await self.daemon.open_stores.open(store)
         return [each.exchange for each in await warm.store.read(lambda connection: oldest(connection, 100))]
 
     def stores(self) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from trio.testing import MockClock
 
-from mnemond.api.store_access import OpenStore, settle
+from mnemond.api.store_access import OpenStore
 from mnemond.api.types_admin import JobsRunResult
 from mnemond.hooks.memory import ExchangeQueue
 from mnemond.jobs.extract import Extract
@@ -39,13 +39,13 @@ class Said:
         return next(job for job in self.at.scheduler.jobs if isinstance(job, Extract))
 
     async def warm(self) -> OpenStore:
-        return await self.at.door.open("default")
+        return await self.at.open_stores.open("default")
 
     async def say(self, prompt: str, reply: str = "", **fields: Any) -> Queued:
         self.said += 1
         named = {"host": "codex", "conversation_id": "c1", "project": "api", "at_us": self.at.over.clock.us,
                  "key": str(self.said), "prompt": prompt, "reply": reply, **fields}  # fmt: skip
-        return cast("Queued", await settle(self.queue.keep(await self.warm(), QueuedExchange(**named))))
+        return await self.queue.keep(await self.warm(), QueuedExchange(**named))
 
     async def run(self, **fields: bool) -> JobsRunResult:
         return await self.at.run("extract", **fields)

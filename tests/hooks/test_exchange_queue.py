@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from mnemond.api.requests import Identities
-from mnemond.api.store_access import settle
 from mnemond.config.settings import Config, Extraction
 from mnemond.errors import MnemonError
 from mnemond.hooks.memory import ExchangeQueue
@@ -37,10 +35,10 @@ class Desk:
         self.queue = ExchangeQueue(Identities(on.clock, on.ids), self.told.append)
 
     async def keep(self, exchange: QueuedExchange) -> Queued:
-        return cast("Queued", await settle(self.queue.keep(await self.on.door.open("default"), exchange)))
+        return await self.queue.keep(await self.on.open_stores.open("default"), exchange)
 
     async def waiting(self) -> list[Waiting]:
-        warm = await self.on.door.open("default")
+        warm = await self.on.open_stores.open("default")
         return await warm.store.read(lambda it: exchanges.oldest(it, 10_000))
 
 
@@ -144,7 +142,7 @@ def test_keys_of_what_is_done_are_kept_for_so_many() -> None:
 async def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     async with bench(tmp_path) as on:
         desk = Desk(on)
-        warm = await on.door.open("default")
+        warm = await on.open_stores.open("default")
         await warm.store.condemn("it is wrong")
         with pytest.raises(MnemonError, match="it is wrong"):
             await desk.keep(turn())

@@ -20,18 +20,18 @@ class Memory:
     def __init__(self) -> None:
         self.events: list[AgentEvent] = []
 
-    def at(self, event: AgentEvent, call: Call) -> str:
+    async def at(self, event: AgentEvent, call: Call) -> str:
         assert call is CALL
         self.events.append(event)
         return "said"
 
 
 @pytest.mark.parametrize("one", recorded(), ids=lambda one: f"{one.host}-{one.event}")
-def test_memory_is_told_the_same(one: Recorded) -> None:
+async def test_memory_is_told_the_same(one: Recorded) -> None:
     payload = read(one.message)
     assert payload is not None
     memory = Memory()
-    assert HookHandler(memory)(payload, CALL) == ("" if one.heard is None else "said")
+    assert await HookHandler(memory)(payload, CALL) == ("" if one.heard is None else "said")
     told = [
         {name: value for name, value in msgspec.structs.asdict(event).items() if value not in ("", False)}
         for event in memory.events
@@ -41,5 +41,5 @@ def test_memory_is_told_the_same(one: Recorded) -> None:
     assert {type(event.moment) for event in memory.events} <= {Moment}
 
 
-def test_an_event_that_memory_does_not_mind() -> None:
-    assert HookHandler(Memory())(Payload("claude-code", "PreToolUse"), CALL) == ""
+async def test_an_event_that_memory_does_not_mind() -> None:
+    assert await HookHandler(Memory())(Payload("claude-code", "PreToolUse"), CALL) == ""

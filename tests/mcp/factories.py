@@ -11,7 +11,6 @@ from typing import Any
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.api.store_access import settle
 from mnemond.config.settings import Config, Embedding
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
@@ -22,6 +21,11 @@ from mnemond.wire.jsonrpc import Request, parse
 META = {VERSION: MODERN, CAPABILITIES: {}}
 Json = dict[str, Any]
 CLOSE_S = 30.0
+
+
+async def answered(reply: Reply | Deferred[Reply]) -> Reply:
+    """A reply, now or later."""
+    return await reply if isinstance(reply, Deferred) else reply
 
 
 class Desk:
@@ -49,7 +53,7 @@ class Desk:
             message["params"] = params
         request = parse(json.dumps(message).encode())
         assert isinstance(request, Request)
-        line = await settle(self.daemon._dispatcher.answer(request, self.call, self._nursery.start_soon))
+        line = await answered(self.daemon._dispatcher.answer(request, self.call, self._nursery.start_soon))
         assert isinstance(line, bytes)
         found: Json = json.loads(line)
         return found

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api.store_access import settle
 from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS
-from tests.mcp.factories import META, Desk, desk
+from tests.mcp.factories import META, Desk, answered, desk
 
 SQLITE = "Chose SQLite as storage because the team lacks Redis experience"
 
@@ -67,13 +66,13 @@ async def test_what_is_cancelled_is_not_answered_and_done_all_the_same(tmp_path:
         assert over.send("notifications/cancelled", {"requestId": 1, "reason": "enough"}, number=None) is None
         assert over.send("notifications/cancelled", {"requestId": 3}, number=None) is None
         assert over.send("notifications/cancelled", {}, number=None) is None
-        assert await settle(first) is None
-        answer = await settle(second)
+        assert await answered(first) is None
+        answer = await answered(second)
         assert isinstance(answer, bytes)
         assert json.loads(answer)["id"] == 2
         twice = [over.send("tools/call", {"name": "status", "arguments": {}}, number=4) for _ in range(2)]
         for each in twice:
-            assert str(await settle(each)).count('"id":4') == 1
+            assert str(await answered(each)).count('"id":4') == 1
         assert over.call.spoken.unanswered == {}
         assert len((await over.ask("list"))["insights"]) == 2
         over.send("notifications/cancelled", {"requestId": 2}, number=None)

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from structlog.testing import CapturingLogger
 
-from mnemond.api.store_access import settle
 from mnemond.api.types_admin import HelloResult, StatusResult
 from mnemond.config import loading
 from mnemond.config.loading import LIVE, is_live
@@ -99,18 +98,18 @@ def test_what_something_was_built_with_is_not_live() -> None:
 
 async def test_the_daemon_goes_by_what_it_took_up(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path, Config(), CapturingLogger(), Embedders(Embedding(provider="none"), {}, lambda: 0.0))
-    await settle(daemon._invoke("remember", b'{"content":"tea at four"}', CALL))
+    await daemon._invoke("remember", b'{"content":"tea at four"}', CALL)
     server = Server(max_connections=7, max_in_flight=3, message_timeout_s=1.5, drain_s=0.5)
     daemon.go_by(Config(server=server, lifecycle=Lifecycle(max_insights=1), diff=Diff(limit=1)))
-    hello = daemon._invoke("hello", b"{}", CALL)
+    hello = await daemon._invoke("hello", b"{}", CALL)
     assert isinstance(hello, HelloResult)
     assert hello.capabilities["max_in_flight"] == 3
-    status = await settle(daemon._invoke("status", b"{}", CALL))
+    status = await daemon._invoke("status", b"{}", CALL)
     assert isinstance(status, StatusResult)
     assert status.max_insights == 1
     assert (daemon.server.limits.whole_message_s, daemon.server.limits.drain_s) == (1.5, 0.5)
     assert daemon.server._allowed == 7
-    warm = await daemon.door.open("default")
+    warm = await daemon.open_stores.open("default")
     assert warm.policy.diff.limit == 1
     assert warm.policy.lifecycle.max_insights == 1
     (standing,) = daemon.standing()

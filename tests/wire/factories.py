@@ -12,7 +12,7 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import FieldProblem, MnemonError
-from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Handler
+from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Handler, in_task
 from mnemond.wire.hooks import HookHandler
 from mnemond.wire.limits import Limits
 from mnemond.wire.listener import DataDir, Listener, bind, lock, open_data_dir
@@ -76,33 +76,41 @@ class Toys:
         return {
             "ping": self.ping,
             "echo": self.echo,
-            "subtract": lambda _, params: Answer(params.minuend - params.subtrahend),
+            "subtract": self.subtract,
             "later": self.later,
             "nap": self.nap,
             "sleep": self.sleep,
             "deny": self.deny,
             "boom": self.boom,
             "nap.boom": self.nap_boom,
-            "surrogate": lambda *_: Answer("\ud800"),
+            "surrogate": self.surrogate,
             "stop": self.stop,
         }
 
-    def ping(self, call: Call, _: Nothing) -> Answer:
+    async def ping(self, call: Call, _: Nothing) -> Answer:
         """Answer at once."""
         self.calls.append(call)
         return Answer(True)
 
-    def echo(self, _: Call, params: Value) -> Answer:
+    async def echo(self, _: Call, params: Value) -> Answer:
         """Give back."""
         self.seen.append(params.value)
         return Answer(params.value)
 
-    def later(self, _: Call, params: Value) -> Deferred[Answer]:
+    async def subtract(self, _: Call, params: Pair) -> Answer:
+        """Take away."""
+        return Answer(params.minuend - params.subtrahend)
+
+    async def surrogate(self, _: Call, __: Nothing) -> Answer:
+        """Give a result that cannot be sent."""
+        return Answer("\ud800")
+
+    async def later(self, _: Call, params: Value) -> Answer:
         """Answer when `settle` is called."""
         self.seen.append(params.value)
         deferred: Deferred[object] = Deferred()
         self.waiting.append((deferred, params.value))
-        return deferred.map(Answer)
+        return Answer(await deferred)
 
     def settle(self, most: int | None = None) -> int:
         """Answer the oldest ones that wait; how many those were."""
@@ -113,27 +121,28 @@ class Toys:
 
     async def nap(self, _: Call, params: Value) -> Answer:
         """Answer after other tasks had their turn."""
-        await trio.lowlevel.checkpoint()
+        await in_task(trio.lowlevel.checkpoint)
         return Answer(params.value)
 
     async def sleep(self, _: Call, __: Value) -> Answer:
         """Never answer."""
-        await trio.sleep_forever()
+        await in_task(trio.sleep_forever)
+        raise AssertionError
 
-    def deny(self, _: Call, __: Nothing) -> Answer:
+    async def deny(self, _: Call, __: Nothing) -> Answer:
         """Refuse."""
         raise MnemonError(errors.UNSUPPORTED, "no writing today", hint="try tomorrow", outcome="rejected")
 
-    def boom(self, _: Call, __: Nothing) -> Answer:
+    async def boom(self, _: Call, __: Nothing) -> Answer:
         """Break."""
         raise ZeroDivisionError("secret content")
 
     async def nap_boom(self, _: Call, __: Nothing) -> Answer:
         """Break in a task."""
-        await trio.lowlevel.checkpoint()
+        await in_task(trio.lowlevel.checkpoint)
         raise OverflowError("secret content")
 
-    def stop(self, _: Call, __: Nothing) -> Answer:
+    async def stop(self, _: Call, __: Nothing) -> Answer:
         """Ask for a stop."""
         assert self.server is not None
         self.server.request_stop()

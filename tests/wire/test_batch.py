@@ -85,7 +85,7 @@ async def test_a_batch_does_not_starve_others(mock_clock: MockClock, tmp_path: P
     async with serving(tmp_path) as served:
         order: list[object] = []
 
-        def slow(_: object, params: object) -> Answer:
+        async def slow(_: object, params: object) -> Answer:
             order.append(params)
             mock_clock.jump(0.002)
             return Answer(1)

@@ -230,7 +230,7 @@ async def test_a_pipelining_client_does_not_starve_others(mock_clock: MockClock,
     async with serving(tmp_path) as served:
         order: list[object] = []
 
-        def slow(_: object, params: object) -> Answer:
+        async def slow(_: object, params: object) -> Answer:
             order.append(params)
             mock_clock.jump(0.002)
             return Answer(1)

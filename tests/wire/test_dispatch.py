@@ -7,7 +7,7 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Spoken, Verbatim
+from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Foreigner, Spoken, Verbatim
 from mnemond.wire.jsonrpc import Request, parse
 from tests.wire.factories import METHODS, Answer, Nothing, Pair, Toys
 
@@ -17,18 +17,18 @@ CALL = Call(1, 2, 3)
 def test_the_start_fails_when_methods_and_handlers_differ() -> None:
     handlers = Toys().handlers()
     del handlers["ping"]
-    handlers["pong"] = lambda *_: None
+    handlers["pong"] = handlers["echo"]
     with pytest.raises(ValueError, match="differ in: ping, pong"):
         Dispatcher(METHODS, handlers, on_defect=lambda *_: None)
     with pytest.raises(ValueError, match="differ in: zzz"):
         Dispatcher(METHODS, Toys().handlers(), problems={"zzz": lambda _: []}, on_defect=lambda *_: None)
 
 
-def test_invoke_takes_structs_and_json() -> None:
+async def test_invoke_takes_structs_and_json() -> None:
     dispatcher = Toys().dispatcher()
-    assert dispatcher.invoke("subtract", Pair(minuend=3, subtrahend=1), CALL) == Answer(2)
-    assert dispatcher.invoke("subtract", b"[3, 1]", CALL) == Answer(2)
-    assert dispatcher.invoke("ping", None, CALL) == Answer(True)
+    assert await dispatcher.invoke("subtract", Pair(minuend=3, subtrahend=1), CALL) == Answer(2)
+    assert await dispatcher.invoke("subtract", b"[3, 1]", CALL) == Answer(2)
+    assert await dispatcher.invoke("ping", None, CALL) == Answer(True)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_invoke_takes_structs_and_json() -> None:
         ("deny", Nothing(), errors.UNSUPPORTED),
     ],
 )
-def test_invoke_refuses(name: str, params: bytes | None, kind: errors.Kind) -> None:
+async def test_invoke_refuses(name: str, params: bytes | None, kind: errors.Kind) -> None:
     with pytest.raises(MnemonError) as caught:
-        Toys().dispatcher().invoke(name, params, CALL)
+        await Toys().dispatcher().invoke(name, params, CALL)
     assert caught.value.kind is kind
 
 
@@ -61,11 +61,17 @@ async def test_cancellation_and_exit_are_no_defects() -> None:
 
 def foreign(*, line: bytes | None = None, mcp: bool = False) -> tuple[Dispatcher, Call]:
     """A dispatcher with a method that is called like one of its own, and a caller who may have shaken hands."""
-    answers = {
-        "ping": lambda call, request: {},
-        "listen": lambda call, request: Verbatim(line or b""),
-        "boom": lambda call, request: 1 / 0,
-    }
+
+    async def empty(call: Call, request: Request) -> object:
+        return {}
+
+    async def listen(call: Call, request: Request) -> object:
+        return Verbatim(line or b"")
+
+    async def boom(call: Call, request: Request) -> object:
+        return 1 / 0
+
+    answers: dict[str, Foreigner] = {"ping": empty, "listen": listen, "boom": boom}
     toys = Toys()
     dispatcher = Dispatcher(METHODS, toys.handlers(), foreigners=answers, on_defect=lambda *_: None)
     return dispatcher, Call(1, 2, 3, Spoken(mcp=mcp))
@@ -94,7 +100,11 @@ def test_a_line_that_is_no_reply_is_sent_as_it_is() -> None:
 def test_a_foreign_notification_that_takes_time_is_not_answered_either() -> None:
     dispatcher, call = foreign()
     later: Deferred[object] = Deferred()
-    dispatcher._foreigners = {"wait": lambda call, request: later}
+
+    async def wait(call: Call, request: Request) -> object:
+        return await later
+
+    dispatcher._foreigners = {"wait": wait}
     reply = answered(dispatcher, call, "wait", "")
     assert isinstance(reply, Deferred)
     later.resolve({})

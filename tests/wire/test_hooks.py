@@ -16,7 +16,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.dispatch import Call, Deferred, in_task
 from mnemond.wire.hook_payload import Payload
 from mnemond.wire.jsonrpc import Foreign, Refused, parse
 from mnemond.wire.limits import Limits
@@ -39,13 +39,13 @@ class Hearing:
         self.heard: list[Payload] = []
         self.calls: list[Call] = []
 
-    def __call__(self, payload: Payload, call: Call) -> str | Deferred[str]:
+    async def __call__(self, payload: Payload, call: Call) -> str:
         self.heard.append(payload)
         self.calls.append(call)
         said = self.says.pop(0) if len(self.says) > 1 else self.says[0]
         if isinstance(said, Exception):
             raise said
-        return said
+        return await said if isinstance(said, Deferred) else said
 
 
 @pytest.mark.parametrize("ending", [b"", b"\n"])
@@ -97,7 +97,7 @@ async def test_what_has_to_be_waited_for_is_waited_for(mock_clock: MockClock, tm
     ended: list[str] = []
 
     async def speak(seconds: float, text: str | Exception) -> str:
-        await trio.sleep(seconds)
+        await in_task(trio.sleep, seconds)
         ended.append(str(text))
         if isinstance(text, Exception):
             raise text

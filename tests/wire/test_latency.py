@@ -21,6 +21,7 @@ from mnemond.wire.dispatch import (
     Latencies,
     TimedDispatcher,
     bucket_of,
+    in_task,
     quantile_ms,
 )
 from mnemond.wire.jsonrpc import Request
@@ -82,18 +83,21 @@ async def test_every_way_of_answering_is_noted_when_the_reply_is_there() -> None
     later: Deferred[object] = Deferred()
     gate = trio.Event()
 
-    async def slow(call: Call, params: Nothing) -> Said:
-        await gate.wait()
+    async def now(call: Call, params: Nothing) -> Said:
         return Said()
 
-    def broken(call: Call, params: Nothing) -> Said:
+    async def waiting(call: Call, params: Nothing) -> object:
+        return await later
+
+    async def slow(call: Call, params: Nothing) -> Said:
+        await in_task(gate.wait)
+        return Said()
+
+    async def broken(call: Call, params: Nothing) -> Said:
         raise ZeroDivisionError
 
     latencies = Latencies(NAMES)
-    tried = dispatcher(
-        {"now": lambda call, params: Said(), "later": lambda call, params: later, "slow": slow, "broken": broken},
-        latencies,
-    )
+    tried = dispatcher({"now": now, "later": waiting, "slow": slow, "broken": broken}, latencies)
     async with trio.open_nursery() as nursery:
 
         def spawn(run: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -114,11 +118,14 @@ def test_what_took_longer_than_any_bucket_is_in_the_last() -> None:
 
 
 def test_methods_of_other_protocols_count_by_their_own_names() -> None:
+    async def tools(call: Call, request: Request) -> object:
+        return {"tools": []}
+
     latencies = Latencies(())
     dispatcher = TimedDispatcher(
         {},
         {},
-        foreigners={"tools/list": lambda call, request: {"tools": []}},
+        foreigners={"tools/list": tools},
         on_defect=lambda *_: None,
         latencies=latencies,
     )

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from mnemond.api.store_access import OpenStore, OpenStores, settle
+from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.config.settings import Embedding
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.memory.embedding import wanted_by
 from mnemond.store.registry import ActiveName, StoreRegistry
-from mnemond.wire.dispatch import Deferred
+from mnemond.wire.dispatch import run_later, step
 from tests.api.factories import ToyEmbedder, ToySupply, bench
 
 WARNINGS: list[str] = []
@@ -33,7 +33,7 @@ def registry_at(path: Path, embedder: Embedder | None) -> StoreRegistry:
     )
 
 
-def door_to(stores: StoreRegistry, embedder: Embedder | None) -> OpenStores:
+def open_stores_of(stores: StoreRegistry, embedder: Embedder | None) -> OpenStores:
     return OpenStores(stores, ToySupply(embedder))
 
 
@@ -49,33 +49,33 @@ async def stores(tmp_path: Path) -> AsyncIterator[StoreRegistry]:
 
 
 async def test_a_store_is_opened_once_however_many_ask(stores: StoreRegistry) -> None:
-    door = door_to(stores, ToyEmbedder())
+    open_stores = open_stores_of(stores, ToyEmbedder())
     seen: list[OpenStore] = []
 
     async def ask() -> None:
-        seen.append(await door.open("default"))
+        seen.append(await open_stores.open("default"))
 
     async with trio.open_nursery() as nursery:
         for _ in range(5):
             nursery.start_soon(ask)
     assert len({id(warm.store) for warm in seen}) == 1
-    assert door.through(None, lambda warm: warm.store is seen[0].store) is True
+    with pytest.raises(StopIteration) as ended:  # warm: without waiting
+        step(open_stores.use(None))
+    assert ended.value.value.store is seen[0].store
 
 
-async def test_a_cold_store_answers_through_a_coroutine(stores: StoreRegistry) -> None:
-    door = door_to(stores, ToyEmbedder())
-    assert await settle(door.through("default", lambda warm: warm.store.name)) == "default"
+async def test_a_cold_store_is_opened_first(stores: StoreRegistry) -> None:
+    open_stores = open_stores_of(stores, ToyEmbedder())
+    assert (await open_stores.use("default")).store.name == "default"
 
 
-async def test_a_deferred_result_of_a_cold_store_is_waited_for(stores: StoreRegistry) -> None:
-    door = door_to(stores, ToyEmbedder())
-    later: Deferred[int] = Deferred()
-
-    def use(warm: OpenStore) -> Deferred[int]:
-        trio.lowlevel.current_trio_token().run_sync_soon(later.resolve, 7)
-        return later
-
-    assert await settle(door.through("default", use)) == 7
+async def test_a_cold_store_is_opened_in_a_task_for_a_handler(stores: StoreRegistry) -> None:
+    open_stores = open_stores_of(stores, ToyEmbedder())
+    coroutine = open_stores.use("default")
+    async with trio.open_nursery() as nursery:
+        result = run_later(coroutine, step(coroutine), lambda run: nursery.start_soon(run))
+        assert not result.settled
+    assert result.result().store.name == "default"
 
 
 class Slow(ToySupply):
@@ -94,12 +94,12 @@ class Slow(ToySupply):
 
 async def test_an_embedder_that_takes_long_keeps_no_other_store_waiting(stores: StoreRegistry) -> None:
     supply = Slow(ToyEmbedder())
-    door = OpenStores(stores, supply)
+    open_stores = OpenStores(stores, supply)
     await stores.create("work")
     opened: list[str] = []
 
     async def ask(name: str) -> None:
-        opened.append((await door.open(name)).store.name)
+        opened.append((await open_stores.open(name)).store.name)
 
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
@@ -113,14 +113,14 @@ async def test_an_embedder_that_takes_long_keeps_no_other_store_waiting(stores: 
 
 
 async def test_only_the_default_store_comes_into_being_by_itself(stores: StoreRegistry) -> None:
-    door = door_to(stores, ToyEmbedder())
+    open_stores = open_stores_of(stores, ToyEmbedder())
     with pytest.raises(MnemonError, match='no store named "work"') as caught:
-        await door.open("work")
+        await open_stores.open("work")
     assert caught.value.kind is NOT_FOUND
     assert stores.names() == []
     assert await stores.create("work") is True
     assert await stores.create("work") is False
-    assert (await door.open("work")).store.name == "work"
+    assert (await open_stores.open("work")).store.name == "work"
     assert stores.names() == ["work"]
 
 
@@ -128,16 +128,16 @@ async def test_a_store_that_cannot_be_opened_says_why(stores: StoreRegistry, tmp
     (tmp_path / "data" / "broken").mkdir(parents=True)
     (tmp_path / "data" / "broken" / "mnemon.db").write_bytes(b"this is not a database" * 100)
     with pytest.raises(MnemonError, match="cannot be opened") as caught:
-        await door_to(stores, ToyEmbedder()).open("broken")
+        await open_stores_of(stores, ToyEmbedder()).open("broken")
     assert caught.value.kind is STORAGE
 
 
 async def test_an_embedder_of_another_build_is_not_used(tmp_path: Path) -> None:
     first = registry_at(tmp_path, ToyEmbedder())
-    await door_to(first, ToyEmbedder()).open("default")
+    await open_stores_of(first, ToyEmbedder()).open("default")
     await first.close()
     again = registry_at(tmp_path, ToyEmbedder("toy-2"))
-    warm = await door_to(again, ToyEmbedder("toy-2")).open("default")
+    warm = await open_stores_of(again, ToyEmbedder("toy-2")).open("default")
     assert warm.embedder is None
     assert warm.embed_error == "there is no such toy; look elsewhere"
     assert warm.lacks_embedder is True
@@ -149,7 +149,7 @@ async def test_a_store_made_with_a_shipped_model_keeps_it(tmp_path: Path) -> Non
 
     shipped = create(DEFAULT)
     first = registry_at(tmp_path, shipped)
-    await door_to(first, shipped).open("default")
+    await open_stores_of(first, shipped).open("default")
     await first.close()
     again = registry_at(tmp_path, ToyEmbedder())
     supply = Embedders(Embedding(provider="none"), {}, lambda: 0.0)
@@ -161,10 +161,10 @@ async def test_a_store_made_with_a_shipped_model_keeps_it(tmp_path: Path) -> Non
 
 async def test_an_embedder_that_is_not_to_be_had_leaves_keywords(tmp_path: Path) -> None:
     first = registry_at(tmp_path, ToyEmbedder())
-    await door_to(first, ToyEmbedder()).open("default")
+    await open_stores_of(first, ToyEmbedder()).open("default")
     await first.close()
     again = registry_at(tmp_path, None)
-    warm = await door_to(again, None).open("default")
+    warm = await open_stores_of(again, None).open("default")
     assert warm.embedder is None
     assert warm.embed_error is not None
     assert "no such toy" in warm.embed_error
@@ -173,7 +173,7 @@ async def test_an_embedder_that_is_not_to_be_had_leaves_keywords(tmp_path: Path)
 
 async def test_a_store_made_without_an_embedder_stays_without(tmp_path: Path) -> None:
     first = registry_at(tmp_path, None)
-    assert (await door_to(first, None).open("default")).embed_error == "this store has no embedder"
+    assert (await open_stores_of(first, None).open("default")).embed_error == "this store has no embedder"
     await first.close()
 
 
