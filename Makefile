@@ -155,11 +155,9 @@ $(VENV)/.ready-dev: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.ready
 
-# A current pip, because the console scripts of older ones import `re` (7 ms a start); no setuptools, because its .pth
-# file runs at every start of this interpreter and nothing here needs it.
+# No setuptools, because its .pth file runs at every start of this interpreter and nothing here needs it.
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "mnemond needs Python 3.11 or newer, and there is no '$(PYTHON)' here. Install it, or name one: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "mnemond needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -c 'import platform; print(platform.python_version())'). Name a newer one: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); echo "'$(PYTHON)' cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip || { rm -rf $(VENV); exit 1; }
 	@$(BIN)/python -m pip uninstall --quiet --yes setuptools 2>/dev/null || true

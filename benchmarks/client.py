@@ -1,15 +1,23 @@
-"""The whole `mnemonctl recall` process against an empty Python, in CPU and wall time, interleaved."""
+"""The whole `mnemonctl recall` process against an empty Python, in CPU and wall time, interleaved.
+
+python -m benchmarks.client [--bin DIRECTORY] [--rounds N] [--json FILE]
+
+The client is the one installed in DIRECTORY, `bin` of an environment, and the empty Python that environment's. By
+default that is the environment which runs this; the daemon comes from there in any case.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.daemon_process import DaemonProcess, temporary_data_dir
-from benchmarks.report import Cell, median, table
+from benchmarks.report import Cell, median, say, table, write_json
 from benchmarks.synthetic import Notes
 from benchmarks.wire import Json
 
@@ -17,7 +25,7 @@ MEMORIES = 1000
 SEED = 11
 
 CLIENT_PART = "from mnemonctl.fast import main; main()"
-"""What the console script does, without the script file itself."""
+"""The client in an ordinary Python, without the script `bin/mnemonctl`."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +48,19 @@ def cost_of(command: list[str], environment: dict[str, str]) -> Cost:
     return Cost((used.ru_utime + used.ru_stime) * 1000, wall * 1000)
 
 
-def measure(rounds: int) -> Json:
+def measure(rounds: int, bin_directory: Path = Path(sys.executable).parent) -> Json:
     """Every command once a round; the least and the median over the rounds, and ratios to the empty Python."""
     with temporary_data_dir() as data_dir, DaemonProcess(data_dir) as daemon:
         question = _fill(daemon)
         environment = {**os.environ, "MNEMON_DATA_DIR": str(data_dir)}
         environment.pop("OPENBLAS_NUM_THREADS", None)
-        commands = _commands(question)
+        commands = _commands(bin_directory, question)
         costs: dict[str, list[Cost]] = {name: [] for name in commands}
         for _ in range(rounds):
             for name, command in commands.items():
                 costs[name].append(cost_of(command, environment))
-    return {"rounds": rounds, "interpreter": sys.version.split()[0], "processes": _summary(costs)}
+    version = subprocess.check_output([commands["python -c pass"][0], "--version"], text=True)
+    return {"rounds": rounds, "interpreter": version.split()[1], "processes": _summary(costs)}
 
 
 def _fill(daemon: DaemonProcess) -> str:
@@ -63,14 +72,15 @@ def _fill(daemon: DaemonProcess) -> str:
     return notes.question(texts[MEMORIES // 2])
 
 
-def _commands(question: str) -> dict[str, list[str]]:
-    script = Path(sys.executable).parent / "mnemonctl"
+def _commands(bin_directory: Path, question: str) -> dict[str, list[str]]:
+    beside, script = bin_directory / "python", bin_directory / "mnemonctl"
     if not script.exists():
-        raise SystemExit(f"there is no {script}: install the project into the environment that runs this")
+        raise SystemExit(f"there is no {script}: install the project into that environment")
+    python = str(beside) if beside.exists() else sys.executable  # none beside it after `pip install --user`
     return {
-        "python -c pass": [sys.executable, "-c", "pass"],
+        "python -c pass": [python, "-c", "pass"],
         "mnemonctl recall": [str(script), "recall", question],
-        "client part": [sys.executable, "-c", CLIENT_PART, "recall", question],
+        "client part": [python, "-P", "-c", CLIENT_PART, "recall", question],
     }
 
 
@@ -99,3 +109,20 @@ def render(figures: Json) -> str:
         rows.append([name, *cells])
     heads = ("process", "cpu min", "cpu med", "x min", "x med", "wall min", "wall med", "x min", "x med")
     return table(f"whole process (milliseconds, {figures['rounds']} rounds)", heads, rows)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """0 when everything was measured."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.client", description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent, help="`bin` of an environment")
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    options = parser.parse_args(argv)
+    figures = measure(options.rounds, options.bin.absolute())
+    say(f"Python {figures['interpreter']}, {options.bin}\n{render(figures)}")
+    write_json(options.json, figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The console script `mnemonctl`: one command line over the socket and back.
+"""The command `mnemonctl`: one command line over the socket and back.
 
 A Python that has just started has a handful of modules loaded; `argparse`, `json` and `socket` cost more time than
 the whole round trip. So this file imports built-in modules only, writes its one JSON message by hand and cuts the
@@ -96,6 +96,7 @@ def run(argv: list[str], deadline: float | None = None) -> int:
     command = command_of(argv)
     ends = deadline or (PATIENT_S if command in PATIENT_WORDS else DEADLINE_S)
     if command in SLOW_WORDS:
+        add_site_packages()
         from mnemonctl import slow
 
         return slow.run(argv, ends)
@@ -108,12 +109,14 @@ def forward(argv: list[str], deadline: float) -> int:
         directory = data_dir(argv)
         request = encode(argv)
     except InvalidInputError as refused:
+        add_site_packages()
         from mnemonctl import slow
 
         return slow.refuse(argv, refused)
     try:
         connection = connect(directory + b"/sock", deadline)
     except OSError as error:
+        add_site_packages()
         from mnemonctl import slow
 
         return slow.reconnect(argv, directory, request, error, deadline)
@@ -125,16 +128,35 @@ def converse(argv: list[str], directory: bytes, connection: _socket.socket, requ
     try:
         code, outdated, out, err = decode(exchange(connection, request, deadline))
     except (NoAnswer, UnexpectedReplyError) as error:
+        add_site_packages()
         from mnemonctl import slow
 
         return slow.explain(argv, directory, error)
     write(1, out)
     write(2, err)
     if outdated:
+        add_site_packages()
         from mnemonctl import slow
 
         slow.replace_outdated(directory)
     return code
+
+
+def add_site_packages() -> None:
+    """Make libraries importable where Python was started with -S, as by `bin/mnemonctl`: run `site` now.
+
+    The directory of this package was put before the standard library on `sys.path`. It moves to its usual place there,
+    or to the end if `site` does not know it (`pip install --prefix`).
+    """
+    if not sys.flags.no_site or "site" in sys.modules:
+        return
+    import site
+
+    packages = __file__.rpartition("/mnemonctl/")[0]
+    sys.path[:] = [entry for entry in sys.path if entry != packages]
+    site.main()
+    if packages not in sys.path:
+        site.addsitedir(packages)
 
 
 # ------------------------------------------------------------------ the command line

@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from mnemonctl import fast
 from mnemonctl.launcher import hook, mcp
 from mnemond.errors import BUSY, CONFIG, DATA_DIR, MnemonError
 
@@ -279,7 +280,7 @@ LONGEST_SHEBANG = 120
 
 _MODULES: dict[Kind, ModuleType] = {"hook": hook, "mcp": mcp}
 _ISOLATED = "-IS"
-_START = "from mnemonctl.fast import main; main()"
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from mnemonctl.fast import main; main()"
 
 
 def path(directory: Path, kind: Kind) -> Path:
@@ -315,8 +316,9 @@ def first_lines(program: str) -> str:
 
 
 def start_command(directory: Path) -> Sequence[str]:
-    """What starts a daemon: this environment's own client, wherever it is run."""
-    return (sys.executable, "-I", "-c", _START, "daemon", "start", "--data-dir", str(directory))
+    """What starts a daemon: this environment's own client, as `bin/mnemonctl` runs it."""
+    packages = str(Path(fast.__file__).parents[1])
+    return (sys.executable, "-EPS", "-c", _START, packages, "daemon", "start", "--data-dir", str(directory))
 
 
 # `guide.md` and `skill.md` in `prompt/` of the data directory: what a model is told, for every store.

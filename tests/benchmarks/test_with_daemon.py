@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,14 @@ def test_latency_runs_the_parts_it_is_asked_for(tmp_path: Path, capsys: pytest.C
     assert set(figures["client"]["processes"]) == {"python -c pass", "mnemonctl recall", "client part"}
     assert "write" not in figures
     assert "mnemonctl recall" in capsys.readouterr().out
+
+
+def test_the_client_of_any_environment_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = Path(sys.executable).parent
+    assert client.main(["--bin", str(directory), "--rounds", "1", "--json", str(tmp_path / "out.json")]) == 0
+    assert f"{directory}\n" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="there is no"):
+        client.main(["--bin", str(tmp_path)])
 
 
 def test_a_failing_command_is_no_measurement() -> None:
