@@ -1,4 +1,4 @@
-"""The tour of the README is played as it stands there."""
+"""The transcripts and programs of the README and the guide run exactly as printed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from pathlib import Path
 from benchmarks.daemon_process import DaemonProcess
 from tests.daemon.typed import Terminal, play, steps
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+
+
+def transcripts(text: str, first: str, end: str) -> str:
+    """Every transcript between two headings, as one."""
+    part = text[text.index(first) : text.index(end)]
+    return "".join(re.findall(r"^```\n(\$ .*?)^```", part, re.DOTALL | re.MULTILINE))
 
 
 def tour() -> str:
-    """Every transcript between "Five minutes" and "In scripts", as one."""
-    text = README.read_text(encoding="utf-8")
-    part = text[text.index("## Five minutes") : text.index("### In scripts")]
-    return "".join(re.findall(r"^```\n(\$ .*?)^```", part, re.DOTALL | re.MULTILINE))
+    return transcripts(GUIDE, "## Five minutes", "### In scripts")
 
 
 def test_the_tour_shows_what_it_says() -> None:
@@ -38,13 +43,22 @@ def test_the_tour_shows_what_it_says() -> None:
         assert f"mnemonctl {command} " in f"{typed} "
 
 
-def test_every_line_of_the_tour_reads_as_in_the_readme(tmp_path: Path) -> None:
+def test_every_line_of_the_tour_reads_as_in_the_guide(tmp_path: Path) -> None:
     with DaemonProcess(tmp_path):
         play(tour(), Terminal(tmp_path))
 
 
-def test_the_programs_of_the_readme_run(tmp_path: Path) -> None:
-    programs = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+def test_the_five_commands_read_as_in_the_readme(tmp_path: Path) -> None:
+    with DaemonProcess(tmp_path):
+        play(transcripts(README, "## Five commands", "## Agents"), Terminal(tmp_path))
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 250
+
+
+def test_the_programs_of_the_guide_run(tmp_path: Path) -> None:
+    programs = re.findall(r"^```python\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE)
     assert len(programs) == 2
     (tmp_path / ".mnemon").mkdir(mode=0o700)
     kept = {key: value for key, value in os.environ.items() if not key.startswith("MNEMON_")}
