@@ -2,16 +2,24 @@
 
 Compiling every expression when its module is imported would take as long as everything else that the daemon does when
 it starts. `warm_up` builds what is not built yet, so that no request has to wait for it.
+
+Lists are TOML files in `mnemond/text/data`. A string of several lines is a list there: of words, or of names that
+commas separate.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+import tomllib
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
+
+import msgspec
 
 T = TypeVar("T")
+
+_DIRECTORY = __file__.rpartition("/")[0] + "/data"
 
 _BUILDERS: list[Callable[[], object]] = []
 
@@ -38,6 +46,27 @@ def warm_up() -> None:
     requests; 0.2 s of CPU time."""
     for build in _BUILDERS:
         build()
+
+
+def read(name: str, kind: type[T]) -> T:
+    """The data file `name`.toml as a value of type `kind`."""
+    with open(f"{_DIRECTORY}/{name}.toml", "rb") as file:
+        return msgspec.convert(_with_lists(tomllib.load(file)), kind)
+
+
+def _with_lists(value: Any) -> Any:  # noqa: ANN401 - any value of TOML
+    if isinstance(value, dict):
+        return {key: _with_lists(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_lists(each) for each in value]
+    if isinstance(value, str) and "\n" in value:
+        return list(filter(None, map(str.strip, value.split(",")))) if "," in value else value.split()
+    return value
+
+
+def words(*lines: str) -> frozenset[str]:
+    """The words of some lines, which white space separates."""
+    return frozenset(word for line in lines for word in line.split())
 
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "split", "pattern", "flags", "groupindex")

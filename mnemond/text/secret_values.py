@@ -1,4 +1,8 @@
-"""Whether a value that stands where a secret would stand is one: not a placeholder, not code, mixed as chance mixes."""
+"""Values under the name of a secret, and tests that tell secrets from placeholders, code and prose.
+
+A secret that a machine issued is recognised by its mixture of characters. Nothing tells a password of words from prose
+and code, so there the way it is written must.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,15 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from mnemond.text.resources import regex
+import msgspec
+
+from mnemond.text.resources import on_first_use, read, regex
 
 SHORTEST_PASSWORD = 6
-"""Characters; below it nothing tells a password from a word."""
+"""Characters of a password; a shorter one cannot be told from a word."""
+
+LONGEST_VALUE = 256
+"""Characters by which a value is judged; a longer one is followed to its end once it is a secret."""
 
 SHORTEST_SECRET = 12
 """Characters of a value called secret, token or key: issuers hand out sixteen and more."""
@@ -23,41 +32,41 @@ MIN_DIFFERENT = 7
 """Different characters of a token body. Sixteen hexadecimal digits drawn at random have about ten."""
 
 MIN_CHANGES = 0.25
-"""Share of neighbours of different classes (capital, small letter, digit). Chance gives base62 0.62, hexadecimal 0.47,
-base36 0.40; an identifier of words gives below 0.2, one in CamelCase about 0.3."""
+"""Share of neighbours of different classes (capital, small letter, digit) in a random value. Chance gives base62 0.62,
+hexadecimal 0.47, base36 0.40; an identifier of words gives below 0.2, one in CamelCase about 0.3."""
 
 MIN_OF_EITHER_CASE = 0.22
-"""The share that capitals have at least, and at most leave over, where there is no digit: chance gives one half, a name
-in CamelCase about 0.15."""
+"""Least share of capitals, and of small letters, in a random value without digits: chance gives one half, a name in
+CamelCase about 0.15."""
 
 LONGEST_SAMPLE = 128
 """Characters of a value whose mixture is measured."""
 
-PLACEHOLDER_PARTS = (
-    "example", "placeholder", "changeme", "change_me", "change-me", "replace", "redacted", "dummy", "sample", "insert",
-    "xxxx", "****", "....", "####", "____", "your_", "your-", "yourpass", "yoursecret", "yourtoken", "yourkey", "my_",
-    "my-secret", "my-token", "my-password", "mysecret", "mytoken", "mypass", "fake", "todo", "some_", "some-",
-    "abcdefgh", "0123456789", "1234567890", "deadbeef", "not_a_", "not-a-", "notasecret", "_here", "-here", "testpass",
-    "test_pass", "test-pass", "foobar",
-)  # fmt: skip
-"""Parts of the values that documentation uses, in lower case."""
+FEWEST_WORDS = 4
+"""Words with spaces between them that make a passphrase rather than a label."""
 
-PLACEHOLDERS = frozenset({
-    "pass", "passw", "passwd", "password", "password1", "passw0rd", "p@ssw0rd", "p4ssw0rd", "pa55word", "passphrase",
-    "pwd", "pw", "secret", "secrets", "s3cret", "s3cr3t", "token", "key", "apikey", "api_key", "credential",
-    "credentials", "user", "username", "admin", "root", "guest", "test", "tests", "testing", "demo", "foo", "bar",
-    "baz", "foobar", "qwerty", "letmein", "abc", "abcd", "abc123", "none", "null", "nil", "true", "false", "undefined",
-    "empty", "unset", "required", "optional",
-    "string", "str", "text", "bytes",
-    "int", "value", "default", "hidden", "masked", "private", "public", "unknown", "disabled",
-    "enabled", "prompt", "stdin", "keyring", "basic", "bearer", "digest", "utf-8", "utf8", "base64", "md5", "sha1",
-    "sha256", "sha512", "hmac", "oauth1", "oauth2", "x509", "rs256", "hs256", "es256", "aes256", "http2", "argon2",
-    "argon2id", "bcrypt", "pbkdf2", "scrypt",
-})  # fmt: skip
-"""Whole values that documentation, defaults and code use, in lower case."""
+BEFORE = 200
+"""Characters before a value in which an open bracket makes its name a parameter of code."""
+
+
+class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/secret_words.toml"""
+
+    placeholders: frozenset[str]
+    placeholder_parts: tuple[str, ...]
+    states: frozenset[str]
+    function_words: frozenset[str]
+
+
+@on_first_use
+def _words() -> _Words:
+    return read("secret_words", _Words)
+
+
+# ---------------------------------------------------------------- values that a machine issued
 
 _NAME = r"(?:[a-z_]{2,}(?:[A-Z][a-z]+)*|(?:[A-Z][a-z]{2,})+|[A-Z_]{3,})"
-"""What people call a variable or function: words, not letters at random."""
+"""The name of a variable or function: words, not random letters."""
 
 _VARIABLE = regex(
     r"<[^<>]{1,80}>|\{\{?[ A-Za-z_.!:\[\]()\"']{0,40}\}|\[[A-Za-z _-]{2,40}\]$"  # <password>, {pw}, [your password]
@@ -91,18 +100,17 @@ _CLASSES = str.maketrans(
 
 
 def is_placeholder(value: str) -> bool:
-    """A value that stands for one: a variable, a template, stars, a word that documentation uses."""
-    lowered = value.lower()
-    if lowered in PLACEHOLDERS or lowered.strip("!.,;:") in PLACEHOLDERS or "[redacted:" in lowered:
+    """True for a variable, a template, stars, and words that documentation uses."""
+    lowered, words = value.lower(), _words()
+    if lowered in words.placeholders or lowered.strip("!.,;:") in words.placeholders or "[redacted:" in lowered:
         return True
-    if any(part in lowered for part in PLACEHOLDER_PARTS):
+    if any(part in lowered for part in words.placeholder_parts):
         return True
     return _VARIABLE.match(value) is not None or _TEMPLATE.search(value) is not None or len(set(lowered)) < 3
 
 
 def is_varied(body: str) -> bool:
-    """The body of a token with a published format is drawn by chance, not xxxx and not EXAMPLE: it has a digit or a
-    capital, too."""
+    """True if the body of a token may be random: it has a digit or a capital, and is no xxxx or EXAMPLE."""
     lowered = body.lower()
     if lowered == body and not _DIGIT.search(body):
         return False
@@ -112,7 +120,7 @@ def is_varied(body: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Letters and digits are mixed as chance mixes them: no words, no identifier. The beginning decides."""
+    """True if letters and digits are mixed as chance mixes them: no words, no identifier. The beginning decides."""
     plain = _SEPARATORS.sub("", value[:LONGEST_SAMPLE])
     classes = plain.translate(_CLASSES)
     kinds = set(classes)
@@ -125,15 +133,15 @@ def is_random(value: str) -> bool:
 
 
 def is_hexadecimal(value: str) -> bool:
-    """Sixteen hexadecimal digits or more in one case, or a UUID."""
+    """True for sixteen hexadecimal digits or more in one case, and for a UUID."""
     if _UUID.match(value):
         return True
     return _HEX.match(value) is not None and not value.isdigit() and not value.isalpha()
 
 
 def is_password(value: str, quoted: bool) -> bool:
-    """A value under the name password. Words alone are not: nothing tells them from prose and identifiers."""
-    if not SHORTEST_PASSWORD <= len(value) <= 256 or is_placeholder(value) or _is_reference(value, quoted):
+    """True if a value under the name password is one. Words alone are not: see `is_word`."""
+    if not SHORTEST_PASSWORD <= len(value) <= LONGEST_VALUE or is_placeholder(value) or _is_reference(value, quoted):
         return False
     if value.isdigit():
         return not _is_sequence(value)
@@ -150,7 +158,7 @@ def is_password(value: str, quoted: bool) -> bool:
 
 
 def is_strong_password(value: str, quoted: bool) -> bool:
-    """A password that shows without a sign between it and its name: mixed, or of letters, digits and signs."""
+    """True for a password that needs no sign between it and its name: mixed, or of letters, digits and signs."""
     if not is_password(value, quoted) or len(value) < 8 or value.isdigit():
         return False
     has_digit = any(letter.isdigit() for letter in value)
@@ -158,7 +166,7 @@ def is_strong_password(value: str, quoted: bool) -> bool:
 
 
 def is_secret(value: str, quoted: bool) -> bool:
-    """A value under the name secret, token or key: issued by a machine, so long and random."""
+    """True if a value under the name secret, token or key is one: issued by a machine, so long and random."""
     if not SHORTEST_SECRET <= len(value) <= LONGEST_SECRET:
         return False
     if is_hexadecimal(value):
@@ -169,7 +177,7 @@ def is_secret(value: str, quoted: bool) -> bool:
 
 
 def is_high_entropy(value: str) -> bool:
-    """A long run beside the word key, token, secret or password, without an assignment."""
+    """True for a secret beside the word key, token, secret or password without an assignment."""
     if (
         is_placeholder(value)
         or value.startswith(("AAAA", "sha256-", "sha384-", "sha512-", "SHA256"))
@@ -181,12 +189,12 @@ def is_high_entropy(value: str) -> bool:
 
 
 def is_bearer(value: str) -> bool:
-    """What follows the word Bearer: prose goes on with words."""
+    """True for a token after the word Bearer, which prose follows by words."""
     return len(value) >= 16 and not is_placeholder(value) and (is_hexadecimal(value) or is_random(value))
 
 
 def is_basic(value: str) -> bool:
-    """Base64 of a name, a colon and a password (RFC 7617)."""
+    """True for base64 of a name, a colon and a password (RFC 7617)."""
     try:
         plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
@@ -196,7 +204,7 @@ def is_basic(value: str) -> bool:
 
 
 def decoded(part: str) -> bytes:
-    """Base64url without padding; empty for what is none."""
+    """The bytes of base64url without padding; empty if `part` is not base64url."""
     try:
         return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     except binascii.Error:
@@ -208,7 +216,7 @@ def _three_kinds(value: str) -> bool:
 
 
 def _is_reference(value: str, quoted: bool) -> bool:
-    """Says where the value is, or is none: code, a path, a number, an address."""
+    """True for code, a path, a number or an address."""
     if _NUMBER.match(value) and not value.isdigit():
         return True
     if len(value) <= LONGEST_SAMPLE and _FILE.match(value):
@@ -237,55 +245,12 @@ def _is_sequence(digits: str) -> bool:
     return len(steps) == 1 or len(set(digits)) < 2
 
 
-# Passwords made of words. Nothing in them tells them from prose and code, so the way they are written must.
-#
-# In quotation marks, in an environment file, in a connection string or an option, a word is a value. Elsewhere it
-# must end its clause and be no word that says something about a password: its state, its type, what is to be done
-# with it.
-
-
-SHORTEST_WORD = 6
-"""Letters, as of every password."""
-
-FEWEST_WORDS = 4
-"""Words with spaces between them that make a passphrase and no label."""
-
-BEFORE = 200
-"""Characters before a value in which an open bracket makes its name a parameter of code."""
-
-STATES = frozenset({
-    "accepted", "account", "active", "after", "again", "always", "anonymous", "another", "anything", "argument",
-    "ascii", "asked", "automatic", "because", "before", "better", "binary", "blank", "boolean", "buffer",
-    "bytearray", "callable", "cannot", "case", "change", "changes", "changing", "clear", "cleartext", "client",
-    "column", "common", "complete", "compulsory", "config", "confirm", "correct", "create", "current", "database",
-    "delete", "deprecated", "different", "digits", "document", "easily", "easy", "either", "elsewhere", "encoded",
-    "enough", "enter", "environment", "everything", "exactly", "except", "expire", "expired", "expires", "external",
-    "false", "field", "filled", "filter", "first", "fixed", "forgotten", "function", "global", "gone", "good",
-    "hardcoded", "hashed", "here", "hidden", "ignored", "important", "incorrect", "inherit", "initial", "input",
-    "insecure", "integer", "internal", "invalid", "invisible", "keychain", "known", "later", "leaked", "length",
-    "letters", "local", "longer", "longtext", "lost", "manager", "mandatory", "manual", "master", "member",
-    "method", "minimum", "missing", "mixed", "model", "models", "needed", "neither", "never", "nobody", "nonempty",
-    "nothing", "nullable", "number", "numeric", "object", "obsolete", "okay", "omitted", "option", "other",
-    "outdated", "output", "parameter", "plaintext", "policy", "process", "prompted", "property", "public", "python",
-    "random", "randomly", "readonly", "record", "recovery", "remove", "request", "required", "reset", "response",
-    "result", "right", "rotate", "rotation", "safe", "salted", "second", "secure", "sensitive", "server", "setting",
-    "settings", "shared", "shorter", "should", "similar", "simple", "something", "somewhere", "source", "special",
-    "stale", "static", "stolen", "strength", "strict", "strong", "stronger", "symbol", "system", "target",
-    "temporary", "theirs", "there", "third", "twice", "unchanged", "unicode", "unique", "unless", "update",
-    "validate", "varchar", "variable", "vault", "verify", "virtual", "visible", "wanted", "weak", "weaker",
-    "within", "without", "written", "wrong", "yours",
-})  # fmt: skip
-"""What prose, types and code say where a password would stand, beside the placeholders of every value."""
+# ---------------------------------------------------------------- passwords made of words
+# In quotation marks, in an environment file, in a connection string or an option, a word is a value. Elsewhere it must
+# end its clause and be no word about a password: its state, its type, an instruction.
 
 _STATE_ENDINGS = ("ed", "ing", "ble", "ful", "ous", "ive", "less", "ly", "ent", "ant", "tion", "ment", "ness", "able")
-_FUNCTION_WORDS = frozenset({
-    "again", "and", "any", "are", "but", "can", "characters", "does", "each", "enter", "few", "for", "from", "had",
-    "has", "have", "how", "into", "its", "least", "like", "long", "may", "more", "must", "new", "nor", "not", "off",
-    "old", "one", "only", "our", "please", "same", "set", "shall", "should", "some", "such", "than", "that", "the",
-    "their", "them", "then", "these", "they", "this", "those", "too", "type", "use", "used", "using", "very", "was",
-    "were", "what", "when", "where", "which", "who", "will", "with", "without", "would", "you", "your",
-})  # fmt: skip
-_WORD = regex(rf"[A-Za-z\u00c0-\u024f]{{{SHORTEST_WORD},64}}")
+_WORD = regex(rf"[A-Za-z\u00c0-\u024f]{{{SHORTEST_PASSWORD},64}}")
 _HYPHENATED = regex(r"[A-Za-z]{3,24}(?:-[A-Za-z]{3,24}){2,9}")
 _PHRASE = regex(rf"[a-z]{{3,24}}(?: [a-z]{{3,24}}){{{FEWEST_WORDS - 1},11}}")
 _OF_FIELDS = regex(
@@ -293,47 +258,44 @@ _OF_FIELDS = regex(
     r"param|value|enter|your|hidden|mask|crypt|sha|none|null|invalid|wrong|incorrect|exist|sensitive|require|default"
 )
 _CLAUSE_END = regex(r"[ \t]*(?:$|\n|[,;.!，。；！）)](?=\s|$|[^\x00-\x7f])|[，。；！、]|\\n|[ \t]#)")
-_SECRET_WORDS_SAID = regex(r"(?:is|was|set to|changed to|is now|[是为為成])[ \t:：]{0,3}$")
+_ASSIGNING = regex(r"(?:is|was|set to|changed to|is now|[是为為成])[ \t:：]{0,3}$")
 
 
 def is_word(value: str) -> bool:
-    """One word or several with hyphens, and none of those that stand for a value or name a field."""
+    """True for one word, or several with hyphens, that neither stands for a value nor names a field."""
     if not (_WORD.fullmatch(value) or _HYPHENATED.fullmatch(value)):
         return False
-    return not (is_placeholder(value) or _OF_FIELDS.search(value) or value.lower() in STATES)
+    return not (is_placeholder(value) or _OF_FIELDS.search(value) or value.lower() in _words().states)
 
 
 def is_words(value: str) -> bool:
-    """A phrase of small letters without the words that sentences cannot do without."""
+    """True for a phrase of small letters without function words, which every sentence has."""
     if not _PHRASE.fullmatch(value) or is_placeholder(value) or _OF_FIELDS.search(value):
         return False
-    return _FUNCTION_WORDS.isdisjoint(value.split())
+    return _words().function_words.isdisjoint(value.split())
 
 
-def says_so(text: str, start: int, end: int, sign: str) -> bool:
-    """Whether the word `text[start:end]`, without quotation marks, can only be what is named before `sign`."""
+def _is_value_of(text: str, start: int, end: int, sign: str) -> bool:
+    """True if the unquoted word `text[start:end]` can only be the value of the name before `sign`."""
     if not _CLAUSE_END.match(text, end) or text[start:end].endswith(_STATE_ENDINGS):
         return False
-    if "=" in sign or _SECRET_WORDS_SAID.search(sign.strip(" \t")):
+    if "=" in sign or _ASSIGNING.search(sign.strip(" \t")):
         return "=" not in sign
     before = text[max(0, start - BEFORE) : start].rpartition("\n")[2]
     return sign.strip(" \t*") in (":", "：") and "(" not in before
 
 
-# Values that stand under the name of a secret: `password=…`, `"api_key": "…"`, `--token …`, `密码是…`.
-
+# ---------------------------------------------------------------- values under a name
+# `password=…`, `"api_key": "…"`, `--token …`, `密码是…`
 
 _STEMS = ("pass", "pw", "psk", "kennwort", "identified by", "secret", "token", "credential")
 _OTHER_PASSWORDS = ("contraseña", "пароль", "パスワード", "비밀번호")
-TRIGGERS = (*_STEMS, "key", "masterauth")
-FOREIGN_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证", *_OTHER_PASSWORDS)
-"""A text in lower case without any of them names no secret."""
-
-LONGEST_VALUE = 256
-"""Characters by which a value is judged; a longer one is followed to its end once it is a secret."""
+_TRIGGERS = (*_STEMS, "key", "masterauth")
+_FOREIGN_TRIGGERS = ("密码", "口令", "密碼", "密钥", "金鑰", "秘钥", "令牌", "凭证", *_OTHER_PASSWORDS)
+"""A text in lower case without any of these names no secret."""
 
 _PROGRAMS = ("storepass", "keypass", "requirepass", "masterauth")
-"""What keytool and Redis call a password; nothing else is called so."""
+"""Names of passwords in keytool and Redis, which name nothing else."""
 
 _CHOSEN = (
     rf"pass(?:word|wd|phrase|code|wort)s?|kennwort|pwd|{'|'.join(_PROGRAMS)}|pass(?<![a-z]pass)|pw(?<![a-z]pw)|"
@@ -345,10 +307,10 @@ _HOLDERS = (
 )  # fmt: skip
 _ISSUED = rf"secret|token|(?:{'|'.join(_HOLDERS)})[_ -]?key|credential|密钥|金鑰|秘钥|令牌|凭证"
 _STARTS = regex(
-    "|".join((r"\[redacted:", *_STEMS, *_PROGRAMS, *FOREIGN_TRIGGERS))
+    "|".join((r"\[redacted:", *_STEMS, *_PROGRAMS, *_FOREIGN_TRIGGERS))
     + "".join(f"|{holder}[_ -]?key" for holder in _HOLDERS)
 )
-"""What every match of the pattern of names starts with. Each choice starts with a letter, which makes it fast."""
+"""The start of every match of `_NAMES`. Each alternative starts with a literal, which makes the search fast."""
 
 _TAIL = (
     r"(?:[_ -]?(?:access|key|token|secret|value|base|prod|production|dev|live|test|staging)(?![a-z])|"
@@ -374,15 +336,15 @@ _APART = (
     rf"\\?[\"'`],?[ \t]{{0,4}}\\?[\"']?{_VALUE_OF}|\\?[\"'`],[ \t]{{0,4}}(?=[bru]?\\?[\"'`])|"
     rf"[\"']?[ \t]{{0,4}}\n[ \t]{{1,24}}{_VALUE_OF}"
 )
-"""Between a name and a value that are two values themselves: `"DB_PASSWORD", "…"`, `key="Password" value="…"`, and the
-environment of a container, `- name: DB_PASSWORD` with `value: …` on the next line."""
+"""Separates a name and a value that are two values themselves: `"DB_PASSWORD", "…"`, `key="Password" value="…"`, and in
+the environment of a container `- name: DB_PASSWORD` with `value: …` on the next line."""
 _OF = r"(?:[ \t](?:for|of|on|in|at)(?:[ \t][\w.@/-]{1,30}){1,3}?|[ \t]?[(（][^()（）\n]{1,30}[)）])?"
 _BARE = rf"{_SPACE}{{1,2}}(?=[^ \t-])|(?<=[码令碼])(?=[!-~])"
 _NAMES = regex(
     rf"\[redacted:\w{{1,24}}\]|(?:(?P<chosen>{_CHOSEN})|{_ISSUED}){_TAIL}(?:(?<=[码令碼])|(?![a-z_]))"
     rf"(?:{_OF}(?P<is>{_SEPARATOR})|(?P<apart>{_APART})|(?P<bare>{_BARE}))?"
 )
-"""A name, and what stands between it and the value; earlier redactions are passed over as a whole."""
+"""A name and the separator before its value; earlier redactions are passed over as a whole."""
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」"}
 _OPENING = {")": "(", "]": "[", "}": "{"}
@@ -394,7 +356,7 @@ PROGRAMS = ("sshpass", "mysql", "mariadb", "az login")
 """Commands whose `-p` takes a password."""
 _PAIR = regex(r"[;?&][a-z_.-]{0,20}$|(?:^|\s)[a-z_]{2,20}=[\w./:@-]{1,30} $|(?:^|\s)[a-z][\w-]{1,20}\.[\w-]{1,30}\.$")
 _STRONG = regex(r"[^\s0-9]{0,256}[0-9]|[bru]{0,2}\\?[\"'`“‘「]")
-"""What follows a name without a sign, if it is a strong password: a digit before the next space, or a quotation."""
+"""The start of every strong password after a name without a sign: a digit before the next space, or a quotation."""
 
 _OPEN = regex(r"[bBrRuU]{0,2}\\?(?:(?:\"\"(?=\"))|(?:''(?=')))?([\"'`“‘「])")
 _OPTION = regex(r"(?:^|[\s\"'`])--?[a-z0-9-]{0,24}$")
@@ -406,14 +368,14 @@ _END = regex(
 
 
 def names_secret(text: str, lowered: str) -> bool:
-    """Whether a name of secrets occurs at all. `lowered`: the text in lower case."""
-    if any(trigger in lowered for trigger in TRIGGERS):
+    """True if the name of a secret may occur. `lowered`: the text in lower case."""
+    if any(trigger in lowered for trigger in _TRIGGERS):
         return True
-    return not text.isascii() and any(trigger in lowered for trigger in FOREIGN_TRIGGERS)
+    return not text.isascii() and any(trigger in lowered for trigger in _FOREIGN_TRIGGERS)
 
 
 def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
-    """(`password` or `secret`, start, end) of every value under such a name, in order.
+    """Yield ("password" or "secret", start, end) of every value under such a name, in order.
 
     `lowered`: the text in lower case, character by character.
     """
@@ -433,16 +395,16 @@ def assigned(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
             place = end
 
 
-def on_command_lines(text: str) -> Iterator[tuple[str, int, int]]:
-    """(`password`, start, end) of what follows a user and a colon after `-u`, and of `-p` of some programs."""
+def on_command_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of the passwords after a user and a colon of `-u`, and after `-p` of some programs."""
     for found in _COMMAND.finditer(text):
         start, end, quoted = _value(text, found.end(), "")
         if is_password(text[start:end], quoted):
-            yield "password", start, end
+            yield start, end
 
 
 def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: int, quoted: bool) -> bool:
-    """Whether the value is a password of words, which the way it is written must tell."""
+    """True if the value is a password of words."""
     chosen, sign = name["chosen"], name["is"]
     if chosen is None or sign is None or sign.endswith("("):
         return False
@@ -453,17 +415,17 @@ def _is_of_words(text: str, lowered: str, name: re.Match[str], start: int, end: 
         return is_word(value) or is_words(value)
     if sign == "=" and (text[name.start()].isupper() or _is_parameter(lowered, name.start())):
         return is_word(value)
-    return is_word(value) and value.islower() and says_so(text, start, end, sign)
+    return is_word(value) and value.islower() and _is_value_of(text, start, end, sign)
 
 
 def _is_parameter(lowered: str, place: int) -> bool:
-    """Whether the `name=` at `place` is of an option, of a connection string (`;Password=…;`, `user=… password=…`), or
-    of a file of properties (`spring.datasource.password=…`)."""
+    """True if the `name=` at `place` belongs to an option, a connection string (`;Password=…;`, `user=… password=…`) or
+    a properties file (`spring.datasource.password=…`)."""
     return _PAIR.search(lowered, max(0, place - 60), place) is not None or _is_option(lowered, place)
 
 
 def _next_name(lowered: str, place: int) -> re.Match[str] | None:
-    """The first name from `place` on. Starts are searched first: many times as fast as the whole pattern."""
+    """The first name from `place` on. Searching for starts first is many times as fast as the whole pattern."""
     while start := _STARTS.search(lowered, place):
         if name := _NAMES.match(lowered, start.start()):
             return name
@@ -472,9 +434,9 @@ def _next_name(lowered: str, place: int) -> re.Match[str] | None:
 
 
 def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | None:
-    """What a value must be after `name`; None where no value follows."""
+    """The test for a value after `name`; None if no value follows."""
     if (between := name["apart"]) is not None:
-        given = between.rstrip()[-1:] in ":="  # it says itself that a value follows
+        given = between.rstrip()[-1:] in ":="  # announces a value itself
         return is_secret if not name["chosen"] else is_password if given else is_strong_password
     if name["is"] is None and (name["bare"] is None or not _is_option(lowered, name.start())):
         is_verb = name["chosen"] == "pass"
@@ -483,14 +445,14 @@ def _judge(name: re.Match[str], lowered: str) -> Callable[[str, bool], bool] | N
 
 
 def _is_option(text: str, place: int) -> bool:
-    """Whether the word at `place` belongs to an option of a command line: `--db-password`."""
+    """True if the word at `place` belongs to an option of a command line: `--db-password`."""
     return (
         text.rfind("-", max(0, place - 30), place) >= 0 and _OPTION.search(text, max(0, place - 30), place) is not None
     )
 
 
 def _value(text: str, start: int, separator: str) -> tuple[int, int, bool]:
-    """Where the value starts and ends, and whether quotation marks say so."""
+    """(start, end, True if quotation marks delimit it) of the value behind `separator`."""
     if opening := _OPEN.match(text, start):
         start = opening.end()
         end = text.find(_QUOTES[opening[1]], start, start + LONGEST_VALUE)
@@ -507,13 +469,13 @@ def _value(text: str, start: int, separator: str) -> tuple[int, int, bool]:
 
 
 def _without_close(value: str) -> str:
-    """Without the full stop of the sentence and the brackets that were opened before the value."""
+    """`value` without the full stop of its sentence and without brackets that were opened before it."""
     while value and (value[-1] in ".,;:" or (value[-1] in _OPENING and _OPENING[value[-1]] not in value)):
         value = value[:-1]
     return value
 
 
 def _end_of_run(text: str, end: int) -> int:
-    """Where a secret ends that was cut at the longest value."""
+    """The end of a secret that was cut at the longest value."""
     rest = _REST.match(text, end)
     return rest.end() if rest else end

@@ -1,9 +1,9 @@
-"""Secrets in a text: found by the published formats of tokens, by the names values stand under, and by mixture.
+"""Secrets in a text: found by published formats of tokens, by the names of values, and by the mixture of characters.
 
-Every rule has words that a text must contain before its pattern is tried (secret_hints). Patterns start at a fixed
-string and repeat one set of characters up to an end that the set does not contain, so no text takes more than linear
-time. The content is in normal form C already. Full-width colons, equal signs and quotation marks count as such, because
-people type them; full-width letters do not, because no program prints a token in them.
+A rule is tried only if the text has a string that the rule needs (`Hints`). Patterns start at a fixed string and repeat
+one set of characters up to an end that the set does not contain, so the time is linear for any text. The text is in
+normal form C already. Full-width colons, equal signs and quotation marks count as such, because people type them;
+full-width letters do not, because no program prints a token in them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from itertools import groupby
 import msgspec
 
 from mnemond.text import secret_formats as formats
-from mnemond.text.resources import regex
-from mnemond.text.secret_formats import AZURE_TRIGGERS, JWT_TRIGGERS, TOKEN_FORMATS, TokenFormat, pattern
+from mnemond.text.resources import on_first_use, regex
+from mnemond.text.secret_formats import TokenFormat, token_formats
 from mnemond.text.secret_values import (
     PROGRAMS,
     assigned,
@@ -32,100 +32,11 @@ from mnemond.text.secret_values import (
     on_command_lines,
 )
 
-# What a text must contain before a rule for secrets is worth trying: fixed strings, which are found in no time.
-#
-# A hint may be wrong, an absent one may not: whatever a rule finds, it also finds when only the hinted rules are
-# tried. Most texts hint at nothing, and nothing more is done with them.
-
-
 SHORTEST_TOKEN = 17
 """Characters without a space of the shortest token that a published format describes."""
 
 LONG_RUN = 32
 """Characters of the shortest run that is random enough to be a secret beside a name alone."""
-
-
-class Hints(msgspec.Struct, frozen=True):
-    """Which rules are worth trying: formats of tokens in the order of their table, and the rules named like these."""
-
-    tokens: tuple[TokenFormat, ...] = ()
-    web_tokens: bool = False
-    bots: bool = False
-    azure: bool = False
-    aws: bool = False
-    long_runs: bool = False
-    names: bool = False
-    private_keys: bool = False
-    authorizations: bool = False
-    urls: bool = False
-    commands: bool = False
-
-
-EVERY_HINT = Hints(TOKEN_FORMATS, *[True] * 10)
-"""Tries every rule."""
-
-
-def hints(text: str, lowered: str) -> Hints | None:
-    """What `text` hints at; None where there is nothing. `lowered`: the text in lower case."""
-    mixed = _mixed_chunks(text)
-    names = names_secret(text, lowered)
-    authorizations = "bearer" in lowered or "basic" in lowered
-    urls = "@" in text and "://" in text
-    commands = "-u" in text or ("-p" in text and any(each in text for each in PROGRAMS))
-    if not (mixed or names or authorizations or urls or commands):
-        return None
-    long = " ".join(mixed)
-    long_runs = len(long) >= LONG_RUN and any(len(chunk) >= LONG_RUN for chunk in mixed)
-    return Hints(
-        tokens=_formats_in(long) if long else (),
-        web_tokens=_any_in(JWT_TRIGGERS, long),
-        bots=":" in long or "." in long,
-        azure=_any_in(AZURE_TRIGGERS, long),
-        aws=long_runs and "secret" in lowered,
-        long_runs=long_runs and names,
-        names=names,
-        private_keys=names and "private key" in lowered,
-        authorizations=authorizations,
-        urls=urls,
-        commands=commands,
-    )
-
-
-def _mixed_chunks(text: str) -> list[str]:
-    """What stands between spaces, is as long as a token and has a digit or a capital, as everything random has."""
-    chunks = text.split() if text.isascii() else _NO_TOKEN.split(text)
-    return [chunk for chunk in chunks if len(chunk) >= SHORTEST_TOKEN and (not chunk.islower() or _DIGIT.search(chunk))]
-
-
-def _formats_in(long: str) -> tuple[TokenFormat, ...]:
-    places = {place for mark, triggers in _TRIGGERS if mark in long for trigger, place in triggers if trigger in long}
-    return tuple([TOKEN_FORMATS[place] for place in sorted(places)]) if places else ()
-
-
-def _any_in(triggers: tuple[str, ...], long: str) -> bool:
-    return bool(long) and any(trigger in long for trigger in triggers)
-
-
-def _by_mark() -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
-    """Triggers, each with the place of its format, under the sign that they contain; "" for those of letters alone.
-
-    A text without underscores is not searched for the fifty triggers that contain one.
-    """
-    rows = sorted(
-        (next((mark for mark in "_-.~" if mark in trigger), ""), trigger, place)
-        for place, form in enumerate(TOKEN_FORMATS)
-        for trigger in form.triggers
-    )
-    return tuple(
-        (mark, tuple((trigger, place) for _, trigger, place in group))
-        for mark, group in groupby(rows, key=lambda row: row[0])
-    )
-
-
-_NO_TOKEN = regex(r"[^!-~]+")
-_DIGIT = regex(r"[0-9]")
-_TRIGGERS = _by_mark()
-
 
 BESIDE = 48
 """Characters before a long run in which the word key, token, secret or password makes it a secret."""
@@ -137,14 +48,15 @@ NEAR_ACCESS_KEY = 160
 """Characters between an AWS access key and the secret key that belongs to it."""
 
 MAX_ACCESS_KEYS = 16
-"""Access keys of a text beside which a secret key without a name is looked for."""
+"""Access keys of a text that are searched around for a secret key without a name."""
 
 _MARK = "[REDACTED:"
 
-_HIDDEN_SIGNS = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
-_HIDDEN = regex(f"[{_HIDDEN_SIGNS}]++")
-"""Where web pages and chat programs let a long word break: it is copied with the word, and hides it from every rule. So
-do other signs that do not show, whoever put them there."""
+_INVISIBLE = regex(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]++"
+)
+"""Runs of characters that do not show. Web pages and chat programs put some into a long word to let it break; they are
+copied with the word and hide it from every rule."""
 
 
 class Secret(msgspec.Struct, frozen=True):
@@ -163,17 +75,135 @@ class Redacted(msgspec.Struct, frozen=True):
 
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
-    """Every secret of `text`, in order, none overlapping another. Linear time.
+    """Return every secret of `text`, in order, none overlapping another. Linear time.
 
-    Where a name and a format both point at a value, the format says the kind. Not found: secrets that a line break
-    cuts, and passwords of words where nothing but the meaning of the sentence tells them from other words.
+    If a name and a format both match a value, the format gives the kind. Not found: secrets that a line break cuts, and
+    passwords of words that only the meaning of the sentence tells from other words.
     """
     lowered = (text if text.isascii() else text.replace("İ", "I")).lower()  # the one letter that grows
     hinted = hints(text, lowered)
-    return _found(text, lowered, hinted) if hinted is not None else ()
+    return _find(text, lowered, hinted) if hinted is not None else ()
 
 
-def _found(text: str, lowered: str, hinted: Hints) -> tuple[Secret, ...]:
+def redact(text: str) -> Redacted:
+    """Replace every secret of `text` by `[REDACTED:<kind>]`; `find_secrets` of the result is empty.
+
+    Invisible characters beside an ASCII character are removed only if a secret is found without them.
+    """
+    kinds: dict[str, None] = {}
+    if not text.isascii() and (joined := _INVISIBLE.sub(_unless_beside_ascii, text)) != text and find_secrets(joined):
+        text = joined
+    while found := find_secrets(text):
+        pieces: list[str] = []
+        end = 0
+        for secret in found:
+            pieces += (text[end : secret.start], _MARK, secret.kind, "]")
+            end = secret.end
+            kinds[secret.kind] = None
+        text = "".join((*pieces, text[end:]))
+    return Redacted(text, tuple(kinds))
+
+
+def _unless_beside_ascii(run: re.Match[str]) -> str:
+    """Looks around each run once; a pattern that looks ahead would try every character of it."""
+    text, (start, end) = run.string, run.span()
+    return "" if " " <= text[start - 1 : start] <= "~" or " " <= text[end : end + 1] <= "~" else run[0]
+
+
+# ---------------------------------------------------------------- hints: which rules are worth trying
+
+
+class Hints(msgspec.Struct, frozen=True):
+    """Token formats in the order of their table, and a flag for each rule.
+
+    A hint may be wrong, a missing one may not: all rules together find nothing that the hinted rules do not find.
+    """
+
+    tokens: tuple[TokenFormat, ...] = ()
+    web_tokens: bool = False
+    bots: bool = False
+    azure: bool = False
+    aws: bool = False
+    long_runs: bool = False
+    names: bool = False
+    private_keys: bool = False
+    authorizations: bool = False
+    urls: bool = False
+    commands: bool = False
+
+
+def hints(text: str, lowered: str) -> Hints | None:
+    """The rules to try on `text`, None if none, as for most texts. `lowered`: the text in lower case."""
+    mixed = _mixed_chunks(text)
+    names = names_secret(text, lowered)
+    authorizations = "bearer" in lowered or "basic" in lowered
+    urls = "@" in text and "://" in text
+    commands = "-u" in text or ("-p" in text and any(each in text for each in PROGRAMS))
+    if not (mixed or names or authorizations or urls or commands):
+        return None
+    long = " ".join(mixed)
+    long_runs = len(long) >= LONG_RUN and any(len(chunk) >= LONG_RUN for chunk in mixed)
+    return Hints(
+        tokens=_formats_in(long) if long else (),
+        web_tokens=_any_in(formats.JWT_TRIGGERS, long),
+        bots=":" in long or "." in long,
+        azure=_any_in(formats.AZURE_TRIGGERS, long),
+        aws=long_runs and "secret" in lowered,
+        long_runs=long_runs and names,
+        names=names,
+        private_keys=names and "private key" in lowered,
+        authorizations=authorizations,
+        urls=urls,
+        commands=commands,
+    )
+
+
+_NO_TOKEN = regex(r"[^!-~]+")
+_DIGIT = regex(r"[0-9]")
+
+
+def _mixed_chunks(text: str) -> list[str]:
+    """Runs without spaces that are as long as a token and have a digit or a capital, as every random run has."""
+    chunks = text.split() if text.isascii() else _NO_TOKEN.split(text)
+    return [chunk for chunk in chunks if len(chunk) >= SHORTEST_TOKEN and (not chunk.islower() or _DIGIT.search(chunk))]
+
+
+def _formats_in(long: str) -> tuple[TokenFormat, ...]:
+    places = {
+        place
+        for mark, triggers in _triggers_by_mark()
+        if mark in long
+        for trigger, place in triggers
+        if trigger in long
+    }
+    return tuple([token_formats()[place] for place in sorted(places)]) if places else ()
+
+
+def _any_in(triggers: tuple[str, ...], long: str) -> bool:
+    return bool(long) and any(trigger in long for trigger in triggers)
+
+
+@on_first_use
+def _triggers_by_mark() -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+    """Triggers with the place of their format, grouped by a mark that they contain; "" for those of letters alone.
+
+    A text without underscores is not searched for the fifty triggers that contain one.
+    """
+    rows = sorted(
+        (next((mark for mark in "_-.~" if mark in trigger), ""), trigger, place)
+        for place, form in enumerate(token_formats())
+        for trigger in form.triggers
+    )
+    return tuple(
+        (mark, tuple((trigger, place) for _, trigger, place in group))
+        for mark, group in groupby(rows, key=lambda row: row[0])
+    )
+
+
+# ---------------------------------------------------------------- rules
+
+
+def _find(text: str, lowered: str, hinted: Hints) -> tuple[Secret, ...]:
     """The secrets that the hinted rules find."""
     found = list(_of_known_format(text, hinted))
     if hinted.names or hinted.authorizations:
@@ -182,7 +212,20 @@ def _found(text: str, lowered: str, hinted: Hints) -> tuple[Secret, ...]:
             for secret in found:
                 covered[secret.start : secret.end] = b"\x01" * (secret.end - secret.start)
             found += list(rule(text, lowered, covered, hinted))
-    return _apart(found) if found else ()
+    return _without_overlaps(found) if found else ()
+
+
+def _without_overlaps(found: list[Secret]) -> tuple[Secret, ...]:
+    """Sorted; of two that overlap, the one found first keeps its kind and is extended by the other."""
+    merged: list[tuple[int, Secret]] = []
+    for rank, secret in sorted(enumerate(found), key=lambda pair: pair[1].start):
+        if merged and secret.start < merged[-1][1].end:
+            before, last = merged[-1]
+            first = last if before < rank else secret
+            merged[-1] = (min(before, rank), Secret(first.kind, last.start, max(last.end, secret.end)))
+        else:
+            merged.append((rank, secret))
+    return tuple(secret for _, secret in merged)
 
 
 def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
@@ -202,54 +245,18 @@ def _of_known_format(text: str, hinted: Hints) -> Iterator[Secret]:
     if hinted.urls:
         yield from _url_passwords(text)
     if hinted.commands:
-        for kind, start, end in on_command_lines(text):
-            yield Secret(kind, start, end)
-
-
-def redact(text: str) -> Redacted:
-    """`text` with every secret replaced by `[REDACTED:<kind>]`; nothing is found in what comes back.
-
-    What does not show beside an ASCII character goes only where a secret is found without it.
-    """
-    kinds: dict[str, None] = {}
-    if not text.isascii() and (joined := _HIDDEN.sub(_beside, text)) != text and find_secrets(joined):
-        text = joined
-    while found := find_secrets(text):
-        pieces: list[str] = []
-        end = 0
-        for secret in found:
-            pieces += (text[end : secret.start], _MARK, secret.kind, "]")
-            end = secret.end
-            kinds[secret.kind] = None
-        text = "".join((*pieces, text[end:]))
-    return Redacted(text, tuple(kinds))
-
-
-def _beside(run: re.Match[str]) -> str:
-    """What is left of signs that do not show: nothing where an ASCII character that shows, or a space, is beside them.
-    Looked at here, once for each run; a pattern that looks ahead tries every sign of it."""
-    text, (start, end) = run.string, run.span()
-    return "" if " " <= text[start - 1 : start] <= "~" or " " <= text[end : end + 1] <= "~" else run[0]
-
-
-def _apart(found: list[Secret]) -> tuple[Secret, ...]:
-    """In order; of two that overlap, the one found first keeps its kind and takes over what the other had more."""
-    merged: list[tuple[int, Secret]] = []
-    for rank, secret in sorted(enumerate(found), key=lambda pair: pair[1].start):
-        if merged and secret.start < merged[-1][1].end:
-            before, last = merged[-1]
-            first = last if before < rank else secret
-            merged[-1] = (min(before, rank), Secret(first.kind, last.start, max(last.end, secret.end)))
-        else:
-            merged.append((rank, secret))
-    return tuple(secret for _, secret in merged)
+        for start, end in on_command_lines(text):
+            yield Secret("password", start, end)
 
 
 def _tokens(text: str, hinted: Hints) -> Iterator[Secret]:
     for form in hinted.tokens:
-        for found in pattern(form).finditer(text):
+        for found in form.pattern.finditer(text):
             if is_varied(found[1]) and (not form.random or is_random(found[1])):
                 yield Secret(form.kind, found.start(), found.end())
+
+
+_BASE64 = regex(r"[A-Za-z0-9+/]{24}", re.ASCII)
 
 
 def _private_keys(text: str) -> Iterator[Secret]:
@@ -325,8 +332,14 @@ def _assigned(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Ite
     if hinted.names:
         for kind, start, end in assigned(text, lowered):
             known = covered.count(1, start, end)
-            if not known or end - start - known > max(4, known // 4):  # what is left of it may be a secret itself
+            if not known or end - start - known > max(4, known // 4):  # the rest of it may be a secret itself
                 yield Secret(kind, start, end)
+
+
+_LONG_RUN = regex(
+    rf"(?:(?<![A-Za-z0-9+/_=-])|(?<=[A-Za-z_]=))[A-Za-z0-9+/_-]{{{LONG_RUN},}}={{0,2}}(?![A-Za-z0-9])", re.ASCII
+)
+_NAME = regex(r"(?i:key|token|secret|passw|credential)|密码|密钥|令牌|口令|凭证", re.ASCII)
 
 
 def _beside_names(text: str, lowered: str, covered: bytearray, hinted: Hints) -> Iterator[Secret]:
@@ -334,13 +347,6 @@ def _beside_names(text: str, lowered: str, covered: bytearray, hinted: Hints) ->
         for found in _LONG_RUN.finditer(text):
             if is_high_entropy(found[0]) and not covered[found.start()] and _has_name_beside(text, found):
                 yield Secret("high_entropy", *found.span())
-
-
-_LONG_RUN = regex(
-    rf"(?:(?<![A-Za-z0-9+/_=-])|(?<=[A-Za-z_]=))[A-Za-z0-9+/_-]{{{LONG_RUN},}}={{0,2}}(?![A-Za-z0-9])", re.ASCII
-)
-_NAME = regex(r"(?i:key|token|secret|passw|credential)|密码|密钥|令牌|口令|凭证", re.ASCII)
-_BASE64 = regex(r"[A-Za-z0-9+/]{24}", re.ASCII)
 
 
 def _has_name_beside(text: str, found: re.Match[str]) -> bool:

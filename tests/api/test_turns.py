@@ -114,9 +114,8 @@ async def test_no_place_is_lost_to_who_is_cancelled() -> None:
             await held.wait()
 
     async def ask(scope: trio.CancelScope) -> None:
-        with scope:
-            with await turns.slot(call_of(1)):
-                await trio.sleep_forever()
+        with scope, await turns.slot(call_of(1)):
+            await trio.sleep_forever()
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(hold)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted(path for package in ("mnemond", "mnemonctl") for path in (ROOT / package).rglob("*.py"))
+DATA = sorted((ROOT / "mnemond" / "text" / "data").glob("*.toml"))
 FOR_GOOD = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+|\(\?>")
 
 
@@ -28,12 +31,23 @@ def texts(source: str) -> Iterator[str]:
             yield node.value
 
 
-def groups_for_good(source: str) -> list[str]:
-    return [found[0] for text in texts(source) for found in FOR_GOOD.finditer(text)]
+def texts_of_data(value: Any) -> Iterator[str]:
+    """Every string of a TOML file."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts_of_data(each)
+
+
+def groups_for_good(found: Iterator[str]) -> list[str]:
+    return [group[0] for text in found for group in FOR_GOOD.finditer(text)]
 
 
 def test_no_group_is_repeated_for_good() -> None:
-    found = {path: groups_for_good(path.read_text(encoding="utf-8")) for path in SOURCES}
+    found = {path: groups_for_good(texts(path.read_text(encoding="utf-8"))) for path in SOURCES}
+    found |= {path: groups_for_good(texts_of_data(tomllib.loads(path.read_text(encoding="utf-8")))) for path in DATA}
+    assert DATA
     assert {str(path.relative_to(ROOT)): groups for path, groups in found.items() if groups} == {}
 
 
@@ -43,4 +57,5 @@ a = r"[ab]++(?:c\)+|d){2,}+"
 b = rf"x{a}{{1,8}}+[{a}]++" r"(?>e)"
 c = 1 + len("f")
 """
-    assert groups_for_good(source) == ["){2,}+", "){1,8}+", "(?>"]
+    assert groups_for_good(texts_of_data({"a": ["(?:b)++"]})) == [")++"]
+    assert groups_for_good(texts(source)) == ["){2,}+", "){1,8}+", "(?>"]

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from benchmarks.secret_carriers import sample
 from benchmarks.secret_samples import MAKERS
-from mnemond.text.secret_formats import TOKEN_FORMATS, pattern
+from mnemond.text.secret_formats import token_formats
 from mnemond.text.secret_values import _NAMES, _STRONG, _next_name, _value, is_strong_password, is_varied
-from mnemond.text.secrets import EVERY_HINT, Secret, _found, find_secrets, hints
+from mnemond.text.secrets import Hints, Secret, _find, find_secrets, hints
 from tests.text.secret_pieces import HOSTILE_TEXTS, MIXED
 
 
 def unhinted(text: str) -> tuple[Secret, ...]:
     """What is found where every rule is tried."""
     lowered = text.replace("İ", "I").lower()
-    return _found(text, lowered, EVERY_HINT)
+    return _find(text, lowered, Hints(token_formats(), *[True] * 10))
 
 
 @given(HOSTILE_TEXTS)
@@ -28,7 +28,7 @@ def test_hints_hide_nothing(text: str) -> None:
 
 
 _MARKS = st.sampled_from(["_", "-", ".", "~", ":", " ", "=", '"', "\n", "，", "\x1f", "\xa0"])
-_STARTS = st.sampled_from([trigger for form in TOKEN_FORMATS for trigger in form.triggers])
+_STARTS = st.sampled_from([trigger for form in token_formats() for trigger in form.triggers])
 _BODIES = st.text("abcdef0123456789ABCDEFGHXYZ", min_size=8, max_size=80)
 
 
@@ -50,8 +50,8 @@ def test_every_format_is_hinted_at_by_what_it_starts_with() -> None:
         for _ in range(20):
             token = maker(chance)
             hinted = hints(token, token.lower())
-            for form in TOKEN_FORMATS:
-                if any(is_varied(found[1]) for found in pattern(form).finditer(token)):
+            for form in token_formats():
+                if any(is_varied(found[1]) for found in form.pattern.finditer(token)):
                     assert hinted is not None
                     assert form in hinted.tokens
 

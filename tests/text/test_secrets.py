@@ -11,7 +11,7 @@ from hypothesis import given
 
 from benchmarks.secret_carriers import lookalikes, sample
 from benchmarks.secret_samples import MAKERS
-from mnemond.text.secret_formats import TOKEN_FORMATS
+from mnemond.text.secret_formats import token_formats
 from mnemond.text.secret_values import (
     decoded,
     is_basic,
@@ -43,8 +43,8 @@ def test_every_kind_is_found_in_every_carrier(kind: str) -> None:
 
 
 def test_every_format_has_a_generator_and_a_source() -> None:
-    assert {form.kind for form in TOKEN_FORMATS} <= set(MAKERS)
-    assert all(form.source and form.triggers for form in TOKEN_FORMATS)
+    assert {form.kind for form in token_formats()} <= set(MAKERS)
+    assert all(form.source and form.triggers for form in token_formats())
 
 
 def test_what_only_looks_like_a_secret_is_left_alone() -> None:
