@@ -26,8 +26,9 @@ from mnemonctl import fast, rpc
 from mnemonctl.connection import KeptConnection, LiveEvents
 from mnemond.api import types_admin, types_changes, types_extract, types_memories
 from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
 from mnemond.errors import DATA_DIR, MnemonError
-from mnemond.wire.params import TOPICS, Access, Params, SubscribeParams, Topic
+from mnemond.wire.params import Access, Params
 
 # A method of the daemon as a method of a Python object, with the types that the protocol declares.
 

@@ -16,8 +16,9 @@ from typing import Final, Self
 import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
+from mnemond.api.types_admin import Dropped, Event, SubscribeParams, SubscribeResult
 from mnemond.errors import TOO_LARGE, MnemonError
-from mnemond.wire.params import Dropped, Event, Params, SubscribeParams, SubscribeResult
+from mnemond.wire.params import Params
 
 _KEPT_CONNECTION_RECEIVE_BYTES = 1 << 16
 _MIN_S = 1e-6

@@ -1,7 +1,4 @@
-"""The reference of the wire as Markdown, made of the registry and the types themselves, so that it cannot be wrong.
-
-Pure functions; whoever writes the files compares them in `make check`.
-"""
+"""The generated pages of docs/ as Markdown, derived from the declarations. Pure functions: docs/generate.py writes."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Meta, inspect
+from msgspec import UNSET, Meta, inspect
 
 from mnemond.config.loading import OF_A_STORE, SHORT_NAMES, value_of
 from mnemond.config.settings import PROFILES, Config
@@ -22,11 +19,11 @@ from mnemond.wire.framing import MAX_MESSAGE_BYTES
 from mnemond.wire.hook_payload import MOMENTS
 from mnemond.wire.hooks import MAX_CONTEXT, TAKES_CONTEXT
 from mnemond.wire.jsonrpc import MAX_BATCH, MAX_DEPTH
-from mnemond.wire.params import PROTOCOL, Method, Params, bounds, expected, list_of
+from mnemond.wire.params import PROTOCOL, Field, Method, Params, bounds, declaring, expected, fields_of, list_of
 
 _PROTOCOL_HEAD = f"""# Protocol
 
-Generated from `mnemond.protocol`; change it there.
+Generated from `mnemond.api.types_*`; change it there.
 
 Version {PROTOCOL}. A client connects to the Unix stream socket `sock` in the data directory and speaks JSON-RPC 2.0.
 A message is one line of UTF-8 JSON; the end of the stream (a half-close) ends a message too, and blank lines are
@@ -59,19 +56,19 @@ without being changed.
 
 
 def protocol_markdown(methods: Iterable[Method]) -> str:
-    """The page about every method: parameters with types, limits and defaults, and what comes back."""
+    """Return the page about every method: parameters with types, limits and defaults, and results."""
     listed = list(methods)
     index = "".join(f"| [`{each.name}`](#{_anchor(each)}) | {each.access} | {each.summary} |\n" for each in listed)
-    shared: dict[str, inspect.StructType] = {}
+    shared: dict[str, type[msgspec.Struct]] = {}
     sections = "".join(_method(each, shared) for each in listed)
-    types = "".join(_struct(f"### {name}", node, shared) for name, node in _closure(shared))
+    types = "".join(_struct(f"### {name}\n\n", kind, shared) for name, kind in _closure(shared))
     return (
         f"{_PROTOCOL_HEAD}\n## Methods\n\n| method | access | |\n|---|---|---|\n{index}\n{sections}## Types\n\n{types}"
     ).rstrip("\n") + "\n"
 
 
 def errors_markdown(kinds: Iterable[Kind]) -> str:
-    """The page about every kind of error."""
+    """Return the page about every kind of error."""
     rows = (
         f"| `{kind.name}` | {kind.rpc} | {kind.exit} | {'yes' if kind.retryable else 'no'} | {kind.meaning} |\n"
         for kind in kinds
@@ -83,67 +80,44 @@ def _anchor(method: Method) -> str:
     return method.name.replace(".", "")
 
 
-def _method(method: Method, shared: dict[str, inspect.StructType]) -> str:
+def _method(method: Method, shared: dict[str, type[msgspec.Struct]]) -> str:
     position = f"By position: {', '.join(f'`{name}`' for name in method.positional)}.\n\n" if method.positional else ""
-    params = _struct("Parameters.", _struct_of(method.params), shared)
+    params = _struct("Parameters.", method.params, shared)
     result = _result(method.result, shared)
     return f"### {method.name}\n\n{method.summary} Access: {method.access}.\n\n{position}{params}{result}"
 
 
-def _result(kind: type | UnionType, shared: dict[str, inspect.StructType]) -> str:
+def _result(kind: type | UnionType, shared: dict[str, type[msgspec.Struct]]) -> str:
     if isinstance(kind, UnionType):
-        return "\n".join(_struct("Result, or:", _struct_of(each), shared) for each in get_args(kind))
+        return "\n".join(_struct("Result, or:", each, shared) for each in get_args(kind))
     node = inspect.type_info(kind)
     if isinstance(node, inspect.ListType):
         return f"Result: {_type(node, shared)}.\n\n"
-    return _struct("Result.", _struct_of(kind), shared)
+    return _struct("Result.", kind, shared)
 
 
-def _struct_of(kind: type) -> inspect.StructType:
-    node = inspect.type_info(kind)
-    if not isinstance(node, inspect.StructType):
-        raise TypeError(f"{kind} is no Struct")
-    return node
+def _struct(head: str, kind: type[msgspec.Struct], shared: dict[str, type[msgspec.Struct]]) -> str:
+    """A head, the docstrings of a type and its bases, and a table of its fields; of parameters with descriptions."""
+    fields, of_params = fields_of(kind), issubclass(kind, Params)
+    docs = (" ".join((each.__doc__ or "").split()) for each in declaring(kind))
+    lead = "\n\n".join(filter(None, docs))
+    lead = head + lead if head.startswith("#") else f"{head} {lead}".rstrip()
+    rows = "".join(_row(field, shared) + (f" {field.described()} |\n" if of_params else "\n") for field in fields)
+    columns = "| field | type | limits | default |" + (
+        " |\n|---|---|---|---|---|\n" if of_params else "\n|---|---|---|---|\n"
+    )
+    return f"{lead}\n\n{columns}{rows}\n" if rows else f"{lead}\n\n"
 
 
-def _struct(head: str, node: inspect.StructType, shared: dict[str, inspect.StructType]) -> str:
-    docs = "\n\n".join(" ".join((each.__doc__ or "").split()) for each in _declaring(node.cls))
-    lead = f"{head}\n\n{docs}" if head.startswith("#") else f"{head} {docs}"
-    rows = "".join(_row(field, shared) for field in _in_order(node))
-    table = f"\n\n| field | type | limits | default |\n|---|---|---|---|\n{rows}" if rows else "\n"
-    return f"{lead}{table}\n"
+def _row(field: Field, shared: dict[str, type[msgspec.Struct]]) -> str:
+    default = "required" if field.required else "absent" if field.default is UNSET else f"`{json.dumps(field.default)}`"
+    return f"| `{field.name}` | {_type(field.kind, shared)} | {bounds(field.kind)} | {default} |"
 
 
-def _in_order(node: inspect.StructType) -> list[inspect.Field]:
-    """What is required stands first; then parameters that a method has for itself, before those it shares."""
-    if not issubclass(node.cls, Params):
-        return list(node.fields)
-    shared = [cls.__annotations__ for cls in _declaring(node.cls)]
-    depth = {field.name: [field.name in names for names in shared].index(True) for field in node.fields}
-    return sorted(node.fields, key=lambda field: (not field.required, depth[field.name]))
-
-
-def _declaring(cls: type) -> list[type]:
-    """Where the parameters of a method are declared: its own type, then those it shares with other methods."""
-    return [each for each in cls.__mro__ if issubclass(each, Params) and each is not Params] or [cls]
-
-
-def _row(field: inspect.Field, shared: dict[str, inspect.StructType]) -> str:
-    return f"| `{field.encode_name}` | {_type(field.type, shared)} | {bounds(field.type)} | {_default(field)} |\n"
-
-
-def _default(field: inspect.Field) -> str:
-    if field.required:
-        return "required"
-    if field.default is not msgspec.NODEFAULT:
-        return f"`{json.dumps(field.default)}`"
-    return f"`{json.dumps(field.default_factory())}`" if callable(field.default_factory) else "absent"
-
-
-def _type(node: inspect.Type, shared: dict[str, inspect.StructType]) -> str:
+def _type(node: inspect.Type, shared: dict[str, type[msgspec.Struct]]) -> str:
     match node:
         case inspect.StructType():
-            shared.setdefault(node.cls.__name__, node)
+            shared.setdefault(node.cls.__name__, node.cls)
             return f"[{node.cls.__name__}](#{node.cls.__name__.lower()})"
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
             return list_of(_type(item, shared))
@@ -157,18 +131,18 @@ def _type(node: inspect.Type, shared: dict[str, inspect.StructType]) -> str:
             return expected(node)
 
 
-def _closure(shared: dict[str, inspect.StructType]) -> Iterator[tuple[str, inspect.StructType]]:
+def _closure(shared: dict[str, type[msgspec.Struct]]) -> Iterator[tuple[str, type[msgspec.Struct]]]:
     """Every shared type, with those that they use in turn, by name."""
     seen: set[str] = set()
     while waiting := sorted(shared.keys() - seen):
         for name in waiting:
             seen.add(name)
-            for field in shared[name].fields:
-                _type(field.type, shared)
+            for field in fields_of(shared[name]):
+                _type(field.kind, shared)
     yield from sorted(shared.items())
 
 
-# docs/config.md, made of the settings themselves, so that it cannot be wrong.
+# docs/config.md.
 
 
 _CONFIG_PAGE_HEAD = f"""# Configuration
@@ -191,13 +165,13 @@ that runs goes on with what it has. `mnemonctl config show --origin` says what c
 
 
 def config_markdown() -> str:
-    """The page."""
+    """Return the page about every setting."""
     lines = [*_CONFIG_PAGE_HEAD.splitlines(), "", *_section((), Config)]
     return "\n".join(lines)
 
 
 def _profiles() -> list[str]:
-    """What each profile says instead of the defaults."""
+    """The settings that profiles change."""
     paths = sorted({path for values in PROFILES.values() for path in values})
     return [
         "### Profiles", "", f"| setting | {' | '.join(PROFILES)} |", "|---|" + "---|" * len(PROFILES),
@@ -233,9 +207,9 @@ def _section(path: tuple[str, ...], kind: type) -> list[str]:
 
 def _setting(name: str, annotation: Any, default: object) -> str:  # noqa: ANN401 - a type expression
     base, meta = get_args(annotation)[0], get_args(annotation)[1:]
-    said = next(each.description for each in meta if each.description is not None)
+    text = next(each.description for each in meta if each.description is not None)
     limits = next((each for each in meta if each.le is not None), Meta())
-    return f"| `{name}` | {_type_name(base, limits)} | {_shown(default)} | {said} |"
+    return f"| `{name}` | {_type_name(base, limits)} | {_shown(default)} | {text} |"
 
 
 def _type_name(base: Any, meta: Meta) -> str:  # noqa: ANN401 - a type expression
@@ -251,12 +225,12 @@ def _type_name(base: Any, meta: Meta) -> str:  # noqa: ANN401 - a type expressio
     return f"{base.__name__}, {low} … {meta.le:,}" if low is not None else str(base.__name__)
 
 
-# The page about what else is spoken on the socket, made of the tables that are gone by.
+# docs/dialects.md.
 
 
 _DIALECTS_PAGE_HEAD = f"""# Dialects
 
-Generated from `mnemond.protocol.hooks` and `mnemond.protocol.mcp`; change it there.
+Generated from `mnemond.wire.hook_payload` and `mnemond.mcp`; change it there.
 
 The socket understands more than [mnemond's own protocol](protocol.md). Each message says by itself what it is, so one
 connection may mix them:
@@ -288,7 +262,7 @@ Of a subscription nothing follows but its acknowledgement: no list here ever cha
 
 
 def dialects_markdown() -> str:
-    """The page."""
+    """Return the page about hooks and MCP."""
     hooks = _table(("agent", "event", "moment", "takes a context"), _hooks())
     tools = _table(("tool", "", "reads only", "destructive", "idempotent"), _tools())
     addresses = _table(("resource", ""), _addresses())

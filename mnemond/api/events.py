@@ -13,14 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from mnemond import errors
-from mnemond.errors import FieldProblem, MnemonError, invalid
-from mnemond.jobs.job import Done
-from mnemond.memory.exchanges import METHOD
-from mnemond.model.outcomes import Outcome
-from mnemond.store.operations import Write
-from mnemond.store.store import Store
-from mnemond.wire.dispatch import Call, handles
-from mnemond.wire.params import (
+from mnemond.api.types_admin import (
     JobEvent,
     MemoryEvent,
     SubscribeParams,
@@ -28,6 +21,13 @@ from mnemond.wire.params import (
     UnsubscribeParams,
     UnsubscribeResult,
 )
+from mnemond.errors import FieldProblem, MnemonError, invalid
+from mnemond.jobs.job import Done
+from mnemond.memory.exchanges import METHOD
+from mnemond.model.outcomes import Outcome
+from mnemond.store.operations import Write
+from mnemond.store.store import Store
+from mnemond.wire.dispatch import Call, handles
 
 KEPT = 1_000
 """Events that can still be sent: with about 200 bytes each a fifth of a megabyte."""

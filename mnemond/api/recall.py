@@ -13,11 +13,11 @@ from mnemond.api import views
 from mnemond.api.requests import one_active, scope_of
 from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores
 from mnemond.api.types_memories import (
-    MAX_SEED,
     CompactHit,
     CompactResult,
     ContextParams,
     ContextResult,
+    FilterParams,
     GetParams,
     GetResult,
     LinkView,
@@ -62,7 +62,7 @@ from mnemond.recall.recall import (
 )
 from mnemond.text.prompt_escape import quarters
 from mnemond.wire.dispatch import Call, handles, in_task, in_thread
-from mnemond.wire.params import FilterParams
+from mnemond.wire.params import MAX_EXACT
 
 DESCRIBED_INLINE = 1_000
 """Rows of which the metadata are job at on the event loop, one by one: about 2 ms."""
@@ -380,7 +380,7 @@ class ReadHandlers:
 
     def _drawn(self) -> int:
         """A seed that nobody can guess, which every JSON reader holds exactly."""
-        return int(self._nonce(), 16) & MAX_SEED
+        return int(self._nonce(), 16) & MAX_EXACT
 
     def _meta(self, job: _RecallJob, found: Recalled) -> RecallMeta:
         took_ms = round((self._stopwatch() - job.started) * 1e6) / 1e3

@@ -1,36 +1,49 @@
-"""Parameters and results of the methods about the daemon itself, the state of a store, and the command line."""
+"""Methods about the daemon, its stores, their upkeep and events, and the command line: parameters and results."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
-from mnemond.wire.params import MAX_VERSION, IdOrPrefix, Limit, Name, OpId, Params, Result, StoreName
+from mnemond.wire.params import (
+    MAX_EXACT,
+    MAX_VERSION,
+    Access,
+    IdOrPrefix,
+    Limit,
+    Name,
+    Params,
+    Result,
+    ScopedWriteParams,
+    StoreName,
+    StoreParams,
+    about,
+    method,
+)
 
-MAX_ARGUMENTS = 1000
-"""Words of one command line; the message limit bounds their total length."""
+# The daemon itself.
 
-ClientVersion = Annotated[str, msgspec.Meta(max_length=MAX_VERSION)]
+
+ClientVersion = Annotated[Annotated[str, Meta(max_length=MAX_VERSION)] | None, about("release of the caller")]
+Protocol = Annotated[int | None, about("number of the protocol that the caller speaks")]
 
 
 class HelloParams(Params, frozen=True, kw_only=True):
-    """What the caller speaks. Both may be left out."""
-
-    client_version: ClientVersion | None = None
-    protocol: int | None = None
+    client_version: ClientVersion = None
+    protocol: Protocol = None
 
 
 class HostSeen(msgspec.Struct, frozen=True):
-    """When a hook of an agent's program called last (RFC 3339), and how many calls there were since the daemon
-    started."""
+    """The last call of a hook of an agent's program (RFC 3339), and the number of calls since the daemon started."""
 
     last_event_at: str
     events: int
 
 
 class HelloResult(Result, frozen=True, kw_only=True):
-    """Who answers and what it can do. `outdated` is true when the caller is a newer release than the daemon. `hosts`:
+    """The daemon and its capabilities. `outdated` is true if the caller is a newer release than the daemon. `hosts`:
     agents' programs whose hooks have called, by name, the last one first."""
 
     name: str
@@ -43,6 +56,9 @@ class HelloResult(Result, frozen=True, kw_only=True):
     hosts: dict[str, HostSeen] = msgspec.field(default_factory=dict)
 
 
+HELLO = method("hello", HelloParams, HelloResult, Access.READ, "Versions, process id and capabilities.")
+
+
 class PingParams(Params, frozen=True, kw_only=True):
     """Nothing."""
 
@@ -53,10 +69,11 @@ class PingResult(Result, frozen=True, kw_only=True):
     ok: bool
 
 
-class StatusParams(Params, frozen=True, kw_only=True):
-    """Of which store; the active one unless named."""
+PING = method("ping", PingParams, PingResult, Access.READ, "Answers at once.")
 
-    store: StoreName | None = None
+
+class StatusParams(StoreParams, frozen=True, kw_only=True):
+    pass
 
 
 class EntityCount(msgspec.Struct, frozen=True):
@@ -69,8 +86,8 @@ class EntityCount(msgspec.Struct, frozen=True):
 class StatusResult(Result, frozen=True, kw_only=True):
     """A store and the daemon that serves it. Counts that only the database knows are null while it cannot be read.
 
-    `pending_jobs` wait for somebody; `questions` are what they ask, see jobs.list. `pending_exchanges`: turns of
-    agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set
+    `pending_jobs` wait for a decision; `questions` are what there is to decide, see jobs.list. `pending_exchanges`:
+    turns of agents' sessions that are still to be read for facts; `failed_exchanges` were tried often enough and set
     aside. `hosts` as in hello.
     """
 
@@ -101,6 +118,72 @@ class StatusResult(Result, frozen=True, kw_only=True):
     hosts: dict[str, HostSeen] = msgspec.field(default_factory=dict)
 
 
+STATUS = method(
+    "status",
+    StatusParams,
+    StatusResult,
+    Access.READ,
+    "Show a store and the daemon that serves it.",
+    positional=("store",),
+)
+
+MIN_INTERVAL_S: Final = 0.1
+MAX_INTERVAL_S: Final = 10.0
+
+Interval = Annotated[float, Meta(ge=MIN_INTERVAL_S, le=MAX_INTERVAL_S), about("seconds to watch", metavar="SECONDS")]
+
+
+class TopParams(Params, frozen=True, kw_only=True):
+    interval_s: Interval = 1.0
+
+
+class MethodRate(msgspec.Struct, frozen=True):
+    """A method: requests answered since the daemon started, and a second while it was watched; milliseconds that half
+    and nineteen of twenty took at most, while it was watched or, without requests then, since the start. They come from
+    buckets, and are off by a fifth at most."""
+
+    name: str
+    calls: int
+    per_s: float
+    p50_ms: float
+    p95_ms: float
+
+
+class StoreLoad(msgspec.Struct, frozen=True):
+    """An open store: memories in recall, writes and reads of its database that wait, whether the writer is busy, the
+    background job that runs, and why the store is degraded."""
+
+    name: str
+    memories: int
+    waiting: int
+    busy: bool
+    job: str | None
+    degraded_reason: str | None
+
+
+class TopResult(Result, frozen=True, kw_only=True):
+    """The load of the daemon. Totals since it started; `messages_per_s` and `lag_*_ms` while it was watched: delay of
+    the event loop, median and worst."""
+
+    version: str
+    pid: int
+    uptime_s: float
+    interval_s: float
+    connections: int
+    accepted: int
+    refused: int
+    cut: int
+    messages: int
+    messages_per_s: float
+    lag_p50_ms: float
+    lag_worst_ms: float
+    methods: list[MethodRate]
+    stores: list[StoreLoad]
+
+
+TOP = method("top", TopParams, TopResult, Access.READ, "Watch for a moment what the daemon does.")
+
+
 class DaemonStopParams(Params, frozen=True, kw_only=True):
     """Nothing."""
 
@@ -112,24 +195,32 @@ class DaemonStopResult(Result, frozen=True, kw_only=True):
     pid: int
 
 
-class CliRunParams(Params, frozen=True, kw_only=True):
-    """One command line, as typed. `tty` and `tty_err` say that standard output and standard error are terminals;
-    `env_store` is $MNEMON_STORE."""
+DAEMON_STOP = method(
+    "daemon.stop", DaemonStopParams, DaemonStopResult, Access.CONTROL, "Answer everything received, then leave."
+)
 
-    argv: Annotated[list[str], msgspec.Meta(max_length=MAX_ARGUMENTS)]
-    stdin: str | None = None
-    tty: bool = False
-    tty_err: bool = False
-    columns: Annotated[int, msgspec.Meta(ge=20, le=1000)] = 80
-    color: bool = False
-    env_store: str | None = None
-    client_version: ClientVersion | None = None
-    protocol: int | None = None
+# A command line.
+
+
+MAX_ARGUMENTS = 1000
+"""Words of one command line; the message limit bounds their total length."""
+
+
+class CliRunParams(Params, frozen=True, kw_only=True):
+    argv: Annotated[list[str], Meta(max_length=MAX_ARGUMENTS), about("the command line as typed")]
+    stdin: Annotated[str | None, about("standard input")] = None
+    tty: Annotated[bool, about("standard output is a terminal")] = False
+    tty_err: Annotated[bool, about("standard error is a terminal")] = False
+    columns: Annotated[int, Meta(ge=20, le=1000), about("width of the terminal")] = 80
+    color: Annotated[bool, about("the terminal has colours")] = False
+    env_store: Annotated[str | None, about("$MNEMON_STORE")] = None
+    client_version: ClientVersion = None
+    protocol: Protocol = None
 
 
 class CliRunResult(msgspec.Struct, frozen=True):
-    """What to print and how to leave. The order of these fields is part of the protocol: the client's fast path reads
-    them in this order. `outdated` is true when the caller is a newer release than the daemon."""
+    """The output and the exit status. The order of these fields is part of the protocol: the client's fast path reads
+    them in this order. `outdated` is true if the caller is a newer release than the daemon."""
 
     exit_code: int
     outdated: bool
@@ -137,18 +228,131 @@ class CliRunResult(msgspec.Struct, frozen=True):
     stderr: str
 
 
-# Parameters and results of the methods about backups of stores. They name backups and stores, never files.
+CLI_RUN = method(
+    "cli.run", CliRunParams, CliRunResult, Access.WRITE,
+    "Run one mnemonctl command line and return what it prints.", positional=("argv",),
+)  # fmt: skip
+
+# Named stores.
 
 
-BackupName = Annotated[str, msgspec.Meta(min_length=6, max_length=64)]
-"""As `backup.create` and `backup.list` give it, or the beginning of it."""
+class StoreListParams(Params, frozen=True, kw_only=True):
+    """Nothing."""
+
+
+class StoreEntry(msgspec.Struct, frozen=True):
+    """One store."""
+
+    name: str
+    active: bool
+
+
+class StoreListResult(Result, frozen=True, kw_only=True):
+    """Every store; `source`: where the active name comes from, active-file or default."""
+
+    stores: list[StoreEntry]
+    active: str
+    source: str
+
+
+STORE_LIST = method("store.list", StoreListParams, StoreListResult, Access.READ, "List every store.")
+
+
+class StoreCreateParams(Params, frozen=True, kw_only=True):
+    """Name pattern: a letter or digit, then up to 63 letters, digits, "_" or "-"."""
+
+    name: Annotated[StoreName, about("the name of the new store")]
+
+
+class StoreCreateResult(Result, frozen=True, kw_only=True):
+    """`created` is false if the store existed already."""
+
+    name: str
+    path: str
+    created: bool
+
+
+STORE_CREATE = method(
+    "store.create", StoreCreateParams, StoreCreateResult, Access.WRITE,
+    "Make a new, empty store.", positional=("name",),
+)  # fmt: skip
+
+
+class StoreSetParams(Params, frozen=True, kw_only=True):
+    """The store has to exist, except `default`."""
+
+    name: Annotated[StoreName, about("the name of a store")]
+
+
+class StoreSetResult(Result, frozen=True, kw_only=True):
+    """The active store, and the one that was active before."""
+
+    name: str
+    previous: str
+
+
+STORE_SET = method(
+    "store.set", StoreSetParams, StoreSetResult, Access.WRITE,
+    "Choose the store that is used when none is named.", positional=("name",),
+)  # fmt: skip
+
+
+class StorePathParams(StoreParams, frozen=True, kw_only=True):
+    pass
+
+
+class StorePathResult(Result, frozen=True, kw_only=True):
+    """The path of a store. A store that is made on first use need not exist yet."""
+
+    name: str
+    path: str
+    exists: bool
+
+
+STORE_PATH = method(
+    "store.path",
+    StorePathParams,
+    StorePathResult,
+    Access.READ,
+    "Show where the file of a store is.",
+    positional=("store",),
+)
+
+
+class StoreRemoveParams(Params, frozen=True, kw_only=True):
+    """The active store cannot be removed."""
+
+    name: Annotated[StoreName, about("the name of a store")]
+    yes: Annotated[bool, about("yes, remove it")] = False
+    purge: Annotated[bool, about("make no last backup, and delete the earlier ones")] = False
+
+
+class StoreRemoveResult(Result, frozen=True, kw_only=True):
+    """`backup` is the name of the last backup, null with `purge`."""
+
+    name: str
+    backup: str | None
+    purged: bool
+
+
+STORE_REMOVE = method(
+    "store.remove", StoreRemoveParams, StoreRemoveResult, Access.WRITE,
+    "Delete a store, after a last backup of it; needs yes.", positional=("name",),
+)  # fmt: skip
+
+# Backups of stores. These methods name backups and stores, never files.
+
+
+BackupName = Annotated[
+    str, Meta(min_length=6, max_length=64), about("name of a backup, or the beginning of it", metavar="BACKUP")
+]
 
 
 class BackupView(msgspec.Struct, frozen=True):
     """One backup: SQLite's own file format, readable by its owner only.
 
     `kind`: `asked` for, `scheduled`, or made because the store was about to be `replaced` or `removed`. `memories` and
-    `retired` are those in recall and out of it; with `sha256` they are null when the note of them is lost.
+    `retired` are those in recall and out of it; with `sha256` they are null if their record is lost.
     """
 
     name: str
@@ -162,24 +366,26 @@ class BackupView(msgspec.Struct, frozen=True):
     sha256: str | None
 
 
-class BackupCreateParams(Params, frozen=True, kw_only=True):
-    """Which store; the active one unless named."""
-
-    store: StoreName | None = None
+class BackupCreateParams(StoreParams, frozen=True, kw_only=True):
+    pass
 
 
 class BackupCreateResult(Result, frozen=True, kw_only=True):
-    """It holds everything that was acknowledged before the request, and was verified. `dropped` are the names of the
-    oldest, whose place it took."""
+    """The backup holds everything that was acknowledged before the request, and was verified. `dropped` are the names
+    of the oldest ones, removed to make room."""
 
     backup: BackupView
     dropped: list[str]
 
 
-class BackupListParams(Params, frozen=True, kw_only=True):
-    """Of which store; of all unless named."""
+BACKUP_CREATE = method(
+    "backup.create", BackupCreateParams, BackupCreateResult, Access.WRITE,
+    "Copy a store while it serves.", positional=("store",),
+)  # fmt: skip
 
-    store: StoreName | None = None
+
+class BackupListParams(StoreParams, frozen=True, kw_only=True):
+    """Of one store, or of all."""
 
 
 class BackupListResult(Result, frozen=True, kw_only=True):
@@ -188,33 +394,41 @@ class BackupListResult(Result, frozen=True, kw_only=True):
     backups: list[BackupView]
 
 
-class BackupVerifyParams(Params, frozen=True, kw_only=True):
-    """Which backup; of which store, where several have one of that name."""
+BACKUP_LIST = method(
+    "backup.list", BackupListParams, BackupListResult, Access.READ, "List every backup.", positional=("store",)
+)
+
+
+class BackupVerifyParams(StoreParams, frozen=True, kw_only=True):
+    """`store` tells backups of one name apart."""
 
     backup: BackupName
-    store: StoreName | None = None
 
 
 class BackupVerifyResult(Result, frozen=True, kw_only=True):
-    """Every page was read and nothing is wrong; what it holds. One that is damaged is an error."""
+    """Every page was read and nothing is wrong. A damaged backup is an error."""
 
     backup: BackupView
 
 
-class BackupRestoreParams(Params, frozen=True, kw_only=True):
-    """Make a store what a backup holds: the one it was made of, or `into` another or a new one.
+BACKUP_VERIFY = method(
+    "backup.verify", BackupVerifyParams, BackupVerifyResult, Access.READ,
+    "Read every page of a backup.", positional=("backup",),
+)  # fmt: skip
 
-    `yes` is needed where a store is replaced. What it was before is a backup afterwards.
-    """
+
+class BackupRestoreParams(StoreParams, frozen=True, kw_only=True):
+    """`store` tells backups of one name apart. What a replaced store was before is a backup afterwards."""
 
     backup: BackupName
-    store: StoreName | None = None
-    into: StoreName | None = None
-    yes: bool = False
+    into: Annotated[
+        StoreName | None, about("restore into this store, which may be new; the one it was made of unless given")
+    ] = None
+    yes: Annotated[bool, about("yes, replace the store that is there")] = False
 
 
 class BackupRestoreResult(Result, frozen=True, kw_only=True):
-    """The store, what is in it now, and the name of the backup of what was there before."""
+    """The store, its size now, and the name of the backup of its former contents."""
 
     store: str
     backup: str
@@ -222,34 +436,35 @@ class BackupRestoreResult(Result, frozen=True, kw_only=True):
     before: str | None
 
 
-# Parameters and results of the methods about the configuration.
+BACKUP_RESTORE = method(
+    "backup.restore", BackupRestoreParams, BackupRestoreResult, Access.WRITE,
+    "Replace a store by a backup, or make a new one of it.", positional=("backup",),
+)  # fmt: skip
+
+# The configuration.
 
 
-class ConfigShowParams(Params, frozen=True, kw_only=True):
-    """As it is for which store; the active one unless named. `below`: only this table or setting, such as "diff".
-
-    `origin`: say where each value came from.
-    """
-
-    store: StoreName | None = None
-    below: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
-    origin: bool = False
+class ConfigShowParams(StoreParams, frozen=True, kw_only=True):
+    below: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=200)] | None, about("one table or setting, such as diff")
+    ] = None
+    origin: Annotated[bool, about("say where each value came from")] = False
 
 
 class SettingView(msgspec.Struct, frozen=True):
-    """One setting. `origin`, if it was asked for: default, profile NAME, FILE:LINE, $VARIABLE, --set or --profile."""
+    """One setting. `origin`, if requested: default, profile NAME, FILE:LINE, $VARIABLE, --set or --profile."""
 
     path: str
     value: object
     default: object
-    origin: str | msgspec.UnsetType = msgspec.UNSET
+    origin: str | UnsetType = UNSET
 
 
 class ConfigShowResult(Result, frozen=True, kw_only=True):
-    """The settings a store goes by.
+    """The settings of a store.
 
-    `files` are those that may say something, in the order in which the later goes before the earlier. `waiting` are
-    settings of which the files say something else by now, and `refused` why they cannot be used as they are.
+    `files` are those that may hold settings, later ones overridden by earlier ones. `waiting` are settings that differ
+    in the files by now, and `refused` is why the files cannot be used as they are.
     """
 
     store: str
@@ -259,22 +474,23 @@ class ConfigShowResult(Result, frozen=True, kw_only=True):
     refused: str | None
 
 
-# Parameters and results of the method that examines a store, and what `mnemonctl doctor` prints as JSON.
+CONFIG_SHOW = method(
+    "config.show", ConfigShowParams, ConfigShowResult, Access.READ,
+    "Show every setting with the value that counts.", positional=("store",),
+)  # fmt: skip
+
+# The examination of a store, and the results of `mnemonctl doctor`.
 
 
 State = Literal["ok", "problem", "note", "skipped"]
 
 
-class VerifyParams(Params, frozen=True, kw_only=True):
-    """Which store; the active one unless named. `full`: read every row, link, vector and page, which may take a second
-    for each 10,000 memories."""
-
-    full: bool = False
-    store: StoreName | None = None
+class VerifyParams(StoreParams, frozen=True, kw_only=True):
+    full: Annotated[bool, about("every row, link, vector and page: about a second for 10,000 memories")] = False
 
 
 class ProblemView(msgspec.Struct, frozen=True):
-    """What is the matter, where, and what to do next."""
+    """A problem: what, where, and what to do next."""
 
     what: str
     where: str
@@ -282,8 +498,8 @@ class ProblemView(msgspec.Struct, frozen=True):
 
 
 class CheckView(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check came to. `ok` is false for a problem alone; a note is something to know, and what was skipped is
-    said with its reason in `detail`. `store` is null for what concerns no store."""
+    """The result of one check. `ok` is false for a problem alone; a note is for information, and `detail` of a skipped
+    check is the reason. `store` is null for what concerns no store."""
 
     name: str
     ok: bool
@@ -303,12 +519,15 @@ class VerifyResult(Result, frozen=True, kw_only=True):
     checks: list[CheckView]
 
 
+VERIFY = method("verify", VerifyParams, VerifyResult, Access.READ, "Check the invariants of a store; changes nothing.")
+
+
 class HostView(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's program that is here or was set up. `installed`: something of ours stands in it; `unmodified`: all of
-    it, as `mnemonctl setup` leaves it, null when nothing does. `untrusted` are hooks that the program does not run
-    until its user approves them, `switched_off` settings of the program that keep ours from running, `duplicates`
-    what would run them twice. `last_seen` is when it last called the daemon that runs, RFC 3339; null when it did not,
-    or none runs."""
+    """An agent's program that is installed here or was set up. `installed`: it has entries of ours; `unmodified`: all
+    of them, as `mnemonctl setup` leaves them, null if there are none. `untrusted` are hooks that the program does not
+    run until its user approves them, `switched_off` settings of the program that keep ours from running, `duplicates`
+    entries that would run them twice. `last_seen` is when it last called the running daemon, RFC 3339; null if it did
+    not, or none runs."""
 
     host: str
     title: str
@@ -321,7 +540,7 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What `mnemonctl doctor` found: how many problems and notes, every check, and every agent's program."""
+    """The result of `mnemonctl doctor`: counts of problems and notes, every check, and every agent's program."""
 
     ok: bool
     problems: int
@@ -331,8 +550,8 @@ class DoctorResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SalvagedTable(msgspec.Struct, frozen=True):
-    """What became of a table: rows kept, of those the ones from damaged pages (their text is the one that was stored,
-    other fields may not be), rows that were left out, and places where nothing could be read."""
+    """A salvaged table: rows kept, of those the ones from damaged pages (their text is the one that was stored, other
+    fields may not be), rows that were left out, and places where nothing could be read."""
 
     table: str
     kept: int
@@ -342,8 +561,8 @@ class SalvagedTable(msgspec.Struct, frozen=True):
 
 
 class SalvageResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What `mnemonctl doctor --salvage` made: the new store, of which one, and what became of each table that is not as
-    it was. `whole`: nothing was lost."""
+    """The result of `mnemonctl doctor --salvage`: the new store, the one it was made of, and each table that differs.
+    `whole`: nothing was lost."""
 
     store: str
     of: str
@@ -354,35 +573,31 @@ class SalvageResult(msgspec.Struct, frozen=True, kw_only=True):
     tables: list[SalvagedTable]
 
 
-# Parameters and results of gc, which has one result for each thing it does.
+# gc, which has one result for each thing it does.
 
 
 MAX_DAYS = 36_500
 
 
-class GcParams(Params, frozen=True, kw_only=True):
-    """List what matters least, or do one thing about it.
+class GcParams(ScopedWriteParams, frozen=True, kw_only=True):
+    """List what matters least, or do one thing about it."""
 
-    `threshold` and `limit` say which memories: those of less effective importance, so many at most. `keep` makes one
-    memory immune; `review` lists texts that may have to be written again; `apply` takes what is listed out of recall;
-    `purge_deleted` removes for good what left recall more than so many days ago, the longest ago first.
-    """
-
-    threshold: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.5
-    limit: Limit = 20
-    keep: IdOrPrefix | None = None
-    review: bool = False
-    apply: bool = False
-    purge_deleted: Annotated[int, msgspec.Meta(ge=0, le=MAX_DAYS)] | None = None
-    user_id: Name | None = None
-    session_id: Name | None = None
-    agent_id: Name | None = None
-    op_id: OpId | None = None
-    store: StoreName | None = None
+    threshold: Annotated[float, Meta(ge=0, le=100), about("memories of less effective importance")] = 0.5
+    limit: Annotated[Limit, about("at most so many memories", "-n")] = 20
+    keep: Annotated[IdOrPrefix | None, about("exempt one memory from pruning")] = None
+    review: Annotated[bool, about("list texts that may have to be written again")] = False
+    apply: Annotated[
+        bool, about("take what is listed out of recall", cli="take what is listed out of recall; needs --yes")
+    ] = False
+    purge_deleted: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_DAYS)] | None,
+        about("remove for good what left recall more than so many days ago, the longest ago first", metavar="DAYS",
+              cli="remove for good what left recall more than DAYS days ago; needs --yes"),
+    ] = None  # fmt: skip
 
 
 class GcCandidate(msgspec.Struct, frozen=True):
-    """A memory that matters little. `effective_importance` is that of now; `edge_count` counts links."""
+    """A memory that matters little. `effective_importance` is the present one; `edge_count` counts links."""
 
     id: str
     content: str
@@ -396,8 +611,8 @@ class GcCandidate(msgspec.Struct, frozen=True):
 
 
 class GcResult(Result, frozen=True, kw_only=True):
-    """What matters least, least first. `candidates_found` counts those beyond `limit` too; `actions` are command lines
-    by what they do."""
+    """Memories of the least effective importance, least first. `candidates_found` counts those beyond `limit` too;
+    `actions` are command lines by purpose."""
 
     total_insights: int
     threshold: float
@@ -408,7 +623,7 @@ class GcResult(Result, frozen=True, kw_only=True):
 
 
 class GcKept(Result, frozen=True, kw_only=True):
-    """A memory that is left alone from now on."""
+    """A memory that is exempt from pruning from now on."""
 
     status: Literal["retained"]
     id: str
@@ -421,7 +636,7 @@ class GcKept(Result, frozen=True, kw_only=True):
 
 
 class GcFlagged(msgspec.Struct, frozen=True):
-    """A memory whose text may have to be written again. What looks like a secret is taken out of `content`."""
+    """A memory whose text may have to be written again. What looks like a secret is cut out of `content`."""
 
     id: str
     content: str
@@ -430,7 +645,7 @@ class GcFlagged(msgspec.Struct, frozen=True):
 
 
 class GcReview(Result, frozen=True, kw_only=True):
-    """Those with the most warnings first; `total_flagged` counts those beyond `limit` too."""
+    """Memories with the most warnings first; `total_flagged` counts those beyond `limit` too."""
 
     review_results: list[GcFlagged]
     total_flagged: int
@@ -438,8 +653,8 @@ class GcReview(Result, frozen=True, kw_only=True):
 
 
 class GcDone(Result, frozen=True, kw_only=True):
-    """What was taken out of recall, or removed for good. `left`: how many more there are; `backups`: names of copies of
-    the store's file, beside it, that still hold some of what was removed."""
+    """Memories that were taken out of recall, or removed for good. `left`: how many more there are; `backups`: names of
+    copies of the store's file, beside it, that still hold some of what was removed."""
 
     status: Literal["retired", "purged"]
     count: int
@@ -450,22 +665,25 @@ class GcDone(Result, frozen=True, kw_only=True):
     replayed: bool
 
 
-# Parameters and results of the methods about background jobs.
+GC = method(
+    "gc", GcParams, GcResult | GcKept | GcReview | GcDone, Access.WRITE,
+    "List what matters least, keep it, or take it out of recall.",
+)  # fmt: skip
+
+# Background jobs.
 
 
-class JobsListParams(Params, frozen=True, kw_only=True):
-    """Of which store; the active one unless named."""
-
-    store: StoreName | None = None
+class JobsListParams(StoreParams, frozen=True, kw_only=True):
+    pass
 
 
 class JobView(msgspec.Struct, frozen=True):
-    """One job of a store, and how it ran last: what never was is null.
+    """One job of a store, and its last run; fields without a value are null.
 
     `outcome`: done, nothing (there was nothing to change), or stopped: it would change too much, and `detail` says how
-    to let it. `changed` counts memories, lines or rows; of one that stopped, how many it would have changed. `op_id`
-    is for undo. `next_run` is null while it runs. `skipped`: why it does not run although it is due; `error`: why the
-    last attempt failed.
+    to allow it. `changed` counts memories, lines or rows; of a stopped run, how many it would have changed. `op_id` is
+    for undo. `next_run` is null while it runs. `skipped`: why it does not run although it is due; `error`: why the last
+    attempt failed.
     """
 
     name: str
@@ -484,24 +702,25 @@ class JobView(msgspec.Struct, frozen=True):
 
 
 class JobsListResult(Result, frozen=True, kw_only=True):
-    """Every job, in the order they run in where several are due."""
+    """Every job, in the order they run in if several are due."""
 
     store: str
     jobs: list[JobView]
 
 
-class JobsRunParams(Params, frozen=True, kw_only=True):
-    """Run one job now, whether or not the store is in use. `dry_run`: say what it would come to, and change nothing.
-    `yes`: let it change as much as there is to change."""
+JOBS_LIST = method("jobs.list", JobsListParams, JobsListResult, Access.READ, "List background jobs, and how they ran.")
 
-    name: Name
-    dry_run: bool = False
-    yes: bool = False
-    store: StoreName | None = None
+
+class JobsRunParams(StoreParams, frozen=True, kw_only=True):
+    """Whether or not the store is in use."""
+
+    name: Annotated[Name, about("the name of a job")]
+    dry_run: Annotated[bool, about("say what it would change, and change nothing")] = False
+    yes: Annotated[bool, about("let it change as much as there is to change")] = False
 
 
 class JobsRunResult(Result, frozen=True, kw_only=True):
-    """What the run came to, or of a dry run would come to; the fields are those of JobView."""
+    """The result of the run, or of a dry run; the fields are those of JobView."""
 
     store: str
     name: str
@@ -512,17 +731,19 @@ class JobsRunResult(Result, frozen=True, kw_only=True):
     dry_run: bool
 
 
-# Parameters and results of the methods that count: what a store holds, and what the daemon is doing.
+JOBS_RUN = method(
+    "jobs.run", JobsRunParams, JobsRunResult, Access.WRITE, "Run one background job now.", positional=("name",)
+)
+
+# Figures of a store.
 
 
-class StatsParams(Params, frozen=True, kw_only=True):
-    """Which store; the active one unless named."""
-
-    store: StoreName | None = None
+class StatsParams(StoreParams, frozen=True, kw_only=True):
+    pass
 
 
 class Quantiles(msgspec.Struct, frozen=True):
-    """The least, the greatest, and what a tenth, half and nine tenths are not above."""
+    """The smallest and the largest value, and the quantiles .1, .5 and .9."""
 
     least: float
     p10: float
@@ -560,133 +781,96 @@ class StatsResult(Result, frozen=True, kw_only=True):
     rows: int
 
 
-class TopParams(Params, frozen=True, kw_only=True):
-    """How many seconds to watch before answering."""
+STATS = method(
+    "stats", StatsParams, StatsResult, Access.READ,
+    "Show a store in figures: contents, ages, sizes.", positional=("store",),
+)  # fmt: skip
 
-    interval_s: Annotated[float, msgspec.Meta(ge=0.1, le=10.0)] = 1.0
-
-
-class MethodRate(msgspec.Struct, frozen=True):
-    """A method: requests answered since the daemon started, and a second while it was watched; milliseconds that half
-    and nineteen of twenty took at most, while it was watched or, without requests then, since the start. They come from
-    buckets, and are off by a fifth at most."""
-
-    name: str
-    calls: int
-    per_s: float
-    p50_ms: float
-    p95_ms: float
+# Events, for connections that subscribe.
 
 
-class StoreLoad(msgspec.Struct, frozen=True):
-    """An open store: memories in recall, writes and questions to its database that wait, whether the writer is busy,
-    the background job that runs, and why it is not fully well."""
+Topic = Literal["memory", "job"]
+TOPICS: tuple[Topic, ...] = ("memory", "job")
 
-    name: str
-    memories: int
-    waiting: int
-    busy: bool
-    job: str | None
-    degraded_reason: str | None
+Seq = Annotated[int, Meta(ge=0, le=MAX_EXACT)]
 
 
-class TopResult(Result, frozen=True, kw_only=True):
-    """What the daemon does. Totals since it started; `messages_per_s` and `lag_*_ms` while it was watched: how late
-    the event loop was, half of the time at most and at worst."""
-
-    version: str
-    pid: int
-    uptime_s: float
-    interval_s: float
-    connections: int
-    accepted: int
-    refused: int
-    cut: int
-    messages: int
-    messages_per_s: float
-    lag_p50_ms: float
-    lag_worst_ms: float
-    methods: list[MethodRate]
-    stores: list[StoreLoad]
+class SubscribeParams(Params, frozen=True, kw_only=True):
+    topics: Annotated[
+        tuple[Topic, ...], Meta(min_length=1, max_length=len(TOPICS)), about("which events; all of them unless given")
+    ] = TOPICS
+    since_seq: Annotated[
+        Seq | None, about("number of the last event that was received; later ones that are kept are sent first")
+    ] = None
 
 
-# Parameters and results of the methods about named stores.
+class SubscribeResult(Result, frozen=True, kw_only=True):
+    """Events follow on this connection as notifications called `event`, with `subscription`, `seq`, `topic` and `data`,
+    and as `event.dropped`, with `subscription`, `from` and `to`, for numbers that are no longer kept: after a restart,
+    or for a reader that is too slow. Numbers grow from event to event, not always by one.
 
-
-class StoreListParams(Params, frozen=True, kw_only=True):
-    """Nothing."""
-
-
-class StoreEntry(msgspec.Struct, frozen=True):
-    """One store."""
-
-    name: str
-    active: bool
-
-
-class StoreListResult(Result, frozen=True, kw_only=True):
-    """Every store; `source` says where the active name comes from: active-file or default."""
-
-    stores: list[StoreEntry]
-    active: str
-    source: str
-
-
-class StoreCreateParams(Params, frozen=True, kw_only=True):
-    """Name pattern: a letter or digit, then up to 63 letters, digits, "_" or "-"."""
-
-    name: StoreName
-
-
-class StoreCreateResult(Result, frozen=True, kw_only=True):
-    """`created` is false when the store was there already."""
-
-    name: str
-    path: str
-    created: bool
-
-
-class StoreSetParams(Params, frozen=True, kw_only=True):
-    """Which store is used from now on when none is named. It has to exist, except `default`."""
-
-    name: StoreName
-
-
-class StoreSetResult(Result, frozen=True, kw_only=True):
-    """The active store, and the one that was active before."""
-
-    name: str
-    previous: str
-
-
-class StorePathParams(Params, frozen=True, kw_only=True):
-    """Which store; the active one unless named."""
-
-    store: StoreName | None = None
-
-
-class StorePathResult(Result, frozen=True, kw_only=True):
-    """Where a store lies. A store that is made on first use need not exist yet."""
-
-    name: str
-    path: str
-    exists: bool
-
-
-class StoreRemoveParams(Params, frozen=True, kw_only=True):
-    """Delete a store; not the active one, and only with `yes`. A last backup of it is made before.
-
-    `purge`: no last backup, and its earlier ones are deleted as well.
+    `seq` is the number of the newest event.
     """
 
-    name: StoreName
-    yes: bool = False
-    purge: bool = False
+    subscription: str
+    seq: int
 
 
-class StoreRemoveResult(Result, frozen=True, kw_only=True):
-    """`backup` is the name of the last backup, null with `purge`."""
+SUBSCRIBE = method("subscribe", SubscribeParams, SubscribeResult, Access.READ, "Send events on this connection.")
 
-    name: str
-    backup: str | None
-    purged: bool
+
+class UnsubscribeParams(Params, frozen=True, kw_only=True):
+    subscription: Annotated[str, Meta(min_length=1, max_length=64), about("one that was made on this connection")]
+
+
+class UnsubscribeResult(Result, frozen=True, kw_only=True):
+    """`ended` is false if there was none of that name on this connection."""
+
+    ended: bool
+
+
+UNSUBSCRIBE = method(
+    "unsubscribe",
+    UnsubscribeParams,
+    UnsubscribeResult,
+    Access.READ,
+    "Send no more events.",
+    positional=("subscription",),
+)
+
+
+class MemoryEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Topic `memory`: a write is on disk. `method` is the method or job that wrote; `op_id` is its name in history,
+    receipt and undo; `id` the memory, if it was about one. No text is sent."""
+
+    store: str
+    method: str
+    op_id: str
+    id: str | None
+
+
+class JobEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Topic `job`: a background job changed something, needs a decision, or failed (`error`)."""
+
+    store: str
+    job: str
+    outcome: str
+    changed: int
+    error: str | None
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters of a notification `event`."""
+
+    subscription: str
+    seq: int
+    topic: Topic
+    data: msgspec.Raw
+
+
+class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters of a notification `event.dropped`; both ends are among the lost numbers."""
+
+    subscription: str
+    from_: int = msgspec.field(name="from")
+    to: int

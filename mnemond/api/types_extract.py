@@ -1,31 +1,44 @@
-"""Parameters and results of extract: what of a conversation becomes memories."""
+"""extract, and the methods about embeddings: parameters and results."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
-from mnemond.wire.params import IdOrPrefix, Name, OpId, Params, Result, StoreName
+from mnemond.api.types_memories import Conversation, DryRun
+from mnemond.wire.params import (
+    Access,
+    IdOrPrefix,
+    Name,
+    Result,
+    ScopedWriteParams,
+    StoreParams,
+    Time,
+    WriteParams,
+    about,
+    method,
+)
 
 MAX_MESSAGES = 1_000
 """Messages of one request."""
 
 MAX_FACTS = 200
-"""Facts of one request that somebody else found."""
+"""Facts of one request that the caller found."""
 
 MAX_TEXT = 500_000
 """Characters of one message; a message of the wire has more bytes only where its limit was raised."""
 
-Importance10 = Annotated[int, msgspec.Meta(ge=1, le=10)]
+Importance10 = Annotated[int, Meta(ge=1, le=10)]
 Intent = Literal["preference", "fact", "event", "relationship"]
-Said = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
+Text = Annotated[str, Meta(max_length=MAX_TEXT)]
 
 
 class MessageParam(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One turn. Roles other than user and assistant are context. `timestamp` is when it was said, RFC 3339."""
 
-    content: Said
+    content: Text
     role: Name = "user"
     name: Name | None = None
     timestamp: str | None = None
@@ -33,56 +46,79 @@ class MessageParam(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 class FactEntity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A name in a fact, and what kind of thing it stands for."""
+    """A name in a fact, and the kind of thing it refers to."""
 
     text: str
     type: str = "concept"
 
 
 class FactParam(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A fact that whoever calls has found: one sentence that can be understood alone. What is left out, the rules fill
-    in. `event_time` is when it was said or happened, RFC 3339."""
+    """A fact that the caller found: one sentence that can be understood alone. Absent fields are filled in by the
+    rules. `event_time` is when it was said or happened, RFC 3339."""
 
-    content: Said
+    content: Text
     importance: Importance10 | None = None
     intent: Intent | None = None
     category: str | None = None
-    entities: Annotated[tuple[str | FactEntity, ...], msgspec.Meta(max_length=50)] = ()
-    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
+    entities: Annotated[tuple[str | FactEntity, ...], Meta(max_length=50)] = ()
+    confidence: Annotated[float, Meta(ge=0, le=1)] = 1.0
     attributed_to: Literal["user", "assistant"] = "user"
     event_time: str | None = None
-    message_ids: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MAX_MESSAGES)] = ()
+    message_ids: Annotated[tuple[Name, ...], Meta(max_length=MAX_MESSAGES)] = ()
 
 
-Messages = Annotated[tuple[MessageParam, ...], msgspec.Meta(max_length=MAX_MESSAGES)]
+Messages = Annotated[tuple[MessageParam, ...], Meta(max_length=MAX_MESSAGES)]
+TALK = '[{"role": "user", "content": "I prefer tabs"}]'
 
 
-class ExtractParams(Params, frozen=True, kw_only=True):
-    """`messages`: what was said, oldest first; a string is one message of the user. The latest exchange, what the user
-    said last and all after it, is read for facts; what was said before shows what it means; `whole` reads all of it.
+class ExtractParams(ScopedWriteParams, frozen=True, kw_only=True):
+    """`messages`: the conversation, oldest first; a string is one message of the user. The latest exchange, the last
+    message of the user and all after it, is read for facts; earlier messages are its context.
 
-    `facts` are found already and only resolved. `infer: false` stores every message that is no system message as it
-    is. `importance_threshold` (1…10), `auto_resolve_conflicts`: the setting's value unless given. `observation_date`
-    (RFC 3339): when it was said, where messages have no time of their own; default now. `dry_run` writes nothing.
-    `show_context` reads and writes nothing, but returns what somebody needs who reads the exchange by themselves.
-    Keys and passwords are cut out of what is said, and refused in conversation_id and the scope ids.
+    `importance_threshold` and `auto_resolve_conflicts` are as configured unless given. Keys and passwords are cut out
+    of the messages, and refused in conversation_id and the scope ids.
     """
 
-    messages: Messages | MessageParam | Said = ()
-    facts: Annotated[tuple[FactParam, ...], msgspec.Meta(max_length=MAX_FACTS)] | None = None
-    infer: bool = True
-    whole: bool = False
-    importance_threshold: Importance10 | None = None
-    auto_resolve_conflicts: bool | None = None
-    observation_date: str | None = None
-    conversation_id: Name | None = None
-    session_id: Name | None = None
-    user_id: Name | None = None
-    agent_id: Name | None = None
-    dry_run: bool = False
-    show_context: bool = False
-    op_id: OpId | None = None
-    store: StoreName | None = None
+    messages: Annotated[
+        Messages | MessageParam | Text,
+        about(
+            "the conversation: one message or a list, oldest first",
+            metavar="JSON|-",
+            json=True,
+            stdin=True,
+            example=TALK,
+        ),
+    ] = ()
+    facts: Annotated[
+        Annotated[tuple[FactParam, ...], Meta(max_length=MAX_FACTS)] | None,
+        about(
+            "facts that were found already; they are only resolved",
+            metavar="JSON|-",
+            json=True,
+            stdin=True,
+            example=TALK,
+        ),
+    ] = None
+    infer: Annotated[
+        bool,
+        about(
+            "find facts; false stores every message but those of the system as it is",
+            cli="store every message as it is",
+        ),
+    ] = True
+    whole: Annotated[bool, about("read all messages, not the latest exchange alone")] = False
+    importance_threshold: Annotated[Importance10 | None, about("keep nothing below this; usually 3")] = None
+    auto_resolve_conflicts: Annotated[
+        bool | None, about("let a fact take the place of what it contradicts, or keep both")
+    ] = None
+    observation_date: Annotated[
+        Time | None, about("when it was said, RFC 3339, where messages have no time of their own; now unless given")
+    ] = None
+    conversation_id: Conversation = None
+    dry_run: DryRun = False
+    show_context: Annotated[
+        bool, about("show what is needed to find the facts by yourself; read and write nothing")
+    ] = False
 
 
 class FactRelation(msgspec.Struct, frozen=True):
@@ -101,10 +137,10 @@ class SourceContext(msgspec.Struct, frozen=True):
 
 
 class FactView(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact and its fate. `importance` is that of ten, `importance5` the memory's own.
+    """A fact and its outcome. `importance` is that of ten, `importance5` the memory's own.
 
     `action`: CREATE, a new memory; UPDATE, it took the place of `previous_id`; NONE, nothing was written: `memory_id`
-    says it already, or is null where the fact says too little; FAILED, `reason` says why. `op_id` is for undo.
+    says it already, or is null if the fact says too little; FAILED, see `reason`. `op_id` is for undo.
     """
 
     content: str
@@ -129,14 +165,14 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DroppedView(msgspec.Struct, frozen=True):
-    """A part of the conversation that was not kept, and why not."""
+    """A part of the conversation that was not kept, and the reason."""
 
     text: str
     reason: str
 
 
 class ExtractCounts(msgspec.Struct, frozen=True):
-    """Facts by their fate."""
+    """Facts by outcome."""
 
     create: int = 0
     update: int = 0
@@ -147,7 +183,7 @@ class ExtractCounts(msgspec.Struct, frozen=True):
 
 
 class ExtractResult(Result, frozen=True, kw_only=True):
-    """Every fact with what became of it, in the order in which it was said. `engine`: rules, host (facts were given) or
+    """Every fact with its outcome, in the order in which it was said. `engine`: rules, host (facts were given) or
     verbatim (`infer: false`)."""
 
     facts: list[FactView]
@@ -178,9 +214,9 @@ class KnownMemory(msgspec.Struct, frozen=True):
 
 
 class ExtractContext(Result, frozen=True, kw_only=True):
-    """What somebody needs who reads an exchange for facts and hands them back as `facts`: the exchange, what was said
-    before it (each message cut to 300 characters), the memories that may say it already, when it was said, and what its
-    speaker is called. `summary` is that of the conversation, where there is one."""
+    """The input for a caller that reads an exchange for facts and hands them back as `facts`: the exchange, the
+    messages before it (each cut to 300 characters), the memories that may say it already, when it was said, and the
+    name of its speaker. `summary` is that of the conversation, if there is one."""
 
     summary: str | None
     earlier: list[ContextMessage]
@@ -191,16 +227,19 @@ class ExtractContext(Result, frozen=True, kw_only=True):
     store: str
 
 
-# Parameters and results of the methods about a store's embedder and its vectors.
+EXTRACT = method(
+    "extract", ExtractParams, ExtractResult | ExtractContext, Access.WRITE,
+    "Remember what of a conversation is worth it, fact by fact.", positional=("messages",),
+)  # fmt: skip
+
+# A store's embedder and its vectors.
 
 
-ModelName = Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
+ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
 
 
-class EmbedStatusParams(Params, frozen=True, kw_only=True):
-    """Which store."""
-
-    store: StoreName | None = None
+class EmbedStatusParams(StoreParams, frozen=True, kw_only=True):
+    pass
 
 
 class SwitchView(msgspec.Struct, frozen=True):
@@ -215,8 +254,8 @@ class SwitchView(msgspec.Struct, frozen=True):
 
 
 class WorkView(msgspec.Struct, frozen=True):
-    """Embedding under way: a `run` somebody asked for, a `backfill` of what could not be embedded when it was written,
-    or a `switch`. `waiting`: why nothing happens just now; it is tried again by itself."""
+    """Embedding under way: a requested `run`, a `backfill` of what could not be embedded when it was written, or a
+    `switch`. `waiting`: why nothing happens at present; it is retried automatically."""
 
     kind: Literal["run", "backfill", "switch"]
     done: int
@@ -244,9 +283,8 @@ class ThresholdsView(msgspec.Struct, frozen=True):
 
 
 class EmbedStatusResult(Result, frozen=True, kw_only=True):
-    """A store's vectors and what makes them. `coverage` in [0, 1], of active memories. `stale`: vectors of another
-    model or dimension, which are not compared with anything. `ollama_available`: whether it is
-    available and Ollama's."""
+    """A store's vectors and their embedder. `coverage` in [0, 1], of active memories. `stale`: vectors of another model
+    or dimension, which are not compared with anything. `ollama_available`: whether it is available and Ollama's."""
 
     store: str
     total_insights: int
@@ -265,69 +303,78 @@ class EmbedStatusResult(Result, frozen=True, kw_only=True):
     thresholds: ThresholdsView
 
 
-class EmbedRunParams(Params, frozen=True, kw_only=True):
-    """What lacks a vector; with `all` every memory anew, with `id` that one anew.
+EMBED_STATUS = method(
+    "embed.status", EmbedStatusParams, EmbedStatusResult, Access.READ,
+    "Count the memories that have a vector, of which model, and say whether it answers.", positional=("store",),
+)  # fmt: skip
 
-    The answer comes when it is done. It goes on when the caller goes away; a stop of the daemon ends it, and what was
-    made until then is kept. Whoever asks for the same meanwhile gets the same answer.
+
+class EmbedRunParams(WriteParams, frozen=True, kw_only=True):
+    """Embed what lacks a vector.
+
+    The answer comes when it is done. The run goes on if the caller disconnects; a stop of the daemon ends it, and
+    finished vectors are kept. Concurrent identical requests share one run.
     """
 
-    all: bool = False
-    id: IdOrPrefix | None = None
-    op_id: OpId | None = None
-    store: StoreName | None = None
+    all: Annotated[bool, about("make every vector anew")] = False
+    id: Annotated[IdOrPrefix | None, about("make the vector of this memory anew")] = None
 
 
 class EmbedRunResult(Result, frozen=True, kw_only=True):
-    """`embedded`: the one memory asked for. `backfill_complete`: how many have a vector now, and how many still lack
-    one. `complete`: there was nothing to do, and why."""
+    """`embedded`: the one memory of the request. `backfill_complete`: how many have a vector now, and how many still
+    lack one. `complete`: there was nothing to do, and why."""
 
     status: Literal["embedded", "backfill_complete", "complete"]
-    id: str | msgspec.UnsetType = msgspec.UNSET
-    succeeded: int | msgspec.UnsetType = msgspec.UNSET
-    failed: int | msgspec.UnsetType = msgspec.UNSET
-    message: str | msgspec.UnsetType = msgspec.UNSET
+    id: str | UnsetType = UNSET
+    succeeded: int | UnsetType = UNSET
+    failed: int | UnsetType = UNSET
+    message: str | UnsetType = UNSET
     dimension: int
     model: str
     op_id: str
     replayed: bool
 
 
-class EmbedSwitchParams(Params, frozen=True, kw_only=True):
-    """The embedder to change to, or `abort` alone to stay with the present one."""
+EMBED_RUN = method(
+    "embed.run", EmbedRunParams, EmbedRunResult, Access.WRITE,
+    "Make the vectors that are missing, or all anew; answers when that is done.",
+)  # fmt: skip
 
-    provider: Literal["builtin", "ollama", "openai"] | None = None
-    model: ModelName | None = None
-    abort: bool = False
-    op_id: OpId | None = None
-    store: StoreName | None = None
+
+class EmbedSwitchParams(WriteParams, frozen=True, kw_only=True):
+    provider: Annotated[Literal["builtin", "ollama", "openai"] | None, about("the embedder to change to")] = None
+    model: Annotated[ModelName | None, about("its model; the provider's usual one unless given")] = None
+    abort: Annotated[bool, about("give a switch up and keep the present embedder; alone")] = False
 
 
 class EmbedSwitchResult(Result, frozen=True, kw_only=True):
-    """`switching`: it has begun, for `total` memories; `embed.status` tells how far it is. `aborted`: `dropped`
-    vectors were thrown away."""
+    """`switching`: it has begun, for `total` memories; `embed.status` shows the progress. `aborted`: `dropped` vectors
+    were thrown away."""
 
     status: Literal["switching", "aborted"]
     model: str
-    provider: str | msgspec.UnsetType = msgspec.UNSET
-    dimension: int | msgspec.UnsetType = msgspec.UNSET
-    total: int | msgspec.UnsetType = msgspec.UNSET
-    started_at: str | msgspec.UnsetType = msgspec.UNSET
-    dropped: int | msgspec.UnsetType = msgspec.UNSET
+    provider: str | UnsetType = UNSET
+    dimension: int | UnsetType = UNSET
+    total: int | UnsetType = UNSET
+    started_at: str | UnsetType = UNSET
+    dropped: int | UnsetType = UNSET
     message: str
     op_id: str
     replayed: bool
 
 
-class EmbedCalibrateParams(Params, frozen=True, kw_only=True):
-    """Which store."""
+EMBED_SWITCH = method(
+    "embed.switch", EmbedSwitchParams, EmbedSwitchResult, Access.WRITE,
+    "Change the embedder of a store, in the background.", positional=("provider", "model"),
+)  # fmt: skip
 
-    op_id: OpId | None = None
-    store: StoreName | None = None
+
+class EmbedCalibrateParams(WriteParams, frozen=True, kw_only=True):
+    pass
 
 
 class EmbedCalibrateResult(Result, frozen=True, kw_only=True):
-    """What was measured and is used from now on, and the thresholds that follow from it."""
+    """The measured cosines, used from now on, and the thresholds that follow from them."""
 
     status: Literal["calibrated"]
     model: str
@@ -338,3 +385,9 @@ class EmbedCalibrateResult(Result, frozen=True, kw_only=True):
     thresholds: ThresholdsView
     op_id: str
     replayed: bool
+
+
+EMBED_CALIBRATE = method(
+    "embed.calibrate", EmbedCalibrateParams, EmbedCalibrateResult, Access.WRITE,
+    "Measure on the store what a cosine means to its embedder.",
+)  # fmt: skip

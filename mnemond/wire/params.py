@@ -1,41 +1,195 @@
-"""Field types that several messages share."""
+"""Parameters of methods: how they are declared, what is derived from a declaration, and how JSON becomes them."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import UnionType
-from typing import Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Generic, ParamSpec, TypeVar, cast
 
 import msgspec
-from msgspec import inspect
+from msgspec import UNSET, Meta, UnsetType, inspect
 
 from mnemond import __version__, errors
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.wire.jsonrpc import MALFORMED
 
-MAX_NAME = 200
-"""Characters of a source, conversation, session, user or agent id (the same bound as an entity's name, chapter 07)."""
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME)]
-OpId = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME)]
-StoreName = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-IdOrPrefix = Annotated[str, msgspec.Meta(min_length=6, max_length=64)]
-Limit = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+# What is declared of a field. docs/protocol.md, the options of the command line and their help derive from it.
+
+
+def about(
+    text: str,
+    *aliases: str,
+    option: str = "",
+    metavar: str = "",
+    cli: str = "",
+    item: str = "",
+    choices: tuple[str, ...] = (),
+    example: str = "",
+    stdin: bool = False,
+    json: bool = False,
+) -> Meta:
+    """Describe a field of parameters: `Annotated[bool, about("both ways", "-b")] = False`.
+
+    The other arguments are for the command line. `aliases` are further spellings of the option, `option` its spelling
+    where that is not the field's name; `cli` replaces the text in help. `item` is an option that adds a single value to
+    a list. `choices` are the values where the type does not name them, `example` is shown where a value is malformed.
+    With `stdin` a "-" reads standard input; with `json` the value is JSON.
+    """
+    extra = {
+        "aliases": aliases, "option": option, "metavar": metavar, "cli": cli, "item": item, "choices": choices,
+        "example": example, "stdin": stdin, "json": json,
+    }  # fmt: skip
+    return Meta(description=text, extra={name: value for name, value in extra.items() if value})
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A field of a type and what is declared of it. `kind` is without annotations; `extra` as given to `about`."""
+
+    name: str
+    kind: inspect.Type
+    required: bool
+    default: object
+    text: str
+    extra: Mapping[str, object]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values it takes, as far as they are declared."""
+        parts = self.kind.types if isinstance(self.kind, inspect.UnionType) else (self.kind,)
+        parts = tuple(each.item_type if isinstance(each, inspect.ListType) else each for each in parts)
+        literal = (str(value) for each in parts if isinstance(each, inspect.LiteralType) for value in each.values)
+        return cast("tuple[str, ...]", self.extra.get("choices")) or tuple(literal)
+
+    def described(self, text: str = "") -> str:
+        """Its description, or another text, with the choices that it does not name."""
+        text = text or self.text
+        unnamed = self.choices if any(choice not in text for choice in self.choices) else ()
+        return f"{text}: {', '.join(unnamed)}" if unnamed else text
+
+
+@functools.cache
+def fields_of(owner: type[msgspec.Struct]) -> tuple[Field, ...]:
+    """The fields of a type; of parameters the required ones first, then its own before those that it shares."""
+    node = inspect.type_info(owner)
+    if not isinstance(node, inspect.StructType):
+        raise TypeError(f"{owner} is no Struct")
+    fields = [_field(each) for each in node.fields]
+    if not issubclass(owner, Params):
+        return tuple(fields)
+    declared = [cls.__annotations__ for cls in declaring(owner)]
+    depth = {each.name: [each.name in names for names in declared].index(True) for each in node.fields}
+    order = {new.name: (not new.required, depth[old.name]) for new, old in zip(fields, node.fields, strict=True)}
+    return tuple(sorted(fields, key=lambda each: order[each.name]))
+
+
+def declaring(owner: type) -> list[type]:
+    """The types that declare the parameters of a method: its own, then those that it shares with other methods."""
+    return [each for each in owner.__mro__ if issubclass(each, Params) and each is not Params] or [owner]
+
+
+def _field(field: inspect.Field) -> Field:
+    made = field.default_factory
+    default = made() if callable(made) else UNSET if field.default is msgspec.NODEFAULT else field.default
+    return Field(field.encode_name, plain(field.type), field.required, default, *_notes(field.type))
+
+
+def _notes(node: inspect.Type) -> tuple[str, dict[str, object]]:
+    """The description and the extras of a type, those of its parts below its own."""
+    match node:
+        case inspect.Metadata(type=inner, extra_json_schema=schema, extra=extra):
+            text, below = _notes(inner)
+            return str((schema or {}).get("description", text)), below | (extra or {})
+        case inspect.UnionType(types=types):
+            parts = [_notes(each) for each in types]
+            return next((text for text, _ in parts if text), ""), dict(
+                itertools.chain(*(each.items() for _, each in parts))
+            )
+        case _:
+            return "", {}
+
+
+def plain(node: inspect.Type) -> inspect.Type:
+    """A type without what is declared beside it."""
+    match node:
+        case inspect.Metadata(type=inner):
+            return plain(inner)
+        case inspect.UnionType(types=types):
+            return inspect.UnionType(tuple(map(plain, types)))
+        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
+            return msgspec.structs.replace(node, item_type=plain(item))
+        case _:
+            return node
+
+
+# Types of fields that several methods share.
+
+
+MAX_NAME = 200
+"""Characters of a source, conversation, session, user or agent id: the same bound as that of an entity's name."""
+
+Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, extra={"metavar": "NAME"})]
+OpId = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, extra={"metavar": "ID"})]
+StoreName = Annotated[str, Meta(min_length=1, max_length=64, extra={"metavar": "NAME"})]
+MIN_PREFIX = 6
+"""Characters of an id that are needed to name a memory."""
+
+IdOrPrefix = Annotated[str, Meta(min_length=MIN_PREFIX, max_length=64, extra={"metavar": "ID"})]
+Limit = Annotated[int, Meta(ge=1, le=1000)]
+
+MAX_EXACT = 2**53 - 1
+"""The largest whole number that every reader of JSON holds exactly (RFC 8259, 6)."""
+
+Time = Annotated[str, Meta(extra={"metavar": "TIME"})]
+"""RFC 3339; filters take a day (YYYY-MM-DD, UTC) as well."""
+
+Operation = Annotated[OpId | None, about("name of this write: repeating it with the same id is harmless")]
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of every method's parameters: unknown fields are refused."""
 
 
+# Bases of parameters. What the fields mean is said at the fields, so that pages do not repeat it for every method.
+
+
+class StoreParams(Params, frozen=True, kw_only=True):
+    store: Annotated[
+        StoreName | None,
+        about(
+            "which store; the active one unless given", cli="which store (default: $MNEMON_STORE, then the active one)"
+        ),
+    ] = None
+
+
+class WriteParams(StoreParams, frozen=True, kw_only=True):
+    op_id: Operation = None
+
+
+class ScopeParams(StoreParams, frozen=True, kw_only=True):
+    user_id: Annotated[Name | None, about("whose memories", "--user", metavar="ID")] = None
+    session_id: Annotated[Name | None, about("of which session", "--session", metavar="ID")] = None
+    agent_id: Annotated[Name | None, about("of which agent", "--agent", metavar="ID")] = None
+
+
+class ScopedWriteParams(ScopeParams, frozen=True, kw_only=True):
+    op_id: Operation = None  # a Struct cannot have two bases with fields
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every object result: while a store is degraded, the result says so."""
 
-    degraded: bool | msgspec.UnsetType = msgspec.UNSET
-    degraded_reason: str | msgspec.UnsetType = msgspec.UNSET
+    degraded: bool | UnsetType = UNSET
+    degraded_reason: str | UnsetType = UNSET
+
+
+# Methods. Each is declared beside its parameters and result, with `method`; `mnemond.api.registry` collects them.
 
 
 class Access(StrEnum):
@@ -57,141 +211,32 @@ class Method(msgspec.Struct, frozen=True):
     positional: tuple[str, ...] = ()
 
 
-MAX_TAGS = 50
-"""Tags that one filter asks for: more than any memory has."""
-
-Tags = Annotated[tuple[Name, ...], msgspec.Meta(max_length=MAX_TAGS)]
+Signature = ParamSpec("Signature")
+R = TypeVar("R")
 
 
-class FilterParams(Params, frozen=True, kw_only=True):
-    """Base of what looks for memories, and how that can be narrowed; what is not given does not narrow.
-
-    A scope id that is given admits its own memories and those of nobody in particular, with `strict_scope` its own
-    alone; those of a session are left out unless it or `all_sessions` is given.
-
-    `tags`: with all of these; `any_tags`: with one of these; case does not matter. `entity`: naming it, under any of
-    its spellings and known aliases. `stated_intent`: that of the fact a memory was extracted as. `since` and `until`:
-    when a memory was made; `event_since` and `event_until`: what it speaks of overlaps that. Times are RFC 3339
-    timestamps, or days (YYYY-MM-DD, UTC); what begins at `until` is outside, but a day given as `until` is inside.
-
-    `metadata`: `{"project": "apollo"}`, `{"build": {"gte": 3}}`, `{"ticket": "*"}`; operators eq ne in nin gt gte lt
-    lte contains icontains; `AND`, `OR` and `NOT` take lists of such objects.
-
-    What is valid is told at `now` (default: the clock): nothing that has ended or expired, or begins later. `as_of`
-    tells what was valid then, also of what left recall since; `include_invalid` minds no validity; `status` names one
-    state: active, superseded, merged, forgotten, pruned, expired. What was forgotten is found by its status alone.
-    """
-
-    category: str | None = None
-    source: Name | None = None
-    channel: Name | None = None
-    tags: Tags = ()
-    any_tags: Tags = ()
-    entity: Name | None = None
-    stated_intent: Name | None = None
-    min_importance: Annotated[int, msgspec.Meta(ge=1, le=5)] = 1
-    since: str | None = None
-    until: str | None = None
-    event_since: str | None = None
-    event_until: str | None = None
-    status: str | None = None
-    metadata: dict[str, object] | None = None
-    user_id: Name | None = None
-    session_id: Name | None = None
-    agent_id: Name | None = None
-    strict_scope: bool = False
-    all_sessions: bool = False
-    as_of: str | None = None
-    include_invalid: bool = False
-    now: str | None = None
+class TypedMethod(Method, Generic[Signature, R], frozen=True):
+    """A method whose parameters and result type checkers know."""
 
 
-# Parameters and results of subscribe and unsubscribe, and what a subscriber is sent.
+def method(
+    name: str,
+    params: Callable[Signature, Params],
+    result: TypeForm[R],
+    access: Access,
+    summary: str,
+    *,
+    positional: tuple[str, ...] = (),
+) -> TypedMethod[Signature, R]:
+    """Declare a method."""
+    return TypedMethod(name, cast("type", params), cast("type", result), access, summary, positional)
 
 
-Topic = Literal["memory", "job"]
-TOPICS: tuple[Topic, ...] = ("memory", "job")
-
-MAX_SEQ = 2**53 - 1
-"""The largest number that every reader of JSON holds exactly (RFC 8259, 6)."""
-
-Seq = Annotated[int, msgspec.Meta(ge=0, le=MAX_SEQ)]
-
-
-class SubscribeParams(Params, frozen=True, kw_only=True):
-    """`topics`: all of them unless given. `since_seq`: the number of the last event that was seen, to be sent what came
-    after it first; without it, only what comes from now on."""
-
-    topics: Annotated[tuple[Topic, ...], msgspec.Meta(min_length=1, max_length=len(TOPICS))] = TOPICS
-    since_seq: Seq | None = None
-
-
-class SubscribeResult(Result, frozen=True, kw_only=True):
-    """Events follow on this connection as notifications called `event`, with `subscription`, `seq`, `topic` and `data`,
-    and as `event.dropped`, with `subscription`, `from` and `to`, for numbers that are no longer kept: after a restart,
-    or for a reader that is too slow. Numbers grow from event to event, not always by one.
-
-    `seq` is the number of the newest event there was.
-    """
-
-    subscription: str
-    seq: int
-
-
-class UnsubscribeParams(Params, frozen=True, kw_only=True):
-    """One's own, made on this connection."""
-
-    subscription: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-
-
-class UnsubscribeResult(Result, frozen=True, kw_only=True):
-    """`ended` is false when there was none by that name on this connection."""
-
-    ended: bool
-
-
-class MemoryEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Topic `memory`: something was written, and is on disk. `method` did it, or the job that is called so; `op_id` is
-    what history, receipt and undo call it; `id` the memory it was about, if it was about one. No text is sent."""
-
-    store: str
-    method: str
-    op_id: str
-    id: str | None
-
-
-class JobEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Topic `job`: a background job ran and did something, asks something, or failed (`error`)."""
-
-    store: str
-    job: str
-    outcome: str
-    changed: int
-    error: str | None
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of a notification `event`."""
-
-    subscription: str
-    seq: int
-    topic: Topic
-    data: msgspec.Raw
-
-
-class Dropped(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of a notification `event.dropped`: both ends are among what is lost."""
-
-    subscription: str
-    from_: int = msgspec.field(name="from")
-    to: int
-
-
-# Versions that meet in a handshake.
+# Versions exchanged in a handshake.
 
 
 PROTOCOL = 1
-"""The wire protocol's number. It rises only when an older client would be answered wrongly."""
+"""Number of the wire protocol. It rises only when an older client would be answered wrongly."""
 
 SERVER_VERSION = __version__
 
@@ -212,7 +257,7 @@ def release_key(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-# Words for values and types in messages to the user. Values are named by their size, never repeated at length.
+# Values and types in messages. Values are named by their size, never repeated at length.
 
 
 SHOWN = 40
@@ -240,7 +285,7 @@ def short(value: object) -> str:
 
 
 def described(value: object) -> str:
-    """What kind of value it is, and how large."""
+    """Describe the kind and the size of a value."""
     match value:
         case None:
             return "null"
@@ -257,13 +302,13 @@ def described(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name a misspelt one most likely means."""
+    """Return the known name that a misspelt one most likely means."""
     close = difflib.get_close_matches(name[:64], list(known), n=1)
     return close[0] if close else None
 
 
 def expected(node: inspect.Type) -> str:
-    """What values a type allows, without its limits."""
+    """Describe the values that a type allows, without its limits."""
     match node:
         case inspect.StrType():
             return "a string"
@@ -288,12 +333,12 @@ def expected(node: inspect.Type) -> str:
 
 
 def list_of(each: str) -> str:
-    """The phrase for a list of such values."""
+    """Return the phrase for a list of such values."""
     return "a list of " + _PLURALS.get(each, each)
 
 
 def limits(node: inspect.Type) -> tuple[float | None, float | None]:
-    """Smallest and largest value, or length, that a type allows."""
+    """Return the smallest and largest value, or length, that a type allows."""
     match node:
         case inspect.IntType(ge=low, le=high) | inspect.FloatType(ge=low, le=high):
             return low, high
@@ -306,7 +351,7 @@ def limits(node: inspect.Type) -> tuple[float | None, float | None]:
 
 
 def bounds(node: inspect.Type) -> str:
-    """The limits of a type, such as "1 to 1000" or "at most 200 characters"; empty when it has none."""
+    """Describe the limits of a type: "1 to 1000", "at most 200 characters"; empty when it has none."""
     if isinstance(node, inspect.UnionType):
         return next((found for each in node.types if (found := bounds(each))), "")
     unit = _UNITS.get(type(node), "")
@@ -316,16 +361,16 @@ def bounds(node: inspect.Type) -> str:
     return f"at least {low}{unit}" if high is None else f"{low} to {high}{unit}"
 
 
-# Parameters of a method: JSON becomes its Struct, or every bad field is explained at once.
+# JSON becomes the parameters of a method, or every bad field is explained at once.
 
 
 P = TypeVar("P", bound=Params)
 
 MAX_PROBLEMS = 20
-"""Problems told of one field, and unknown fields told of: a thousand bad items need no thousand sentences."""
+"""Problems reported of one field, and unknown fields reported: a thousand bad items need no thousand sentences."""
 
 MAX_ITEMS = 1000
-"""Items of a list that are looked at one by one; what is wrong with later ones is told as the decoder says it."""
+"""Items of a list that are checked one by one; problems of later ones are reported in the words of the decoder."""
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _elements = msgspec.json.Decoder(list[msgspec.Raw])
@@ -337,13 +382,11 @@ _fields = functools.cache(msgspec.structs.fields)
 
 @functools.cache
 def _node(kind: object) -> inspect.Type:
-    """What a type consists of, without what is told of it for schemas alone."""
-    node = inspect.type_info(kind)
-    return node.type if isinstance(node, inspect.Metadata) else node
+    return plain(inspect.type_info(kind))
 
 
 def decode_params(params_type: type[P], raw: msgspec.Raw | bytes | None, positional: tuple[str, ...] = ()) -> P:
-    """The parameters of one call. `positional` names those that an array gives, in order.
+    """Decode the parameters of one call. `positional` names those that an array gives, in order.
 
     Raises MnemonError: INVALID_PARAMS with every problem, or PARSE when `raw` is not JSON at all.
     """
@@ -357,7 +400,7 @@ def decode_params(params_type: type[P], raw: msgspec.Raw | bytes | None, positio
 
 
 def by_name(raw: msgspec.Raw | bytes | None, positional: tuple[str, ...]) -> msgspec.Raw | bytes:
-    """Parameters as a JSON object, whichever way they were given. Raises MnemonError for too many of them."""
+    """Return parameters as a JSON object, whichever way they were given. Raises MnemonError for too many of them."""
     if raw is None:
         return b"{}"
     if memoryview(raw)[0] != ord("["):
@@ -374,7 +417,7 @@ def by_name(raw: msgspec.Raw | bytes | None, positional: tuple[str, ...]) -> msg
 def explain(
     params_type: type[Params], raw: msgspec.Raw | bytes | None, positional: tuple[str, ...] = ()
 ) -> tuple[dict[str, object], list[FieldProblem]]:
-    """The fields that are good, by name, and everything that is wrong with the others.
+    """Return the valid fields by name, and every problem of the others.
 
     Raises MnemonError (PARSE) when `raw` is not JSON, and INVALID_PARAMS when it is neither object nor array.
     """
@@ -384,9 +427,10 @@ def explain(
         raise invalid([FieldProblem("params", "params must be an object or an array")]) from None
     except MALFORMED:
         raise MnemonError(errors.PARSE, "the parameters are not JSON, or not UTF-8") from None
-    fields = {field.encode_name: field for field in _fields(params_type)}
-    strangers = [name for name in given if name not in fields]
-    problems = [_unknown(name, fields) for name in strangers[:MAX_PROBLEMS]]
+    types = {field.encode_name: field for field in _fields(params_type)}
+    fields = {field.name: types[field.name] for field in fields_of(params_type)}
+    unknown = [name for name in given if name not in fields]
+    problems = [_unknown(name, fields) for name in unknown[:MAX_PROBLEMS]]
     good: dict[str, object] = {}
     for name, field in fields.items():
         if name in given:
@@ -428,7 +472,7 @@ def _faults(name: str, kind: object, raw: msgspec.Raw) -> list[FieldProblem]:
 
 
 def _sentences(path: str, node: inspect.Type, value: object) -> Iterator[tuple[str, str]]:
-    """Pairs of a path such as `tags[3]` and what is wrong there."""
+    """Yield pairs of a path such as `tags[3]` and a sentence about the problem there."""
     others = ""
     if isinstance(node, inspect.UnionType):
         whole, node = node, next((each for each in node.types if _is_a(each, value)), node)
@@ -457,7 +501,7 @@ def _out_of_bounds(path: str, node: inspect.Type, size: float, words: str) -> It
 
 
 def _is_a(node: inspect.Type, value: object) -> bool:
-    """Whether the JSON type fits; limits aside."""
+    """True if the JSON type fits; limits aside."""
     match node:
         case inspect.StrType():
             return isinstance(value, str)

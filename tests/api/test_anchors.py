@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api.types_memories import Anchor, RankingProfile, RecallParams, RecallResult
+from mnemond.api.types_memories import Anchor, RecallParams, RecallResult
 from mnemond.errors import MnemonError
+from mnemond.model.query import ProfileName
 from tests.api.factories import CALL, bench
 from tests.api.test_filters import ago, remember
 
@@ -36,7 +37,7 @@ async def test_what_is_found_is_found_by_the_anchors_that_are_asked_for(
 
 
 @pytest.mark.parametrize("profile", ["mnemond", "mnemon", None])
-async def test_no_anchors_at_all_are_refused(tmp_path: Path, profile: RankingProfile | None) -> None:
+async def test_no_anchors_at_all_are_refused(tmp_path: Path, profile: ProfileName | None) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError, match="anchors are none: name some of entity, keyword, recency, vector"):
             await over.reads.recall(CALL, RecallParams(query="tea", anchors=[], profile=profile))

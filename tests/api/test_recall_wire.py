@@ -10,10 +10,10 @@ import pytest
 
 from mnemond.api.registry import METHODS
 from mnemond.api.types_changes import LinkParams
-from mnemond.api.types_memories import MAX_SEED, RecallParams, RememberParams, RememberResult
+from mnemond.api.types_memories import RecallParams, RememberParams, RememberResult
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from mnemond.model.query import MODES, PROFILES
-from mnemond.wire.params import decode_params
+from mnemond.wire.params import MAX_EXACT, decode_params
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 # ------------------------------------------------------------ what is refused
@@ -38,8 +38,8 @@ PROFILE_NAMES = "profile must be one of mem0, mnemon, mnemond, mnemosyne"
         ("mode", "beem", f"{MODE_NAMES}; it is 'beem'"),
         ("mode", 5, f"{MODE_NAMES}; it is 5"),
         ("mode", ["beam"], f"{MODE_NAMES} or null; it is a list of 1"),
-        ("seed", -1, f"seed is -1; allowed are 0 to {MAX_SEED}"),
-        ("seed", MAX_SEED + 1, f"seed is {MAX_SEED + 1}; allowed are 0 to {MAX_SEED}"),
+        ("seed", -1, f"seed is -1; allowed are 0 to {MAX_EXACT}"),
+        ("seed", MAX_EXACT + 1, f"seed is {MAX_EXACT + 1}; allowed are 0 to {MAX_EXACT}"),
         ("seed", 1.5, "seed must be a whole number or one of random or null; it is the number 1.5"),
         ("seed", "chance", "seed must be a whole number or one of random; it is 'chance'"),
         ("order", "oldest", "order must be one of score, time; it is 'oldest'"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.api.types_memories import FilterParams
 from mnemond.cli import parser
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import SHORT_ID, text_width
@@ -18,7 +19,7 @@ from mnemond.cli.parser import GLOBAL_FLAGS, GLOBAL_VALUES, MIN_PREFIX
 from mnemond.cli.registry import BY_NAME, COMMANDS, GROUPS
 from mnemond.errors import KINDS
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
-from mnemond.wire.params import FilterParams, IdOrPrefix
+from mnemond.wire.params import IdOrPrefix
 
 
 def line(*argv: str, **facts: object) -> CliRunParams:
@@ -125,7 +126,7 @@ def test_every_filter_of_whatever_looks_for_memories(command: list[str]) -> None
         "user_id": "u", "session_id": "s", "agent_id": "g", "now": "2026-02-17T09:00:00Z",
     }  # fmt: skip
     assert {name: value for name, value in params.items() if name != "query"} == filters
-    assert {field.name for field in msgspec.structs.fields(FilterParams)} == set(filters)
+    assert {field.name for field in msgspec.structs.fields(FilterParams)} == {"store", *filters}
     msgspec.convert(params, METHODS[method].params)
 
 

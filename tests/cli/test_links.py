@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.api.types_admin import CliRunResult
-from mnemond.api.types_changes import EdgeKind
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.links import EDGE_TYPES
 from mnemond.cli.output import Style
@@ -102,7 +101,7 @@ def test_any_line_is_understood_or_answered(argv: list[str]) -> None:
 
 
 def test_the_types_of_a_link_are_those_of_the_model() -> None:
-    assert tuple(EDGE_TYPES.split(", ")) == memory.EDGE_TYPES == get_args(EdgeKind)
+    assert tuple(EDGE_TYPES.split(", ")) == memory.EDGE_TYPES == get_args(memory.EdgeType)
 
 
 def test_what_became_of_a_link() -> None:

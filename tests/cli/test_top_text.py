@@ -70,5 +70,5 @@ def test_an_interval_that_is_none(given: str) -> None:
 
 
 def test_client_and_daemon_mean_the_same_interval() -> None:
-    _, meta = get_args(get_type_hints(TopParams, include_extras=True)["interval_s"])
+    _, meta, *_ = get_args(get_type_hints(TopParams, include_extras=True)["interval_s"])
     assert (meta.ge, meta.le) == (MIN_S, MAX_S)

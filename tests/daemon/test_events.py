@@ -11,8 +11,8 @@ import pytest
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl.client import Client
 from mnemonctl.connection import LiveEvents
+from mnemond.api.types_admin import Dropped, Event, JobEvent, MemoryEvent
 from mnemond.errors import INVALID_PARAMS, UNREACHABLE, MnemonError
-from mnemond.wire.params import Dropped, Event, JobEvent, MemoryEvent
 
 
 @pytest.fixture
