@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.report import say
+from mnemond.config.settings import DiffSettings
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import scaled, shipped
 from mnemond.errors import MnemonError
-from mnemond.memory.diff import CosineThresholds, Side, Verdict, cosine_thresholds, judge, side
+from mnemond.memory.diff import DiffRules, Safeguards, Side, Verdict, cosine_thresholds, judge, side
 from mnemond.model.changes import Vector
-from mnemond.model.policy import DiffPolicy
 from mnemond.text.entities import extract
 
-LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
+LITERAL = Safeguards(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
 """The decision table to the letter, without what was added to it."""
 
 LEXICAL = "words alone"
@@ -31,8 +31,7 @@ class DiffPath:
 
     name: str
     embedder: Embedder | None
-    policy: DiffPolicy
-    thresholds: CosineThresholds
+    rules: DiffRules
 
     def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
         """The vectors of `texts`, in order; all None where there is no embedder."""
@@ -49,7 +48,7 @@ class DiffPath:
 
     def verdict(self, old: Side, new: Side, old_vector: Vector | None, new_vector: Vector | None) -> Verdict:
         """What the product decides."""
-        return judge(old, new, cosine(old_vector, new_vector), self.policy, self.thresholds)
+        return judge(old, new, cosine(old_vector, new_vector), self.rules)
 
 
 def cosine(left: Vector | None, right: Vector | None) -> float | None:
@@ -62,9 +61,9 @@ def prepared(text: str, given: Sequence[str] = ()) -> Side:
     return side(text, "general", [entity.canonical for entity in extract(text, given)])
 
 
-def paths(names: Iterable[str], policy: DiffPolicy) -> list[DiffPath]:
+def paths(names: Iterable[str], safeguards: Safeguards) -> list[DiffPath]:
     """Words alone and each embedder that can be loaded; it says which cannot."""
-    found = [DiffPath(LEXICAL, None, policy, cosine_thresholds("", policy, float))]
+    found = [DiffPath(LEXICAL, None, _rules("", float, safeguards))]
     for name in names:
         try:
             embedder = registry.create(name)
@@ -72,5 +71,10 @@ def paths(names: Iterable[str], policy: DiffPolicy) -> list[DiffPath]:
             say(f"{name} is left out: {error}")
             continue
         scale = partial(scaled, calibration=shipped(name))
-        found.append(DiffPath(name, embedder, policy, cosine_thresholds(name, policy, scale)))
+        found.append(DiffPath(name, embedder, _rules(name, scale, safeguards)))
     return found
+
+
+def _rules(name: str, scale: Callable[[float], float], safeguards: Safeguards) -> DiffRules:
+    settings = DiffSettings()
+    return DiffRules(settings, cosine_thresholds(name, settings, scale, safeguards), safeguards)

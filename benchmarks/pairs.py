@@ -20,9 +20,8 @@ from benchmarks.diff_paths import LITERAL, DiffPath, paths, prepared
 from benchmarks.report import Cell, percentile, say, table
 from mnemond.embed import registry
 from mnemond.embed.registry import unrelated_pairs
-from mnemond.memory.diff import Side, Verdict
+from mnemond.memory.diff import SAFEGUARDS, Side, Verdict
 from mnemond.model.changes import Vector
-from mnemond.model.policy import DiffPolicy
 from mnemond.text.similarity import token_set
 
 ENTAILMENT, PARAPHRASE, EQUIVALENT = "entailment", "paraphrase", "equivalent (score ≥ 4.5)"
@@ -146,7 +145,7 @@ def report(path: DiffPath, results: Sequence[Judged]) -> None:
     """The tables of one path, and every pair of `LISTED`."""
     say(
         table(
-            f"actions: {path.name} (override {path.thresholds.override:.3f})",
+            f"actions: {path.name} (override {path.rules.cosines.override:.3f})",
             ("", "pairs", *OUTCOMES),
             actions(results),
         )
@@ -169,7 +168,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     pairs = load_pairs(options.data)
     sides = {text: prepared(text) for pair in pairs for text in (pair.old, pair.new)}
-    for path in paths(options.embedder, LITERAL if options.literal else DiffPolicy()):
+    for path in paths(options.embedder, LITERAL if options.literal else SAFEGUARDS):
         report(path, judged(path, pairs, sides))
     return 0
 

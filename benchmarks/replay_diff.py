@@ -19,9 +19,8 @@ from benchmarks.diff_paths import LITERAL, DiffPath, paths, prepared
 from benchmarks.report import Cell, say, table
 from benchmarks.wire import Json
 from mnemond.embed import registry
-from mnemond.memory.diff import Match, Side, Verdict, overall
+from mnemond.memory.diff import SAFEGUARDS, Match, Side, Verdict, overall
 from mnemond.model.changes import Vector
-from mnemond.model.policy import DiffPolicy
 
 SHOWN = 400
 """Characters of a turn that are printed."""
@@ -130,7 +129,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--embedder", nargs="*", default=list(registry.NAMES), choices=registry.NAMES)
     parser.add_argument("--literal", action="store_true", help="the decision table to the letter")
     options = parser.parse_args(argv)
-    policy = LITERAL if options.literal else DiffPolicy()
+    policy = LITERAL if options.literal else SAFEGUARDS
     for path in paths(options.embedder, policy):
         for data in options.data:
             report(path, load(data))

@@ -12,14 +12,14 @@ import msgspec
 
 from benchmarks.bench_files import BenchFile, remember_params
 from benchmarks.wire import Json
+from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.calibration import write_rules
 from mnemond.memory.draft import Draft, WriteContext
-from mnemond.memory.limits import limits_of
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.memory import parse_rfc3339
-from mnemond.model.policy import LifecyclePolicy, WritePolicy
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index, open_database
 from mnemond.store.engine import Engine
@@ -34,7 +34,7 @@ ASKED_US = parse_rfc3339("2030-01-01T00:00:00Z")
 
 STORE = "default"
 
-NO_CAP = WritePolicy(lifecycle=LifecyclePolicy(max_insights=0))
+NO_CAP = Config(lifecycle=LifecycleSettings(max_insights=0))
 
 BATCH = 64
 """Memories in one transaction."""
@@ -47,7 +47,7 @@ class Stores:
         self._directory = directory
         self._embedder = embedder
         self._record = EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
-        self._limits = limits_of(self._record, NO_CAP)
+        self._limits = write_rules(self._record, NO_CAP)
 
     def fill(self, bench: BenchFile) -> None:
         """One new file for each store that has queries. A memory without a word is left out."""

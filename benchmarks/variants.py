@@ -11,8 +11,8 @@ from unittest.mock import patch
 import msgspec
 
 from benchmarks.wire import Json
-from mnemond.model.policy import PathPolicy
-from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, PriorPolicy, Profile
+from mnemond.config.settings import AnchorSettings, PriorSettings, TraversalSettings
+from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, Profile
 from mnemond.recall.ranking import Ranking
 
 NEVER = 2.0
@@ -57,6 +57,11 @@ def _replace(struct: msgspec.Struct, **numbers: object) -> msgspec.Struct:
 
 def _profile(profile: Profile = MNEMOND, **numbers: object) -> Profile:
     return cast("Profile", _replace(profile, **numbers))
+
+
+def _settings(profile: Profile = MNEMOND, **sections: object) -> Profile:
+    """A ranking with other sections of `retrieval`."""
+    return _profile(profile, settings=_replace(profile.settings, **sections))
 
 
 def _one(*_: object) -> float:
@@ -127,8 +132,8 @@ MORE: tuple[Variant, ...] = (
     *(Variant(f"+ names, worth {worth:g}", _profile(named=worth), {"anchors": WITH_NAMES}) for worth in (0.25, 1.0)),
     *(Variant(f"+ the newest, worth {worth:g}", _profile(new=worth), {"anchors": WITH_NEW}) for worth in (0.25, 1.0)),
     Variant("names alone", asks={"anchors": frozenset({"entity"})}),
-    Variant("+ questions noted with it", _profile(hypothetical=True)),
-    *(Variant(f"+ prior, {weight:g}", _profile(prior=PriorPolicy(weight=weight))) for weight in (0.1, 0.5)),
+    Variant("+ questions noted with it", _settings(anchors=AnchorSettings(hypothetical=True))),
+    *(Variant(f"+ prior, {weight:g}", _settings(prior=PriorSettings(weight=weight))) for weight in (0.1, 0.5)),
 )
 """What is there and off by default."""
 
@@ -142,7 +147,9 @@ LINKS: tuple[Variant, ...] = tuple(
 PUBLISHED: tuple[Variant, ...] = (
     Variant("mnemon", MNEMON, {"profile": "mnemon"}),
     Variant("mnemon, windows soft", _profile(MNEMON, hard_windows=False), {"profile": "mnemon"}),
-    Variant("mnemon, mean of a path", _profile(MNEMON, path=PathPolicy()), {"profile": "mnemon"}),
+    Variant(
+        "mnemon, mean of a path", _settings(MNEMON, traversal=TraversalSettings(mode="beam")), {"profile": "mnemon"}
+    ),
     Variant("mnemon, no links", MNEMON, {"profile": "mnemon", "mode": "none"}),
     Variant("mnemosyne", MNEMOSYNE, {"profile": "mnemosyne"}),
     Variant("mem0", MEMORY_LAYER, {"profile": "mem0"}),

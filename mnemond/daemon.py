@@ -26,7 +26,7 @@ from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.requests import Identities
-from mnemond.api.settings import ConfigHandlers, StoreSettings, vector_policy
+from mnemond.api.settings import ConfigHandlers, StoreSettings
 from mnemond.api.store_access import OpenStores
 from mnemond.api.stores import BackupHandlers, StoreHandlers
 from mnemond.api.uses import Uses
@@ -90,7 +90,7 @@ class Daemon:
             loop=loop,
             on_defect=self._on_defect,
             warn=self._warn,
-            search=vector_policy(config),
+            search=config.vector,
         )
         identities = Identities(clock, ids)
         self.feed = Feed(clock.now_us())
@@ -121,7 +121,7 @@ class Daemon:
     def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         """Every job, and what they work with."""
         reading = Reading(desks(lambda: self.open_stores), identities.own, self._boundary)
-        jobs = jobs_of(config, lambda name: self.settings.policy(name).lifecycle, self.safekeeping.scheduled, reading)
+        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, reading)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
             JobContext(clock, identities.own, self._boundary, tells(self._log, self.feed), one_thread()),
@@ -203,13 +203,13 @@ class Daemon:
         self.scheduler.end()
         self.server.request_stop()
 
-    def go_by(self, config: Config, loaded: Loaded | None = None) -> None:
+    def apply_settings(self, config: Config, loaded: Loaded | None = None) -> None:
         """Take up the settings that `live_settings.LIVE` lists; what is under way is not disturbed."""
-        self.server.go_by(Limits.of(config.server))
-        self.settings.take_up(loaded or configuration.loaded_from(config, self.settings.sources.path))
-        self.open_stores.go_by()
-        self._about.go_by(config)
-        self._agents.go_by(config.hooks, Limits.of(config.server).hook_s)
+        self.server.apply_settings(Limits.of(config.server))
+        self.settings.apply_settings(loaded or configuration.loaded_from(config, self.settings.sources.path))
+        self.open_stores.apply_settings()
+        self._about.apply_settings(config)
+        self._agents.apply_settings(config.hooks, Limits.of(config.server).hook_s)
 
     def standing(self) -> list[StoreStanding]:
         """Every open store."""
@@ -360,7 +360,7 @@ class _Life:
         adopted = self._listener.adopted
         log.info("ready", version=SERVER_VERSION, pid=os.getpid(), data_dir=str(self._data_dir), adopted=adopted)
         supervision = Supervision(self._notifier, self._feed_every_s, daemon, log)
-        reload = Reload(config, self._load, lambda config: self._go_by(daemon, config), supervision, log)
+        reload = Reload(config, self._load, lambda config: self._apply_settings(daemon, config), supervision, log)
         async with trio.open_nursery() as nursery:
             await nursery.start(_stop_on_signals, daemon)
             await nursery.start(reload.on_hangup, daemon.stop)
@@ -380,8 +380,8 @@ class _Life:
         self._loaded, _ = configured(self._loaded.sources)
         return self._loaded.config
 
-    def _go_by(self, daemon: Daemon, config: Config) -> None:
-        daemon.go_by(config, self._loaded)
+    def _apply_settings(self, daemon: Daemon, config: Config) -> None:
+        daemon.apply_settings(config, self._loaded)
         self._logs.configure(config.log.level)
         if self._log_file is not None:
             self._log_file.limit(config.log.max_bytes, config.log.older_files)

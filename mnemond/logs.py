@@ -19,7 +19,7 @@ import msgspec
 import structlog
 from structlog.typing import EventDict
 
-from mnemond.config.settings import LEVELS, Level, Log
+from mnemond.config.settings import LEVELS, Level, LogSettings
 
 # The log's file: private, never too large, and found again when somebody moved it away.
 
@@ -256,7 +256,7 @@ def _shown(value: object) -> str:
 _STDERR: Final = 2
 
 
-def settle(logs: Logs, data_dir: Path, settings: Log, environ: Mapping[str, str]) -> LogFile | None:
+def settle(logs: Logs, data_dir: Path, settings: LogSettings, environ: Mapping[str, str]) -> LogFile | None:
     """Let the log go where it belongs; its file, unless the journal takes it or the file cannot be written.
 
     Call it while the instance lock is held: the file is one daemon's.

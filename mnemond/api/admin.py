@@ -143,7 +143,7 @@ async def _embedder(warm: OpenStore) -> CheckView:
 
 
 def _capacity(warm: OpenStore) -> CheckView:
-    live, most = warm.store.snapshot.live, warm.policy.lifecycle.max_insights
+    live, most = warm.store.snapshot.live, warm.config.lifecycle.max_insights
     over = 0 < most < live
     detail = f"memories: {live:,} of at most {most:,}" if most else f"memories: {live:,}, no limit"
     if over:
@@ -163,7 +163,7 @@ async def _exchanges(warm: OpenStore, now_us: int) -> CheckView:
         )
     )
     unread = f"; let go of unread, ever: {let_go:,}" if let_go else ""
-    if not warm.policy.extraction.enabled and not backlog.failed:
+    if not warm.config.extraction.enabled and not backlog.failed:
         detail = f"extraction.enabled is false; exchanges that wait: {backlog.pending:,}{unread}"
         state: Literal["note", "ok"] = "note" if backlog.pending or let_go else "ok"
         return CheckView(name="exchanges", ok=True, state=state, detail=detail, store=name)
@@ -209,7 +209,7 @@ class DaemonHandlers:
         self._open_stores = open_stores
         self._life = life
 
-    def go_by(self, config: Config) -> None:
+    def apply_settings(self, config: Config) -> None:
         """Tell of these settings from now on."""
         self._config = config
 
@@ -250,7 +250,7 @@ class DaemonHandlers:
             by_status, oplog_count, waiting = await warm.store.counts()
         except MnemonError as error:
             unreadable = error.message
-        cap = warm.policy.lifecycle.max_insights
+        cap = warm.config.lifecycle.max_insights
         result = types_admin.StatusResult(
             store=warm.store.name,
             total_insights=snapshot.live,

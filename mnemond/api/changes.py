@@ -71,7 +71,7 @@ class ReviseHandlers:
             vector=embedding.vector,
             embed_error=embedding.error,
         )
-        return await submitted(warm, update.propose(wish, identity, one_active, warm.limits), update_result)
+        return await submitted(warm, update.propose(wish, identity, one_active, warm.rules), update_result)
 
     @handles("merge")
     async def merge(self, call: Call, params: MergeParams) -> MergeResult:
@@ -93,7 +93,7 @@ class ReviseHandlers:
             vector=embedding.vector,
             embed_error=embedding.error,
         )
-        return await submitted(warm, revise.propose_merge(wish, identity, one_active, warm.limits), merge_result)
+        return await submitted(warm, revise.propose_merge(wish, identity, one_active, warm.rules), merge_result)
 
 
 async def _merged_text(warm: OpenStore, params: MergeParams) -> str | None:
@@ -369,7 +369,7 @@ class SuccessionHandlers:
             vector=embedding.vector,
             embed_error=embedding.error,
         )
-        return await submitted(warm, history.propose(wanted, identity, warm.limits), restore_result)
+        return await submitted(warm, history.propose(wanted, identity, warm.rules), restore_result)
 
 
 def _looked_up(connection: Connection, params: RestoreParams, warm: OpenStore) -> history.Kept | None:

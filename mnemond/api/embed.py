@@ -111,7 +111,7 @@ def _calibration(record: EmbedderRecord | None) -> wire.CalibrationView:
 
 def thresholds(warm: OpenStore) -> wire.ThresholdsView:
     """The cosines a store's writes go by now."""
-    cosines, semantic = warm.limits.cosines, warm.limits.policy.graph.semantic
+    cosines, semantic = warm.rules.diff.cosines, warm.rules.config.graph.semantic
     override = round(cosines.override, 6) if math.isfinite(cosines.override) else None
     return wire.ThresholdsView(
         round(cosines.update, 6), round(cosines.duplicate, 6), override, round(semantic.auto, 6),

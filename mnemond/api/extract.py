@@ -77,7 +77,7 @@ class ExtractHandlers:
             return await trio.to_thread.run_sync(
                 _context, warm, params, self._clock.now_us(), abandon_on_cancel=True, limiter=warm.threads
             )
-        if not warm.policy.extraction.enabled:
+        if not warm.config.extraction.enabled:
             raise MnemonError(UNAVAILABLE, OFF, hint="set extraction.enabled, or use `remember`", outcome="rejected")
         now_us = self._clock.now_us()
         read = await trio.to_thread.run_sync(_read, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads)
@@ -88,7 +88,7 @@ class ExtractHandlers:
         """Every write under way before the first is waited for: they share a transaction and its fsync."""
         identities = [self._identity(warm, params, number) for number in range(len(writes))]
         waiting = [
-            submit(warm, extraction.propose(write, identity, warm.limits))
+            submit(warm, extraction.propose(write, identity, warm.rules))
             for write, identity in zip(writes, identities, strict=True)
         ]
         ended: list[_Ended] = []
@@ -187,20 +187,20 @@ def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
 
 def _read(warm: OpenStore, params: ExtractParams, now_us: int) -> _Read:
     """The conversation read and its facts embedded. Blocks."""
-    policy, scope = warm.policy.extraction, scope_of(params)
+    settings, scope = warm.config.extraction, scope_of(params)
     observed_us = _observed_us(params, now_us)
-    context = extraction.context_of(warm.store.snapshot, scope, policy, observed_us, params.importance_threshold)
-    found = _found(params, context, policy.message_window)
+    context = extraction.context_of(warm.store.snapshot, scope, settings, observed_us, params.importance_threshold)
+    found = _found(params, context, settings.message_window)
     resolves = params.auto_resolve_conflicts
     provenance = Provenance(
         conversation_id=params.conversation_id,
         scope=scope,
-        resolves=policy.auto_resolve_conflicts if resolves is None else resolves,
+        resolves=settings.auto_resolve_conflicts if resolves is None else resolves,
     )
     known = warm.store.snapshot.entity_spelling
     writes = [
         extraction.prepare(
-            fact, provenance, now_us, known, warm.policy, as_it_is=not params.infer and params.facts is None
+            fact, provenance, now_us, known, warm.config, as_it_is=not params.infer and params.facts is None
         )
         for fact in found.facts
     ]
@@ -210,7 +210,7 @@ def _read(warm: OpenStore, params: ExtractParams, now_us: int) -> _Read:
 def _context(warm: OpenStore, params: ExtractParams, now_us: int) -> ExtractContext:
     snapshot, scope = warm.store.snapshot, scope_of(params)
     wanted = Filter(scope=scope, now_us=now_us)
-    found = exchange_context(_said(params), snapshot, wanted, window=warm.policy.extraction.message_window)
+    found = exchange_context(_said(params), snapshot, wanted, window=warm.config.extraction.message_window)
     return warm.marked(
         ExtractContext(
             summary=None,
@@ -270,7 +270,7 @@ def _host_fact(given: FactParam) -> HostFact:
 def _rehearse(warm: OpenStore, write: FactWrite, identity: WriteContext) -> _Ended:
     snapshot = warm.store.snapshot
     similarity = similarity_with(warm, snapshot, cast("Vector | None", write.prepared.vector))
-    outcome = cast("Remembered", extraction.decide(write, identity, warm.limits, snapshot, similarity).outcome)
+    outcome = cast("Remembered", extraction.decide(write, identity, warm.rules, snapshot, similarity).outcome)
     if outcome.action != "skipped":
         outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
     return _Ended(extraction.fate(outcome), None, outcome.redacted)

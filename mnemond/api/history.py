@@ -199,7 +199,7 @@ class UndoHandlers:
                 raise
             found = undo.Found(params.operation)  # a repeat of an undo that was carried out: the writer knows the op_id
         vectors = await _vectors(warm, found.texts)
-        proposal = undo.propose(found, vectors, identity, warm.limits)
+        proposal = undo.propose(found, vectors, identity, warm.rules)
         return await submitted(warm, proposal, undo_result)
 
 

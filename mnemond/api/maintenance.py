@@ -69,10 +69,10 @@ class GcHandlers:
         return await chosen(await self._open_stores.use(params.store), params)
 
     async def _list(self, warm: OpenStore, params: GcParams) -> GcResult:
-        policy = warm.policy.lifecycle
+        lifecycle = warm.config.lifecycle
         snapshot = warm.store.snapshot
         found, many = await trio.to_thread.run_sync(
-            retention.weak, snapshot, _bounds(params), policy, self._clock.now_us(), limiter=self._threads
+            retention.weak, snapshot, _bounds(params), lifecycle, self._clock.now_us(), limiter=self._threads
         )
         return warm.marked(
             GcResult(
@@ -80,7 +80,7 @@ class GcHandlers:
                 threshold=params.threshold,
                 candidates_found=many,
                 candidates=[_candidate(each) for each in found],
-                max_insights=policy.max_insights,
+                max_insights=lifecycle.max_insights,
                 actions={
                     "purge": f"mnemonctl gc --threshold {params.threshold:g} --limit {params.limit} --apply --yes",
                     "keep": "mnemonctl gc --keep ID",
@@ -116,11 +116,11 @@ class GcHandlers:
             if params.op_id is None:
                 raise
         identity = self._identities.of(warm, params)
-        return await submitted(warm, retention.propose_keep(insight_id, warm.policy.lifecycle, identity), kept_result)
+        return await submitted(warm, retention.propose_keep(insight_id, warm.config.lifecycle, identity), kept_result)
 
     async def _apply(self, warm: OpenStore, params: GcParams) -> GcDone:
         identity = self._identities.of(warm, params)
-        proposal = retention.propose_apply(_bounds(params), warm.policy.lifecycle, identity)
+        proposal = retention.propose_apply(_bounds(params), warm.config.lifecycle, identity)
         return await submitted(warm, proposal, done_result)
 
     async def _purge(self, warm: OpenStore, params: GcParams) -> GcDone:

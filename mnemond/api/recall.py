@@ -35,6 +35,7 @@ from mnemond.api.types_memories import (
     WindowView,
 )
 from mnemond.clock import Clock
+from mnemond.config.settings import RetrievalSettings, TouchSettings
 from mnemond.embed.embedder import Embedder, precompute
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import AFTER_ALL, Place, Snapshot
@@ -43,11 +44,9 @@ from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import around, links_of
 from mnemond.memory.retention import is_used
 from mnemond.model.memory import CATEGORIES, STATUSES, Status, format_us, parse_rfc3339
-from mnemond.model.policy import TouchPolicy
-from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Intent, ProfileName, Query, Recalled, Span
+from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Intent, Query, Recalled, Span
 from mnemond.recall.context import BUDGET, Frame, linearise, relations_among
-from mnemond.recall.policy import ReadPolicy
-from mnemond.recall.profiles import Profile
+from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.recall import (
     Match,
     basic_steps,
@@ -213,7 +212,7 @@ def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, met
     return RecallResult(results=hits, meta=meta())
 
 
-def used_of(found: Recalled, answered: Answer, touch: TouchPolicy) -> list[str]:
+def used_of(found: Recalled, answered: Answer, touch: TouchSettings) -> list[str]:
     """Ids of the memories of an answer whose use counts: what speaks for them, not what fills it up (spec 11.8)."""
     used = [hit.insight.id for hit in found.hits if is_used(hit.score, hit.via, hit.confidence, touch)]
     if not isinstance(answered, ContextResult):
@@ -298,7 +297,7 @@ class ReadHandlers:
         wanted = filter_of(params, self._clock.now_us(), [*_question_problems(params), *problems])
         form = form_of(params, self._nonce)
         warm = await self._open_stores.use(params.store)
-        query = self._query(params, wanted, warm.reading)
+        query = self._query(params, wanted, warm.config.retrieval)
         snapshot = await in_task(warm.archives.of, warm.store) if wanted.historic else warm.store.snapshot
         embedder = None if form.basic else warm.embedder_of(snapshot)
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
@@ -335,12 +334,13 @@ class ReadHandlers:
     def _answer(self, job: _RecallJob) -> _Answer:
         if job.form.basic:
             return self._answered(job, recall_basic(job.snapshot, job.query, self._stopwatch))
-        reading = job.warm.reading
-        return self._answered(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, reading))
+        settings = job.warm.config.retrieval
+        return self._answered(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, settings))
 
     def _answered(self, job: _RecallJob, found: Recalled) -> _Answer:
         made = answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found))
-        return _Answer(job.warm.marked(made, found.embed_error), used_of(found, made, job.warm.reading.touch))
+        used = used_of(found, made, job.warm.config.retrieval.touch)
+        return _Answer(job.warm.marked(made, found.embed_error), used)
 
     @handles("get")
     async def get(self, call: Call, params: GetParams) -> GetResult:
@@ -361,26 +361,27 @@ class ReadHandlers:
         with await self._turns.slot(call):
             return await in_thread(_page, warm, snapshot, params, wanted, start, limiter=self._threads)
 
-    def _query(self, params: QuestionParams, wanted: Filter, reading: ReadPolicy) -> Query:
+    def _query(self, params: QuestionParams, wanted: Filter, settings: RetrievalSettings) -> Query:
         """What is asked, with what the store says where the request says nothing."""
         return Query(
             text=params.query,
-            limit=params.limit or reading.limit,
+            limit=params.limit or settings.limit,
             filter=wanted,
             anchors=None if params.anchors is None else frozenset(params.anchors),
             intent=None if params.intent is None else cast("Intent", params.intent.upper()),
             now_us=wanted.now_us,
-            profile=cast("ProfileName", params.profile or reading.usual),
+            profile=params.profile or default_profile(settings),
             mode=params.mode,
-            seed=self._drawn() if (params.seed or reading.seed) == "random" else cast("int | None", params.seed),
+            seed=self._seed(params.seed, settings),
             order=params.order,
             explain=params.explain,
-            rerank=reading.rerank if params.rerank is None else params.rerank,
+            rerank=settings.rerank_enabled if params.rerank is None else params.rerank,
         )
 
-    def _drawn(self) -> int:
-        """A seed that nobody can guess, which every JSON reader holds exactly."""
-        return int(self._nonce(), 16) & MAX_EXACT
+    def _seed(self, given: int | str | None, settings: RetrievalSettings) -> int | None:
+        if (given or settings.traversal.seed) == "random":
+            return int(self._nonce(), 16) & MAX_EXACT  # unguessable, and exact in every JSON reader
+        return cast("int | None", given)
 
     def _meta(self, job: _RecallJob, found: Recalled) -> RecallMeta:
         took_ms = round((self._stopwatch() - job.started) * 1e6) / 1e3
@@ -415,11 +416,11 @@ def _is_aside(job: _RecallJob) -> bool:
     query = job.query
     if is_slow(query.filter, job.snapshot) or job.form.is_long(query.limit):
         return True
-    return not job.form.basic and _is_much(query, job.warm.reading.ranking(query.profile))
+    return not job.form.basic and _is_much(query, profile_named(query.profile, job.warm.config.retrieval))
 
 
 def _is_much(query: Query, profile: Profile) -> bool:
-    linked = (query.mode or profile.mode) != "none"
+    linked = (query.mode or profile.settings.traversal.mode) != "none"
     return linked or query.rerank or profile.is_slow or query.limit > READS_MANY or is_long_question(query.text)
 
 
@@ -541,7 +542,7 @@ class SearchHandlers:
         """Find memories by their words. Raises MnemonError(INVALID_PARAMS)."""
         wanted = filter_of(params, self._clock.now_us())
         warm = await self._open_stores.use(params.store)
-        snapshot, limit = warm.store.snapshot, params.limit or warm.reading.limit
+        snapshot, limit = warm.store.snapshot, params.limit or warm.config.retrieval.limit
         if not (wanted.historic or is_slow(wanted, snapshot) or is_long_question(params.query)):
             return _found(snapshot, params, wanted, limit)
         if wanted.historic:

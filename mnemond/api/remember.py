@@ -16,10 +16,10 @@ from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
+from mnemond.memory.calibration import calibration_of
 from mnemond.memory.compare import NOTHING, Moment, compare
 from mnemond.memory.diff import Verdict
 from mnemond.memory.draft import Draft, problems_of, with_op_id
-from mnemond.memory.limits import calibration_of
 from mnemond.memory.remember import Prepared, decide, prepare, propose
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import Remembered
@@ -54,10 +54,10 @@ class RememberHandlers:
                 _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=warm.threads
             )
         if not prepared.draft.dry_run:
-            return await submitted(warm, propose(prepared, identity, warm.limits), remember_result)
+            return await submitted(warm, propose(prepared, identity, warm.rules), remember_result)
         snapshot = warm.store.snapshot
         similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
-        outcome = cast("Remembered", decide(prepared, identity, warm.limits, snapshot, similarity).outcome)
+        outcome = cast("Remembered", decide(prepared, identity, warm.rules, snapshot, similarity).outcome)
         if outcome.action != "skipped":
             outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
         return warm.marked(remember_result(warm, outcome))
@@ -112,7 +112,7 @@ def _draft(params: RememberParams | DiffParams) -> Draft:
 
 def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
     """The draft read and embedded. Blocks as the embedder does; a failure of it leaves the vector out."""
-    prepared = prepare(draft, now_us, warm.store.snapshot.entity_spelling, warm.policy)
+    prepared = prepare(draft, now_us, warm.store.snapshot.entity_spelling, warm.config)
     if prepared.discarded:
         return prepared
     vector, error = embedded(warm.embedder, prepared.clean.content, warm.embed_error)
@@ -137,22 +137,24 @@ def similarity_with(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) 
 
 def _compared(warm: OpenStore, params: DiffParams, now_us: int) -> DiffResult:
     prepared, moment = _prepared(warm, _draft(params), now_us), Moment(now_us, now_us)
-    snapshot, limits = warm.store.snapshot, warm.limits
+    snapshot, rules = warm.store.snapshot, warm.rules.diff
     similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
-    policy = limits.policy.diff
     terms = set(index_terms(prepared.clean.content))
     likeness = snapshot.likeness(terms) if terms else None
     side, scope = prepared.reading.side, prepared.draft.scope
     found = NOTHING
     if side is not None:
-        found = compare(snapshot, side, scope, similarity, likeness, policy, limits.cosines, moment, thorough=True)
-    override = limits.cosines.override
+        found = compare(snapshot, side, scope, similarity, likeness, rules, moment, thorough=True)
+    settings, override = rules.settings, rules.cosines.override
     return warm.marked(
         DiffResult(
             suggestion="ADD" if found.best is None else found.best.verdict.action,
-            matches=[_match(snapshot, match.id, match.verdict) for match in found.matches[: policy.limit]],
+            matches=[_match(snapshot, match.id, match.verdict) for match in found.matches[: settings.limit]],
             thresholds=DiffThresholds(
-                policy.update, policy.duplicate, policy.novelty, round(override, 6) if math.isfinite(override) else None
+                settings.update,
+                settings.duplicate,
+                settings.novelty,
+                round(override, 6) if math.isfinite(override) else None,
             ),
         )
     )
@@ -166,7 +168,7 @@ def _match(snapshot: Snapshot, insight_id: str, verdict: Verdict) -> DiffMatch:
 def remember_result(warm: OpenStore, outcome: Remembered) -> Result:
     """The reply, with what only the graph as it is now can tell: the causal candidates."""
     calibration = calibration_of(warm.store.embedder)
-    return views.remember_result(warm.store.snapshot, outcome, warm.policy.graph.causal, calibration)
+    return views.remember_result(warm.store.snapshot, outcome, warm.config.graph.causal, calibration)
 
 
 # A text on its way into a write: embedded where it holds nobody up.

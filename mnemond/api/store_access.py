@@ -6,18 +6,17 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import trio
 
+from mnemond.config.settings import Config
 from mnemond.embed.embedder import Embedder, Supply, sentence
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.limits import Limits, limits_of
-from mnemond.model.policy import WritePolicy
+from mnemond.memory.calibration import WriteRules, write_rules
 from mnemond.recall.archive import Archives
-from mnemond.recall.policy import DEFAULT, ReadPolicy
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
@@ -55,8 +54,7 @@ class OpenStore(msgspec.Struct, frozen=True):
     embed_error: str | None
     limiters: Threads
     lacks_embedder: bool = False
-    policy: WritePolicy = WritePolicy()
-    reading: ReadPolicy = DEFAULT
+    config: Config = Config()
     coming: Embedder | None = None
     on_missing: Callable[[str], None] | None = None
     on_purged: Callable[[], None] | None = None
@@ -76,9 +74,9 @@ class OpenStore(msgspec.Struct, frozen=True):
         return self.limiters.near if near else self.limiters.far
 
     @property
-    def limits(self) -> Limits:
-        """What its writes go by."""
-        return limits_of(self.store.embedder, self.policy)
+    def rules(self) -> WriteRules:
+        """The rules of its writes."""
+        return write_rules(self.store.embedder, self.config)
 
     def marked(self, result: R, reason: str | None = None) -> R:
         """`result`, saying that the store is not fully well if it is not (or for `reason`)."""
@@ -112,19 +110,15 @@ class StoreListener(Protocol):
         ...
 
 
-class Policies(Protocol):
-    """What the writes of each store, and the questions to it, go by."""
+class Settings(Protocol):
+    """The settings of each store."""
 
     def opening(self, name: str) -> None:
-        """Settle it (blocking). Raises MnemonError(CONFIG)."""
+        """Read the settings of a store (blocking). Raises MnemonError(CONFIG)."""
         ...
 
-    def policy(self, name: str) -> WritePolicy:
-        """As it was settled."""
-        ...
-
-    def reading(self, name: str) -> ReadPolicy:
-        """The same for questions."""
+    def config(self, name: str) -> Config:
+        """Return the settings in force for a store."""
         ...
 
 
@@ -135,14 +129,14 @@ class OpenStores:
         self,
         stores: StoreRegistry,
         supply: Supply,
-        policies: Policies | None = None,
+        settings: Settings | None = None,
         keeper: StoreListener | None = None,
         used: Callable[[str], None] | None = None,
     ) -> None:
-        """`supply` is where embedders come from; writes go by `policies`; `keeper` looks after the stores; `used` is
-        told the name of a store that something is asked of."""
+        """`supply` is where embedders come from; `settings` has those of each store; `keeper` looks after the stores;
+        `used` is told the name of a store that something is asked of."""
         self._used = used
-        self._policies = policies
+        self._settings = settings
         self._stores = stores
         stores.on_closed.append(self._closed)
         self._supply = supply
@@ -194,8 +188,8 @@ class OpenStores:
         return warm
 
     def _settle(self, store: Store) -> tuple[Embedder | None, str | None]:
-        if self._policies is not None:
-            self._policies.opening(store.name)
+        if self._settings is not None:
+            self._settings.opening(store.name)
         return self._embedder_for(store.embedder)
 
     def _closed(self, name: str) -> None:
@@ -209,7 +203,7 @@ class OpenStores:
         lacks = embedder is None and (store.embedder is not None or self._supply.wants)
         on_missing = None if self._keeper is None else self._keeper.missing
         return OpenStore(
-            store, embedder, error, self._threads, lacks, **self._policies_of(store.name), archives=self._archives,
+            store, embedder, error, self._threads, lacks, self._config_of(store.name), archives=self._archives,
             on_missing=on_missing, on_purged=self.forget_texts,
         )  # fmt: skip
 
@@ -221,16 +215,13 @@ class OpenStores:
         for tell in self.on_forget:
             tell()
 
-    def go_by(self) -> None:
-        """The policies changed: what is asked from now on is written and answered by them."""
+    def apply_settings(self) -> None:
+        """Give every open store its settings anew: later requests are answered by them."""
         for name in self._warm:
-            self._change(name, **self._policies_of(name))
+            self._change(name, config=self._config_of(name))
 
-    def _policies_of(self, name: str) -> dict[str, Any]:
-        """What its writes and its questions go by."""
-        if self._policies is None:
-            return {}
-        return {"policy": self._policies.policy(name), "reading": self._policies.reading(name)}
+    def _config_of(self, name: str) -> Config:
+        return Config() if self._settings is None else self._settings.config(name)
 
     def _change(self, name: str, **fields: object) -> None:
         """What is asked of the store from now on finds it changed; whoever has it already goes on with it."""

@@ -26,13 +26,13 @@ from mnemond.api.types_memories import (
     SignalsView,
     SubstanceView,
 )
+from mnemond.config.settings import CausalSettings
 from mnemond.embed.registry import Calibration, unscaled
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.diff import Verdict
 from mnemond.memory.remember import CausalCandidate, causal_candidates
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Candidate, Conflict, EdgesMade, Forgotten, Note, Redundancy, Remembered
-from mnemond.model.policy import CausalPolicy
 from mnemond.model.query import Hit
 
 SCALE = 1e6
@@ -94,12 +94,12 @@ def recall_hit(hit: Hit, intent: str) -> RecallHit:
 
 
 def remember_result(
-    snapshot: Snapshot, outcome: Remembered, policy: CausalPolicy, calibration: Calibration | None
+    snapshot: Snapshot, outcome: Remembered, settings: CausalSettings, calibration: Calibration | None
 ) -> RememberResult:
     """What became of a memory: every key of spec 8 step 5. Candidates are shown as `snapshot` has them now, and their
     cosines on the reference scale as well, which `calibration` leads to."""
     stored = outcome.action in ("added", "replaced", "merged") and not outcome.dry_run and outcome.id is not None
-    causal = causal_candidates(snapshot, outcome.id, policy) if stored and outcome.id is not None else ()
+    causal = causal_candidates(snapshot, outcome.id, settings) if stored and outcome.id is not None else ()
     return RememberResult(
         id=outcome.id,
         action=outcome.action,

@@ -1,31 +1,45 @@
-"""The settings of the write path: what is compared, linked, paired and pruned, as `config.toml` names it (spec 5).
+"""Every setting: its type, limits, default and description.
 
-The defaults are those of `mnemond.model.policy`; a test compares them. What is not here is not for a user to move.
+The code takes these structs as they are: memory, recall, the jobs and the server read their numbers from them.
+`mnemond.config.loading` fills them from files, variables and options; `mnemond.docs_pages` makes docs/config.md from
+them. Numbers that are not settings are constants of the module that uses them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from functools import reduce
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
-_UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": DAY_S}
-_DURATION: Final = re.compile(r"([0-9]{1,9})([smhd])")
-
 MAX_S: Final = 3_650 * DAY_S
 """Ten years, the longest duration."""
 
+_UNITS: Final = {"s": 1, "m": 60, "h": HOUR_S, "d": DAY_S}
+_DURATION: Final = re.compile(r"([0-9]{1,9})([smhd])")
+
 Share = Annotated[float, Meta(ge=0, le=1)]
+Days = Annotated[float, Meta(ge=0, le=36_500)]
 Duration = Annotated[float, Meta(ge=0, le=MAX_S)] | Annotated[str, Meta(pattern="^[0-9]{1,9}[smhd]$")]
+ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
+VariableName = Annotated[str, Meta(max_length=200, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
+Dimensions = Annotated[int, Meta(ge=1, le=16_384)]
+
+Fusion = Literal["measured", "intent", "start_node", "mem0"]
+PathScore = Literal["mean", "sum", "magma", "activation"]
+
+Level = Literal["debug", "info", "warning", "error"]
+LEVELS: Final[dict[Level, int]] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+"""The numeric levels of Python's `logging`."""
 
 
 def seconds(duration: float | str) -> float:
-    """A valid duration in seconds: a number, or text like "90s", "15m", "12h", "30d"."""
+    """Convert a valid duration to seconds: a number, or text like "90s", "15m", "12h", "30d"."""
     if not isinstance(duration, str):
         return duration
     found = _DURATION.fullmatch(duration)
@@ -33,9 +47,166 @@ def seconds(duration: float | str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
-class Diff(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a new memory repeats, corrects or refines an old one. Similarities of cosines are stated for a reference
-    embedder (unrelated .35, paraphrase .85) and carried over to the store's own."""
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of config.toml. A field is a setting, or a table within this one."""
+
+
+# What a store keeps
+
+
+class LifecycleSettings(Section, frozen=True):
+    """How much a store keeps, and how often it is maintained."""
+
+    max_insights: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100_000_000,
+            description="Maximum of active memories in a store. A write beyond it prunes the least important ones,"
+            " never a pinned one. 0 = no maximum.",
+        ),
+    ] = 1000
+    prune_batch: Annotated[int, Meta(ge=1, le=1000, description="Maximum of memories pruned by one write.")] = 10
+    immune_importance: Annotated[
+        int, Meta(ge=1, le=6, description="Memories of at least this importance are never pruned; 6 = none.")
+    ] = 4
+    immune_access: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Memories recalled at least this often are never pruned.")
+    ] = 3
+    decay_interval: Annotated[
+        Duration,
+        Meta(description="Time between updates of the displayed importance, which falls with age; at least a minute."),
+    ] = HOUR_S
+    prune_interval: Annotated[
+        Duration,
+        Meta(description="Time between prunings of memories beyond `max_insights` or faded; at least a minute."),
+    ] = HOUR_S
+    extract_interval: Annotated[
+        Duration,
+        Meta(
+            description="Time between searches for agent exchanges that are still to be read for facts; at least a"
+            " minute. Usually they are read soon after they arrive, while the store is not in use."
+        ),
+    ] = 600
+    backup_interval: Annotated[
+        Duration, Meta(description="Time between automatic backups of a store; at least a minute. 0 = never.")
+    ] = DAY_S
+    full_verify_interval: Annotated[
+        Duration,
+        Meta(description="Time between checks of a whole store, every page included; at least a minute. 0 = never."),
+    ] = 7 * DAY_S
+    max_oplog: Annotated[
+        int, Meta(ge=100, le=5_000, description="Maximum of log rows; may be exceeded for up to a day.")
+    ] = 5_000
+
+
+class PruningSettings(Section, frozen=True):
+    """Pruning of faded memories without strong links when a store is nearly full."""
+
+    enabled: Annotated[bool, Meta(description="Prune faded memories.")] = False
+    threshold: Annotated[
+        Share,
+        Meta(
+            description="A memory is pruned if the weight of its heaviest link, times its retention, is below this."
+            " A memory without links counts as 0.5."
+        ),
+    ] = 0.01
+
+
+# Vectors
+
+
+class EmbeddingSettings(Section, frozen=True):
+    """The model that computes vectors. A store keeps the embedder it was made with."""
+
+    provider: Annotated[
+        Literal["builtin", "ollama", "openai", "auto", "none"],
+        Meta(
+            description="`builtin`: a model shipped in the package, run in process; `ollama` and `openai` (any"
+            " compatible server) send every memory and every query to `endpoint`; `auto`: Ollama if it answers"
+            " and has the model when a store is made, else built-in; `none`: keywords only."
+        ),
+    ] = "builtin"
+    model: Annotated[
+        ModelName | None,
+        Meta(
+            description="The model of new stores. Built-in: minilm_static_256_int8 (default) or minilm_l6_v2_int8"
+            " (needs the extra `onnx`); Ollama: nomic-embed-text by default; `openai` needs a name."
+            " Overridden by `MNEMON_EMBED_MODEL`.",
+        ),
+    ] = None
+    endpoint: Annotated[
+        str,
+        Meta(
+            max_length=2_000,
+            description="Address of the `ollama` or `openai` server. http only to this machine (127.0.0.0/8, ::1,"
+            " localhost), https elsewhere. Overridden by `MNEMON_EMBED_ENDPOINT`.",
+        ),
+    ] = "http://localhost:11434"
+    api_key_env: Annotated[
+        VariableName | None,
+        Meta(
+            description="The environment variable of the daemon that holds the API key for `endpoint`."
+            " The key itself is never stored.",
+        ),
+    ] = None
+    batch_size: Annotated[int, Meta(ge=1, le=128, description="Maximum of texts in one request to `endpoint`.")] = 10
+    dimensions: Annotated[
+        Dimensions | None,
+        Meta(
+            description="Truncate the vectors of `endpoint` to this length, for models trained for it (Matryoshka)."
+            " Overridden by `MNEMON_EMBED_DIMENSIONS`.",
+        ),
+    ] = None
+    timeout_s: Annotated[
+        float, Meta(gt=0, le=600, description="Timeout of a request to `endpoint`, in seconds; at most 2 for a query.")
+    ] = 30.0
+    probe_timeout_s: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=60,
+            description="Timeout of the check that `endpoint` is available, in seconds; made at most every 30 s.",
+        ),
+    ] = 2.0
+
+
+class HnswSettings(Section, frozen=True):
+    """The HNSW graph of a large store. Larger numbers find more of the nearest memories, and take longer."""
+
+    # With m = 16, ef_construction = 100 and ef_search = 64, the usual defaults, the graph finds .92 of the nearest 20,
+    # with these .98 (docs/decisions/0014-scanning-many-vectors.md).
+    m: Annotated[int, Meta(ge=4, le=128, description="Links of a memory; twice as many on the lowest level.")] = 16
+    ef_construction: Annotated[int, Meta(ge=8, le=2_000, description="Candidates held while a memory is added.")] = 200
+    ef_search: Annotated[int, Meta(ge=8, le=2_000, description="Candidates held during a search.")] = 200
+
+
+class VectorSettings(Section, frozen=True):
+    """The search for the nearest vectors. With every method the cosines of the best results are exact."""
+
+    index: Annotated[
+        Literal["auto", "exact", "int8", "hnsw"],
+        Meta(
+            description="`exact` reads every vector; `int8` a quarter of the bytes, then the best 100 exactly, which"
+            " finds the same; `hnsw` searches a graph, which finds nearly the same (needs the extra `hnsw`, else it"
+            " is `int8`); `auto` takes the fastest for the size of a store."
+        ),
+    ] = "auto"
+    int8_from: Annotated[
+        int, Meta(ge=0, le=100_000_000, description="With `auto`: number of memories from which `int8` is used.")
+    ] = 3_000
+    exact_limit: Annotated[
+        int, Meta(ge=0, le=100_000_000, description="With `auto`: number of memories from which `hnsw` is used.")
+    ] = 100_000
+    hnsw: HnswSettings = HnswSettings()
+
+
+# Writing a memory
+
+
+class DiffSettings(Section, frozen=True):
+    """Comparison of a new memory with old ones: repetition, correction or refinement. Thresholds of cosines are those
+    of a reference embedder (unrelated .35, paraphrase .85) and are converted to the scale of the store's own."""
 
     update: Annotated[
         Share, Meta(description="Similarity from which two memories are about the same thing; below `duplicate`.")
@@ -44,215 +215,467 @@ class Diff(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cosine_override: Annotated[
         Share,
         Meta(
-            description="Cosine from which it counts instead of the words, where it is larger. It is raised where the"
-            " embedder cannot tell a paraphrase from a contradiction."
+            description="Cosine from which it replaces the similarity of the words, if it is larger. Raised for an"
+            " embedder that cannot tell a paraphrase from a contradiction."
         ),
     ] = 0.70
     novelty: Annotated[
         Share, Meta(description="Share of new words up to which a memory may still be a repetition.")
     ] = 0.10
     min_tokens: Annotated[
-        int, Meta(ge=1, le=100, description="Words a text needs for its share in a longer one to count.")
+        int, Meta(ge=1, le=100, description="Minimum of words in a text for its share in a longer one to count.")
     ] = 3
-    limit: Annotated[int, Meta(ge=1, le=100, description="Memories that diff, and `conflicts`, tell of at most.")] = 5
+    limit: Annotated[int, Meta(ge=1, le=100, description="Maximum of memories listed by diff and in `conflicts`.")] = 5
 
 
-class SubstanceFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is not kept because it says too little, on the channels hook, batch and extract."""
+class SubstanceFilterSettings(Section, frozen=True):
+    """Rejection of texts without substance, on the channels hook, batch and extract."""
 
-    min_confidence: Annotated[Share, Meta(description="How sure it must be that a text says too little.")] = 0.7
+    min_confidence: Annotated[Share, Meta(description="Minimum confidence for rejecting a text.")] = 0.7
 
 
-class Redundancy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a memory that is new still repeats another, and the two become a pair. Durations are seconds, or text like
-    "90s", "15m", "12h", "30d"."""
+class RedundancySettings(Section, frozen=True):
+    """Pairs: a new memory that partly repeats another is linked to it, and the older one fades later. Durations are
+    seconds, or text like "90s", "15m", "12h", "30d"."""
 
-    enabled: Annotated[bool, Meta(description="Whether pairs are made.")] = True
-    threshold: Annotated[Share, Meta(description="Redundancy above which two memories are a pair.")] = 0.25
+    enabled: Annotated[bool, Meta(description="Make pairs.")] = True
+    threshold: Annotated[Share, Meta(description="Redundancy above which two memories become a pair.")] = 0.25
     alpha_nmi: Annotated[
-        Share, Meta(description="Weight of what the vectors have in common; the rest is that of the keywords.")
+        Share,
+        Meta(description="Weight of the mutual information of the vectors; the rest is the weight of the keywords."),
     ] = 0.6
-    bins: Annotated[int, Meta(ge=2, le=1024, description="Bins of the estimate from the vectors.")] = 16
-    boost_max: Annotated[Duration, Meta(description="What the older half of a pair gains in life at most.")] = (
+    bins: Annotated[int, Meta(ge=2, le=1024, description="Bins for estimating the mutual information.")] = 16
+    boost_max: Annotated[Duration, Meta(description="Maximum by which the older memory of a pair fades later.")] = (
         30 * DAY_S
     )
-    boost_crit: Annotated[Duration, Meta(description="Time between the two at which it gains half of that.")] = (
-        7 * DAY_S
-    )
+    boost_crit: Annotated[
+        Duration, Meta(description="Time between the two memories at which the older one gains half of `boost_max`.")
+    ] = 7 * DAY_S
     boost_scale: Annotated[
-        Duration, Meta(description="How far around `boost_crit` the gain changes; 1 s at least.")
+        Duration, Meta(description="Time around `boost_crit` within which the gain rises; at least 1 s.")
     ] = DAY_S
 
+    @property
+    def boost_max_days(self) -> float:
+        """`boost_max` in days."""
+        return seconds(self.boost_max) / DAY_S
 
-class HypotheticalQueries(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Questions a memory would answer, noted with it."""
+    @property
+    def boost_crit_days(self) -> float:
+        """`boost_crit` in days."""
+        return seconds(self.boost_crit) / DAY_S
 
-    enabled: Annotated[bool, Meta(description="Whether they are noted.")] = True
-    max_queries: Annotated[int, Meta(ge=0, le=10, description="So many a memory at most.")] = 2
-
-
-class EdgeSimilarity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How heavy the link of a pair is."""
-
-    alpha_key: Annotated[Share, Meta(description="Weight of the keywords; the rest is that of the cosine.")] = 0.3
-    threshold: Annotated[Share, Meta(description="The least weight of such a link.")] = 0.5
-
-
-class Commitment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done with a memory when it is stored."""
-
-    substance_filter: SubstanceFilter = SubstanceFilter()
-    redundancy: Redundancy = Redundancy()
-    hypothetical_queries: HypotheticalQueries = HypotheticalQueries()
-    edge_similarity: EdgeSimilarity = EdgeSimilarity()
+    @property
+    def boost_scale_days(self) -> float:
+        """`boost_scale` in days."""
+        return seconds(self.boost_scale) / DAY_S
 
 
-class Extraction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What of a conversation becomes memories."""
+class HypotheticalQueriesSettings(Section, frozen=True):
+    """Questions that a memory would answer, stored with it."""
 
-    enabled: Annotated[bool, Meta(description="Whether conversations are read for facts at all.")] = True
-    importance_threshold: Annotated[
-        int, Meta(ge=1, le=10, description="Importance, from 1 to 10, below which a fact is not kept.")
-    ] = 3
-    message_window: Annotated[
-        int, Meta(ge=0, le=100, description="Messages before the latest exchange that are looked at for what it means.")
-    ] = 10
-    max_facts: Annotated[int, Meta(ge=1, le=100, description="Facts of one exchange that are kept at most.")] = 20
-    auto_resolve_conflicts: Annotated[
-        bool,
-        Meta(description="Whether a fact takes the place of a memory that it contradicts. false = both are kept."),
-    ] = True
+    enabled: Annotated[bool, Meta(description="Store such questions.")] = True
+    max_queries: Annotated[int, Meta(ge=0, le=10, description="Maximum of questions stored with a memory.")] = 2
+
+    @property
+    def count(self) -> int:
+        """Maximum of questions stored with a memory; 0 if disabled."""
+        return self.max_queries if self.enabled else 0
 
 
-class Temporal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EdgeSimilaritySettings(Section, frozen=True):
+    """Weight of the link between the two memories of a pair."""
+
+    alpha_key: Annotated[Share, Meta(description="Weight of the keywords; the rest is the weight of the cosine.")] = 0.3
+    threshold: Annotated[Share, Meta(description="Minimum weight of such a link.")] = 0.5
+
+
+class CommitmentSettings(Section, frozen=True):
+    """Storing a memory."""
+
+    substance_filter: SubstanceFilterSettings = SubstanceFilterSettings()
+    redundancy: RedundancySettings = RedundancySettings()
+    hypothetical_queries: HypotheticalQueriesSettings = HypotheticalQueriesSettings()
+    edge_similarity: EdgeSimilaritySettings = EdgeSimilaritySettings()
+
+
+class TemporalSettings(Section, frozen=True):
     """Links to memories of about the same time."""
 
-    window_hours: Annotated[float, Meta(ge=0, le=87_600, description="Hours two memories may lie apart.")] = 24.0
-    max_proximity: Annotated[int, Meta(ge=0, le=100, description="Links to the nearest in time, at most.")] = 10
+    window_hours: Annotated[
+        float, Meta(ge=0, le=87_600, description="Maximum of hours between two linked memories.")
+    ] = 24.0
+    max_proximity: Annotated[
+        int, Meta(ge=0, le=100, description="Maximum of links to the nearest memories in time.")
+    ] = 10
 
 
-class Entity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EntitySettings(Section, frozen=True):
     """Links to memories that name the same people and things."""
 
     max_links: Annotated[int, Meta(ge=0, le=100, description="Newest memories linked for each name.")] = 5
-    max_total: Annotated[int, Meta(ge=0, le=500, description="Such links of a new memory in all.")] = 50
+    max_total: Annotated[int, Meta(ge=0, le=500, description="Maximum of entity links of a new memory.")] = 50
     idf_min_docs: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="Memories from which on rare names weigh more than frequent ones.")
+        int, Meta(ge=1, le=1_000_000, description="Memories in a store from which rare names weigh more than frequent.")
     ] = 6
-    idf_floor: Annotated[Share, Meta(description="The least weight of a frequent name.")] = 0.1
+    idf_floor: Annotated[Share, Meta(description="Minimum weight of a frequent name.")] = 0.1
 
 
-class Causal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CausalSettings(Section, frozen=True):
     """Links from causes to effects."""
 
-    min_overlap: Annotated[Share, Meta(description="Share of the words that two memories must have in common.")] = 0.15
-    lookback: Annotated[int, Meta(ge=0, le=200, description="Newest memories that are looked at.")] = 10
-    max_candidates: Annotated[int, Meta(ge=0, le=100, description="Candidates told to whoever judges them.")] = 10
+    min_overlap: Annotated[Share, Meta(description="Minimum share of common words.")] = 0.15
+    lookback: Annotated[int, Meta(ge=0, le=200, description="Newest memories that are compared.")] = 10
+    max_candidates: Annotated[int, Meta(ge=0, le=100, description="Maximum of candidates returned for review.")] = 10
 
 
-class Semantic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Links in meaning; cosines of the reference embedder."""
+class SemanticSettings(Section, frozen=True):
+    """Links between memories of similar meaning; cosines of the reference embedder."""
 
-    auto: Annotated[Share, Meta(description="Cosine from which memories are linked unasked; above `review`.")] = 0.80
-    review: Annotated[Share, Meta(description="Cosine from which they are candidates.")] = 0.40
+    auto: Annotated[Share, Meta(description="Cosine from which memories are linked automatically; above `review`.")] = (
+        0.80
+    )
+    review: Annotated[Share, Meta(description="Cosine from which memories are candidates for review.")] = 0.40
     fallback_min: Annotated[
-        Share, Meta(description="Share of common words from which they are candidates where there are no vectors.")
+        Share, Meta(description="Without vectors: share of common words from which memories are candidates.")
     ] = 0.10
-    max_auto: Annotated[int, Meta(ge=0, le=100, description="Links made unasked, at most.")] = 3
-    max_candidates: Annotated[int, Meta(ge=0, le=100, description="Candidates told, at most.")] = 5
+    max_auto: Annotated[int, Meta(ge=0, le=100, description="Maximum of automatic links.")] = 3
+    max_candidates: Annotated[int, Meta(ge=0, le=100, description="Maximum of candidates returned for review.")] = 5
 
 
-class Graph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which links a new memory gets."""
+class GraphSettings(Section, frozen=True):
+    """Links of a new memory."""
 
-    temporal: Temporal = Temporal()
-    entity: Entity = Entity()
-    causal: Causal = Causal()
-    semantic: Semantic = Semantic()
+    temporal: TemporalSettings = TemporalSettings()
+    entity: EntitySettings = EntitySettings()
+    causal: CausalSettings = CausalSettings()
+    semantic: SemanticSettings = SemanticSettings()
 
 
-class Lifecycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much a store keeps."""
+class ExtractionSettings(Section, frozen=True):
+    """Extraction of memories from conversations."""
 
-    max_insights: Annotated[
+    enabled: Annotated[bool, Meta(description="Extract facts from conversations.")] = True
+    importance_threshold: Annotated[
+        int, Meta(ge=1, le=10, description="Minimum importance of a fact, from 1 to 10.")
+    ] = 3
+    message_window: Annotated[
+        int, Meta(ge=0, le=100, description="Messages before the latest exchange that are read as its context.")
+    ] = 10
+    max_facts: Annotated[int, Meta(ge=1, le=100, description="Maximum of facts kept from one exchange.")] = 20
+    auto_resolve_conflicts: Annotated[
+        bool, Meta(description="A fact replaces a memory that it contradicts. false = both are kept.")
+    ] = True
+
+
+# Recall
+
+
+class AnchorSettings(Section, frozen=True):
+    """The rows a recall starts from."""
+
+    top_k: Annotated[
+        int, Meta(ge=1, le=1_000, description="Maximum of memories that each signal, and following links, starts with.")
+    ] = 20
+    rrf_k: Annotated[
+        int,
+        Meta(ge=0, le=10_000, description="k of reciprocal rank fusion: the larger, the less the first ranks count."),
+    ] = 60  # Cormack, Clarke and Büttcher 2009
+    min_cosine: Annotated[Share, Meta(description="A cosine up to this is no evidence.")] = 0.10
+    hypothetical: Annotated[
+        bool,
+        Meta(
+            description="Match the questions stored with a memory, too. They are embedded by the first recall after a"
+            " write, with a built-in embedder only."
+        ),
+    ] = False
+
+
+class FusionSettings(Section, frozen=True):
+    """Combination of the signals into one score."""
+
+    profile: Annotated[
+        Fusion,
+        Meta(
+            description="`measured`: the two-stage ranking, chosen by measurement; `intent`: the published weights by"
+            " intent; `start_node`: the same from the few memories a walk starts at; `mem0`: the three weights of"
+            " `[retrieval]`. Overridden by `profile` of a request."
+        ),
+    ] = "measured"
+
+
+class RerankRulesSettings(Section, frozen=True):
+    """Factors on the score in reranking, from properties of a memory besides its text: 1.05, for `pinned` 1.10."""
+
+    recent: Annotated[bool, Meta(description="Made within 7 days.")] = False
+    important: Annotated[bool, Meta(description="Of importance 4 or 5.")] = False
+    own_scope: Annotated[bool, Meta(description="Of exactly the scope of the question.")] = False
+    pinned: Annotated[bool, Meta(description="Pinned.")] = False
+
+
+class RerankSettings(Section, frozen=True):
+    """Reranking of the best results, word by word."""
+
+    shortlist: Annotated[
+        int, Meta(ge=1, le=1_000, description="Results that are reranked, or as many as are requested.")
+    ] = 50
+    late_weight: Annotated[Share, Meta(description="Share of the reranking in a score.")] = 0.5
+    min_query_tokens: Annotated[
+        int, Meta(ge=0, le=100, description="Minimum of words in a question for reranking.")
+    ] = 3
+    rules: RerankRulesSettings = RerankRulesSettings()
+
+
+class StartNodeSettings(Section, frozen=True):
+    """The memories at which `fusion.profile = "start_node"` starts."""
+
+    top_k: Annotated[int, Meta(ge=1, le=100, description="Maximum of starts.")] = 3
+    alpha_meta: Annotated[Share, Meta(description="Maximum weight of age and keywords, beside the text.")] = 0.6
+    alpha_mode: Annotated[
+        Literal["age_ramp", "fixed"],
+        Meta(description="`age_ramp`: that weight grows with age, up to 30 days; `fixed`: it is the same for all."),
+    ] = "age_ramp"
+    min_score: Annotated[Share, Meta(description="Minimum score of a start; if none has it, the best is taken.")] = 0.4
+
+
+class TraversalSettings(Section, frozen=True):
+    """Following links from the first results."""
+
+    mode: Annotated[
+        Literal["none", "beam", "ppr", "probabilistic"],
+        Meta(
+            description="`none`; `beam`: the best paths; `ppr`: personalised PageRank; `probabilistic`: a random walk."
+            " Overridden by `mode` of a request."
+        ),
+    ] = "none"
+    path_score: Annotated[
+        PathScore,
+        Meta(description="Score of a path with `beam`; `sum` prefers the farthest."),
+    ] = "mean"  # a sum grows with every hop, which makes the farthest row the best
+    lambda1: Annotated[float, Meta(ge=0, le=100, description="Weight of a link.")] = 1.0
+    lambda2: Annotated[float, Meta(ge=0, le=100, description="Weight of the cosine of the memory it leads to.")] = 0.4
+    gamma: Annotated[Share, Meta(description="Share of the previous path's score kept with `magma`.")] = 0.5
+    max_nodes: Annotated[
+        int, Meta(ge=1, le=1_000, description="Maximum of memories visited by a random walk, starts included.")
+    ] = 5
+    exploration_factor: Annotated[
+        float, Meta(ge=0, le=100, description="Factor on the probability that a random walk follows a link.")
+    ] = 2.0
+    signal_decay: Annotated[Share, Meta(description="Maximum of the signal left after a link.")] = 0.8
+    seed: Annotated[
+        Literal["query", "random"],
+        Meta(description="`query`: equal questions take the same random walk. Overridden by `seed` of a request."),
+    ] = "query"
+
+
+class TemporalDecaySettings(Section, frozen=True):
+    """Fading of a memory with age, for walks and the prior."""
+
+    enabled: Annotated[bool, Meta(description="Memories fade.")] = True
+    midpoint_days: Annotated[Days, Meta(description="Age in days at which a memory is half faded.")] = 28.0
+    steepness_days: Annotated[
+        float, Meta(gt=0, le=36_500, description="Days around the midpoint in which most of the fading happens.")
+    ] = 7.0
+    linear_cutoff_days: Annotated[Days, Meta(description="Days of linear fading at the beginning.")] = 2.0
+    floor: Annotated[Share, Meta(description="Minimum of the retention.")] = 0.05
+
+
+class PageRankSettings(Section, frozen=True):
+    """Centrality of a memory among the links of its store, for the prior."""
+
+    enabled: Annotated[bool, Meta(description="Use the centrality.")] = True
+    weight: Annotated[Share, Meta(description='Its weight beside the freshness, with `combine = "mix"`.')] = 0.3
+    damping: Annotated[float, Meta(ge=0, le=0.99, description="Probability of following a link.")] = 0.85
+    combine: Annotated[
+        Literal["mix", "product"],
+        Meta(description="`mix`: the weighted mean with the freshness; `product`: the product of both."),
+    ] = "mix"
+
+
+class PriorSettings(Section, frozen=True):
+    """The part of a score that does not depend on the question: freshness, centrality, number of uses."""
+
+    weight: Annotated[Share, Meta(description="Weight of the prior in a score.")] = 0.0
+
+
+class TouchSettings(Section, frozen=True):
+    """Results that count as used."""
+
+    policy: Annotated[
+        Literal["confident", "any", "never"],
+        Meta(
+            description="`confident`: results of at least medium confidence that were not found by their age alone;"
+            " `any` result; `never`."
+        ),
+    ] = "confident"
+    min_score: Annotated[Share, Meta(description="Minimum score of such a result.")] = 0.25
+
+
+class RetrievalSettings(Section, frozen=True):
+    """Answering questions."""
+
+    limit: Annotated[
+        int, Meta(ge=1, le=1_000, description="Results of recall, search and context if the request gives no limit.")
+    ] = 10
+    vector_weight: Annotated[
+        float, Meta(ge=0, le=100, description='Weight of the cosine with `fusion.profile = "mem0"`.')
+    ] = 0.5
+    graph_weight: Annotated[
+        float, Meta(ge=0, le=100, description='Weight of the links with `fusion.profile = "mem0"`.')
+    ] = 0.3
+    keyword_weight: Annotated[
+        float, Meta(ge=0, le=100, description='Weight of the words with `fusion.profile = "mem0"`.')
+    ] = 0.2
+    rerank_enabled: Annotated[bool, Meta(description="Rerank the results. Overridden by `rerank` of a request.")] = (
+        False
+    )
+    anchors: AnchorSettings = AnchorSettings()
+    fusion: FusionSettings = FusionSettings()
+    rerank: RerankSettings = RerankSettings()
+    start_node: StartNodeSettings = StartNodeSettings()
+    traversal: TraversalSettings = TraversalSettings()
+    temporal_decay: TemporalDecaySettings = TemporalDecaySettings()
+    pagerank: PageRankSettings = PageRankSettings()
+    prior: PriorSettings = PriorSettings()
+    touch: TouchSettings = TouchSettings()
+
+
+# The daemon
+
+
+class BackupSettings(Section, frozen=True):
+    """Copies of stores, in the directory `backups` of the data directory."""
+
+    keep: Annotated[
         int,
         Meta(
-            ge=0,
-            le=100_000_000,
-            description="Active memories a store holds. A write beyond it prunes the least important ones, never a"
-            " pinned one. 0 = no cap.",
+            ge=1,
+            le=10_000,
+            description="Backups kept of each store and kind: requested ones, and those made before a store was"
+            " restored or removed. A new one replaces the oldest.",
         ),
-    ] = 1000
-    prune_batch: Annotated[int, Meta(ge=1, le=1000, description="Memories one write prunes at most.")] = 10
-    immune_importance: Annotated[
-        int, Meta(ge=1, le=6, description="Importance from which a memory is never pruned; 6 = none for that.")
-    ] = 4
-    immune_access: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="Times recalled from which a memory is never pruned.")
-    ] = 3
-    decay_interval: Annotated[
-        Duration,
-        Meta(description="How often the importance that is shown follows the time that passed; at least a minute."),
-    ] = HOUR_S
-    prune_interval: Annotated[
-        Duration, Meta(description="How often what is beyond the cap, or has faded, is pruned; at least a minute.")
-    ] = HOUR_S
-    extract_interval: Annotated[
-        Duration,
+    ] = 10
+
+
+class ServerSettings(Section, frozen=True):
+    """Limits of the socket. They protect the daemon and its other clients from one bad client."""
+
+    max_connections: Annotated[int, Meta(ge=1, le=4096, description="Maximum of open connections.")] = 256
+    max_message_bytes: Annotated[
+        int, Meta(ge=65_536, le=64 << 20, description="Maximum of bytes of one message, without its newline.")
+    ] = 1 << 20
+    max_in_flight: Annotated[
+        int,
         Meta(
-            description="How often it is looked whether exchanges with agents are left to be read; at least a minute."
-            " They are read soon after they were told anyway, while nobody uses the store."
+            ge=1,
+            le=4096,
+            description="Maximum of unanswered requests of one connection; beyond it, reading pauses.",
         ),
-    ] = 600
-    backup_interval: Annotated[
-        Duration, Meta(description="How often a store is backed up by itself; at least a minute. 0 = never.")
-    ] = DAY_S
-    full_verify_interval: Annotated[
-        Duration,
-        Meta(description="How often all of a store is looked at, every page included; at least a minute. 0 = never."),
-    ] = 7 * DAY_S
-    max_oplog: Annotated[
-        int, Meta(ge=100, le=5_000, description="Lines of the log that are kept; more than that for a day at most.")
-    ] = 5_000
+    ] = 64
+    first_byte_timeout_s: Annotated[
+        float, Meta(gt=0, le=3600, description="Seconds until a new connection must send its first byte.")
+    ] = 10.0
+    message_timeout_s: Annotated[
+        float, Meta(gt=0, le=3600, description="Seconds from the first byte of a message to its end.")
+    ] = 5.0
+    write_timeout_s: Annotated[
+        float, Meta(gt=0, le=3600, description="Seconds a client may take no bytes of a waiting reply.")
+    ] = 30.0
+    hook_deadline_ms: Annotated[
+        int, Meta(ge=1, le=10_000, description="Milliseconds until a hook of a coding agent is answered.")
+    ] = 250
+    drain_s: Annotated[
+        float, Meta(gt=0, le=2.5, description="Seconds a stop may spend on requests already received.")
+    ] = 2.0
 
 
-class Pruning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether memories go that have faded and that no link keeps, where a store is nearly full."""
+class HookSettings(Section, frozen=True):
+    """Memory in the sessions of coding agents: what is shown to an agent, and what is kept of its sessions."""
 
-    enabled: Annotated[bool, Meta(description="Whether they go.")] = False
-    threshold: Annotated[
-        Share,
-        Meta(description="What their heaviest link, times what age left of them, must not reach. Alone counts as 0.5."),
-    ] = 0.01
+    enabled: Annotated[bool, Meta(description="Show and keep memories. false = hooks get empty answers.")] = True
+    project: Annotated[
+        Literal["tag", "store", "none"],
+        Meta(
+            description="A project is named after the directory an agent works in. `tag`: memories get its name as a"
+            " tag, in the default store; `store`: it has its own store, named after the directory and its path;"
+            " `none`: projects are not distinguished."
+        ),
+    ] = "tag"
+    max_characters: Annotated[
+        int,
+        Meta(
+            ge=200,
+            le=9_000,
+            description="Maximum of characters in one answer to a hook. Agents accept 10,000.",
+        ),
+    ] = 4_000
+    prompt_results: Annotated[
+        int, Meta(ge=0, le=20, description="Maximum of memories shown with a prompt. 0 = none.")
+    ] = 5
+    min_confidence: Annotated[
+        Literal["low", "medium", "high"],
+        Meta(
+            description="Minimum confidence of memories shown with a prompt. With `medium` most prompts show some, and"
+            " most of these are irrelevant."
+        ),
+    ] = "high"
+    keep: Annotated[
+        bool, Meta(description="Keep prompts with their answers, and summaries, to extract facts from them.")
+    ] = True
 
 
-def contradictions(diff: Diff, commitment: Commitment, graph: Graph) -> list[tuple[tuple[str, ...], str]]:
-    """What is wrong with settings that are valid by themselves: the path of one of them, and a sentence."""
-    found: list[tuple[tuple[str, ...], str]] = []
-    if not diff.update < diff.duplicate:
-        sentence = f"diff.update ({diff.update:g}) must be below diff.duplicate ({diff.duplicate:g})"
-        found.append((("diff", "update"), sentence))
-    semantic = graph.semantic
-    if not semantic.review < semantic.auto:
-        sentence = f"graph.semantic.review ({semantic.review:g}) must be below graph.semantic.auto ({semantic.auto:g})"
-        found.append((("graph", "semantic", "review"), sentence))
-    pairs = commitment.redundancy
-    for name, duration, least_s in (
-        ("boost_max", pairs.boost_max, 0),
-        ("boost_crit", pairs.boost_crit, 0),
-        ("boost_scale", pairs.boost_scale, 1),
-    ):
-        if not least_s <= seconds(duration) <= MAX_S:
-            sentence = f"commitment.redundancy.{name} must be {least_s} s to {MAX_S // DAY_S} d"
-            found.append((("commitment", "redundancy", name), sentence))
-    return found
+class LogSettings(Section, frozen=True):
+    """The daemon's log. It never contains memory text. As a systemd service the daemon logs to the journal, else to
+    `log/mnemond.log` in the data directory."""
+
+    level: Annotated[Level, Meta(description="Minimum level of logged lines.")] = "info"
+    max_bytes: Annotated[int, Meta(ge=4096, le=1 << 30, description="Size in bytes at which the file is rotated.")] = (
+        4 << 20
+    )  # some 20,000 lines, weeks of a healthy daemon
+    older_files: Annotated[
+        int, Meta(ge=0, le=100, description="Rotated files kept; `mnemond.log.1` is the newest.")
+    ] = 4  # as logrotate keeps them on Debian (`rotate 4` in /etc/logrotate.conf)
 
 
-# Profiles: named sets of other defaults, as data (spec 3 and 5).
-#
-# Each names the design whose numbers it has: `mnemon` is S0 and S3 to the letter, `classic` S1, `mnemosyne` S2,
-# `mem0` S4; `balanced` is what stands in `mnemond.config.settings`. A profile has a row here for every setting in
-# which it differs.
+class Config(Section, frozen=True, cache_hash=True):
+    """Settings outside of any table, at the beginning of the file."""
+
+    profile: Annotated[
+        Literal["balanced", "mnemon", "classic", "mnemosyne", "mem0"],
+        Meta(description="A named set of other defaults, see below. Every setting given overrides it."),
+    ] = "balanced"
+    lifecycle: LifecycleSettings = LifecycleSettings()
+    pruning: PruningSettings = PruningSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    vector: VectorSettings = VectorSettings()
+    diff: DiffSettings = DiffSettings()
+    commitment: CommitmentSettings = CommitmentSettings()
+    graph: GraphSettings = GraphSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    backup: BackupSettings = BackupSettings()
+    server: ServerSettings = ServerSettings()
+    hooks: HookSettings = HookSettings()
+    log: LogSettings = LogSettings()
+
+    def contradictions(self) -> list[tuple[str, str]]:
+        """Return the settings that are valid one by one but not together: the path of one of them, and a sentence."""
+        found: list[tuple[str, str]] = []
+        diff, semantic, pairs = self.diff, self.graph.semantic, self.commitment.redundancy
+        if not diff.update < diff.duplicate:
+            sentence = f"diff.update ({diff.update:g}) must be below diff.duplicate ({diff.duplicate:g})"
+            found.append(("diff.update", sentence))
+        if not semantic.review < semantic.auto:
+            low, high = f"graph.semantic.review ({semantic.review:g})", f"graph.semantic.auto ({semantic.auto:g})"
+            found.append(("graph.semantic.review", f"{low} must be below {high}"))
+        for name, least_s in (("boost_max", 0), ("boost_crit", 0), ("boost_scale", 1)):
+            if not least_s <= seconds(getattr(pairs, name)) <= MAX_S:
+                path = f"commitment.redundancy.{name}"
+                found.append((path, f"{path} must be {least_s} s to {MAX_S // DAY_S} d"))
+        return found
+
+
+# Profiles: named sets of other defaults
 
 
 _PUBLISHED: Final[Mapping[str, object]] = {
@@ -279,394 +702,19 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = {
         "retrieval.traversal.mode": "beam",
     },
 }
-"""By name, each setting with its value. What of spec 5's table is missing has no setting yet."""
+"""By name, the settings in which each differs from the defaults, by path. `balanced` has the defaults; the others have
+the numbers of the project they are named after, `classic` those of an older description of mnemon."""
 
 
-# The settings of what memory does with the hooks of coding agents, as `config.toml` names them.
+def config_from(values: Mapping[str, object]) -> Config:
+    """Build the configuration with these settings, by path. Raises msgspec.ValidationError."""
+    tree: dict[str, Any] = {}
+    for path, value in values.items():
+        *tables, name = path.split(".")
+        reduce(lambda table, key: table.setdefault(key, {}), tables, tree)[name] = value
+    return msgspec.convert(tree, Config)
 
 
-class Hooks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What memory does by itself in the sessions of coding agents: what it says, and what it keeps."""
-
-    enabled: Annotated[
-        bool, Meta(description="Whether anything is said or kept. Without it hooks are answered with nothing.")
-    ] = True
-    project: Annotated[
-        Literal["tag", "store", "none"],
-        Meta(
-            description="What a project is, which is named after the directory an agent works in: a `tag` of what is"
-            " kept, in the store that is used anyway; a `store` of its own, called after the directory and where it"
-            " lies; or `none`."
-        ),
-    ] = "tag"
-    max_characters: Annotated[
-        int,
-        Meta(
-            ge=200,
-            le=9_000,
-            description="Characters that are said at one moment at most, everything included. Agents show 10,000.",
-        ),
-    ] = 4_000
-    prompt_results: Annotated[
-        int, Meta(ge=0, le=20, description="Memories that a prompt brings up at most. 0 = none ever.")
-    ] = 5
-    min_confidence: Annotated[
-        Literal["low", "medium", "high"],
-        Meta(
-            description="The confidence below which a prompt brings up nothing. With `medium` most prompts bring up"
-            " something, and most of that is beside the point."
-        ),
-    ] = "high"
-    keep: Annotated[
-        bool,
-        Meta(description="Whether prompts with their answers, and summaries, are kept to be read for facts."),
-    ] = True
-
-
-# The settings of the log, and its levels.
-
-
-Level = Literal["debug", "info", "warning", "error"]
-LEVELS: Final[dict[Level, int]] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-"""By weight, as Python's `logging` has them."""
-
-
-class Log(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the daemon writes down of its own doings. Memory text never enters a log. Where the daemon runs as a service
-    of systemd the journal keeps it; everywhere else it is `log/mnemond.log` in the data directory."""
-
-    level: Annotated[Level, Meta(description="The least important lines that are kept.")] = "info"
-    max_bytes: Annotated[
-        int, Meta(ge=4096, le=1 << 30, description="Size of the file from which on a new one is begun.")
-    ] = 4 << 20
-    """Chosen: some 20,000 lines, weeks of a healthy daemon."""
-    older_files: Annotated[
-        int, Meta(ge=0, le=100, description="Earlier files that are kept: `mnemond.log.1` is the newest of them.")
-    ] = 4
-    """As logrotate keeps them on Debian (`rotate 4` in /etc/logrotate.conf)."""
-
-
-# The settings of the read path: how a question is answered where it does not say so itself (spec 5, `retrieval`).
-#
-# The defaults are those of `mnemond.recall.profiles.MNEMOND`; a test compares them. A question that names another
-# ranking than its store's is answered by that ranking's own numbers.
-
-
-Days = Annotated[float, Meta(ge=0, le=36_500)]
-
-
-class Anchors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a recall begins with."""
-
-    top_k: Annotated[
-        int, Meta(ge=1, le=1_000, description="Memories that each signal, or a link, begins with, at most.")
-    ] = 20
-    rrf_k: Annotated[
-        int, Meta(ge=0, le=10_000, description="Of rank fusion: the larger, the less the first places count.")
-    ] = 60
-    min_cosine: Annotated[Share, Meta(description="A cosine not above it is no evidence at all.")] = 0.10
-    hypothetical: Annotated[
-        bool,
-        Meta(
-            description="Whether a memory is also found by the questions that were noted with it. They are embedded"
-            " when something is asked after a write, by a built-in embedder alone."
-        ),
-    ] = False
-
-
-class Fusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How signals become one score."""
-
-    profile: Annotated[
-        Literal["measured", "intent", "start_node", "mem0"],
-        Meta(
-            description="`measured`: in two stages, what the measurements speak for; `intent`: the published weights by"
-            " intent; `start_node`: the same from the few memories a walk starts at; `mem0`: the three weights of"
-            " `[retrieval]`. `profile` of a question goes before it."
-        ),
-    ] = "measured"
-
-
-class RerankRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a memory besides its text lifts it in a second look, by 5 in 100, a pinned one by 10."""
-
-    recent: Annotated[bool, Meta(description="Made within 7 days.")] = False
-    important: Annotated[bool, Meta(description="Of importance 4 or 5.")] = False
-    own_scope: Annotated[bool, Meta(description="Meant for exactly whom the question is for.")] = False
-    pinned: Annotated[bool, Meta(description="Pinned.")] = False
-
-
-class Rerank(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A second look at the best results, word by word."""
-
-    shortlist: Annotated[int, Meta(ge=1, le=1_000, description="Results that have one, or as many as are wanted.")] = 50
-    late_weight: Annotated[Share, Meta(description="Its share in a score.")] = 0.5
-    min_query_tokens: Annotated[
-        int, Meta(ge=0, le=100, description="Words of a question below which there is none.")
-    ] = 3
-    rules: RerankRules = RerankRules()
-
-
-class StartNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The memories that `fusion.profile = "start_node"` starts at."""
-
-    top_k: Annotated[int, Meta(ge=1, le=100, description="So many at most.")] = 3
-    alpha_meta: Annotated[Share, Meta(description="The most that age and keywords count beside the text.")] = 0.6
-    alpha_mode: Annotated[
-        Literal["age_ramp", "fixed"],
-        Meta(description="Whether that grows with age, up to 30 days, or is the same for all."),
-    ] = "age_ramp"
-    min_score: Annotated[Share, Meta(description="The least score of a start; where none has it, the best is one.")] = (
-        0.4
-    )
-
-
-class Traversal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Following links from what was found."""
-
-    mode: Annotated[
-        Literal["none", "beam", "ppr", "probabilistic"],
-        Meta(description="How. `mode` of a question goes before it."),
-    ] = "none"
-    path_score: Annotated[
-        Literal["mean", "sum", "magma", "activation"],
-        Meta(description="How a path is scored by `beam`; `sum` prefers what is farthest."),
-    ] = "mean"
-    lambda1: Annotated[float, Meta(ge=0, le=100, description="Weight of a link.")] = 1.0
-    lambda2: Annotated[float, Meta(ge=0, le=100, description="Weight of the cosine of what it leads to.")] = 0.4
-    gamma: Annotated[Share, Meta(description="What `magma` keeps of the path so far.")] = 0.5
-    max_nodes: Annotated[
-        int, Meta(ge=1, le=1_000, description="Memories a probabilistic walk visits, starts included.")
-    ] = 5
-    exploration_factor: Annotated[float, Meta(ge=0, le=100, description="How readily a walk follows links.")] = 2.0
-    signal_decay: Annotated[Share, Meta(description="The most that is left of a signal after a link.")] = 0.8
-    seed: Annotated[
-        Literal["query", "random"],
-        Meta(description="Whether a walk is the same each time for the same words, or never. A question may give one."),
-    ] = "query"
-
-
-class TemporalDecay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a memory fades with age, for walks and the prior."""
-
-    enabled: Annotated[bool, Meta(description="Whether it does.")] = True
-    midpoint_days: Annotated[Days, Meta(description="Days at which it is half faded.")] = 28.0
-    steepness_days: Annotated[
-        float, Meta(gt=0, le=36_500, description="Days around that in which most of it happens.")
-    ] = 7.0
-    linear_cutoff_days: Annotated[Days, Meta(description="Days in which it fades evenly.")] = 2.0
-    floor: Annotated[Share, Meta(description="What is left in the end.")] = 0.05
-
-
-class PageRank(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How central a memory is among the links of its store, for the prior."""
-
-    enabled: Annotated[bool, Meta(description="Whether it counts.")] = True
-    weight: Annotated[Share, Meta(description='How much, beside freshness; with `combine = "mix"`.')] = 0.3
-    damping: Annotated[
-        float, Meta(ge=0, le=0.99, description="How often a walker goes on instead of starting anew.")
-    ] = 0.85
-    combine: Annotated[
-        Literal["mix", "product"],
-        Meta(description="`mix`: a weighted mean with freshness; `product`: what is not central fades the more."),
-    ] = "mix"
-
-
-class Prior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What speaks for a memory before anything is asked: fresh, central, often read."""
-
-    weight: Annotated[Share, Meta(description="How much of a score it decides. 0: nothing.")] = 0.0
-
-
-class Touch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which results count as used."""
-
-    policy: Annotated[
-        Literal["confident", "any", "never"],
-        Meta(
-            description="`confident`: those for which something speaks besides their age, of a confidence above low;"
-            " `any` result; `never`."
-        ),
-    ] = "confident"
-    min_score: Annotated[Share, Meta(description="The least score of one that does.")] = 0.25
-
-
-class Retrieval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How questions are answered."""
-
-    limit: Annotated[
-        int, Meta(ge=1, le=1_000, description="Results of recall, search and a context, unless the request says so.")
-    ] = 10
-    vector_weight: Annotated[
-        float, Meta(ge=0, le=100, description='Of the cosine, with `fusion.profile = "mem0"`.')
-    ] = 0.5
-    graph_weight: Annotated[float, Meta(ge=0, le=100, description="Of what links say, likewise.")] = 0.3
-    keyword_weight: Annotated[float, Meta(ge=0, le=100, description="Of the words, likewise.")] = 0.2
-    rerank_enabled: Annotated[
-        bool, Meta(description="Whether results have a second look unless a question says otherwise.")
-    ] = False
-    anchors: Anchors = Anchors()
-    fusion: Fusion = Fusion()
-    rerank: Rerank = Rerank()
-    start_node: StartNode = StartNode()
-    traversal: Traversal = Traversal()
-    temporal_decay: TemporalDecay = TemporalDecay()
-    pagerank: PageRank = PageRank()
-    prior: Prior = Prior()
-    touch: Touch = Touch()
-
-
-# Every setting there is: typed, frozen, with its default and what it means.
-#
-# Where values come from is `mnemond.config.loading`; the page docs/config.md is made by `mnemond.docs_pages`.
-
-
-ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
-VariableName = Annotated[str, Meta(max_length=200, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
-Dimensions = Annotated[int, Meta(ge=1, le=16_384)]
-
-
-class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What turns text into vectors. A store keeps the embedder it was made with."""
-
-    provider: Annotated[
-        Literal["builtin", "ollama", "openai", "auto", "none"],
-        Meta(
-            description="`builtin` is a model shipped in the package, run in process; `ollama` and `openai` (any"
-            " compatible server) send every memory and every query to `endpoint`; `auto` is Ollama when it answers"
-            " and has the model while a store is made, else built-in; `none` keeps keywords only."
-        ),
-    ] = "builtin"
-    model: Annotated[
-        ModelName | None,
-        Meta(
-            description="The model of new stores: minilm_static_256_int8 (built-in, default) or minilm_l6_v2_int8"
-            " (built-in, needs the extra `onnx`); nomic-embed-text is what Ollama is asked for by default; `openai`"
-            " needs a name. `MNEMON_EMBED_MODEL` goes before it.",
-        ),
-    ] = None
-    endpoint: Annotated[
-        str,
-        Meta(
-            max_length=2_000,
-            description="Where `ollama` or `openai` answers. http only to this machine (127.0.0.0/8, ::1, localhost),"
-            " https elsewhere. `MNEMON_EMBED_ENDPOINT` goes before it.",
-        ),
-    ] = "http://localhost:11434"
-    api_key_env: Annotated[
-        VariableName | None,
-        Meta(
-            description="The environment variable of the daemon that holds the key `endpoint` asks for."
-            " The key itself is never stored.",
-        ),
-    ] = None
-    batch_size: Annotated[int, Meta(ge=1, le=128, description="Texts one request to `endpoint` carries.")] = 10
-    dimensions: Annotated[
-        Dimensions | None,
-        Meta(
-            description="Keep only so many numbers of each vector `endpoint` gives, for models made for it"
-            " (Matryoshka). `MNEMON_EMBED_DIMENSIONS` goes before it.",
-        ),
-    ] = None
-    timeout_s: Annotated[
-        float, Meta(gt=0, le=600, description="Seconds a request to `endpoint` may take; for a query at most 2.")
-    ] = 30.0
-    probe_timeout_s: Annotated[
-        float,
-        Meta(gt=0, le=60, description="Seconds `endpoint` may take to say that it is there; asked every 30 s at most."),
-    ] = 2.0
-
-
-class Hnsw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The graph of a large store. Larger numbers find more of the nearest memories, and take longer."""
-
-    m: Annotated[int, Meta(ge=4, le=128, description="Links of a memory; twice as many on the lowest level.")] = 16
-    ef_construction: Annotated[int, Meta(ge=8, le=2_000, description="Candidates held while a memory is linked.")] = 200
-    ef_search: Annotated[int, Meta(ge=8, le=2_000, description="Candidates held while a query is answered.")] = 200
-
-
-class Vector(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the nearest vectors are found. Whatever finds them, the cosines of those on top are exact."""
-
-    index: Annotated[
-        Literal["auto", "exact", "int8", "hnsw"],
-        Meta(
-            description="`exact` reads every vector; `int8` a quarter of the bytes, then the best 100 exactly, which"
-            " finds the same; `hnsw` follows a graph, which finds nearly the same (needs the extra `hnsw`, else it is"
-            " `int8`); `auto` takes what is fastest for the size of a store."
-        ),
-    ] = "auto"
-    int8_from: Annotated[
-        int, Meta(ge=0, le=100_000_000, description="With `auto`: memories from which it is `int8`.")
-    ] = 3_000
-    exact_limit: Annotated[
-        int, Meta(ge=0, le=100_000_000, description="With `auto`: memories from which it is `hnsw`.")
-    ] = 100_000
-    hnsw: Hnsw = Hnsw()
-
-
-class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of the socket. They protect the daemon and its other clients from one bad client."""
-
-    max_connections: Annotated[int, Meta(ge=1, le=4096, description="Connections held at once.")] = 256
-    max_message_bytes: Annotated[
-        int, Meta(ge=65_536, le=64 << 20, description="Bytes of one message, without its newline.")
-    ] = 1 << 20
-    max_in_flight: Annotated[
-        int, Meta(ge=1, le=4096, description="Unanswered requests of one connection; beyond it reading stops.")
-    ] = 64
-    first_byte_timeout_s: Annotated[
-        float, Meta(gt=0, le=3600, description="Seconds a new connection may stay silent.")
-    ] = 10.0
-    message_timeout_s: Annotated[
-        float, Meta(gt=0, le=3600, description="Seconds from the first byte of a message to its end.")
-    ] = 5.0
-    write_timeout_s: Annotated[
-        float, Meta(gt=0, le=3600, description="Seconds a client may take no bytes of a waiting reply.")
-    ] = 30.0
-    hook_deadline_ms: Annotated[
-        int,
-        Meta(ge=1, le=10_000, description="Milliseconds a hook of a coding agent waits for what memory has to say."),
-    ] = 250
-    drain_s: Annotated[
-        float, Meta(gt=0, le=2.5, description="Seconds a stop may spend answering what was already received.")
-    ] = 2.0
-
-
-class Backup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Copies of stores, in the directory `backups` of the data directory."""
-
-    keep: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=10_000,
-            description="Backups kept of each store, of each kind: those asked for, and those made before a store was"
-            " restored or removed. A new one takes the place of the oldest.",
-        ),
-    ] = 10
-
-
-Profile = Literal["balanced", "mnemon", "classic", "mnemosyne", "mem0"]
-
-
-class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings outside of any table; they stand at the beginning of the file."""
-
-    profile: Annotated[
-        Profile,
-        Meta(description="A named set of other defaults, see below. Whatever is set goes before it."),
-    ] = "balanced"
-    lifecycle: Lifecycle = Lifecycle()
-    pruning: Pruning = Pruning()
-    embedding: Embedding = Embedding()
-    vector: Vector = Vector()
-    diff: Diff = Diff()
-    commitment: Commitment = Commitment()
-    graph: Graph = Graph()
-    extraction: Extraction = Extraction()
-    retrieval: Retrieval = Retrieval()
-    backup: Backup = Backup()
-    server: Server = Server()
-    hooks: Hooks = Hooks()
-    log: Log = Log()
+def profile_defaults(profile: str) -> Config:
+    """Return the defaults of a profile."""
+    return config_from(PROFILES[profile])

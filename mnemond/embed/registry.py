@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed import ollama
 from mnemond.embed.embedder import Embedder, sentence
 from mnemond.embed.http import Address, parse
@@ -189,7 +189,7 @@ class Embedders:
     For any thread without an event loop; everything but the constructor may block.
     """
 
-    def __init__(self, settings: Embedding, environment: Mapping[str, str], now_s: Callable[[], float]) -> None:
+    def __init__(self, settings: EmbeddingSettings, environment: Mapping[str, str], now_s: Callable[[], float]) -> None:
         """Looks at every setting and reaches for nothing. `now_s` is a clock in seconds that never goes back.
 
         Raises MnemonError(CONFIG) for an endpoint, a model or a key that cannot be used.

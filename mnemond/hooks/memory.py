@@ -14,7 +14,7 @@ from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_memories import InsightView, ListResult, RecallHit, RecallResult
 from mnemond.api.uses import Uses
 from mnemond.clock import Clock
-from mnemond.config.settings import Hooks
+from mnemond.config.settings import HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.dispatch import AgentEvent, Moment
 from mnemond.hooks.prompt_text import Part, brief, render_prompt_memories
@@ -56,7 +56,7 @@ class AgentKeeping:
         Raises MnemonError."""
         at_us = self._clock.now_us()
         warm = await self._open_stores.opened(place.store) if place.there else None
-        if warm is not None and not warm.policy.extraction.enabled:
+        if warm is not None and not warm.config.extraction.enabled:
             return False
         prompt, reply = await self._news(warm, prompt, reply)
         if not (prompt or reply):
@@ -119,7 +119,7 @@ class AgentRecall:
         self._stopwatch = stopwatch
         self._within_s = within_s
 
-    def go_by(self, within_s: float) -> None:
+    def apply_settings(self, within_s: float) -> None:
         """So long does a hook wait from now on."""
         self._within_s = within_s
 
@@ -131,7 +131,7 @@ class AgentRecall:
         """Whether a hook that was asked then still waits for what it is told."""
         return self._stopwatch() - begun_s < self._within_s
 
-    async def about(self, text: str, place: Place, session: AgentSession, settings: Hooks, call: Call) -> str:
+    async def about(self, text: str, place: Place, session: AgentSession, settings: HookSettings, call: Call) -> str:
         """What `session` is told about a text, as `typed`: empty where nothing surely belongs to it, or it was told
         already. Raises MnemonError."""
         begun_s = self._stopwatch()
@@ -142,11 +142,11 @@ class AgentRecall:
             self._count(place, new[: len(told.shown)])
         return told.text
 
-    async def hits(self, text: str, place: Place, settings: Hooks, call: Call) -> list[RecallHit]:
+    async def hits(self, text: str, place: Place, settings: HookSettings, call: Call) -> list[RecallHit]:
         """The same as results, whatever was shown before. Raises MnemonError."""
         return chosen(await self._found(text, place, settings, call), AgentSession(), settings)
 
-    async def _found(self, text: str, place: Place, settings: Hooks, call: Call) -> list[RecallHit]:
+    async def _found(self, text: str, place: Place, settings: HookSettings, call: Call) -> list[RecallHit]:
         """What the sentences of a text find, each memory once, best first. Others have their turn between two."""
         best: dict[str, RecallHit] = {}
         for query in questions(asked(text)) if settings.prompt_results else ():
@@ -162,7 +162,7 @@ class AgentRecall:
         """They were of use, as far as the store says that such results are."""
         warm = self._open_stores.warm(place.store)
         if warm is not None:
-            touch = warm.reading.touch
+            touch = warm.config.retrieval.touch
             used = [hit for hit in shown if is_used(hit.score, hit.via_all, hit.confidence, touch)]
             self._uses.note(warm, [hit.insight.id for hit in used])
 
@@ -171,7 +171,7 @@ def _rank(hit: RecallHit) -> tuple[int, float]:
     return LEVELS.index(hit.confidence), hit.score
 
 
-def chosen(hits: list[RecallHit], session: AgentSession, settings: Hooks) -> list[RecallHit]:
+def chosen(hits: list[RecallHit], session: AgentSession, settings: HookSettings) -> list[RecallHit]:
     """Those that are sure enough and new to the session, as many as a prompt may bring up, best first."""
     least = LEVELS.index(settings.min_confidence)
     sure = (hit for hit in hits if LEVELS.index(hit.confidence) >= least)
@@ -203,7 +203,7 @@ class ExchangeQueue:
         """
         deferred: Deferred[Queued] = Deferred()
         identity = self._identities.own(warm.store.name, f"{HOST}{exchange.host}")
-        if not warm.policy.extraction.enabled:
+        if not warm.config.extraction.enabled:
             deferred.resolve(Queued(identity.op_id, kept=False))
             return deferred
 
@@ -231,7 +231,7 @@ def desks(open_stores: Callable[[], OpenStores]) -> Callable[[str], Awaitable[Ex
             if warm.on_missing is not None:
                 warm.on_missing(name)
 
-        return ExtractionContext(warm.policy, warm.limits, warm.embedder, warm.embed_error, warm.threads, missing)
+        return ExtractionContext(warm.rules, warm.embedder, warm.embed_error, warm.threads, missing)
 
     return desk
 
@@ -301,7 +301,7 @@ class AgentMemory:
     def __init__(
         self,
         *,
-        settings: Hooks,
+        settings: HookSettings,
         invoke: Invoke,
         stores: Stores,
         recall: AgentRecall,
@@ -320,10 +320,10 @@ class AgentMemory:
         self.seen = seen
         self._nonce = nonce
 
-    def go_by(self, settings: Hooks, within_s: float) -> None:
+    def apply_settings(self, settings: HookSettings, within_s: float) -> None:
         """Go by these settings from now on; a hook waits `within_s`."""
         self._settings = settings
-        self._recall.go_by(within_s)
+        self._recall.apply_settings(within_s)
 
     async def at(self, event: AgentEvent, call: Call) -> str:
         """The text for the model; empty for an event that came before. Raises MnemonError."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from mnemond.api.types_admin import HostSeen
-from mnemond.config.settings import Hooks
+from mnemond.config.settings import HookSettings
 from mnemond.hooks.dispatch import AgentEvent, Host, Moment
 from mnemond.memory.draft import problems_of
 from mnemond.memory.exchanges import shortened
@@ -236,7 +236,7 @@ class Place(NamedTuple):
     there: bool
 
 
-def place_of(project: Project, settings: Hooks, stores: Stores) -> Place:
+def place_of(project: Project, settings: HookSettings, stores: Stores) -> Place:
     """Where the memories of a project are. Raises MnemonError where the store that is used has a name that is none."""
     own = project.store if settings.project == "store" and project.store else None
     store = stores.resolve(own)

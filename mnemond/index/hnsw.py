@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.config.settings import HnswSettings
 from mnemond.index.arrays import Matrix
 from mnemond.index.bm25 import SelectionRows
 from mnemond.model.changes import Vector
@@ -33,15 +34,6 @@ LIVE_SHARE = 0.5
 """Share of the vertices that must still be rows of the store; with fewer a new graph is made."""
 
 INSTALL = "pip install 'mnemond[hnsw]'"
-
-
-class Hnsw(NamedTuple):
-    """Links of a vertex, and how many candidates are held while a graph is made and searched. With 100 and 64 (spec 5)
-    it finds .92 of the nearest 20, with these .98 (docs/decisions/0014-scanning-many-vectors.md)."""
-
-    m: int = 16
-    ef_construction: int = 200
-    ef_search: int = 200
 
 
 class Vertices(Protocol):
@@ -81,7 +73,7 @@ class Graph(NamedTuple):
         return Graph(self.vertices, numbers[self.rows], int(np.searchsorted(kept, self.covered)))
 
 
-Make = Callable[[int, Hnsw], Vertices]
+Make = Callable[[int, HnswSettings], Vertices]
 """An empty graph for vectors of a dimension. Raises ImportError without the extra."""
 
 Spawn = Callable[[Callable[[], None]], None]
@@ -93,11 +85,11 @@ def in_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name="hnsw", daemon=True).start()
 
 
-def usearch_vertices(dimension: int, parameters: Hnsw) -> Vertices:
+def usearch_vertices(dimension: int, settings: HnswSettings) -> Vertices:
     """An empty graph of usearch. Imported here: it takes 200 ms, and few stores need it."""
     from mnemond.index.usearch_graph import UsearchVertices
 
-    return UsearchVertices.empty(dimension, parameters)
+    return UsearchVertices.empty(dimension, settings)
 
 
 class Approximate:
@@ -106,10 +98,10 @@ class Approximate:
     `lacking` says why there is none although there should be one.
     """
 
-    def __init__(self, parameters: Hnsw, make: Make = usearch_vertices, spawn: Spawn = in_thread) -> None:
+    def __init__(self, settings: HnswSettings, make: Make = usearch_vertices, spawn: Spawn = in_thread) -> None:
         self.graph: Graph | None = None
         self.lacking: str | None = None
-        self._parameters = parameters
+        self._settings = settings
         self._make = make
         self._spawn = spawn
         self._busy = False
@@ -136,7 +128,7 @@ class Approximate:
     def compacted(self, kept: npt.NDArray[np.int64], renumbered: npt.NDArray[np.int64]) -> Approximate:
         """The same for a new numbering; this one is not extended any more."""
         self.end()
-        fewer = Approximate(self._parameters, self._make, self._spawn)
+        fewer = Approximate(self._settings, self._make, self._spawn)
         fewer.lacking = self.lacking
         graph = self.graph
         fewer.graph = None if graph is None else graph.compacted(kept, renumbered)
@@ -155,7 +147,7 @@ class Approximate:
 
     def empty(self, dimension: int) -> Vertices:
         """For the thread: what to add vectors of that dimension to. Raises ImportError without the extra."""
-        return self._make(dimension, self._parameters)
+        return self._make(dimension, self._settings)
 
     @property
     def wanted(self) -> bool:

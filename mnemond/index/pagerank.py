@@ -6,10 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mnemond.config.settings import PageRankSettings
 from mnemond.index.best_rows import Scores
 from mnemond.index.bm25 import SelectionRows
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.policy import PageRankPolicy
+
+DAMPING = PageRankSettings().damping
+
+TOLERANCE = 1e-9
+"""L1 change between two rounds below which PageRank has converged."""
+
+MAX_ROUNDS = 100
 
 
 class Centrality(NamedTuple):
@@ -30,13 +37,13 @@ class _Graph(NamedTuple):
     share: Scores
 
 
-def pagerank(snapshot: Snapshot, policy: PageRankPolicy | None = None) -> Centrality:
-    """One walker on the store: it follows links as often as they are heavy, and starts anew anywhere every so often.
+def pagerank(snapshot: Snapshot, damping: float = DAMPING, max_rounds: int = MAX_ROUNDS) -> Centrality:
+    """Run PageRank: a walker follows links in proportion to their weights, and with probability 1 − damping starts anew
+    anywhere.
 
     Of several links between two rows the heaviest counts. A row without links passes its mass on to all rows alike.
     Takes about 10 ms a round at 100,000 rows with 26 links each: for a thread beside the event loop.
     """
-    policy = policy or PageRankPolicy()
     alive = snapshot.alive()
     if not alive.any():
         return Centrality(np.zeros(snapshot.rows), np.zeros(snapshot.rows))
@@ -45,14 +52,14 @@ def pagerank(snapshot: Snapshot, policy: PageRankPolicy | None = None) -> Centra
     linked = np.zeros(snapshot.rows, dtype=np.bool_)
     linked[graph.owners] = True
     mass = everywhere
-    for _ in range(policy.rounds):
-        anew = (1.0 - policy.damping) + policy.damping * float(mass[~linked].sum())
+    for _ in range(max_rounds):
+        anew = (1.0 - damping) + damping * float(mass[~linked].sum())
         moved = anew * everywhere
         if len(graph.owners):
-            moved[graph.owners] += policy.damping * np.add.reduceat(graph.share * mass[graph.other], graph.first)
+            moved[graph.owners] += damping * np.add.reduceat(graph.share * mass[graph.other], graph.first)
         change = float(np.abs(moved - mass).sum())
         mass = moved
-        if change < policy.tolerance:
+        if change < TOLERANCE:
             break
     return Centrality(mass, mass / mass.max())
 

@@ -276,7 +276,7 @@ class Snapshot:
 
     def nearest(self, vector: Vector, k: int, mask: SnapshotMask | None = None) -> tuple[SelectionRows, PostingsFloats]:
         """The k rows of `mask` with the largest positive cosine, best first, and these cosines, exact; of equal ones
-        the later row. With a graph (`VectorPolicy.exact_limit`) a few of the k may be missed.
+        the later row. With a graph (`vector.exact_limit`) a few of the k may be missed.
 
         `mask` is what `visible` gives: without one, dead rows count if there are any.
         """

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 from usearch.index import Index
 
+from mnemond.config.settings import HnswSettings
 from mnemond.index.arrays import Matrix
 from mnemond.index.bm25 import SelectionRows
-from mnemond.index.hnsw import Hnsw
 from mnemond.model.changes import Vector
 
 
@@ -21,16 +21,16 @@ class UsearchVertices:
         self._one_search = threading.Lock()  # a search uses the buffers of a thread number, and each call has number 0
 
     @classmethod
-    def empty(cls, dimension: int, parameters: Hnsw) -> UsearchVertices:
+    def empty(cls, dimension: int, settings: HnswSettings) -> UsearchVertices:
         """No vertices yet."""
         return cls(
             Index(
                 ndim=dimension,
                 metric="ip",
                 dtype="i8",
-                connectivity=parameters.m,
-                expansion_add=parameters.ef_construction,
-                expansion_search=parameters.ef_search,
+                connectivity=settings.m,
+                expansion_add=settings.ef_construction,
+                expansion_search=settings.ef_search,
             )
         )
 

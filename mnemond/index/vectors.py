@@ -7,16 +7,15 @@ A scan of 100,000 rows reads 26 MB instead of 102. What it finds is rescored wit
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import numkong
 import numpy as np
 import numpy.typing as npt
 
 from mnemond.index.arrays import GrowableArray, Matrix, grown
 from mnemond.index.bm25 import FEW, SelectionRows, at_least_kth, at_most_kth, kth, top
-from mnemond.index.hnsw import Approximate, Graph, Hnsw
+from mnemond.index.hnsw import Approximate, Graph
 from mnemond.model.changes import Vector
 
 Floats = npt.NDArray[np.float32]
@@ -173,7 +172,7 @@ def _farthest(codes: Bytes, scales: Floats, block: Matrix) -> float:
 
 
 DenseMask = npt.NDArray[np.bool_]
-Kind = Literal["auto", "exact", "int8", "hnsw"]
+
 
 RESCORED = 100
 """Rows whose exact cosine is computed after a coarse search: the exact best 20 are among the coarse best 30 already
@@ -181,34 +180,6 @@ RESCORED = 100
 
 RESCORED_EACH = 5
 """Rows rescored for each row wanted, where more than 20 are."""
-
-
-class VectorPolicy(msgspec.Struct, frozen=True):
-    """How vectors are searched. `auto` takes the fastest of the three for the size of a store; the others are kept to.
-
-    `int8_from`: rows from which it keeps codes beside the vectors (performance 3.5; measured again for 256 dimensions,
-    docs/decisions/0014-scanning-many-vectors.md). `exact_limit`: rows from which it makes a graph (spec 5).
-    `scanned_from`: rows from which a write compares its vector with codes first, which then are kept for it alone
-    (docs/decisions/0012-what-a-remember-costs.md).
-    """
-
-    kind: Kind = "auto"
-    int8_from: int = 3_000
-    exact_limit: int = 100_000
-    hnsw: Hnsw = Hnsw()
-    scanned_from: int = 3_000
-
-    def codes(self, rows: int) -> bool:
-        """Whether a store of so many rows keeps codes. A graph never comes without: they find what it cannot."""
-        return self.kind == "int8" or self.graph(rows) or (self.kind == "auto" and rows >= self.int8_from)
-
-    def scanned(self, rows: int) -> bool:
-        """Whether a store of so many rows keeps codes for those who write at least."""
-        return self.codes(rows) or (self.kind == "auto" and rows >= self.scanned_from)
-
-    def graph(self, rows: int) -> bool:
-        """Whether a store of so many rows keeps a graph."""
-        return self.kind == "hnsw" or (self.kind == "auto" and rows >= self.exact_limit)
 
 
 class Dense(NamedTuple):

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.config.settings import VectorSettings
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.arrays import GrowableArray, Vectors
 from mnemond.index.bm25 import Corpus, Postings
@@ -18,7 +19,7 @@ from mnemond.index.conversations import Conversations
 from mnemond.index.edges import BOTH, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
 from mnemond.index.hnsw import Approximate
 from mnemond.index.snapshot import Parts, Snapshot
-from mnemond.index.vectors import Dense, Quantised, VectorPolicy
+from mnemond.index.vectors import Dense, Quantised
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -274,6 +275,10 @@ def _bytes(arrays: Iterable[npt.NDArray[Any]]) -> int:
 # What a large store keeps beside its vectors so that a search need not read them all: codes, and a graph.
 
 
+SCANNED_FROM = 3_000
+"""With `vector.index = "auto"`: rows from which a write compares its vector with codes first
+(docs/decisions/0012-what-a-remember-costs.md)."""
+
 TAIL = 64
 """Rows that wait for their codes where only writers use them: encoding one takes as long as sixty."""
 
@@ -281,10 +286,10 @@ TAIL = 64
 class Shortcuts:
     """The writer's side of `Dense`. Both kinds are made when a store has grown enough, and kept from then on."""
 
-    def __init__(self, policy: VectorPolicy, dimension: int) -> None:
-        self.policy = policy
+    def __init__(self, settings: VectorSettings, dimension: int) -> None:
+        self.settings = settings
         self._quantised = Quantised(dimension)
-        self._approximate = Approximate(policy.hnsw)
+        self._approximate = Approximate(settings.hnsw)
 
     def keep_up(self, vectors: Vectors, alive: npt.NDArray[np.uint8]) -> bool:
         """Encode new rows, and have the graph made or extended elsewhere, as far as the store is large enough; whether
@@ -294,11 +299,11 @@ class Shortcuts:
         """
         matrix = vectors.view()
         waiting = len(matrix) - len(self._quantised)
-        due = self.policy.codes(len(matrix)) or (waiting >= TAIL and self.policy.scanned(len(matrix)))
+        due = self._wants_codes(len(matrix)) or (waiting >= TAIL and self._wants_writer_codes(len(matrix)))
         if not matrix.size or not due:
             return False
         self._quantised.keep_up(matrix)
-        if self.policy.graph(len(matrix)):
+        if self._wants_graph(len(matrix)):
             self._approximate.keep_up(matrix, vectors.present.view(), alive)
         return waiting > 0
 
@@ -306,21 +311,34 @@ class Shortcuts:
         """What readers search, as far as the store is large enough for it."""
         matrix = vectors.view()
         codes = self._quantised.view() if len(self._quantised) else None
-        coded = codes is not None and self.policy.codes(len(matrix))
+        coded = codes is not None and self._wants_codes(len(matrix))
         return Dense(
             matrix,
             vectors.present.view(),
             codes if coded else None,
-            self._approximate if coded and self.policy.graph(len(matrix)) else None,
+            self._approximate if coded and self._wants_graph(len(matrix)) else None,
             codes,
         )
 
     def compacted(self, kept: npt.NDArray[np.int64], renumbered: npt.NDArray[np.int64]) -> Shortcuts:
         """The rows `kept`, ascending; `renumbered[row]` is a kept row's new number."""
-        fewer = Shortcuts(self.policy, 0)
+        fewer = Shortcuts(self.settings, 0)
         fewer._quantised = self._quantised.compacted(kept)
         fewer._approximate = self._approximate.compacted(kept, renumbered)
         return fewer
+
+    def _wants_codes(self, rows: int) -> bool:
+        """Return True if so many rows are searched by codes. A graph needs them: they find what it cannot."""
+        settings = self.settings
+        by_size = settings.index == "auto" and rows >= settings.int8_from
+        return settings.index == "int8" or by_size or self._wants_graph(rows)
+
+    def _wants_writer_codes(self, rows: int) -> bool:
+        """Return True if writes compare their vector with the codes of so many rows."""
+        return self._wants_codes(rows) or (self.settings.index == "auto" and rows >= SCANNED_FROM)
+
+    def _wants_graph(self, rows: int) -> bool:
+        return self.settings.index == "hnsw" or (self.settings.index == "auto" and rows >= self.settings.exact_limit)
 
     def end(self) -> None:
         """Let a thread that makes a graph end soon: nobody will ask."""
@@ -354,7 +372,7 @@ class MemoryIndex:
         dimension: int,
         compaction: Compaction | None = None,
         made_by: str = "",
-        search: VectorPolicy | None = None,
+        search: VectorSettings | None = None,
     ) -> None:
         """An empty index for vectors of shape (dimension,), searched as `search` says; `made_by`: fingerprint of the
         embedder they come from."""
@@ -367,7 +385,7 @@ class MemoryIndex:
         self.passages = Passages()
         self.alive = GrowableArray(np.zeros(0, dtype=np.uint8))
         self.vectors = Vectors(dimension)
-        self.shortcuts = Shortcuts(search or VectorPolicy(), dimension)
+        self.shortcuts = Shortcuts(search or VectorSettings(), dimension)
         self.adjacency = Adjacency([], 0)
         self.conversations = Conversations()
         self.live = self.embedded = self.total_length = 0
@@ -383,7 +401,7 @@ class MemoryIndex:
         dimension: int,
         compaction: Compaction | None = None,
         made_by: str = "",
-        search: VectorPolicy | None = None,
+        search: VectorSettings | None = None,
     ) -> MemoryIndex:
         """The index of a whole store: its active insights, and its edges as far as both ends are among these; arrays of
         edges go by the places of the rows."""
@@ -418,9 +436,9 @@ class MemoryIndex:
         self._working = None
 
     @property
-    def search(self) -> VectorPolicy:
+    def search(self) -> VectorSettings:
         """How vectors are searched."""
-        return self.shortcuts.policy
+        return self.shortcuts.settings
 
     @property
     def snapshot(self) -> Snapshot:

@@ -19,13 +19,12 @@ from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
 from mnemond.extract.facts import Engine, Fact
 from mnemond.extract.rules import RuleEngine
 from mnemond.jobs.job import Done, Work
+from mnemond.memory.calibration import WriteRules
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.exchanges import decoded, encoded, facts_of, propose_exchange_reading, write_of
 from mnemond.memory.extraction import FactWrite, embedded
-from mnemond.memory.limits import Limits
 from mnemond.model.changes import SettleFact
 from mnemond.model.outcomes import Remembered
-from mnemond.model.policy import WritePolicy
 from mnemond.store import exchanges
 from mnemond.store.exchanges import Waiting
 
@@ -50,8 +49,7 @@ class ExtractionContext(msgspec.Struct, frozen=True):
     was stored without a vector.
     """
 
-    policy: WritePolicy
-    limits: Limits
+    rules: WriteRules
     embedder: Embedder | None
     lacking: str | None
     threads: trio.CapacityLimiter
@@ -85,7 +83,7 @@ class Extract:
     async def run(self, work: Work) -> Done:
         """Read what waits, the oldest first; asked for, all of it, and, `sure`, what was set aside as well."""
         desk = await self._means.desk(work.store.name)
-        if not desk.policy.extraction.enabled:
+        if not desk.rules.config.extraction.enabled:
             return Done("nothing", detail="extraction.enabled is false")
         if work.dry_run:
             backlog = await work.store.read(exchanges.backlog)
@@ -124,7 +122,7 @@ class Extract:
         """It with its facts; None where there are none, or where they could not be found."""
         found: list[list[Fact]] = []
         with self._means.guard():
-            found.append(await work.think(facts_of, waiting, work.store.snapshot, desk.policy, self._engine))
+            found.append(await work.think(facts_of, waiting, work.store.snapshot, desk.rules.config, self._engine))
         if not found:
             await _fail(work, waiting, DEFECT)
         elif not found[0]:
@@ -163,7 +161,7 @@ class Extract:
         own = self._means.identity(work.store.name, f"{HOST}{row.exchange.host}")
         identity = msgspec.structs.replace(own, op_id=f"{row.id}/{row.written + 1}")
         made_by = None if desk.embedder is None else desk.embedder.fingerprint
-        proposal = propose_exchange_reading(write, row, settled, identity, desk.limits, made_by)
+        proposal = propose_exchange_reading(write, row, settled, identity, desk.rules, made_by)
         outcome = cast("Remembered", await work.store.written(proposal))
         if not outcome.embedded and outcome.action in ("added", "replaced"):
             desk.missing()
@@ -181,7 +179,7 @@ async def _ready(work: Work, desk: ExtractionContext, planned: Waiting) -> list[
     snapshot, facts = work.store.snapshot, decoded(planned.facts or "[]")
 
     def read() -> list[FactWrite]:
-        writes = [write_of(each, planned, snapshot, desk.policy) for each in facts]
+        writes = [write_of(each, planned, snapshot, desk.rules.config) for each in facts]
         return embedded(desk.embedder, writes, desk.lacking)
 
     return await trio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=desk.threads)

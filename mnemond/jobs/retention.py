@@ -20,7 +20,6 @@ from mnemond.memory.retention import (
     retired_pruning,
     stale,
 )
-from mnemond.model.policy import LifecyclePolicy
 from mnemond.store import edges, operations
 from mnemond.store.connection import Connection
 from mnemond.store.edges import Metric
@@ -152,22 +151,27 @@ class Prune:
     summary = "what is beyond the capacity, or has faded away, leaves recall"
     first_s = 0.0
 
-    def __init__(self, interval_s: float, policy: Callable[[str], LifecyclePolicy]) -> None:
-        """`policy`: what a store, by its name, goes by now."""
+    def __init__(self, interval_s: float, config_of: Callable[[str], Config]) -> None:
+        """`config_of` returns the settings of a store, by its name."""
         self.interval_s = interval_s
-        self._policy = policy
+        self._config_of = config_of
 
     async def run(self, work: Work) -> Done:
         """Prune, unless that is more of the store than a run takes without being told to."""
-        snapshot, policy = work.store.snapshot, self._policy(work.store.name)
-        planned = await work.think(candidates, snapshot, policy, work.now_us)
+        snapshot, config = work.store.snapshot, self._config_of(work.store.name)
+        planned = await work.think(candidates, snapshot, config, work.now_us)
         wanted, most = len(planned.ids), most_at_once(snapshot.live)
         if wanted > most and not work.sure:
             return await work.note(Done("stopped", wanted, _question(wanted, snapshot.live, most)))
         if work.dry_run:
             return work.done(wanted)
+        lifecycle = config.lifecycle
         return await in_slices(
-            work, planned.ids, PRUNE_SLICE, lambda now, some: retired_pruning(now, some, planned, policy), PRUNE_SHOWN
+            work,
+            planned.ids,
+            PRUNE_SLICE,
+            lambda now, some: retired_pruning(now, some, planned, lifecycle),
+            PRUNE_SHOWN,
         )
 
 
@@ -235,18 +239,16 @@ MIN_S: Final = 60.0
 """The shortest interval: a run writes down that it ran."""
 
 
-def jobs_of(
-    config: Config, policy: Callable[[str], LifecyclePolicy], copy: Copy, reading: ExtractDeps
-) -> tuple[Job, ...]:
+def jobs_of(config: Config, config_of: Callable[[str], Config], copy: Copy, reading: ExtractDeps) -> tuple[Job, ...]:
     """Every job, in the order they run in where several are due: what was said, what ages and what leaves first, then
-    what is counted and copied. `policy`: what a store, by its name, goes by; `copy` makes a backup; `reading` is what
-    exchanges are read with."""
+    what is counted and copied. `config_of` returns the settings of a store, by its name; `copy` makes a backup;
+    `reading` is what exchanges are read with."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
         DecayRefresh(_interval(lifecycle.decay_interval)),
         Expire(),
-        Prune(_interval(lifecycle.prune_interval), policy),
+        Prune(_interval(lifecycle.prune_interval), config_of),
         GraphMetrics(),
         OplogTrim(lifecycle.max_oplog),
         OperationsExpiry(),

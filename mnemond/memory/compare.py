@@ -9,16 +9,16 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from mnemond.config.settings import CommitmentSettings, RedundancySettings
 from mnemond.index.bm25 import PostingsFloats, top
 from mnemond.index.snapshot import Snapshot, SnapshotMask
 from mnemond.index.vectors import Cosines, leading
 from mnemond.memory.decay import accumulated
-from mnemond.memory.diff import CosineThresholds, Match, Side, judge, overall, side
+from mnemond.memory.diff import DiffRules, Match, Side, judge, overall, side
 from mnemond.memory.diff_rules import edge_similarity, is_redundant, pair_weight, redundancy
 from mnemond.model.changes import AddEdge, Change, PutInsight, RestoreInsight, RetireInsight
 from mnemond.model.memory import DAY_US, Edge, Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Conflict, Redundancy
-from mnemond.model.policy import DiffPolicy, RedundancyPolicy
 from mnemond.model.query import Filter
 from mnemond.text.caches import text_cache
 from mnemond.text.entities import canonical_name
@@ -60,8 +60,7 @@ def compare(
     scope: Scope,
     similarity: Cosines | None,
     likeness: PostingsFloats | None,
-    policy: DiffPolicy,
-    cosines: CosineThresholds,
+    rules: DiffRules,
     moment: Moment,
     *,
     thorough: bool = False,
@@ -74,24 +73,22 @@ def compare(
     `thorough`, of the rows that can only stay beside the new one the most similar alone is judged.
     """
     mask = snapshot.comparable(scope)
-    rows = _alike(snapshot, new, mask, similarity, likeness, cosines)
+    rows = _alike(snapshot, new, mask, similarity, likeness, rules.cosines.override)
     if not thorough:
-        rows = _worth_judging(snapshot, rows, new, similarity, policy, cosines)
-    matches = [
-        _told(snapshot, _match(snapshot, row, new, similarity, policy, cosines), row, scope, moment) for row in rows
-    ]
+        rows = _worth_judging(snapshot, rows, new, similarity, rules)
+    matches = [_told(snapshot, _match(snapshot, row, new, similarity, rules), row, scope, moment) for row in rows]
     matches.sort(key=lambda match: (-match.verdict.similarity, -match.created_us, match.id))
     return Compared(tuple(matches), overall(matches))
 
 
-def to_review(compared: Compared, apart_from: Collection[str], policy: DiffPolicy) -> tuple[Conflict, ...]:
-    """Rows that asked for something and were left as they are, for somebody to review, without those named."""
+def to_review(compared: Compared, apart_from: Collection[str], most: int) -> tuple[Conflict, ...]:
+    """Rows that asked for something and were left as they are, at most `most`, for review, without those named."""
     found = [
         Conflict(match.id, match.verdict.suggestion, round(match.verdict.similarity, 6), match.verdict.reason)
         for match in compared.matches
         if match.verdict.suggestion != "ADD" and match.id not in apart_from
     ]
-    return tuple(found[: policy.limit])
+    return tuple(found[:most])
 
 
 def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
@@ -131,14 +128,14 @@ def _alike(
     mask: SnapshotMask | None,
     similarity: Cosines | None,
     likeness: PostingsFloats | None,
-    cosines: CosineThresholds,
+    override: float,
 ) -> list[int]:
     found = dict.fromkeys(row for row in snapshot.twins(new.normalised) if mask is None or mask[row])
     if likeness is not None:
         found |= dict.fromkeys(_top(likeness, MIN_LIKENESS, mask, MAX_BY_WORDS))
         found |= dict.fromkeys(_of_its_size(snapshot, likeness, len(new.tokens), mask))
     if similarity is not None:
-        found |= dict.fromkeys(_heard(similarity, cosines.override, mask))
+        found |= dict.fromkeys(_heard(similarity, override, mask))
     return list(found)
 
 
@@ -147,8 +144,7 @@ def _worth_judging(
     rows: list[int],
     new: Side,
     similarity: Cosines | None,
-    policy: DiffPolicy,
-    cosines: CosineThresholds,
+    rules: DiffRules,
 ) -> list[int]:
     """Rows that may come to more than "both stay", and of the others the one that shares most. Words are counted for
     a tenth of what it takes to judge a row."""
@@ -159,9 +155,9 @@ def _worth_judging(
         left -= len(insight.content)
         if left < 0:
             break
-        shared = overlap(token_set(insight.content), new.tokens, policy.min_tokens).lexical
-        heard = similarity is not None and similarity[row] >= cosines.override
-        if shared >= policy.update or heard or normalised(insight.content) == new.normalised:
+        shared = overlap(token_set(insight.content), new.tokens, rules.settings.min_tokens).lexical
+        heard = similarity is not None and similarity[row] >= rules.cosines.override
+        if shared >= rules.settings.update or heard or normalised(insight.content) == new.normalised:
             judged.append(row)
         elif shared > shared_most:
             nearest, shared_most = row, shared
@@ -199,12 +195,11 @@ def _match(
     row: int,
     new: Side,
     similarity: Cosines | None,
-    policy: DiffPolicy,
-    cosines: CosineThresholds,
+    rules: DiffRules,
 ) -> Match:
     insight = snapshot.insight(row)
     cosine = similarity[row] if similarity is not None and snapshot.has_vector(row) else None
-    return Match(insight.id, parse_rfc3339(insight.created_at), judge(side_of(insight), new, cosine, policy, cosines))
+    return Match(insight.id, parse_rfc3339(insight.created_at), judge(side_of(insight), new, cosine, rules))
 
 
 def _told(snapshot: Snapshot, match: Match, row: int, scope: Scope, moment: Moment) -> Match:
@@ -256,7 +251,7 @@ def pair(
     newcomer: Insight,
     similarity: Cosines | None,
     likeness: PostingsFloats | None,
-    policy: RedundancyPolicy,
+    settings: CommitmentSettings,
     now_us: int,
 ) -> Paired:
     """Pair a newcomer with the row it repeats most, if it repeats any.
@@ -264,21 +259,23 @@ def pair(
     A row that has a partner already keeps the older of the two: the newcomer pairs with that one and takes over the
     boost, so of three reports of one thing the first and the last stay a pair.
     """
-    if not policy.enabled:
+    if not settings.redundancy.enabled:
         return Paired(newcomer, (), None)
-    nearest = _nearest(snapshot, newcomer, similarity, likeness, policy)
+    nearest = _nearest(snapshot, newcomer, similarity, likeness, settings.redundancy)
     if nearest is None:
         return Paired(newcomer, (), Redundancy(0.0, redundant=False))
-    if not is_redundant(nearest.score, policy):
+    if not is_redundant(nearest.score, settings.redundancy):
         return Paired(newcomer, (), Redundancy(round(nearest.score, 6), redundant=False))
-    return _join(snapshot, newcomer, nearest, policy, now_us)
+    return _join(snapshot, newcomer, nearest, settings, now_us)
 
 
-def _join(snapshot: Snapshot, newcomer: Insight, nearest: _Nearest, policy: RedundancyPolicy, now_us: int) -> Paired:
+def _join(
+    snapshot: Snapshot, newcomer: Insight, nearest: _Nearest, settings: CommitmentSettings, now_us: int
+) -> Paired:
     met = snapshot.insight(nearest.row)
     former = partner_of(snapshot, met)
     older, let_go = (met, None) if former is None else _by_age(met, former)
-    boost = _boost(older, let_go, policy, now_us)
+    boost = _boost(older, let_go, settings.redundancy, now_us)
     now = newcomer.updated_at
     kept = msgspec.structs.replace(
         older, paired_with=newcomer.id, boost_days=max(older.boost_days, boost), last_boosted_at=now
@@ -286,7 +283,8 @@ def _join(snapshot: Snapshot, newcomer: Insight, nearest: _Nearest, policy: Redu
     changes: list[Change] = [PutInsight(kept, "PAIR")]
     if let_go is not None:
         changes.append(PutInsight(msgspec.structs.replace(let_go, paired_with=None), "PAIR"))
-    weight = round(pair_weight(edge_similarity(nearest.cosine, nearest.jaccard, policy), policy), 6)
+    linking = settings.edge_similarity
+    weight = round(pair_weight(edge_similarity(nearest.cosine, nearest.jaccard, linking), linking), 6)
     ends = ((newcomer.id, older.id), (older.id, newcomer.id))
     changes += [AddEdge(Edge(source, target, "semantic", weight, PAIR, "auto", boost, now)) for source, target in ends]
     joined = msgspec.structs.replace(newcomer, paired_with=older.id, boost_days=boost, last_boosted_at=now)
@@ -347,11 +345,11 @@ def _by_age(one: Insight, other: Insight) -> tuple[Insight, Insight]:
     return first, second
 
 
-def _boost(older: Insight, let_go: Insight | None, policy: RedundancyPolicy, now_us: int) -> float:
+def _boost(older: Insight, let_go: Insight | None, settings: RedundancySettings, now_us: int) -> float:
     """The pair's boost in days: what the old pair had, carried over, and what the gap since then adds (spec 7.5)."""
     since = older.last_boosted_at or older.created_at
     gap_days = (now_us - parse_rfc3339(since)) / DAY_US
-    return accumulated(max(older.boost_days, 0.0 if let_go is None else let_go.boost_days), gap_days, policy)
+    return accumulated(max(older.boost_days, 0.0 if let_go is None else let_go.boost_days), gap_days, settings)
 
 
 def _nearest(
@@ -359,13 +357,13 @@ def _nearest(
     newcomer: Insight,
     similarity: Cosines | None,
     likeness: PostingsFloats | None,
-    policy: RedundancyPolicy,
+    settings: RedundancySettings,
 ) -> _Nearest | None:
     words = _keyword_set(newcomer.keywords)
     best: _Nearest | None = None
     for row, cosine in _worth_a_look(snapshot, newcomer, similarity, likeness).items():
         jaccard = _jaccard(words, _keyword_set(snapshot.insight(row).keywords))
-        score = redundancy(cosine, jaccard, policy)
+        score = redundancy(cosine, jaccard, settings)
         if best is None or score > best.score:
             best = _Nearest(row, score, cosine, jaccard)
     return best

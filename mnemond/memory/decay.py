@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import msgspec
 import numpy as np
 
+from mnemond.config.settings import RedundancySettings, TemporalDecaySettings
 from mnemond.index.best_rows import TieOrderScores
-from mnemond.model.policy import RedundancyPolicy
 
 # The logistic function, in the form that overflows for no argument.
 
@@ -25,17 +24,8 @@ ISOLATED_WEIGHT = 0.5
 """What stands for the strongest link of a memory that has none; 0 would let it be pruned at birth (spec 7.6)."""
 
 
-class DecayPolicy(msgspec.Struct, frozen=True):
-    """The curve: half faded at `midpoint_days`, the more steeply the smaller `steepness_days`, straight up to
-    `linear_cutoff_days`, down to `floor` (S2; spec 5, temporal_decay). Days, `steepness_days` above 0."""
-
-    midpoint_days: float = 28.0
-    steepness_days: float = 7.0
-    linear_cutoff_days: float = 2.0
-    floor: float = 0.05
-
-
-DECAY = DecayPolicy()
+DECAY = TemporalDecaySettings()
+"""The curve of pruning: `retrieval.temporal_decay` is for recall alone."""
 
 
 def effective_age(age_days: float, boost_days: float) -> float:
@@ -43,52 +33,56 @@ def effective_age(age_days: float, boost_days: float) -> float:
     return max(0.0, age_days - boost_days)
 
 
-def retention(effective_days: float, policy: DecayPolicy = DECAY) -> float:
+def retention(effective_days: float, settings: TemporalDecaySettings = DECAY) -> float:
     """τ, in [floor, 1]: 1 at age 0, then never rising. Negative ages count as 0.
 
     S2's form has no floor, exceeds 1 where a boost exceeds the age, and divides by a cutoff of 0; this one is
     continuous at the cutoff and does none of that.
     """
+    if not settings.enabled:
+        return 1.0
     days = max(0.0, effective_days)
-    cutoff = policy.linear_cutoff_days
+    cutoff = settings.linear_cutoff_days
     if cutoff <= 0.0 or days >= cutoff:
-        return _floored(days, policy)
-    return 1.0 - days / cutoff * (1.0 - _floored(cutoff, policy))
+        return _floored(days, settings)
+    return 1.0 - days / cutoff * (1.0 - _floored(cutoff, settings))
 
 
-def unfloored(effective_days: float, policy: DecayPolicy = DECAY) -> float:
+def unfloored(effective_days: float, settings: TemporalDecaySettings = DECAY) -> float:
     """τ0, in [0, 1 − floor]: the curve of pruning, which does reach 0."""
-    return (1.0 - policy.floor) * sigmoid((policy.midpoint_days - max(0.0, effective_days)) / policy.steepness_days)
+    return (1.0 - settings.floor) * sigmoid(
+        (settings.midpoint_days - max(0.0, effective_days)) / settings.steepness_days
+    )
 
 
-def prune_score(strongest: float | None, effective_days: float, policy: DecayPolicy = DECAY) -> float:
+def prune_score(strongest: float | None, effective_days: float, settings: TemporalDecaySettings = DECAY) -> float:
     """What still speaks for a memory, in [0, 1].
 
     `strongest`: the largest weight among its links to active memories, None when it has none.
     """
-    return (ISOLATED_WEIGHT if strongest is None else strongest) * unfloored(effective_days, policy)
+    return (ISOLATED_WEIGHT if strongest is None else strongest) * unfloored(effective_days, settings)
 
 
-def _floored(days: float, policy: DecayPolicy) -> float:
-    return policy.floor + unfloored(days, policy)
+def _floored(days: float, settings: TemporalDecaySettings) -> float:
+    return settings.floor + unfloored(days, settings)
 
 
 # How much younger a memory becomes when it is met again (spec 7.5).
 
 
-def boost_gain(gap_days: float, policy: RedundancyPolicy) -> float:
+def boost_gain(gap_days: float, settings: RedundancySettings) -> float:
     """Days won, in [0, boost_max_days]: half of them at `boost_crit_days`, all of them after long.
 
     `gap_days` counts from the last boost of the pair, else from the creation of its older member; negative counts as
     0. S2 subtracts times of different units within the exponential; here every time is in days.
     """
-    late = (max(0.0, gap_days) - policy.boost_crit_days) / policy.boost_scale_days
-    return policy.boost_max_days * sigmoid(late)
+    late = (max(0.0, gap_days) - settings.boost_crit_days) / settings.boost_scale_days
+    return settings.boost_max_days * sigmoid(late)
 
 
-def accumulated(boost_days: float, gap_days: float, policy: RedundancyPolicy) -> float:
+def accumulated(boost_days: float, gap_days: float, settings: RedundancySettings) -> float:
     """The boost of a pair that had `boost_days` and is met again: their sum, at most `boost_max_days`."""
-    return min(policy.boost_max_days, boost_days + boost_gain(gap_days, policy))
+    return min(settings.boost_max_days, boost_days + boost_gain(gap_days, settings))
 
 
 # How faded many memories are, at once: the curve of `rank.decay` over arrays (spec 7.6).
@@ -99,14 +93,16 @@ def effective_ages(age_days: TieOrderScores, boost_days: TieOrderScores) -> TieO
     return np.maximum(age_days - boost_days, 0.0)
 
 
-def retentions(effective_days: TieOrderScores, policy: DecayPolicy = DECAY) -> TieOrderScores:
+def retentions(effective_days: TieOrderScores, settings: TemporalDecaySettings = DECAY) -> TieOrderScores:
     """τ of each, in [floor, 1], shape kept. Negative ages count as 0."""
     days = np.maximum(effective_days, 0.0)
+    if not settings.enabled:
+        return np.ones_like(days)
     with np.errstate(over="ignore"):  # what is infinitely old has faded to the floor
-        curve = policy.floor + (1.0 - policy.floor) / (
-            1.0 + np.exp((days - policy.midpoint_days) / policy.steepness_days)
+        curve = settings.floor + (1.0 - settings.floor) / (
+            1.0 + np.exp((days - settings.midpoint_days) / settings.steepness_days)
         )
-    cutoff = policy.linear_cutoff_days
+    cutoff = settings.linear_cutoff_days
     if cutoff <= 0.0:
         return curve
-    return np.where(days >= cutoff, curve, 1.0 - days / cutoff * (1.0 - retention(cutoff, policy)))
+    return np.where(days >= cutoff, curve, 1.0 - days / cutoff * (1.0 - retention(cutoff, settings)))

@@ -3,7 +3,7 @@
 Retiring or dropping a memory that says something of its own is the worst a memory can do, and similarity alone cannot
 see it: contradictions share more words than paraphrases do. So the table suggests, and what is done about it has three
 conditions more: a replacement accounts for what it replaces and is about the same thing, and only what stands word for
-word in an old memory is skipped (docs/decisions/0006; each can be switched off in the DiffPolicy).
+word in an old memory is skipped (docs/decisions/0006; each can be switched off in `Safeguards`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from mnemond.config.settings import DiffSettings
 from mnemond.memory.diff_rules import (
     is_part,
     negates,
@@ -27,7 +28,6 @@ from mnemond.memory.diff_rules import (
     plain_words,
     says_otherwise,
 )
-from mnemond.model.policy import DiffPolicy
 from mnemond.text.contrast import change_cues, labels, numbers, polarity
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
 from mnemond.text.tokens import tokens
@@ -48,33 +48,65 @@ the texts it is computed beside, and where it does not know the characters diffe
 """
 
 
+class Safeguards(msgspec.Struct, frozen=True):
+    """Measured rules beside the settings (docs/decisions/0006); with zeros and False only the table decides.
+
+    `cover`: minimum share of the old words that return in a new text which replaces the old one. `verbatim`: only a
+    text that is in an old memory word for word is skipped. `part`: minimum share of the longer text that the other
+    must make up for either (half of it for a correction). `cosine_evidence`: minimum token similarity for the cosine to
+    count. `raise_override`: the cosine override rises for an embedder that cannot tell a paraphrase from a
+    contradiction. `subjects`: a text about something else (sprint 13, not sprint 12; another name) replaces nothing.
+    """
+
+    cover: float = 0.90
+    verbatim: bool = True
+    part: float = 0.50
+    cosine_evidence: float = 0.50
+    raise_override: bool = True
+    subjects: bool = True
+
+
+SAFEGUARDS: Final = Safeguards()
+
+
 class CosineThresholds(msgspec.Struct, frozen=True):
-    """The numbers of a DiffPolicy on the scale of one embedder; an override that is infinite is never reached."""
+    """The thresholds of `diff` on the scale of one embedder; an infinite override is never reached."""
 
     override: float
     update: float
     duplicate: float
 
 
-def cosine_thresholds(model: str, policy: DiffPolicy, scale: Callable[[float], float]) -> CosineThresholds:
-    """What `policy` means for the embedder called `model`; the tag of an Ollama model (":latest") does not count.
+class DiffRules(msgspec.Struct, frozen=True):
+    """The rules of comparing in one store."""
+
+    settings: DiffSettings
+    cosines: CosineThresholds
+    safeguards: Safeguards = SAFEGUARDS
+
+
+def cosine_thresholds(
+    model: str, settings: DiffSettings, scale: Callable[[float], float], safeguards: Safeguards = SAFEGUARDS
+) -> CosineThresholds:
+    """What `settings` means for the embedder called `model`; the tag of an Ollama model (":latest") does not count.
 
     `scale` maps a threshold of the reference embedder to this one (spec 7.3). A model nobody has measured is heard
     from the line on where it would call two texts duplicates, and only beside the evidence of words.
     """
-    override = scale(policy.cosine_override)
-    if policy.raise_override:
-        override = max(override, MEASURED.get(model.partition(":")[0], scale(policy.duplicate)))
-    return CosineThresholds(override, scale(policy.update), scale(policy.duplicate))
+    override, duplicate = scale(settings.cosine_override), scale(settings.duplicate)
+    if safeguards.raise_override:
+        override = max(override, MEASURED.get(model.partition(":")[0], duplicate))
+    return CosineThresholds(override, scale(settings.update), duplicate)
 
 
-def on_reference_scale(cosine: float, thresholds: CosineThresholds, policy: DiffPolicy) -> float:
+def on_reference_scale(cosine: float, rules: DiffRules) -> float:
     """A cosine of the embedder as one of the reference scale, so that it can be compared with other rows' similarity.
 
     Straight lines through 0, the update threshold, the duplicate threshold and 1: a cosine on a threshold comes out
     on that threshold exactly, one between two of them between the two, and an uncalibrated cosine comes out as it is.
     """
-    known = ((0.0, 0.0), (thresholds.update, policy.update), (thresholds.duplicate, policy.duplicate), (1.0, 1.0))
+    own, reference = rules.cosines, rules.settings
+    known = ((0.0, 0.0), (own.update, reference.update), (own.duplicate, reference.duplicate), (1.0, 1.0))
     low, low_is = known[0]
     for high, high_is in known[1:]:
         if cosine <= high:
@@ -178,18 +210,18 @@ def side(text: str, category: str, entities: Iterable[str], said_at: str = "") -
     )
 
 
-def judge(old: Side, new: Side, cosine: float | None, policy: DiffPolicy, cosines: CosineThresholds) -> Verdict:
+def judge(old: Side, new: Side, cosine: float | None, rules: DiffRules) -> Verdict:
     """The first test of spec 7.2 that holds, and what is done about it.
 
     `cosine` is None where the two have no comparable vectors; one that is not a number counts as none.
     """
-    pair = _compared(old, new, cosine, policy, cosines)
-    suggestion, why = _suggested(pair, policy)
-    action, objection = _taken(pair, policy, suggestion)
+    pair = _compared(old, new, cosine, rules)
+    suggestion, why = _suggested(pair, rules)
+    action, objection = _taken(pair, rules, suggestion)
     return Verdict(
         action=action,
         suggestion=suggestion,
-        related=suggestion == "ADD" and pair.similarity >= policy.update,
+        related=suggestion == "ADD" and pair.similarity >= rules.settings.update,
         similarity=pair.similarity,
         token_similarity=pair.shared.lexical,
         cosine=cosine,
@@ -215,13 +247,13 @@ def _weight(match: Match) -> tuple[bool, bool, float, int, str]:
     return duplicate, verdict.action != "ADD", verdict.similarity, match.created_us, match.id
 
 
-def _compared(old: Side, new: Side, cosine: float | None, policy: DiffPolicy, cosines: CosineThresholds) -> _Pair:
-    shared = overlap(old.tokens, new.tokens, policy.min_tokens)
+def _compared(old: Side, new: Side, cosine: float | None, rules: DiffRules) -> _Pair:
+    shared = overlap(old.tokens, new.tokens, rules.settings.min_tokens)
     similarity, heard = shared.lexical, False
     if old.normalised == new.normalised:
         similarity = 1.0
-    elif cosine is not None and cosine >= cosines.override and similarity >= policy.cosine_evidence:
-        meant = on_reference_scale(cosine, cosines, policy)
+    elif cosine is not None and cosine >= rules.cosines.override and similarity >= rules.safeguards.cosine_evidence:
+        meant = on_reference_scale(cosine, rules)
         if meant > similarity:
             similarity, heard = meant, True
     return _Pair(
@@ -236,28 +268,28 @@ def _compared(old: Side, new: Side, cosine: float | None, policy: DiffPolicy, co
     )
 
 
-def _suggested(pair: _Pair, policy: DiffPolicy) -> tuple[Action, str]:
+def _suggested(pair: _Pair, rules: DiffRules) -> tuple[Action, str]:
     """What the table says, and why."""
-    old, new, alike = pair.old, pair.new, _alike(pair, policy)
+    old, new, alike = pair.old, pair.new, _alike(pair, rules)
     if old.normalised == new.normalised:
         return "DUPLICATE", SAME
-    if pair.similarity < policy.update:
-        return "ADD", f"{alike}, too little to be about the same thing ({policy.update:.0%} would do)"
+    if pair.similarity < rules.settings.update:
+        return "ADD", f"{alike}, too little to be about the same thing ({rules.settings.update:.0%} would do)"
     if old.category != new.category and GENERAL not in (old.category, new.category):
         return "ADD", f"{alike}, but one is stored as {old.category}, the other as {new.category}"
     if contrast := _contrast(pair):
         return "CONFLICT", f"{alike}, but {contrast}"
-    if pair.similarity > policy.duplicate and _nothing_new(pair, policy):
+    if pair.similarity > rules.settings.duplicate and _nothing_new(pair, rules):
         return "DUPLICATE", f"{alike}, and the new text adds nothing"
     return "UPDATE", f"{alike}, and neither contradicts the other"
 
 
-def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action, str]:
+def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> tuple[Action, str]:
     """What is done about a suggestion, and what speaks against following it; "" when nothing does."""
     old, new = pair.old, pair.new
     if (
         suggestion != "ADD"
-        and policy.subjects
+        and rules.safeguards.subjects
         and (other := other_occasion(old.text, new.text, old.said_on, new.said_on))
     ):
         return "ADD", f"; but {other}, so both stay"
@@ -265,16 +297,16 @@ def _taken(pair: _Pair, policy: DiffPolicy, suggestion: Action) -> tuple[Action,
         return suggestion, ""
     objection, words, new_words = "", plain_words(old.text), plain_words(new.text)
     if old.normalised == new.normalised:
-        differing = policy.verbatim and words != new_words
+        differing = rules.safeguards.verbatim and words != new_words
         return ("ADD", "; but a mark differs, so both stay") if differing else (suggestion, "")
     if suggestion == "DUPLICATE":
-        if not policy.verbatim or (pair.shared.of_old >= policy.part and is_part(new_words, words)):
+        if not rules.safeguards.verbatim or (pair.shared.of_old >= rules.safeguards.part and is_part(new_words, words)):
             return suggestion, ""
         objection = "; but it is not there word for word"
     action: Action = "CONFLICT" if suggestion == "CONFLICT" else "UPDATE"
-    if policy.subjects and (other := _something_else(pair, words, new_words)):
+    if rules.safeguards.subjects and (other := _something_else(pair, words, new_words)):
         return "ADD", f"{objection}; but {other}, so both stay"
-    if _replaces(pair, policy, contrast=action == "CONFLICT"):
+    if _replaces(pair, rules, contrast=action == "CONFLICT"):
         return action, objection
     of_old, of_new = pair.shared.of_old, pair.shared.of_new
     return "ADD", (
@@ -292,10 +324,10 @@ def _contrast(pair: _Pair) -> str:
     return "the new text says that something changed" if pair.announced else ""
 
 
-def _nothing_new(pair: _Pair, policy: DiffPolicy) -> bool:
+def _nothing_new(pair: _Pair, rules: DiffRules) -> bool:
     old, new = pair.old, pair.new
     if not pair.heard:
-        return pair.shared.novelty <= policy.novelty
+        return pair.shared.novelty <= rules.settings.novelty
     short = len(new.tokens) <= LONGEST * len(old.tokens)
     return short and new.entities <= old.entities and new.numbers <= old.numbers
 
@@ -348,26 +380,26 @@ def _numbered_apart(old: str, new: str) -> bool:
     return any(label.rpartition(" ")[0] in nouns for label in labels(old) - named)
 
 
-def _replaces(pair: _Pair, policy: DiffPolicy, contrast: bool) -> bool:
+def _replaces(pair: _Pair, rules: DiffRules, contrast: bool) -> bool:
     """Whether the new text accounts for the old one, so that no more than one statement is retired with it.
 
     A cosine that is heard says so itself. Else the old words return, nearly all of them, in their order or with little
     beside them, and make up a good part of the new text. Without a contrast no word is exchanged for another ("the
     miracles in Mark" are not those in Luke); with one, half that part will do, and there are other signs.
     """
-    if pair.heard or not policy.cover:
+    if pair.heard or not rules.safeguards.cover:
         return True
     of_old, of_new = pair.shared.of_old, pair.shared.of_new
-    if of_new < (policy.part / 2 if contrast else policy.part):
+    if of_new < (rules.safeguards.part / 2 if contrast else rules.safeguards.part):
         return False
     if not contrast and of_old < 1.0 and of_new < 1.0:
         return False
-    if of_old >= policy.cover and (of_new >= policy.update or _in_order(pair.old.text, pair.new)):
+    if of_old >= rules.safeguards.cover and (of_new >= rules.settings.update or _in_order(pair.old.text, pair.new)):
         return True
-    return contrast and _corrects(pair, policy)
+    return contrast and _corrects(pair, rules)
 
 
-def _corrects(pair: _Pair, policy: DiffPolicy) -> bool:
+def _corrects(pair: _Pair, rules: DiffRules) -> bool:
     """Whether a contrast is about the same thing.
 
     Most of the old words return where the new text announces a change; most words of each are the other's where one
@@ -375,13 +407,13 @@ def _corrects(pair: _Pair, policy: DiffPolicy) -> bool:
     about "bump b to 1.3").
     """
     of_old, of_new = pair.shared.of_old, pair.shared.of_new
-    if of_old < policy.update:
+    if of_old < rules.settings.update:
         return False
     if pair.announced:
         return True
     if pair.polarity_flip:
-        return of_new >= policy.update
-    return overlap(_words(pair.old), _words(pair.new), policy.min_tokens).overlap >= policy.cover
+        return of_new >= rules.settings.update
+    return overlap(_words(pair.old), _words(pair.new), rules.settings.min_tokens).overlap >= rules.safeguards.cover
 
 
 def _words(one: Side) -> frozenset[str]:
@@ -399,8 +431,8 @@ def _in_order(old: str, new: Side) -> bool:
     return all(word in words for word in tokens(old) if word in new.tokens)
 
 
-def _alike(pair: _Pair, policy: DiffPolicy) -> str:
+def _alike(pair: _Pair, rules: DiffRules) -> str:
     """Rounded down below the least that counts, so that it does not read as if it reached it."""
     share = pair.similarity * 100
-    shown = int(share) if pair.similarity < policy.update else round(share)
+    shown = int(share) if pair.similarity < rules.settings.update else round(share)
     return f"they are {shown}% alike in {'meaning' if pair.heard else 'words'}"

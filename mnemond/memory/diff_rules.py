@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.model.policy import RedundancyPolicy
+from mnemond.config.settings import EdgeSimilaritySettings, RedundancySettings
 from mnemond.text.contrast import polarity
 from mnemond.text.date_phrases import tense
 from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term, tokens
@@ -374,18 +374,18 @@ TEMPORAL_HALF_LIFE_HOURS = 24.0
 """Hours after which the bonus of nearness in time halves (S2, table C3)."""
 
 
-def redundancy(cosine: float | None, jaccard: float, policy: RedundancyPolicy) -> float:
+def redundancy(cosine: float | None, jaccard: float, settings: RedundancySettings) -> float:
     """RS = α·NMI + (1 − α)·J, in [0, 1], and never falling in either of its two.
 
     `jaccard` of the keywords, in [0, 1]. Without a cosine the first term is 0 and the weights stay.
     """
-    nmi = 0.0 if cosine is None else nmi_analytic(cosine, policy.bins)
-    return policy.alpha_nmi * nmi + (1.0 - policy.alpha_nmi) * jaccard
+    nmi = 0.0 if cosine is None else nmi_analytic(cosine, settings.bins)
+    return settings.alpha_nmi * nmi + (1.0 - settings.alpha_nmi) * jaccard
 
 
-def is_redundant(score: float, policy: RedundancyPolicy) -> bool:
+def is_redundant(score: float, settings: RedundancySettings) -> bool:
     """Whether RS lies above the threshold; a score at the threshold does not."""
-    return score > policy.threshold
+    return score > settings.threshold
 
 
 def with_temporal_bonus(
@@ -449,15 +449,15 @@ def _entropy(numbers: Bins, corrected: bool) -> float:
     return float(-(shares * np.log(shares)).sum()) + bias
 
 
-def edge_similarity(cosine: float | None, jaccard: float, policy: RedundancyPolicy) -> float:
+def edge_similarity(cosine: float | None, jaccard: float, settings: EdgeSimilaritySettings) -> float:
     """(1 − α_key)·cos + α_key·J, in [0, 1]: meaning ahead of words, as S2 intends (spec 7.15).
 
     No cosine, or a negative one, counts as 0.
     """
     nearness = max(0.0, cosine or 0.0)
-    return min(1.0, (1.0 - policy.alpha_key) * nearness + policy.alpha_key * jaccard)
+    return min(1.0, (1.0 - settings.alpha_key) * nearness + settings.alpha_key * jaccard)
 
 
-def pair_weight(similarity: float, policy: RedundancyPolicy) -> float:
-    """Weight of the edge between two redundant memories of that edge similarity (spec 8)."""
-    return min(1.0, max(policy.min_edge_weight, similarity))
+def pair_weight(similarity: float, settings: EdgeSimilaritySettings) -> float:
+    """Weight of the edge between two redundant memories of that edge similarity."""
+    return min(1.0, max(settings.threshold, similarity))

@@ -10,12 +10,12 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from mnemond.config.settings import EntitySettings, GraphSettings, TemporalSettings
 from mnemond.index.edges import CAUSAL, IN, OUT
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import AddEdge, RemoveEdge
 from mnemond.model.memory import MAX_METADATA, Edge, EdgeType, Entity, Insight, Relation
 from mnemond.model.outcomes import EdgesMade
-from mnemond.model.policy import EntityPolicy, GraphPolicy, TemporalPolicy
 from mnemond.text.caches import register, text_cache
 from mnemond.text.cues import CausalCue, causal_cue, deciding, direction
 from mnemond.text.similarity import share_of_larger, token_set
@@ -90,18 +90,18 @@ def _trail(row: int, came_from: dict[int, int | None]) -> list[int]:
 # What a shared entity says: the fewer memories name it, the more (spec 7.12).
 
 
-def idf_weight(documents: int, holders: int, policy: EntityPolicy) -> float | None:
+def idf_weight(documents: int, holders: int, settings: EntitySettings) -> float | None:
     """max(floor, ln(N/df) / ln N) in [0, 1]; None when every row names the entity, which then links nothing.
 
     `documents` N and `holders` df both count the new row. Stores smaller than `idf_min_docs` have no rare words yet:
     everything shared weighs 1.
     """
-    if documents < policy.idf_min_docs:
+    if documents < settings.idf_min_docs:
         return 1.0
     if holders >= documents:
         return None
     rarity = math.log(documents / max(1, holders)) / math.log(documents) if documents > 1 else 1.0
-    return min(1.0, max(policy.idf_floor, rarity))
+    return min(1.0, max(settings.idf_floor, rarity))
 
 
 # The edges a link is made of.
@@ -197,18 +197,18 @@ register(_cues.clear)
 """By id and hash of the content, so that no text is kept."""
 
 
-def build_causal(new: NewMemory, around: StoreView, policy: GraphPolicy) -> list[Relation]:
+def build_causal(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation]:
     """One row from cause to effect for each of the newest rows that shares enough words with `new`.
 
     The newcomer's own reason decides which of the two is the cause, else that of the other row; without any, no edge.
     """
     _remember(new.id, new.content, new.cue)
     found: list[Relation] = []
-    for insight, event_us in around.recent(policy.causal.lookback):
+    for insight, event_us in around.recent(settings.causal.lookback):
         if new.cue is None and cue_of(insight) is None:
             continue  # as most: told by one look-up, where what they share is counted word by word
         shared = share_of_larger(token_set(insight.content), new.tokens)
-        if shared >= policy.causal.min_overlap and insight.id != new.id:
+        if shared >= settings.causal.min_overlap and insight.id != new.id:
             relation = _relation(new, insight, event_us, shared)
             if relation is not None:
                 found.append(relation)
@@ -272,7 +272,7 @@ class _Names(msgspec.Struct, frozen=True, omit_defaults=True):
     omitted: int = 0
 
 
-def build_entity(new: NewMemory, around: StoreView, policy: GraphPolicy) -> list[Relation]:
+def build_entity(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation]:
     """One link for each row that shares an entity with `new`, with the weight of the rarest they share.
 
     Where there are more than `max_total`, those of the rarest entities are made; equal ones in the order of the
@@ -280,12 +280,12 @@ def build_entity(new: NewMemory, around: StoreView, policy: GraphPolicy) -> list
     """
     shared: dict[str, list[str]] = {}
     weights: dict[str, float] = {}
-    for weight, name, holders in _by_rarity(new, around, policy.entity):
+    for weight, name, holders in _by_rarity(new, around, settings.entity):
         for row in holders:
             names = shared.get(row)
             if names is not None:
                 names.append(name)
-            elif len(shared) < policy.entity.max_total:
+            elif len(shared) < settings.entity.max_total:
                 shared[row], weights[row] = [name], weight
     found: list[Relation] = []
     told: dict[tuple[str, ...], str] = {}
@@ -299,7 +299,7 @@ def build_entity(new: NewMemory, around: StoreView, policy: GraphPolicy) -> list
     return found
 
 
-def _by_rarity(new: NewMemory, around: StoreView, policy: EntityPolicy) -> list[tuple[float, str, list[str]]]:
+def _by_rarity(new: NewMemory, around: StoreView, settings: EntitySettings) -> list[tuple[float, str, list[str]]]:
     """(weight, name, newest holders) of each entity of `new`, heaviest first."""
     spelling: dict[str, str] = {}
     for entity in new.entities:
@@ -307,8 +307,8 @@ def _by_rarity(new: NewMemory, around: StoreView, policy: EntityPolicy) -> list[
     documents = around.documents
     found: list[tuple[float, str, list[str]]] = []
     for canonical, name in spelling.items():
-        count, rows = around.holders(canonical, policy.max_links)
-        weight = idf_weight(documents, count, policy) if rows else None
+        count, rows = around.holders(canonical, settings.max_links)
+        weight = idf_weight(documents, count, settings) if rows else None
         if weight is not None:
             found.append((weight, name, rows))
     found.sort(key=itemgetter(0), reverse=True)
@@ -341,12 +341,12 @@ def _that_fit(names: list[str]) -> list[str]:
 METADATA = '{"sub_type":"auto"}'
 
 
-def build_semantic(new: NewMemory, around: StoreView, policy: GraphPolicy) -> list[Relation]:
-    """The best `max_auto` rows from `policy.semantic.auto` on, which is a cosine of the store's own embedder.
+def build_semantic(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation]:
+    """The best `max_auto` rows from `settings.semantic.auto` on, which is a cosine of the store's own embedder.
 
     The weight is the cosine, in [0, 1].
     """
-    limits = policy.semantic
+    limits = settings.semantic
     return [
         Relation(row, "semantic", min(1.0, max(0.0, cosine)), METADATA, METADATA)
         for row, cosine in around.similar(limits.auto, limits.max_auto)
@@ -382,7 +382,7 @@ def proximity(hours: float) -> float:
     return 1.0 / (1.0 + hours) if hours > 0.0 else 1.0
 
 
-def build_temporal(new: NewMemory, around: StoreView, policy: GraphPolicy) -> list[Relation | RemoveEdge]:
+def build_temporal(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation | RemoveEdge]:
     """The links of `new` with its neighbours in its chain, then with the rows nearest to its own time.
 
     A row with a neighbour on either side is spliced in: the link between those two goes.
@@ -395,14 +395,14 @@ def build_temporal(new: NewMemory, around: StoreView, policy: GraphPolicy) -> li
         changes.append(Relation(before, "temporal", BACKBONE_WEIGHT, there=SUCCEEDS, back=PRECEDES))
     if after is not None and after != new.id:
         changes.append(Relation(after, "temporal", BACKBONE_WEIGHT, there=PRECEDES, back=SUCCEEDS))
-    changes += _near(new, around, policy.temporal, [row for row in (before, after) if row is not None])
+    changes += _near(new, around, settings.temporal, [row for row in (before, after) if row is not None])
     return changes
 
 
-def _near(new: NewMemory, around: StoreView, policy: TemporalPolicy, excluding: list[str]) -> list[Relation]:
-    within_us = int(policy.window_hours * HOUR_US)
+def _near(new: NewMemory, around: StoreView, settings: TemporalSettings, excluding: list[str]) -> list[Relation]:
+    within_us = int(settings.window_hours * HOUR_US)
     found: list[Relation] = []
-    for row, distance_us in around.nearest_in_time(policy.max_proximity, within_us, excluding):
+    for row, distance_us in around.nearest_in_time(settings.max_proximity, within_us, excluding):
         if row != new.id:
             metadata = _metadata_temporal((distance_us + _PART_US // 2) // _PART_US)
             found.append(Relation(row, "temporal", proximity(distance_us / HOUR_US), metadata, metadata))
@@ -412,7 +412,7 @@ def _near(new: NewMemory, around: StoreView, policy: TemporalPolicy, excluding: 
 # Every edge builder, in the order they run, and all of them at once.
 
 
-Build = Callable[[NewMemory, StoreView, GraphPolicy], Sequence[Relation | RemoveEdge]]
+Build = Callable[[NewMemory, StoreView, GraphSettings], Sequence[Relation | RemoveEdge]]
 
 
 class Builder(NamedTuple):
@@ -438,14 +438,14 @@ class Built(NamedTuple):
     links: EdgesMade
 
 
-def build_all(new: NewMemory, around: StoreView, policy: GraphPolicy) -> Built:
+def build_all(new: NewMemory, around: StoreView, settings: GraphSettings) -> Built:
     """What every builder says about `new`. The same surroundings give the same changes in the same order."""
     removed: list[RemoveEdge] = []
     relations: list[Relation] = []
     links: dict[str, int] = {}
     for edge_type, build in BUILDERS:
         before = len(relations)
-        for change in build(new, around, policy):
+        for change in build(new, around, settings):
             if type(change) is Relation:
                 relations.append(change)
             elif isinstance(change, RemoveEdge):

@@ -10,9 +10,11 @@ from typing import Final
 
 import msgspec
 
+from mnemond.config.settings import Config
 from mnemond.extract.facts import Context, Engine, Fact, Message
 from mnemond.extract.rules import HostFact
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.extraction import (
@@ -26,7 +28,6 @@ from mnemond.memory.extraction import (
     prepare,
 )
 from mnemond.memory.extraction import propose as propose_fact
-from mnemond.memory.limits import Limits
 from mnemond.model.changes import (
     LONGEST_NAME,
     LONGEST_PROMPT,
@@ -40,7 +41,6 @@ from mnemond.model.changes import (
 )
 from mnemond.model.memory import MAX_TAG, Insight
 from mnemond.model.outcomes import Queued
-from mnemond.model.policy import WritePolicy
 from mnemond.model.query import Filter
 from mnemond.store.exchanges import Waiting, digest, digests_of, is_known
 from mnemond.store.operations import Proposal, View
@@ -55,24 +55,24 @@ MAX_SUMMARIES: Final = 200
 """Memories of what conversations were about, newest first, among which an older summary is looked for."""
 
 
-def facts_of(waiting: Waiting, snapshot: Snapshot, policy: WritePolicy, engine: Engine) -> list[Fact]:
+def facts_of(waiting: Waiting, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
     """What of an exchange is worth remembering and was not told by memory itself, also by what was written since it was
     queued, nor purged since; of a summary all of it, in parts that a memory can hold. Blocks as the engine does, for
     the rules 50 ms."""
     purged = digests_of(waiting.purged)
     return [
-        fact for fact in _said(waiting, snapshot, policy, engine) if not purged or digest(fact.content) not in purged
+        fact for fact in _said(waiting, snapshot, config, engine) if not purged or digest(fact.content) not in purged
     ]
 
 
-def _said(waiting: Waiting, snapshot: Snapshot, policy: WritePolicy, engine: Engine) -> list[Fact]:
+def _said(waiting: Waiting, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
-    context = context_of(snapshot, Provenance().scope, policy.extraction, said.at_us)
+    context = context_of(snapshot, Provenance().scope, config.extraction, said.at_us)
     if said.kind == "summary":
         return _summarised(without_echoes(said.reply, known), context)
     told = (("user", said.prompt), ("assistant", said.reply))
     messages = [Message(role, without_echoes(text, known), said_us=said.at_us) for role, text in told if text]
-    window = policy.extraction.message_window
+    window = config.extraction.message_window
     return list(extract_exchange(messages, context, window=window, engine=engine).facts)
 
 
@@ -94,25 +94,30 @@ def decoded(text: str) -> list[Fact]:
     return _facts.decode(text)
 
 
-def write_of(fact: Fact, waiting: Waiting, snapshot: Snapshot, policy: WritePolicy) -> FactWrite:
+def write_of(fact: Fact, waiting: Waiting, snapshot: Snapshot, config: Config) -> FactWrite:
     """A fact made ready, with where it comes from; everything but its vector. It is for every session: the host's own
     is the conversation."""
     said, is_summary = waiting.exchange, waiting.exchange.kind == "summary"
     provenance = Provenance(
         conversation_id=said.conversation_id or None,
-        resolves=policy.extraction.auto_resolve_conflicts,
+        resolves=config.extraction.auto_resolve_conflicts,
         tags=(said.project[:MAX_TAG],) if said.project else (),
         metadata={"host": said.host} | ({"kind": SUMMARY} if is_summary else {}),
     )
     known = snapshot.entity_spelling
-    return prepare(fact, provenance, waiting.exchange.at_us, known, policy, as_it_is=is_summary)
+    return prepare(fact, provenance, waiting.exchange.at_us, known, config, as_it_is=is_summary)
 
 
 def propose_exchange_reading(
-    write: FactWrite, waiting: Waiting, settled: SettleFact, identity: WriteContext, limits: Limits, made_by: str | None
+    write: FactWrite,
+    waiting: Waiting,
+    settled: SettleFact,
+    identity: WriteContext,
+    rules: WriteRules,
+    made_by: str | None,
 ) -> Proposal:
     """The write of one fact, in whose transaction the queue lets go of it; its outcome is `Remembered`."""
-    proposal = propose_fact(write, identity, limits)
+    proposal = propose_fact(write, identity, rules)
     decide = partial(_decide_exchange_reading, proposal, waiting, settled)
     return proposal._replace(decide=decide, made_by=made_by)
 

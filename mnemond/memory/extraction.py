@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from mnemond.config.settings import Config, ExtractionSettings
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
 from mnemond.extract.facts import (
     FUNCTIONAL,
@@ -31,13 +32,12 @@ from mnemond.extract.rules import HostFact, RuleEngine, completed
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory import remember
+from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import Moment, kept_because, parted
 from mnemond.memory.draft import Draft, WriteContext
-from mnemond.memory.limits import Limits
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
 from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import Remembered, SubstanceNote
-from mnemond.model.policy import ExtractionPolicy, WritePolicy
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import canonical_name
@@ -104,13 +104,13 @@ class Fate(msgspec.Struct, frozen=True):
 
 
 def context_of(
-    snapshot: Snapshot, scope: Scope, policy: ExtractionPolicy, observed_us: int, threshold: int | None = None
+    snapshot: Snapshot, scope: Scope, settings: ExtractionSettings, observed_us: int, threshold: int | None = None
 ) -> Context:
     """What an exchange is read with beside `snapshot`: who speaks, and which names are known."""
     return Context(
         observed_us=observed_us,
-        threshold=policy.importance_threshold if threshold is None else threshold,
-        most=policy.max_facts,
+        threshold=settings.importance_threshold if threshold is None else threshold,
+        most=settings.max_facts,
         speaker=known_speaker(snapshot, scope),
         known=snapshot.entity_spelling,
     )
@@ -177,7 +177,7 @@ def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
 
 
 def prepare(
-    fact: Fact, provenance: Provenance, now_us: int, known: FactKnown, policy: WritePolicy, *, as_it_is: bool = False
+    fact: Fact, provenance: Provenance, now_us: int, known: FactKnown, config: Config, *, as_it_is: bool = False
 ) -> FactWrite:
     """A fact read as any memory is; everything but its vector. `as_it_is`: neither judged nor compared."""
     draft = Draft(
@@ -194,7 +194,7 @@ def prepare(
         metadata=provenance.metadata,
         no_diff=as_it_is,
     )
-    prepared = remember.prepare(draft, now_us, known, policy)
+    prepared = remember.prepare(draft, now_us, known, config)
     kinds = {each.canonical: each.kind for each in fact.entities}
     mentions = tuple(
         msgspec.structs.replace(each, kind=kinds.get(each.canonical, each.kind)) for each in prepared.reading.mentions
@@ -211,30 +211,36 @@ def prepare(
     )
 
 
-def propose(write: FactWrite, identity: WriteContext, limits: Limits) -> Proposal:
+def propose(write: FactWrite, identity: WriteContext, rules: WriteRules) -> Proposal:
     """The write of one fact, to be decided when its turn comes; its outcome is `Remembered`."""
-    proposal = remember.propose(write.prepared, identity, limits)
-    return proposal._replace(decide=partial(_decide, write, identity, limits))
+    proposal = remember.propose(write.prepared, identity, rules)
+    return proposal._replace(decide=partial(_decide, write, identity, rules))
 
 
-def _decide(write: FactWrite, identity: WriteContext, limits: Limits, view: View) -> ChangeSet:
-    return decide(write, identity, limits, view.snapshot, view.similarity)
+def _decide(write: FactWrite, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
+    return decide(write, identity, rules, view.snapshot, view.similarity)
 
 
 def decide(
-    write: FactWrite, identity: WriteContext, limits: Limits, snapshot: Snapshot, similarity: Cosines | None
+    write: FactWrite, identity: WriteContext, rules: WriteRules, snapshot: Snapshot, similarity: Cosines | None
 ) -> ChangeSet:
     """What a fact comes to beside those of `snapshot`; nothing is written."""
     old = _outdated(write, snapshot) if write.resolves else None
     if old is not None:  # it leaves, so nothing is to be paired with it
-        pairs = msgspec.structs.replace(limits.policy.redundancy, enabled=False)
-        limits = msgspec.structs.replace(limits, policy=msgspec.structs.replace(limits.policy, redundancy=pairs))
-    reached = remember.decide(write.prepared, identity, limits, snapshot, similarity)
+        rules = _without_pairs(rules)
+    reached = remember.decide(write.prepared, identity, rules, snapshot, similarity)
     if not write.resolves and _outcome(reached).action == "replaced":
-        reached = _beside(write, identity, limits, snapshot, similarity, reached)
+        reached = _beside(write, identity, rules, snapshot, similarity, reached)
     if old is not None and _outcome(reached).action == "added":
         reached = _instead_of(old, reached, snapshot)
     return _as_fact(write.fact, reached)
+
+
+def _without_pairs(rules: WriteRules) -> WriteRules:
+    commitment = rules.config.commitment
+    disabled = msgspec.structs.replace(commitment.redundancy, enabled=False)
+    config = msgspec.structs.replace(rules.config, commitment=msgspec.structs.replace(commitment, redundancy=disabled))
+    return msgspec.structs.replace(rules, config=config)
 
 
 def fate(outcome: Remembered) -> Fate:
@@ -264,7 +270,7 @@ def _outcome(reached: ChangeSet) -> Remembered:
 def _beside(
     write: FactWrite,
     identity: WriteContext,
-    limits: Limits,
+    rules: WriteRules,
     snapshot: Snapshot,
     similarity: Cosines | None,
     other: ChangeSet,
@@ -274,7 +280,7 @@ def _beside(
         write.prepared, draft=msgspec.structs.replace(write.prepared.draft, no_diff=True),
         reading=msgspec.structs.replace(write.prepared.reading, side=None),
     )  # fmt: skip
-    reached = remember.decide(prepared, identity, limits, snapshot, similarity)
+    reached = remember.decide(prepared, identity, rules, snapshot, similarity)
     would = _outcome(other)
     outcome = msgspec.structs.replace(
         _outcome(reached), matched_id=would.replaced_id, similarity=would.similarity,

@@ -15,9 +15,9 @@ import msgspec
 from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
+from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import Moment, compare, side_of, to_review
 from mnemond.memory.draft import WriteContext, new_memory
-from mnemond.memory.limits import Limits
 from mnemond.memory.relink import Relinking, reanalyse, relinked
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
 from mnemond.model.memory import Insight, Scope, parse_rfc3339
@@ -75,7 +75,7 @@ def conflicts_after_restore(
     snapshot: Snapshot,
     it: Insight,
     similarity: Cosines | None,
-    limits: Limits,
+    rules: WriteRules,
     now_us: int,
     apart_from: Collection[str] = (),
 ) -> tuple[Conflict, ...]:
@@ -84,9 +84,8 @@ def conflicts_after_restore(
     terms = set(index_terms(it.content))
     likeness = snapshot.likeness(terms) if terms else None
     moment = Moment(parse_rfc3339(it.valid_from or it.created_at), now_us)
-    policy = limits.policy.diff
-    found = compare(snapshot, side_of(it), it.scope, similarity, likeness, policy, limits.cosines, moment)
-    return to_review(found, {it.id, *apart_from}, policy)
+    found = compare(snapshot, side_of(it), it.scope, similarity, likeness, rules.diff, moment)
+    return to_review(found, {it.id, *apart_from}, rules.diff.settings.limit)
 
 
 # What stands in the place of a memory.
@@ -249,25 +248,25 @@ def kept(connection: Connection, id_or_prefix: str, scope: Scope, embedder: Embe
     return Kept(it, None if embedder is None else insights.vector_of(connection, it.id, embedder))
 
 
-def propose(restore: Restore, identity: WriteContext, limits: Limits) -> Proposal:
+def propose(restore: Restore, identity: WriteContext, rules: WriteRules) -> Proposal:
     """The write that brings a memory back. Everything is checked under the writer."""
     vector: Vector | None = restore.vector  # type: ignore[assignment]
     return identity.proposal(
         method="restore",
-        decide=partial(_decide, restore, identity, limits),
+        decide=partial(_decide, restore, identity, rules),
         vector=vector,
     )
 
 
-def _decide(restore: Restore, identity: WriteContext, limits: Limits, view: View) -> ChangeSet:
+def _decide(restore: Restore, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
     retired = any_row(view.connection, restore.id, restore.scope)
     successor = _refuse_unfit(view, restore, retired)
     back = msgspec.structs.replace(
         retired, status="active", invalid_at=None, superseded_by=None, paired_with=None, updated_at=identity.now
     )
     told = () if successor is None else (successor.id,)
-    reading = reanalyse(back, view.snapshot, limits.policy)
-    links = relinked(view, Relinking(insight=back, newcomer=new_memory(back, reading)), limits.policy.graph)
+    reading = reanalyse(back, view.snapshot, rules.config)
+    links = relinked(view, Relinking(insight=back, newcomer=new_memory(back, reading)), rules.config.graph)
     changes = (RestoreInsight(back, restore.vector), *links.changes, *_made_by_hand(view, retired))
     return identity.change_set(
         method="restore",
@@ -279,7 +278,7 @@ def _decide(restore: Restore, identity: WriteContext, limits: Limits, view: View
             embedded=restore.vector is not None,
             edges_created=links.links,
             embed_error=restore.embed_error,
-            conflicts=conflicts_after_restore(view.snapshot, back, view.similarity, limits, identity.now_us, told),
+            conflicts=conflicts_after_restore(view.snapshot, back, view.similarity, rules, identity.now_us, told),
         ),
         detail=f"it was {retired.status}",
         subject=back.id,

@@ -7,6 +7,7 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
+from mnemond.config.settings import Config, GraphSettings
 from mnemond.index.neighbourhood import Vicinity
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import Reading, read
@@ -14,7 +15,6 @@ from mnemond.memory.edge_builders import BACKBONE_WEIGHT, BUILDERS, PRECEDES, SU
 from mnemond.model.changes import AddEdge, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, Edge, EdgeType, Insight, Relation, parse_rfc3339
 from mnemond.model.outcomes import EdgesMade
-from mnemond.model.policy import GraphPolicy, WritePolicy
 from mnemond.store.operations import View
 
 Key = tuple[str, str, str]
@@ -43,12 +43,12 @@ class Relinking(msgspec.Struct, frozen=True, kw_only=True):
     left: Sequence[Insight] = ()
 
 
-def relinked(view: View, what: Relinking, policy: GraphPolicy) -> Relinked:
+def relinked(view: View, what: Relinking, settings: GraphSettings) -> Relinked:
     """The edges of the wanted types as they would be, were the memory new. Edges that somebody made stay as they are.
 
     `view.similarity` must be the cosines with the memory's vector.
     """
-    plan = _planned(view, what, policy)
+    plan = _planned(view, what, settings)
     had = {_key(edge): edge for edge in what.had}
     stale = [
         RemoveEdge(*key)
@@ -81,7 +81,7 @@ class _Plan:
                 self.unwanted[_key(change)] = change
 
 
-def _planned(view: View, what: Relinking, policy: GraphPolicy) -> _Plan:
+def _planned(view: View, what: Relinking, settings: GraphSettings) -> _Plan:
     ids = (what.insight.id, *(each.id for each in what.left))
     excluded = [row for each in dict.fromkeys(ids) if (row := view.snapshot.row_of(each)) is not None]
     plan = _Plan(what.insight.id)
@@ -92,7 +92,7 @@ def _planned(view: View, what: Relinking, policy: GraphPolicy) -> _Plan:
     around = Vicinity(view.snapshot, what.insight, view.similarity, excluded)
     for builder in BUILDERS:
         if builder.edge_type in what.kinds:
-            plan.take(builder.build(what.newcomer, around, policy))
+            plan.take(builder.build(what.newcomer, around, settings))
     return plan
 
 
@@ -120,7 +120,7 @@ def _counted(edges: Sequence[Edge]) -> EdgesMade:
 def reanalyse(
     it: Insight,
     snapshot: Snapshot,
-    policy: WritePolicy,
+    config: Config,
     names: Sequence[str] | None = None,
     entity_mode: str = "provided",
 ) -> Reading:
@@ -134,7 +134,7 @@ def reanalyse(
         known=snapshot.entity_spelling,
         said_us=parse_rfc3339(it.created_at),
         source=it.source,
-        min_confidence=policy.min_confidence,
-        max_queries=policy.max_hypothetical,
+        min_confidence=config.commitment.substance_filter.min_confidence,
+        max_queries=config.commitment.hypothetical_queries.count,
         compared=False,
     )

@@ -12,12 +12,14 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from mnemond.config.settings import CausalSettings, Config, SemanticSettings
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.bm25 import PostingsFloats
 from mnemond.index.edges import CAUSAL
 from mnemond.index.neighbourhood import Vicinity
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
+from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import NOTHING, Compared, Moment, Paired, compare, kept_because, pair, parted, to_review
 from mnemond.memory.decay import accumulated
 from mnemond.memory.diff import Match
@@ -34,7 +36,6 @@ from mnemond.memory.draft import (
     with_reading,
 )
 from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, cue_of
-from mnemond.memory.limits import Limits
 from mnemond.memory.retention import prune
 from mnemond.model.changes import (
     AddEdge,
@@ -48,7 +49,6 @@ from mnemond.model.changes import (
 )
 from mnemond.model.memory import DAY_US, EDGE_TYPES, Edge, Insight, effective_importance, format_us, parse_rfc3339
 from mnemond.model.outcomes import Candidate, Remembered
-from mnemond.model.policy import CausalPolicy, DiffPolicy, SemanticPolicy, WritePolicy
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 from mnemond.text.cues import CausalCue, direction
@@ -57,6 +57,9 @@ from mnemond.text.tokens import index_terms
 
 # What may be related to a new memory, for a host to judge: causes and effects near it in the graph, and its like.
 
+
+MAX_CAUSAL_HOPS = 2
+"""Links between a new memory and a candidate for its cause or effect."""
 
 REMEMBERED_OVERLAPS = 1024
 """Pairs of counts whose overlap is known: texts have few words, and to round takes longer than to look up."""
@@ -74,35 +77,41 @@ class CausalCandidate(NamedTuple):
     overlap: float
 
 
-def causal_candidates(snapshot: Snapshot, insight_id: str, policy: CausalPolicy) -> tuple[CausalCandidate, ...]:
+def causal_candidates(
+    snapshot: Snapshot, insight_id: str, settings: CausalSettings, max_hops: int = MAX_CAUSAL_HOPS
+) -> tuple[CausalCandidate, ...]:
     """At most `max_candidates` memories within `max_hops` edges: those with a signal first, then the nearer, then the
     ones that share more words (spec 8, step 4). Rows linked as cause or effect already are left out."""
     row = snapshot.row_of(insight_id)
-    if row is None or not policy.max_candidates:
+    if row is None or not settings.max_candidates:
         return ()
     it = snapshot.insight(row)
     cue, words = cue_of(it), token_set(it.content)
     found = [
         _candidate(snapshot.insight(near), hop, EDGE_TYPES[kind], cue, words)
-        for near, hop, kind in _near(snapshot, row, it, policy)
+        for near, hop, kind in _near(snapshot, row, it, settings.max_candidates, max_hops)
     ]
     found.sort(key=lambda each: (each.signal is None, each.hop, -each.overlap, each.insight.id))
     return tuple(found)
 
 
 def semantic_candidates(
-    around: Vicinity, by_meaning: bool, likeness: PostingsFloats | None, linked: Collection[str], policy: SemanticPolicy
+    around: Vicinity,
+    by_meaning: bool,
+    likeness: PostingsFloats | None,
+    linked: Collection[str],
+    settings: SemanticSettings,
 ) -> tuple[Candidate, ...]:
     """At most `max_candidates` memories that are somewhat like a new one, best first, those in `linked` left out.
 
     `likeness`: what Snapshot.likeness says of its terms, shape (rows,), for when it has no vector (`by_meaning`).
     """
-    most = policy.max_candidates + len(linked)
+    most = settings.max_candidates + len(linked)
     if by_meaning:
-        alike = around.between(policy.review, policy.auto, most)
+        alike = around.between(settings.review, settings.auto, most)
     else:
-        alike = [] if likeness is None else around.by_words(likeness, policy.fallback_min, most)
-    found = [(row, round(share, 6)) for row, share in alike if row not in linked][: policy.max_candidates]
+        alike = [] if likeness is None else around.by_words(likeness, settings.fallback_min, most)
+    found = [(row, round(share, 6)) for row, share in alike if row not in linked][: settings.max_candidates]
     return tuple(Candidate(row, share if by_meaning else None, share) for row, share in found)
 
 
@@ -123,7 +132,7 @@ def _overlap(shared: int, larger: int) -> float:
     return round(shared / larger, OVERLAP_DIGITS) if larger else 0.0
 
 
-def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> list[tuple[int, int, int]]:
+def _near(snapshot: Snapshot, start: int, it: Insight, most: int, max_hops: int) -> list[tuple[int, int, int]]:
     """Rows, over how many edges they were reached, and the type of the last: breadth first, along heavier edges before
     lighter ones, until there are enough."""
     mask = snapshot.visible(Filter(scope=it.scope, now_us=parse_rfc3339(it.updated_at)))
@@ -132,7 +141,7 @@ def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> 
     causal = {other for _, other, kind in own if kind == CAUSAL}
     ring: Iterable[tuple[float, int, int]] = own
     seen = {start}
-    for hop in range(1, policy.max_hops + 1):
+    for hop in range(1, max_hops + 1):
         reached: list[int] = []
         for _, other, kind in ring:
             if other in seen or (mask is not None and not mask[other]):
@@ -141,7 +150,7 @@ def _near(snapshot: Snapshot, start: int, it: Insight, policy: CausalPolicy) -> 
             reached.append(other)
             if other not in causal:
                 found.append((other, hop, kind))
-                if len(found) == policy.max_candidates:
+                if len(found) == most:
                     return found
         ring = chain.from_iterable(_heaviest_first(snapshot, row) for row in reached)
     return found
@@ -171,7 +180,7 @@ class Prepared(msgspec.Struct, frozen=True):
         return self.reading.substance.decision == "discard" and self.draft.channel in ENFORCED
 
 
-def prepare(draft: Draft, now_us: int, known: Known, policy: WritePolicy) -> Prepared:
+def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared:
     """Read a draft that has no problems; everything but its vector. Secrets are gone from what comes back.
 
     Raises MnemonError(INVALID_PARAMS) as `clean` does.
@@ -186,49 +195,53 @@ def prepare(draft: Draft, now_us: int, known: Known, policy: WritePolicy) -> Pre
         known=known,
         said_us=said_us,
         source=draft.source,
-        min_confidence=policy.min_confidence,
-        max_queries=policy.max_hypothetical,
+        min_confidence=config.commitment.substance_filter.min_confidence,
+        max_queries=config.commitment.hypothetical_queries.count,
         compared=not draft.no_diff,
     )
     return Prepared(draft, tidy, reading, said_us)
 
 
-def propose(prepared: Prepared, identity: WriteContext, limits: Limits) -> Proposal:
+def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Proposal:
     """The write, to be decided when its turn comes."""
     vector: Vector | None = prepared.vector  # type: ignore[assignment]
     return identity.proposal(
         method="remember",
-        decide=partial(_decide, prepared, identity, limits),
+        decide=partial(_decide, prepared, identity, rules),
         vector=vector,
     )
 
 
-def _decide(prepared: Prepared, identity: WriteContext, limits: Limits, view: View) -> ChangeSet:
-    return decide(prepared, identity, limits, view.snapshot, view.similarity)
+def _decide(prepared: Prepared, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
+    return decide(prepared, identity, rules, view.snapshot, view.similarity)
 
 
 def decide(
-    prepared: Prepared, identity: WriteContext, limits: Limits, snapshot: Snapshot, similarity: Cosines | None
+    prepared: Prepared, identity: WriteContext, rules: WriteRules, snapshot: Snapshot, similarity: Cosines | None
 ) -> ChangeSet:
     """What a memory comes to beside those of `snapshot`; nothing is written. `similarity`: cosine of every row with
     it, None without a vector."""
     if prepared.discarded:
         outcome = _outcome(prepared, identity, id=None, action="discarded", reason=DISCARDED, embedded=False)
         return _change_set(identity, (), outcome, "discard", None, "too little substance")
-    return _Decision(prepared, identity, limits, snapshot, similarity).reached()
+    return _Decision(prepared, identity, rules, snapshot, similarity).reached()
 
 
 class _Decision:
     """One memory beside one generation of a store."""
 
     def __init__(
-        self, prepared: Prepared, identity: WriteContext, limits: Limits, snapshot: Snapshot, similarity: Cosines | None
+        self,
+        prepared: Prepared,
+        identity: WriteContext,
+        rules: WriteRules,
+        snapshot: Snapshot,
+        similarity: Cosines | None,
     ) -> None:
         self._prepared = prepared
         self._draft = prepared.draft
         self._identity = identity
-        self._policy = limits.policy
-        self._cosines = limits.cosines
+        self._config, self._diff = rules.config, rules.diff
         self._moment = Moment(prepared.said_us, identity.now_us)
         self._snapshot = snapshot
         self._similarity = similarity
@@ -254,8 +267,7 @@ class _Decision:
             self._draft.scope,
             self._similarity,
             self._likeness,
-            self._policy.diff,
-            self._cosines,
+            self._diff,
             self._moment,
         )
 
@@ -302,16 +314,16 @@ class _Decision:
 
     def _boosted(self, old: Insight) -> float:
         since = parse_rfc3339(old.last_boosted_at or old.created_at)
-        return accumulated(old.boost_days, (self._identity.now_us - since) / DAY_US, self._policy.redundancy)
+        return accumulated(old.boost_days, (self._identity.now_us - since) / DAY_US, self._config.commitment.redundancy)
 
     # ------------------------------------------------------------ added
 
     def _added(self, compared: Compared) -> ChangeSet:
         insight = self._newcomer()
         around = Vicinity(self._snapshot, insight, self._similarity)
-        built = build_all(new_memory(insight, self._prepared.reading), around, self._policy.graph)
+        built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
         paired = self._paired(insight)
-        related = _related(compared, insight.id, self._policy.diff)
+        related = _related(compared, insight.id, self._diff.settings.limit)
         more = [*related, *paired.changes]
         changes, alike = self._inserted(paired.newcomer, built, more)
         spare = {change.insight.id for change in paired.changes if isinstance(change, PutInsight)}
@@ -321,22 +333,22 @@ class _Decision:
             alike,
             edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if more else built.links,
             redundancy=paired.told,
-            conflicts=to_review(compared, (), self._policy.diff),
+            conflicts=to_review(compared, (), self._diff.settings.limit),
         )
         return self._finished(changes, 1, spare, outcome, "remember", "")
 
     def _paired(self, insight: Insight) -> Paired:
-        policy = self._policy.redundancy
-        if self._draft.no_diff or not policy.enabled:
+        if self._draft.no_diff:
             return Paired(insight, (), None)
-        return pair(self._snapshot, insight, self._similarity, self._likeness, policy, self._identity.now_us)
+        settings, now_us = self._config.commitment, self._identity.now_us
+        return pair(self._snapshot, insight, self._similarity, self._likeness, settings, now_us)
 
     # ------------------------------------------------------------ replaced
 
     def _replaced(self, compared: Compared, best: Match) -> ChangeSet:
         old, insight = self._insight(best.id), self._newcomer()
         around = Vicinity(self._snapshot, insight, self._similarity, [self._row(best.id)])
-        built = build_all(new_memory(insight, self._prepared.reading), around, self._policy.graph)
+        built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
         apart = parted(self._snapshot, old)
         gone = RetireInsight(old.id, "superseded", successor=insight.id, invalid_at=insight.valid_from)
         changes, alike = self._inserted(insight, built, ())
@@ -349,7 +361,7 @@ class _Decision:
             suggestion=best.verdict.suggestion,
             replaced_id=old.id,
             edges_created=built.links,
-            conflicts=to_review(compared, (old.id,), self._policy.diff),
+            conflicts=to_review(compared, (old.id,), self._diff.settings.limit),
         )
         spare = {change.insight.id for change in apart if isinstance(change, PutInsight)} | {old.id}
         return self._finished(changes, 0, spare, outcome, "diff-replace", f" replaced={old.id}")
@@ -393,7 +405,7 @@ class _Decision:
         return AddInsight(it, self._prepared.vector, self._prepared.reading.mentions, self._prepared.reading.queries)
 
     def _stored(self, compared: Compared, around: Vicinity, alike: Collection[str], **fields: object) -> Remembered:
-        by_meaning, limits = self._similarity is not None, self._policy.graph.semantic
+        by_meaning, limits = self._similarity is not None, self._config.graph.semantic
         return _outcome(
             self._prepared,
             self._identity,
@@ -415,7 +427,7 @@ class _Decision:
         self, changes: list[Change], adding: int, spare: set[str], outcome: Remembered, operation: str, more: str
     ) -> ChangeSet:
         """With what the store lets go of for the newcomer, if it is full."""
-        pruned = prune(self._snapshot, adding, self._policy.lifecycle, self._identity.now_us, frozenset(spare))
+        pruned = prune(self._snapshot, adding, self._config.lifecycle, self._identity.now_us, frozenset(spare))
         gone = sum(isinstance(change, RetireInsight) for change in pruned)
         told = msgspec.structs.replace(outcome, auto_pruned=gone) if gone else outcome
         draft = self._draft
@@ -428,10 +440,10 @@ def _likeness(prepared: Prepared, snapshot: Snapshot) -> PostingsFloats | None:
     return snapshot.likeness(terms) if terms else None
 
 
-def _related(compared: Compared, insight_id: str, policy: DiffPolicy) -> list[Change]:
+def _related(compared: Compared, insight_id: str, most: int) -> list[Change]:
     """Semantic links to rows that are much alike and yet stay: they belong together (spec 7.2, test 3)."""
     changes: list[Change] = []
-    for match in compared.matches[: policy.limit]:
+    for match in compared.matches[:most]:
         if match.verdict.related:
             weight = min(1.0, round(match.verdict.similarity, 6))
             ends = ((insight_id, match.id), (match.id, insight_id))

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.config.settings import Config, LifecycleSettings, TouchSettings
 from mnemond.index.best_rows import TieOrderScores
 from mnemond.index.pagerank import pagerank
 from mnemond.index.snapshot import Snapshot, SnapshotMask
@@ -20,7 +21,6 @@ from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import Change, ChangeSet, CountUse, PurgeInsight, PutInsight, RetireInsight, SetImportance
 from mnemond.model.memory import DAY_US, Insight, Scope, effective_importances, format_us, parse_rfc3339
 from mnemond.model.outcomes import Collected, Outcome, Retained, Used
-from mnemond.model.policy import LifecyclePolicy, TouchPolicy
 from mnemond.model.query import Confidence, Filter
 from mnemond.store import insights
 from mnemond.store.edges import Metric
@@ -29,18 +29,20 @@ from mnemond.text.quality import quality_warnings
 from mnemond.text.secrets import redact
 
 
-def prune(snapshot: Snapshot, adding: int, policy: LifecyclePolicy, now_us: int, spare: frozenset[str]) -> list[Change]:
+def prune(
+    snapshot: Snapshot, adding: int, lifecycle: LifecycleSettings, now_us: int, spare: frozenset[str]
+) -> list[Change]:
     """Retire the least important rows that are not immune, at most `prune_batch`, as many as are too many.
 
     Their importance is worked out for `now_us`: the stored one is as old as the last write that touched it. `spare`
     are ids that this operation changes otherwise. Of equal ones the oldest goes first. When all are immune, none.
     """
-    excess = snapshot.live + adding - policy.max_insights
-    if policy.max_insights <= 0 or excess <= 0:
+    excess = snapshot.live + adding - lifecycle.max_insights
+    if lifecycle.max_insights <= 0 or excess <= 0:
         return []
     changes: list[Change] = []
-    left = min(excess, policy.prune_batch)
-    for row in least_important(snapshot, policy, now_us):
+    left = min(excess, lifecycle.prune_batch)
+    for row in least_important(snapshot, lifecycle, now_us):
         insight = snapshot.insight(row)
         if insight.id in spare or keeps_company(snapshot, insight):
             continue
@@ -51,21 +53,21 @@ def prune(snapshot: Snapshot, adding: int, policy: LifecyclePolicy, now_us: int,
     return changes
 
 
-def least_important(snapshot: Snapshot, policy: LifecyclePolicy, now_us: int) -> list[int]:
+def least_important(snapshot: Snapshot, lifecycle: LifecycleSettings, now_us: int) -> list[int]:
     """Live rows that are not immune by importance, use or pin, the least important first, of equal ones the oldest."""
-    return weakest(snapshot, policy, importances(snapshot, now_us), math.inf)
+    return weakest(snapshot, lifecycle, importances(snapshot, now_us), math.inf)
 
 
 def weakest(
     snapshot: Snapshot,
-    policy: LifecyclePolicy,
+    lifecycle: LifecycleSettings,
     values: npt.NDArray[np.float64],
     below: float,
     seen: SnapshotMask | None = None,
 ) -> list[int]:
     """Of these rows the ones whose value lies below a threshold. `values` and `seen` (rows that count at all, None: all
     live ones) have shape (rows,)."""
-    wanted = ~immune(snapshot, policy) & (values < below) & (snapshot.alive() if seen is None else seen)
+    wanted = ~immune(snapshot, lifecycle) & (values < below) & (snapshot.alive() if seen is None else seen)
     rows = np.flatnonzero(wanted)
     found: list[int] = rows[np.lexsort((rows, snapshot.created_us[rows], values[rows]))].tolist()
     return found
@@ -78,11 +80,11 @@ def importances(snapshot: Snapshot, now_us: int) -> npt.NDArray[np.float64]:
     )
 
 
-def immune(snapshot: Snapshot, policy: LifecyclePolicy) -> npt.NDArray[np.bool_]:
+def immune(snapshot: Snapshot, lifecycle: LifecycleSettings) -> npt.NDArray[np.bool_]:
     """Which rows no prune takes for what they are: important, often used, or pinned; shape (rows,)."""
     found: npt.NDArray[np.bool_] = (
-        (snapshot.importance >= policy.immune_importance)
-        | (snapshot.accesses >= policy.immune_access)
+        (snapshot.importance >= lifecycle.immune_importance)
+        | (snapshot.accesses >= lifecycle.immune_access)
         | (snapshot.pinned != 0)
     )
     return found
@@ -130,13 +132,13 @@ class Flagged(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def weak(snapshot: Snapshot, bounds: Bounds, policy: LifecyclePolicy, now_us: int) -> tuple[list[Weak], int]:
+def weak(snapshot: Snapshot, bounds: Bounds, lifecycle: LifecycleSettings, now_us: int) -> tuple[list[Weak], int]:
     """The least important memories, least first, and how many there are in all. Nothing immune is among them.
 
     Takes a microsecond a row or two: not for the event loop.
     """
     values = importances(snapshot, now_us)
-    rows = weakest(snapshot, policy, values, bounds.threshold, snapshot.visible(_everything(bounds.scope)))
+    rows = weakest(snapshot, lifecycle, values, bounds.threshold, snapshot.visible(_everything(bounds.scope)))
     alone = [row for row in rows if not keeps_company(snapshot, snapshot.insight(row))]
     found = [
         Weak(
@@ -185,12 +187,12 @@ def worst_first(flagged: Sequence[Flagged]) -> list[Flagged]:
 # ------------------------------------------------------------------ writes
 
 
-def propose_keep(insight_id: str, policy: LifecyclePolicy, identity: WriteContext) -> Proposal:
+def propose_keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteContext) -> Proposal:
     """The write that makes gc leave a memory alone. Refused when it is not active any more."""
-    return identity.proposal("gc", partial(_keep, insight_id, policy, identity))
+    return identity.proposal("gc", partial(_keep, insight_id, lifecycle, identity))
 
 
-def _keep(insight_id: str, policy: LifecyclePolicy, identity: WriteContext, view: View) -> ChangeSet:
+def _keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteContext, view: View) -> ChangeSet:
     it = insights.read(view.connection, insight_id) or Insight(insight_id, "", identity.now, identity.now)
     kept = msgspec.structs.replace(
         it,
@@ -198,18 +200,18 @@ def _keep(insight_id: str, policy: LifecyclePolicy, identity: WriteContext, view
         last_accessed_at=identity.now,
         updated_at=identity.now,
     )
-    is_immune = kept.access_count >= policy.immune_access
+    is_immune = kept.access_count >= lifecycle.immune_access
     outcome = Retained(insight_id, identity.op_id, it.content, kept.access_count, immune=is_immune)
     return _change_set(identity, (PutInsight(kept),), outcome, "gc-keep", insight_id, "access+3")
 
 
-def propose_apply(bounds: Bounds, policy: LifecyclePolicy, identity: WriteContext) -> Proposal:
+def propose_apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteContext) -> Proposal:
     """The write that takes out of recall what `weak` lists by then, as one operation."""
-    return identity.proposal("gc", partial(_apply, bounds, policy, identity))
+    return identity.proposal("gc", partial(_apply, bounds, lifecycle, identity))
 
 
-def _apply(bounds: Bounds, policy: LifecyclePolicy, identity: WriteContext, view: View) -> ChangeSet:
-    found, many = weak(view.snapshot, bounds, policy, identity.now_us)
+def _apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteContext, view: View) -> ChangeSet:
+    found, many = weak(view.snapshot, bounds, lifecycle, identity.now_us)
     changes: list[Change] = []
     for each in found:
         changes += [*parted(view.snapshot, each.insight), RetireInsight(each.insight.id, "forgotten")]
@@ -375,6 +377,10 @@ BRAKE: Final = 0.05
 """Share of a store that one run prunes at most without being told to (spec 13, clock rules)."""
 
 
+PRUNING_FULLNESS: Final = 0.9
+"""Share of `lifecycle.max_insights` from which faded memories are pruned (Mnemosyne, probability pruning)."""
+
+
 class Candidates(msgspec.Struct, frozen=True):
     """Memories to prune, in the order they go. `faded`: those that go whatever the size of the store. `used_us`: when
     each was used last."""
@@ -389,9 +395,9 @@ def most_at_once(live: int) -> int:
     return max(1, math.floor(live * BRAKE))
 
 
-def candidates(snapshot: Snapshot, lifecycle: LifecyclePolicy, now_us: int) -> Candidates:
+def candidates(snapshot: Snapshot, config: Config, now_us: int) -> Candidates:
     """What a prune would take at `now_us`; nothing immune, nor the older of a pair. Not for the event loop."""
-    faded = _faded(snapshot, lifecycle, now_us)
+    lifecycle, faded = config.lifecycle, _faded(snapshot, config, now_us)
     excess = _excess(snapshot, lifecycle) - len(faded)
     ids = list(faded)
     known = frozenset(faded)
@@ -412,17 +418,17 @@ def _used_us(snapshot: Snapshot, insight_id: str) -> int | None:
     return None if row is None else int(snapshot.accessed_us[row])
 
 
-def _excess(snapshot: Snapshot, lifecycle: LifecyclePolicy) -> int:
+def _excess(snapshot: Snapshot, lifecycle: LifecycleSettings) -> int:
     return max(0, snapshot.live - lifecycle.max_insights) if lifecycle.max_insights > 0 else 0
 
 
-def _faded(snapshot: Snapshot, lifecycle: LifecyclePolicy, now_us: int) -> list[str]:
+def _faded(snapshot: Snapshot, config: Config, now_us: int) -> list[str]:
     """What no link keeps any more, the most faded first (S2, probability pruning)."""
-    cap, pruning = lifecycle.max_insights, lifecycle.pruning
-    if not pruning.enabled or cap <= 0 or snapshot.live <= pruning.fullness * cap:
+    cap, pruning = config.lifecycle.max_insights, config.pruning
+    if not pruning.enabled or cap <= 0 or snapshot.live <= PRUNING_FULLNESS * cap:
         return []
     scores = prune_scores(snapshot, now_us)
-    rows = np.flatnonzero(snapshot.alive() & ~immune(snapshot, lifecycle) & (scores < pruning.threshold))
+    rows = np.flatnonzero(snapshot.alive() & ~immune(snapshot, config.lifecycle) & (scores < pruning.threshold))
     ordered = rows[np.lexsort((rows, scores[rows]))].tolist()
     return [it.id for row in ordered if not keeps_company(snapshot, it := snapshot.insight(row))]
 
@@ -444,7 +450,7 @@ def prune_scores(snapshot: Snapshot, now_us: int) -> TieOrderScores:
 
 
 def retired_pruning(
-    snapshot: Snapshot, ids: Sequence[str], planned: Candidates, lifecycle: LifecyclePolicy
+    snapshot: Snapshot, ids: Sequence[str], planned: Candidates, lifecycle: LifecycleSettings
 ) -> list[Change]:
     """The changes that prune these of what was planned, as far as it is still right: they are live, not immune, and
     were not used since; those that have not faded, while the store is too large."""
@@ -470,7 +476,7 @@ RECENCY: Final = ("recency",)
 """How a result was found that fills up an answer: nothing but its age speaks for it."""
 
 
-def is_used(score: float, via: tuple[str, ...], confidence: Confidence, touch: TouchPolicy = TouchPolicy()) -> bool:  # noqa: B008 - frozen
+def is_used(score: float, via: tuple[str, ...], confidence: Confidence, touch: TouchSettings = TouchSettings()) -> bool:  # noqa: B008 - frozen
     """Whether a result counts as used. One that hardly anything speaks for does not: three uses make a memory immune,
     and whatever a store has is found by something (the score of the published ranking says that itself)."""
     if touch.policy == "never" or score < touch.min_score:

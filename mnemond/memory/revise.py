@@ -10,10 +10,10 @@ from functools import partial
 import msgspec
 
 from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext, new_memory, notes_of, with_reading
 from mnemond.memory.history import Find, active_row, any_row, last_successor
-from mnemond.memory.limits import Limits
 from mnemond.memory.relink import Relinking, reanalyse, relinked
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Edge, Insight, Scope
@@ -169,17 +169,17 @@ def by_age(one: Insight, other: Insight) -> tuple[Insight, Insight]:
     return first, second
 
 
-def propose_merge(merge: Merge, identity: WriteContext, find: Find, limits: Limits) -> Proposal:
+def propose_merge(merge: Merge, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
     """The write that makes one memory of two. Everything is checked under the writer; `find` names memories."""
     vector: Vector | None = merge.vector  # type: ignore[assignment]
     return identity.proposal(
         method="merge",
-        decide=partial(_decide_merge, merge, identity, find, limits),
+        decide=partial(_decide_merge, merge, identity, find, rules),
         vector=vector,
     )
 
 
-def _decide_merge(merge: Merge, identity: WriteContext, find: Find, limits: Limits, view: View) -> ChangeSet:
+def _decide_merge(merge: Merge, identity: WriteContext, find: Find, rules: WriteRules, view: View) -> ChangeSet:
     one = active_row(view, find, merge.id, merge.scope).insight
     other = active_row(view, find, merge.other_id, merge.scope).insight
     kept, leaving = _roles(merge, find, view, one, other)
@@ -192,7 +192,7 @@ def _decide_merge(merge: Merge, identity: WriteContext, find: Find, limits: Limi
             hint="look at both, then repeat",
             outcome="rejected",
         )
-    return _merged(merge, identity, limits, view, kept, leaving, content)
+    return _merged(merge, identity, rules, view, kept, leaving, content)
 
 
 def _roles(merge: Merge, find: Find, view: View, one: Insight, other: Insight) -> tuple[Insight, Insight]:
@@ -226,16 +226,16 @@ def _refuse_unfit_merge(kept: Insight, leaving: Insight, content: str) -> None:
 
 
 def _merged(
-    merge: Merge, identity: WriteContext, limits: Limits, view: View, kept: Insight, leaving: Insight, content: str
+    merge: Merge, identity: WriteContext, rules: WriteRules, view: View, kept: Insight, leaving: Insight, content: str
 ) -> ChangeSet:
     merged = _together(kept, leaving, content, identity.now)
     names = tuple(dict.fromkeys((*kept.entities, *leaving.entities)))
-    reading = reanalyse(merged, view.snapshot, limits.policy, names, "merge")
+    reading = reanalyse(merged, view.snapshot, rules.config, names, "merge")
     merged = with_reading(merged, reading, view.snapshot)
     what = Relinking(
         insight=merged, newcomer=new_memory(merged, reading), had=_edges(view, kept, leaving), left=(kept, leaving)
     )
-    links = relinked(view, what, limits.policy.graph)
+    links = relinked(view, what, rules.config.graph)
     put = PutInsight(
         merged, "MERGE", embedded=True, vector=merge.vector, mentions=reading.mentions, queries=reading.queries
     )

@@ -13,10 +13,10 @@ import msgspec
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import Return, mutual
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.history import conflicts_after_restore, method_of
-from mnemond.memory.limits import Limits
 from mnemond.model.changes import (
     AddEdge,
     Change,
@@ -239,18 +239,20 @@ def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | 
     return tuple(dict.fromkeys(texts))
 
 
-def propose(found: Found, vectors: Vectors, identity: WriteContext, limits: Limits) -> Proposal:
+def propose(found: Found, vectors: Vectors, identity: WriteContext, rules: WriteRules) -> Proposal:
     """The write. Everything `look` checked is checked again when its turn comes."""
     return identity.proposal(
         method="undo",
-        decide=partial(_decide, found, vectors, identity, limits),
+        decide=partial(_decide, found, vectors, identity, rules),
     )
 
 
-def _decide(found: Found, vectors: Vectors, identity: WriteContext, limits: Limits, view: View) -> ChangeSet:
+def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
     connection = view.connection
     plan = _planned(connection, found.operation)
-    means = _Means(vectors, identity.now, limits.policy.max_hypothetical, read_embedder(connection), connection)
+    means = _Means(
+        vectors, identity.now, rules.config.commitment.hypothetical_queries.count, read_embedder(connection), connection
+    )
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
     returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
     links = _links(plan, view, returning)
@@ -259,7 +261,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, limits: Limi
         undone=plan.op_id,
         method=method_of(connection, plan.moment, plan.effect.memories),
         memories=(
-            *_told(returning, view.snapshot, limits, identity.now_us),
+            *_told(returning, view.snapshot, rules, identity.now_us),
             *(UndoneMemory(each, "relinked") for each in plan.relinked()),
         ),
         edges_restored=edges.logical_links(links.restored),
@@ -423,7 +425,7 @@ def _refusal(sentence: str, hint: str) -> MnemonError:
 # ------------------------------------------------------------------ what takes it back
 
 
-def _told(returning: Sequence[Return], snapshot: Snapshot, limits: Limits, now_us: int) -> Iterator[UndoneMemory]:
+def _told(returning: Sequence[Return], snapshot: Snapshot, rules: WriteRules, now_us: int) -> Iterator[UndoneMemory]:
     """What became of each, and of the first of them what they are at odds with now, apart from one another: they stood
     side by side before, and the snapshot does not know yet what they say."""
     changing = [change.id if isinstance(change, RetireInsight) else change.insight.id for change in returning]
@@ -439,7 +441,7 @@ def _told(returning: Sequence[Return], snapshot: Snapshot, limits: Limits, now_u
             left -= 1
             fits = vector is not None and vector.shape == (snapshot.dimension,)
             conflicts = conflicts_after_restore(
-                snapshot, it, snapshot.cosines(vector) if fits else None, limits, now_us, changing
+                snapshot, it, snapshot.cosines(vector) if fits else None, rules, now_us, changing
             )
         yield UndoneMemory(it.id, "restored" if is_back else "revised", conflicts)
 

@@ -7,8 +7,10 @@ from functools import partial
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from mnemond.config.settings import Config
 from mnemond.errors import FieldProblem
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import (
     RESERVED,
@@ -24,12 +26,10 @@ from mnemond.memory.draft import (
     with_reading,
 )
 from mnemond.memory.history import Find, Present, active_row
-from mnemond.memory.limits import Limits
 from mnemond.memory.relink import Relinked, Relinking, reanalyse, relinked
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
 from mnemond.model.memory import INSIGHT_NO_METADATA, EdgeType, Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import EdgesMade, Revised
-from mnemond.model.policy import WritePolicy
 from mnemond.store import edges
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import canonical_name, extract
@@ -112,25 +112,25 @@ def wanted_of(fields: dict[str, object], *, allow_secret: bool) -> Wanted:
     )
 
 
-def propose(update: Update, identity: WriteContext, find: Find, limits: Limits) -> Proposal:
+def propose(update: Update, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
     """The write. What it is compared and linked with is looked up under the writer; `find` names memories."""
     vector: Vector | None = update.vector  # type: ignore[assignment]
     return identity.proposal(
         method="update",
-        decide=partial(_decide, update, identity, find, limits),
+        decide=partial(_decide, update, identity, find, rules),
         vector=vector,
     )
 
 
-def _decide(update: Update, identity: WriteContext, find: Find, limits: Limits, view: View) -> ChangeSet:
+def _decide(update: Update, identity: WriteContext, find: Find, rules: WriteRules, view: View) -> ChangeSet:
     present = active_row(view, find, update.id, update.scope)
-    revised, reading = _revised(present.insight, update.wanted, view.snapshot, limits.policy)
+    revised, reading = _revised(present.insight, update.wanted, view.snapshot, rules.config)
     changed = _changed(present.insight, revised, update.wanted)
     if not changed:
         outcome = _outcome(update, identity, view, present, changed)
         return _change_set(identity, (), outcome)
     revised = msgspec.structs.replace(revised, updated_at=identity.now)
-    return _rewritten(update, identity, view, limits, present, revised, reading, changed)
+    return _rewritten(update, identity, view, rules, present, revised, reading, changed)
 
 
 def _changed(old: Insight, new: Insight, wanted: Wanted) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _rewritten(
     update: Update,
     identity: WriteContext,
     view: View,
-    limits: Limits,
+    rules: WriteRules,
     present: Present,
     revised: Insight,
     reading: Reading | None,
@@ -154,7 +154,7 @@ def _rewritten(
     if anew:  # another text repeats nothing that anybody compared it with
         alone = parted(view.snapshot, old)
         revised = msgspec.structs.replace(revised, paired_with=None)
-    links = _relinked(view, limits, old, revised, reading, changed)
+    links = _relinked(view, rules, old, revised, reading, changed)
     put = PutInsight(
         revised,
         embedded=anew,
@@ -188,7 +188,7 @@ def _outcome(
     )
 
 
-def _revised(old: Insight, wanted: Wanted, snapshot: Snapshot, policy: WritePolicy) -> tuple[Insight, Reading | None]:
+def _revised(old: Insight, wanted: Wanted, snapshot: Snapshot, config: Config) -> tuple[Insight, Reading | None]:
     """The memory with its new values and what follows from them, and the reading they follow from, if any."""
     plain = (name for name in FIELDS if name not in ("entities", "metadata"))
     new = msgspec.structs.replace(
@@ -205,7 +205,7 @@ def _revised(old: Insight, wanted: Wanted, snapshot: Snapshot, policy: WritePoli
             msgspec.structs.replace(new, keywords=keywords_of(new, new.entities, snapshot)) if retold else new
         ), None
     names, mode = _names(old, new, wanted, snapshot)
-    reading = reanalyse(new, snapshot, policy, names, mode)
+    reading = reanalyse(new, snapshot, config, names, mode)
     return with_reading(new, reading, snapshot), reading
 
 
@@ -235,12 +235,12 @@ def _names(old: Insight, new: Insight, wanted: Wanted, snapshot: Snapshot) -> tu
 
 
 def _relinked(
-    view: View, limits: Limits, old: Insight, new: Insight, reading: Reading | None, changed: tuple[str, ...]
+    view: View, rules: WriteRules, old: Insight, new: Insight, reading: Reading | None, changed: tuple[str, ...]
 ) -> Relinked:
     kinds = frozenset[EdgeType]().union(*(REBUILT.get(name, ()) for name in changed))
     if not kinds:
         return Relinked((), EdgesMade())
-    known = reading or reanalyse(new, view.snapshot, limits.policy)
+    known = reading or reanalyse(new, view.snapshot, rules.config)
     what = Relinking(
         insight=new,
         newcomer=new_memory(new, known),
@@ -248,7 +248,7 @@ def _relinked(
         kinds=kinds,
         left=(old,) if "temporal" in kinds else (),
     )
-    return relinked(view, what, limits.policy.graph)
+    return relinked(view, what, rules.config.graph)
 
 
 def _change_set(identity: WriteContext, changes: tuple[Change, ...], outcome: Revised) -> ChangeSet:

@@ -10,17 +10,23 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.config.settings import TraversalSettings
 from mnemond.index.best_rows import Scores, best_in_order, best_rows
 from mnemond.index.bm25 import PostingsFloats, SelectionRows
 from mnemond.index.edges import CAUSAL, INWARDS, OUTWARDS
 from mnemond.index.snapshot import Snapshot, SnapshotMask
-from mnemond.model.policy import BeamLimits, CausalOrderPolicy, EdgeWeights, PathPolicy
+from mnemond.model.memory import EDGE_TYPES
+from mnemond.model.query import Intent
 
 # Results of a question why, causes first (spec 11.7), and the chain of causes behind one of them.
 
+
+MAX_CHAIN = 5
+"""Causes named behind one result."""
 
 Links = Sequence[Sequence[int]]
 """Of each position, the positions of its effects (or of its causes)."""
@@ -91,13 +97,11 @@ def causal_order(scores: Sequence[float], times_us: Sequence[int | None], effect
     return ordered
 
 
-def explanation(
-    position: int, scores: Sequence[float], causes: Links, policy: CausalOrderPolicy | None = None
-) -> tuple[int, ...]:
+def explanation(position: int, scores: Sequence[float], causes: Links, max_chain: int = MAX_CHAIN) -> tuple[int, ...]:
     """The result at `position`, its best cause, the best cause of that, and so on: at most `max_chain` causes, none
     twice. Of equal ones the one that comes first."""
     chain = [position]
-    for _ in range((policy or CausalOrderPolicy()).max_chain):
+    for _ in range(max_chain):
         further = [cause for cause in causes[chain[-1]] if cause not in chain]
         if not further:
             break
@@ -155,32 +159,79 @@ def _closed(first: int, open_: list[int], is_open: set[int]) -> list[int]:
 # What a path through the graph is worth: four ways to go from the score of a row to that of its neighbour (7.9).
 
 
-def type_worth(weights: EdgeWeights, policy: PathPolicy) -> Scores:
+class EdgeWeights(msgspec.Struct, frozen=True):
+    """What an edge of each type is worth to an intent: φ, in [0, 1]."""
+
+    causal: float
+    temporal: float
+    entity: float
+    semantic: float
+
+    def by_type(self) -> tuple[float, ...]:
+        """In the order of EDGE_TYPES."""
+        return tuple(float(getattr(self, name)) for name in EDGE_TYPES)
+
+
+EDGE_WEIGHTS: dict[Intent, EdgeWeights] = {
+    "WHY": EdgeWeights(causal=0.70, temporal=0.20, entity=0.05, semantic=0.05),
+    "WHEN": EdgeWeights(causal=0.15, temporal=0.65, entity=0.10, semantic=0.10),
+    "ENTITY": EdgeWeights(causal=0.10, temporal=0.05, entity=0.55, semantic=0.30),
+    "GENERAL": EdgeWeights(causal=0.25, temporal=0.25, entity=0.25, semantic=0.25),
+}
+"""φ of mnemon, by intent."""
+
+
+class BeamLimits(msgspec.Struct, frozen=True):
+    """Rows kept a depth, depths, and rows reached in all, anchors included.
+
+    `starts`: how many of the best anchors are followed, None for all. The others are results all the same.
+    """
+
+    width: int
+    depth: int
+    budget: int
+    starts: int | None = None
+
+
+BEAM_LIMITS: dict[Intent, BeamLimits] = {
+    "WHY": BeamLimits(width=15, depth=5, budget=500),
+    "WHEN": BeamLimits(width=10, depth=5, budget=400),
+    "ENTITY": BeamLimits(width=10, depth=4, budget=400),
+    "GENERAL": BeamLimits(width=10, depth=4, budget=500),
+}
+"""The limits of mnemon, by intent; the budget is shared by all anchors."""
+
+
+def type_worth(weights: EdgeWeights, settings: TraversalSettings) -> Scores:
     """What an edge of weight 1 adds to a step, by position of its type in EDGE_TYPES, shape (types,).
 
     λ1·φ; of the largest φ for `activation`, which also shares the sum of λ1 and λ2 out between edge and cosine.
     """
     phi = np.array(weights.by_type(), dtype=np.float64)
-    if policy.form == "activation":
-        return phi * (policy.lambda1 / (float(phi.max()) or 1.0) / (policy.lambda1 + policy.lambda2))
-    return phi * policy.lambda1
+    if settings.path_score == "activation":
+        return phi * (settings.lambda1 / (float(phi.max()) or 1.0) / (settings.lambda1 + settings.lambda2))
+    return phi * settings.lambda1
 
 
-def cosine_worth(policy: PathPolicy) -> float:
+def cosine_worth(settings: TraversalSettings) -> float:
     """What a cosine of 1 adds to a step."""
-    return policy.lambda2 / (policy.lambda1 + policy.lambda2) if policy.form == "activation" else policy.lambda2
+    return (
+        settings.lambda2 / (settings.lambda1 + settings.lambda2)
+        if settings.path_score == "activation"
+        else settings.lambda2
+    )
 
 
-def extended(totals: Scores, steps: Scores, policy: PathPolicy) -> Scores:
+def extended(totals: Scores, steps: Scores, settings: TraversalSettings) -> Scores:
     """S_v, shape (links,): the totals S_u of the rows the links leave from, each with the step of its link."""
-    if policy.form == "magma":
-        return policy.gamma * totals + np.exp(steps)
-    return totals * steps if policy.form == "activation" else totals + steps
+    if settings.path_score == "magma":
+        return settings.gamma * totals + np.exp(steps)
+    return totals * steps if settings.path_score == "activation" else totals + steps
 
 
-def path_scores(totals: Scores, hops: int, policy: PathPolicy) -> Scores:
+def path_scores(totals: Scores, hops: int, settings: TraversalSettings) -> Scores:
     """By what paths of `hops` links are compared: their totals; for `mean` those shared out among their rows."""
-    return totals / (hops + 1) if policy.form == "mean" else totals
+    return totals / (hops + 1) if settings.path_score == "mean" else totals
 
 
 def min_max(scores: Scores) -> Scores:
@@ -248,7 +299,7 @@ class Beam(NamedTuple):
 
     limits: BeamLimits
     weights: EdgeWeights
-    path: PathPolicy
+    path: TraversalSettings
     cosines: PostingsFloats | None = None
     mask: SnapshotMask | None = None
 

@@ -54,10 +54,10 @@ def measured_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, 
     question = build_question(snapshot, query.text, sought.embedder, words=words, window=window, visible=sought.visible)
     lap("terms")
     near = None if sought.vector is None else closeness(snapshot.parts.dense, sought.vector, sought.visible)
-    if near is not None and profile.hypothetical and sought.vector is not None:
+    if near is not None and profile.settings.anchors.hypothetical and sought.vector is not None:
         near = nearer(snapshot, near, sought.vector, sought.embedder)
     lap("vector")
-    mode = query.mode or profile.mode
+    mode = query.mode or profile.settings.traversal.mode
     extras = _extras(snapshot, sought, wanted, profile)
     alone = mode == "none" and not extras
     ranked = _ranked(snapshot, sought, question, near, profile, query.limit + SPARE if alone else EVERY)
@@ -81,11 +81,14 @@ def measured_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, 
 def _extras(snapshot: Snapshot, sought: RankingRequest, wanted: frozenset[str], profile: Profile) -> list[Extra]:
     """What names, and being new, say where they are asked for."""
     found: list[Extra] = []
+    most = profile.settings.anchors.top_k
     if "entity" in wanted:
-        rows, shares = naming(snapshot, names_in(snapshot, sought.query.text), sought.visible, profile.top_k)
+        rows, shares = naming(
+            snapshot, names_in(snapshot, sought.query.text), sought.visible, profile.settings.anchors.top_k
+        )
         found.append(Extra("entity", profile.named, rows, shares))
     if "recency" in wanted:
-        newest = snapshot.newest_rows(sought.visible, profile.top_k)
+        newest = snapshot.newest_rows(sought.visible, most)
         steps = np.arange(len(newest), dtype=np.float32) / np.float32(max(1, len(newest)))
         found.append(Extra("recency", profile.new, newest, np.float32(1.0) - steps))
     return found
@@ -135,8 +138,8 @@ def _reached(
     snapshot: Snapshot, sought: RankingRequest, profile: Profile, mode: Mode, ranked: Ranked, near: Closeness | None
 ) -> Traversed:
     cosines = _every_cosine(snapshot, sought, near)
-    anchors = ranked.rows[: profile.top_k]
-    scores = _shown(ranked, [])[: profile.top_k]
+    anchors = ranked.rows[: profile.settings.anchors.top_k]
+    scores = _shown(ranked, [])[: profile.settings.anchors.top_k]
     return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile)
 
 
@@ -257,7 +260,7 @@ def _hits(
 
 def _speaking(ranked: Ranked, profile: Profile) -> Ranked:
     """Without the rows for which nothing speaks but that they stand beside others."""
-    kept = (ranked.keyword > 0.0) | (ranked.similarity > profile.similarity_floor)
+    kept = (ranked.keyword > 0.0) | (ranked.similarity > profile.settings.anchors.min_cosine)
     if kept.all():
         return ranked
     return ranked._replace(
@@ -280,7 +283,7 @@ def _via(
 ) -> tuple[str, ...]:
     found = [
         *(["keyword"] if keyword > 0.0 else []),
-        *(["vector"] if similarity > profile.similarity_floor else []),
+        *(["vector"] if similarity > profile.settings.anchors.min_cosine else []),
         *others,
     ]
     return tuple(found) or ((path[-1].edge_type,) if path else ("graph",))

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.config.settings import Fusion, PageRankSettings, RetrievalSettings, TemporalDecaySettings, profile_defaults
 from mnemond.index.best_rows import TieOrderScores
 from mnemond.index.bm25 import Bm25, SelectionRows
 from mnemond.index.pagerank import pagerank
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.decay import DECAY, DecayPolicy, effective_ages, retentions
+from mnemond.memory.decay import effective_ages, retentions
 from mnemond.model.memory import DAY_US
-from mnemond.model.policy import PageRankPolicy, PathPolicy, WalkPolicy
-from mnemond.model.query import ANCHORS, Confidence, Explanation, Hit, Mode
+from mnemond.model.query import ANCHORS, Confidence, Explanation, Hit, ProfileName
 from mnemond.recall.ranking import Ranking
-from mnemond.recall.rerank import MEM0, RRF_K, RerankWeights, StartPolicy
 
 # What speaks for a memory before anything is asked: how fresh, how central and how often read it is (spec 7.7).
-
-
-class PriorPolicy(msgspec.Struct, frozen=True):
-    """`pagerank_weight` w: how much prominence counts beside freshness, and `combine` how the two go together.
-    `weight` ω: how much of a score the prior decides; 0 leaves the published formula as it is (spec 5,
-    retrieval.pagerank and prior)."""
-
-    pagerank_weight: float = 0.3
-    weight: float = 0.0
-    combine: Literal["mix", "product"] = "mix"
 
 
 def access_factor(accesses: npt.NDArray[np.integer], most: int) -> TieOrderScores:
@@ -49,24 +37,25 @@ def priors(
     prominence: TieOrderScores,
     accesses: npt.NDArray[np.integer],
     most: int,
-    policy: PriorPolicy,
+    settings: PageRankSettings,
 ) -> TieOrderScores:
     """((1 − w)·τ + w·p̂)·access factor, in [0, 1]; shapes alike.
 
     A sum, not S2's product τ·p̂, which is to be had: being central keeps a memory from fading, it must not be able to
     lower anything (C26).
     """
-    w = policy.pagerank_weight
-    both = retention * prominence if policy.combine == "product" else (1.0 - w) * retention + w * prominence
+    if not settings.enabled:
+        both = retention
+    elif settings.combine == "product":
+        both = retention * prominence
+    else:
+        both = (1.0 - settings.weight) * retention + settings.weight * prominence
     return both * access_factor(accesses, most)
 
 
-def with_prior(scores: TieOrderScores, prior: TieOrderScores, policy: PriorPolicy) -> TieOrderScores:
+def with_prior(scores: TieOrderScores, prior: TieOrderScores, weight: float) -> TieOrderScores:
     """score·((1 − ω) + ω·prior); shapes alike."""
-    return scores * ((1.0 - policy.weight) + policy.weight * prior)
-
-
-FusionName = Literal["measured", "intent", "start_node", "mem0"]
+    return scores * ((1.0 - weight) + weight * prior)
 
 
 class ConfidenceBounds(msgspec.Struct, frozen=True):
@@ -77,100 +66,91 @@ class ConfidenceBounds(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """One complete set of numbers.
+    """A complete set of numbers for a ranking: `settings`, and what is not configurable.
 
-    `fusion`: how signals become a score, in two stages as measured or as one of three designs has it (spec 5 and 11);
-    `anchors`: the signals that take part unless a question names others, and `shares` what each of them is worth to the
-    fusion of ranks, all the same where it is empty. `mode` and `path`: whether and how links are followed from what was
-    found; what they reach counts for `graph` in units of the ranking, and what names or being new say for `named` and
-    `new`. `hard_windows`: a question that names a time leaves out everything else. `similarity_floor`: a cosine not
-    above it is no evidence at all. `top_k`: rows of each anchor, and results that links are followed from.
-    `hypothetical`: whether the questions noted with a memory are compared with the question as well.
+    `anchors`: the signals that take part unless a question names others; `shares`: the weight of each in rank fusion,
+    all alike if empty. `graph`, `named` and `new`: the weights of what links lead to, of shared names and of recency,
+    in units of the ranking. `hard_windows`: a question that names a time leaves out everything else. `sources`: where
+    the numbers come from.
     """
 
-    name: str
+    name: ProfileName
     bm25: Bm25
-    similarity_floor: float
     confidence: ConfidenceBounds
     sources: dict[str, str]
-    fusion: FusionName = "measured"
+    settings: RetrievalSettings = RetrievalSettings()
     anchors: frozenset[str] = frozenset({"keyword", "vector"})
     shares: Mapping[str, float] = {}
     ranking: Ranking = Ranking()
-    mode: Mode = "none"
     graph: float = 1.0
     named: float = 1.0
     new: float = 1.0
-    path: PathPolicy = PathPolicy()
     hard_windows: bool = False
-    top_k: int = 20
-    rrf_k: int = RRF_K
-    hypothetical: bool = False
-    weights: RerankWeights = MEM0
-    walk: WalkPolicy = WalkPolicy()
-    start: StartPolicy = StartPolicy()
-    decay: DecayPolicy = DECAY
-    centrality: PageRankPolicy = PageRankPolicy()
-    prior: PriorPolicy = PriorPolicy()
+
+    @property
+    def fusion(self) -> Fusion:
+        """How signals become a score: in two stages as measured, or as one of the published designs does it."""
+        return self.settings.fusion.profile
 
     @property
     def is_slow(self) -> bool:
-        """Whether a question takes too long for an event loop, whatever is asked: texts are embedded, or the links of a
-        whole store followed, after each write."""
-        return self.hypothetical or self.fusion == "start_node" or self.prior.weight > 0.0
+        """True if every question takes too long for an event loop: texts are embedded, or the links of a whole store
+        followed, after each write."""
+        settings = self.settings
+        return settings.anchors.hypothetical or self.fusion == "start_node" or settings.prior.weight > 0.0
 
 
 MNEMOND = Profile(
     name="mnemond",
     bm25=Bm25(k1=1.2, b=1.0),
-    similarity_floor=0.10,
     confidence=ConfidenceBounds(medium=0.42, high=0.62),
     sources={
         "bm25": "k1: Robertson and Zaragoza 2009; b: docs/decisions/0002, long messages and short turns in one store",
-        "similarity_floor": "spec 11.2 (cosine > .10)",
-        "ranking, mode, hard_windows, confidence": "docs/decisions/0015-two-stage-ranking.md",
+        "ranking, settings, hard_windows, confidence": "docs/decisions/0015-two-stage-ranking.md",
     },
 )
-"""The default: what the measurements speak for."""
+"""The default ranking, chosen by measurement."""
 
 MNEMON = Profile(
     name="mnemon",
     bm25=Bm25(k1=1.2, b=0.75),
-    similarity_floor=0.10,
     confidence=ConfidenceBounds(medium=0.25, high=0.60),
-    fusion="intent",
+    settings=profile_defaults("mnemon").retrieval,
     anchors=ANCHORS,
-    mode="beam",
-    path=PathPolicy(form="sum"),
     hard_windows=True,
-    sources={"all": "spec 11 and 7.9 to 7.11 to the letter (S0)"},
+    sources={"all": "the design pages of mnemon"},
 )
-"""The published ranking, for comparison."""
+"""The ranking of mnemon as published, for comparison."""
 
 MNEMOSYNE = msgspec.structs.replace(
-    MNEMON,
-    name="mnemosyne",
-    fusion="start_node",
-    mode="probabilistic",
-    path=PathPolicy(),
-    hypothetical=True,
-    prior=PriorPolicy(weight=1.0),
-    sources={"all": "spec 5 (mnemosyne), 7.7, 7.8 and 11.3 (S2)"},
+    MNEMON, name="mnemosyne", settings=profile_defaults("mnemosyne").retrieval, sources={"all": "Mnemosyne"}
 )
-"""A walk by chance from the few memories that are most like the question, weighed by how fresh and central they are."""
+"""A random walk from the few memories most similar to the question, weighted by freshness and centrality."""
 
 MEMORY_LAYER = msgspec.structs.replace(
     MNEMON,
     name="mem0",
-    fusion="mem0",
+    settings=profile_defaults("mem0").retrieval,
     anchors=frozenset({"keyword", "vector", "entity"}),
     shares={"vector": 0.5, "entity": 0.3, "keyword": 0.2},
-    path=PathPolicy(),
-    sources={"all": "spec 5 (mem0), 7.11 and 11.5 (S4); what it calls its graph are the names that memories share"},
+    sources={"all": "Mem0; its graph are the names that memories share"},
 )
 """Fixed weights for meaning, links and words."""
 
-PROFILES_BY_NAME: dict[str, Profile] = {each.name: each for each in (MNEMOND, MNEMON, MNEMOSYNE, MEMORY_LAYER)}
+PROFILES_BY_NAME: dict[ProfileName, Profile] = {each.name: each for each in (MNEMOND, MNEMON, MNEMOSYNE, MEMORY_LAYER)}
+
+_NAMES: dict[Fusion, ProfileName] = {each.fusion: each.name for each in PROFILES_BY_NAME.values()}
+
+
+def default_profile(settings: RetrievalSettings) -> ProfileName:
+    """Return the ranking of a question that names none."""
+    return _NAMES[settings.fusion.profile]
+
+
+def profile_named(name: ProfileName, settings: RetrievalSettings) -> Profile:
+    """Return a ranking: with these settings if it is their default one, else as published."""
+    profile = PROFILES_BY_NAME[name]
+    return msgspec.structs.replace(profile, settings=settings) if name == default_profile(settings) else profile
 
 
 # What speaks for memories whatever is asked: how fresh they are, how central, and how often read (spec 7.7).
@@ -182,13 +162,13 @@ CONSIDERED = 50
 PRIOR = "prior"
 """Its name among the parts of a score."""
 
-_prominence: WeakKeyDictionary[Snapshot, tuple[PageRankPolicy, TieOrderScores]] = WeakKeyDictionary()
+_prominence: WeakKeyDictionary[Snapshot, tuple[float, TieOrderScores]] = WeakKeyDictionary()
 """Of the generations that were asked for it, for as long as they are looked at: following all links takes seconds in a
 store of 100,000."""
 
 
 def vigour(
-    snapshot: Snapshot, rows: SelectionRows, now_us: int, decay: DecayPolicy
+    snapshot: Snapshot, rows: SelectionRows, now_us: int, decay: TemporalDecaySettings
 ) -> tuple[TieOrderScores, TieOrderScores]:
     """Of some rows the retention τ at their effective age, in [0, 1], and their boost in days; shapes (rows,)."""
     boosts = np.array([snapshot.insight(row).boost_days for row in rows.tolist()], dtype=np.float64)
@@ -206,11 +186,14 @@ def weighed(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile
     rows = np.array([snapshot.row_of(hit.insight.id) for hit in hits], dtype=np.int64)
     if not len(rows):
         return []
-    retention, _ = vigour(snapshot, rows, newest_us(snapshot, rows) if now_us is None else now_us, profile.decay)
+    settings = profile.settings
+    now_us = newest_us(snapshot, rows) if now_us is None else now_us
+    retention, _ = vigour(snapshot, rows, now_us, settings.temporal_decay)
     accesses = snapshot.parts.columns.accesses
     most = int(accesses[snapshot.alive()].max())
-    prior = priors(retention, prominence(snapshot, profile.centrality)[rows], accesses[rows], most, profile.prior)
-    scores = with_prior(np.array([hit.score for hit in hits]), prior, profile.prior)
+    central = prominence(snapshot, settings.pagerank.damping)[rows]
+    prior = priors(retention, central, accesses[rows], most, settings.pagerank)
+    scores = with_prior(np.array([hit.score for hit in hits]), prior, settings.prior.weight)
     told = [
         msgspec.structs.replace(
             hit,
@@ -230,11 +213,11 @@ def _with_prior(explained: Explanation | None, by: float, profile: Profile) -> E
     return msgspec.structs.replace(explained, parts=explained.parts | {PRIOR: round(by, 4)})
 
 
-def prominence(snapshot: Snapshot, policy: PageRankPolicy) -> TieOrderScores:
+def prominence(snapshot: Snapshot, damping: float) -> TieOrderScores:
     """How central each row is, in [0, 1], shape (rows,)."""
     known = _prominence.get(snapshot)
-    if known is None or known[0] != policy:
-        known = _prominence[snapshot] = policy, pagerank(snapshot, policy).prominence
+    if known is None or known[0] != damping:
+        known = _prominence[snapshot] = damping, pagerank(snapshot, damping).prominence
     return known[1]
 
 

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.config.settings import RerankRulesSettings, RerankSettings, TraversalSettings
 from mnemond.embed.embedder import Embedder, try_embed
 from mnemond.errors import MnemonError
 from mnemond.index.best_rows import TieOrderScores, in_order
@@ -21,9 +22,8 @@ from mnemond.index.bm25 import PostingsFloats, SelectionRows, at_least_kth
 from mnemond.index.snapshot import Snapshot, SnapshotMask
 from mnemond.model.changes import Vector
 from mnemond.model.memory import DAY_US, EDGE_TYPES, Scope, parse_rfc3339
-from mnemond.model.policy import BEAM_LIMITS, EDGE_WEIGHTS, PathPolicy
 from mnemond.model.query import Hit, Intent, Mode, Query, Signals, Step
-from mnemond.recall.beam import Beam, min_max, search
+from mnemond.recall.beam import BEAM_LIMITS, EDGE_WEIGHTS, Beam, min_max, search
 from mnemond.recall.profiles import Profile, label, newest_us, vigour
 from mnemond.recall.question import MAX_LOOKED_UP, can_embed, names_in, naming, question_terms, raised, rarity
 from mnemond.recall.rerank import (
@@ -34,6 +34,7 @@ from mnemond.recall.rerank import (
     age_phrase,
     available,
     final_scores,
+    mem0_weights,
     meta_vector,
     reciprocal_rank_fusion,
     start_rows,
@@ -90,8 +91,8 @@ def starts(
         told = zip(phrases, rows.tolist(), strict=True)
         words = [f"{phrase} {snapshot.insight(row).keywords}" for phrase, row in told]
         meta = np.array([overlap(token_set(each), asked).lexical for each in words])
-    scores = start_scores(ages, meta, query, profile.start)
-    best = start_rows(snapshot, rows, scores, profile.start)
+    scores = start_scores(ages, meta, query, profile.settings.start_node)
+    best = start_rows(snapshot, rows, scores, profile.settings.start_node)
     of = dict(zip(rows.tolist(), scores.tolist(), strict=True))
     return Starts(best, np.array([of[row] for row in best.tolist()]))
 
@@ -165,7 +166,7 @@ def traverse(
     without a vector."""
     match mode:
         case "beam":
-            return _beam(snapshot, intent, anchors, scores, cosines, visible, profile.path)
+            return _beam(snapshot, intent, anchors, scores, cosines, visible, profile.settings.traversal)
         case "ppr":
             spread = personalised_pagerank(snapshot, anchors, scores, visible)
             return Traversed(spread.rows, spread.scores, _no_path)
@@ -186,9 +187,9 @@ def _beam(
     scores: TraversalScores,
     cosines: PostingsFloats | None,
     visible: SnapshotMask | None,
-    form: PathPolicy,
+    settings: TraversalSettings,
 ) -> Traversed:
-    beam = Beam(BEAM_LIMITS[intent], EDGE_WEIGHTS[intent], form, cosines, visible)
+    beam = Beam(BEAM_LIMITS[intent], EDGE_WEIGHTS[intent], settings, cosines, visible)
     reached = search(snapshot, anchors, scores, beam)
 
     def path(position: int) -> tuple[Step, ...]:
@@ -211,10 +212,10 @@ def _walk(
     now_us = newest_us(snapshot, anchors) if query.now_us is None else query.now_us
 
     def fading(rows: SelectionRows) -> tuple[TraversalScores, TraversalScores]:
-        return vigour(snapshot, rows, now_us, profile.decay)
+        return vigour(snapshot, rows, now_us, profile.settings.temporal_decay)
 
-    starts = anchors[: profile.start.top_k].tolist()
-    walked = walk(snapshot, starts, draws_of(seed), fading, profile.walk, visible)
+    starts = anchors[: profile.settings.start_node.top_k].tolist()
+    walked = walk(snapshot, starts, draws_of(seed), fading, profile.settings.traversal, visible)
     chances = {visit.row: visit.probability for visit in walked.visits}
     rows = np.array(sorted(chances), dtype=np.int64)
 
@@ -250,7 +251,7 @@ def literal_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, l
     entities = names_in(snapshot, query.text)
     anchors, begun = _begun(snapshot, sought, terms, cosines, entities, profile)
     lap("anchors")
-    mode = query.mode or profile.mode
+    mode = query.mode or profile.settings.traversal.mode
     reached = traverse(
         snapshot, query, mode, sought.intent, begun.rows, begun.normalised, cosines, sought.visible, profile
     )
@@ -270,7 +271,9 @@ def _cosines(snapshot: Snapshot, sought: RankingRequest, profile: Profile) -> Po
     if sought.vector is None:
         return None
     cosines = snapshot.similarity_approximate(sought.vector, sought.visible)
-    return raised(snapshot, cosines, sought.vector, sought.embedder) if profile.hypothetical else cosines
+    return (
+        raised(snapshot, cosines, sought.vector, sought.embedder) if profile.settings.anchors.hypothetical else cosines
+    )
 
 
 def _begun(
@@ -289,12 +292,12 @@ def _begun(
         return {"keyword" if cosines is None else "vector": rows}, Ranks(rows, scores, scores / best)
     anchors = _anchors(snapshot, sought, terms, cosines, entities, profile)
     lists = [Ranking(rows, profile.shares.get(name, 1.0)) for name, rows in anchors.items() if len(rows)]
-    return anchors, reciprocal_rank_fusion(snapshot, lists, profile.rrf_k)
+    return anchors, reciprocal_rank_fusion(snapshot, lists, profile.settings.anchors.rrf_k)
 
 
 def _weights(sought: RankingRequest, signals: SignalArrays, profile: Profile, *, with_entities: bool) -> RerankWeights:
     if profile.fusion == "mem0":
-        return available(profile.weights, signals)
+        return available(mem0_weights(profile.settings), signals)
     return weights_of(sought.intent, with_vectors=signals.similarity is not None, with_entities=with_entities)
 
 
@@ -307,13 +310,13 @@ def _anchors(
     profile: Profile,
 ) -> dict[str, SelectionRows]:
     """The best rows of each signal that takes part, best first."""
-    wanted, most = sought.signals(profile), profile.top_k
+    wanted, most = sought.signals(profile), profile.settings.anchors.top_k
     found: dict[str, SelectionRows] = {}
     if "keyword" in wanted:
         scores, _ = snapshot.keyword(terms, profile.bm25)
         found["keyword"] = _best(snapshot, scores, 0.0, sought, most)
     if "vector" in wanted and cosines is not None:
-        found["vector"] = _best(snapshot, cosines, profile.similarity_floor, sought, most)
+        found["vector"] = _best(snapshot, cosines, profile.settings.anchors.min_cosine, sought, most)
     if "entity" in wanted and entities:
         found["entity"] = naming(snapshot, entities, sought.visible, most).rows
     if "recency" in wanted:
@@ -401,22 +404,12 @@ def _each(signals: SignalArrays) -> tuple[Floating | None, ...]:
 # What is known of a memory besides its text, as small factors on a score (spec 11.6). Each is off by default.
 
 
-class BusinessRules(msgspec.Struct, frozen=True):
-    """Factors; 1 is off. `recent`: made within `recent_days`; `important`: importance of at least `important_from`;
-    `own_scope`: meant for exactly whom the question is for; `pinned`."""
+FACTOR = 1.05
+PINNED_FACTOR = 1.10
+RECENT_DAYS = 7.0
+IMPORTANT_FROM = 4
 
-    recent: float = 1.0
-    recent_days: float = 7.0
-    important: float = 1.0
-    important_from: int = 4
-    own_scope: float = 1.0
-    pinned: float = 1.0
-
-
-OFF = BusinessRules()
-
-SPECIFIED = BusinessRules(recent=1.05, important=1.05, own_scope=1.05, pinned=1.10)
-"""All of them, with the factors of spec 11.6."""
+_NO_RULES = RerankRulesSettings()
 
 MOST = 1.0
 """No score is lifted above it."""
@@ -431,17 +424,17 @@ class Standing(msgspec.Struct, frozen=True):
     pinned: bool
 
 
-def lifted(score: float, standing: Standing, rules: BusinessRules) -> float:
+def lifted(score: float, standing: Standing, rules: RerankRulesSettings) -> float:
     """`score` (0…1) times the factor of every rule that holds, at most 1. A memory of the future is not recent."""
     factor = 1.0
-    if 0.0 <= standing.age_days <= rules.recent_days:
-        factor *= rules.recent
-    if standing.importance >= rules.important_from:
-        factor *= rules.important
-    if standing.own_scope:
-        factor *= rules.own_scope
-    if standing.pinned:
-        factor *= rules.pinned
+    if rules.recent and 0.0 <= standing.age_days <= RECENT_DAYS:
+        factor *= FACTOR
+    if rules.important and standing.importance >= IMPORTANT_FROM:
+        factor *= FACTOR
+    if rules.own_scope and standing.own_scope:
+        factor *= FACTOR
+    if rules.pinned and standing.pinned:
+        factor *= PINNED_FACTOR
     return score if factor == 1.0 else min(MOST, score * factor)
 
 
@@ -580,21 +573,8 @@ MAX_READ = 2_000
 MAX_LOOKED_AT = 100
 """So many results at most: what is behind them stays behind. A thousand texts took a second."""
 
-SHORTLIST = 50
-"""So many results have a second look (spec 5, rerank.shortlist), more where more are wanted."""
-
 SHORT_QUERY = "short_query"
 """Why there is no second look for too few words."""
-
-
-class RerankPolicy(msgspec.Struct, frozen=True):
-    """`beta`: the share of the second look in a score (spec 11.6). `least_words`: fewer words of a question say too
-    little for it. `shortlist`: so many results have one, or as many as are wanted."""
-
-    beta: float = 0.5
-    least_words: int = 3
-    shortlist: int = SHORTLIST
-    rules: BusinessRules = OFF
 
 
 class Asked(NamedTuple):
@@ -618,19 +598,19 @@ def rerank(
     asked: Asked,
     hits: Sequence[Hit],
     scorer: Scorer | None = lexical_scores,
-    policy: RerankPolicy = RerankPolicy(),  # noqa: B008 - frozen
+    settings: RerankSettings = RerankSettings(),  # noqa: B008 - frozen
 ) -> Reranked:
     """`hits` with the scores (1 − β)·score + β·relevance, lifted by the rules that hold, best first.
 
     Before the cut, on all candidates. Equal scores stay in the order in which they came. Without a `scorer`, for a
     short question, and when the scorer fails, the rules alone have a say; where none is on, nothing changes.
     """
-    scores, relevances, reason = _blended(snapshot, asked.text, hits, scorer, policy)
-    if policy.rules != OFF:
+    scores, relevances, reason = _blended(snapshot, asked.text, hits, scorer, settings)
+    if settings.rules != _NO_RULES:
         standings = (_standing(hit, asked) for hit in hits)
-        scores = [lifted(score, each, policy.rules) for score, each in zip(scores, standings, strict=True)]
+        scores = [lifted(score, each, settings.rules) for score, each in zip(scores, standings, strict=True)]
     changed = [_changed(*each) for each in zip(hits, scores, relevances, strict=True)]
-    if reason is None or policy.rules != OFF:
+    if reason is None or settings.rules != _NO_RULES:
         changed.sort(key=lambda hit: -hit.score)
     return Reranked(tuple(changed), reason is None, reason)
 
@@ -651,7 +631,7 @@ def _weight_in(snapshot: Snapshot) -> Callable[[str], float]:
 
 
 def _blended(
-    snapshot: Snapshot, text: str, hits: Sequence[Hit], scorer: Scorer | None, policy: RerankPolicy
+    snapshot: Snapshot, text: str, hits: Sequence[Hit], scorer: Scorer | None, settings: RerankSettings
 ) -> tuple[list[float], list[float | None], str | None]:
     """The scores, what the second look says of each, and why the scores are those from before."""
     before = [hit.score for hit in hits]
@@ -659,7 +639,7 @@ def _blended(
     if scorer is None:
         return before, unseen, "off"
     words = tokens(text)
-    if len(words) < policy.least_words:
+    if len(words) < settings.min_query_tokens:
         return before, unseen, SHORT_QUERY
     try:
         texts = [tokens(hit.insight.content[:MAX_READ]) for hit in hits[:MAX_LOOKED_AT]]
@@ -667,7 +647,8 @@ def _blended(
     except MnemonError as error:
         return before, unseen, error.message
     seen = [*found, *[0.0] * (len(before) - len(found))]
-    blended = [(1.0 - policy.beta) * score + policy.beta * said for score, said in zip(before, seen, strict=True)]
+    share = settings.late_weight
+    blended = [(1.0 - share) * score + share * said for score, said in zip(before, seen, strict=True)]
     return blended, [*found, *unseen[len(found) :]], None
 
 

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, NoReturn, TypeAlias
 import msgspec
 import numpy as np
 
+from mnemond.config.settings import RerankSettings, RetrievalSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.bm25 import Bm25, SelectionRows
@@ -43,8 +44,7 @@ from mnemond.model.query import (
     holds,
 )
 from mnemond.recall.default_profile import NAMED, measured_hits
-from mnemond.recall.policy import DEFAULT, ReadPolicy
-from mnemond.recall.profiles import CONSIDERED, MNEMOND, Profile, label, weighed
+from mnemond.recall.profiles import CONSIDERED, MNEMOND, PROFILES_BY_NAME, Profile, label, profile_named, weighed
 from mnemond.recall.published_profiles import SHORT_QUERY, Asked, Reranked, literal_hits, rerank
 from mnemond.recall.question import names_in, naming, question_terms, question_vector
 from mnemond.recall.rerank import Ranking, reciprocal_rank_fusion
@@ -79,15 +79,20 @@ def recall(
     query: Query,
     embedder: Embedder | None,
     stopwatch: Callable[[], float],
-    policy: ReadPolicy = DEFAULT,
+    settings: RetrievalSettings | None = None,
 ) -> Recalled:
     """The best `query.limit` visible memories, with the signals that put them there.
 
-    `stopwatch` returns seconds from a clock that never goes back. Without an embedder, or for a query it has no
-    vector for, words answer alone. A query without a single term finds what it names, and the newest memories.
+    `settings`: those of the store; None: those of the ranking as published. `stopwatch` returns seconds from a clock
+    that never goes back. Without an embedder, or for a query it has no vector for, words answer alone. A query without
+    a single term finds what it names, and the newest memories.
     """
     stages = Stages(stopwatch)
-    profile = policy.ranking(query.profile)
+    if settings is None:
+        profile = PROFILES_BY_NAME[query.profile]
+        settings = profile.settings
+    else:
+        profile = profile_named(query.profile, settings)
     if not question_terms(query.text):
         return _newest(snapshot, query, profile, stages)
     vector, embed_error = _vector(snapshot, query, embedder)
@@ -95,9 +100,9 @@ def recall(
     sought = _sought(snapshot, query, profile, vector, embedder)
     stages.lap("question")
     find = measured_hits if profile.fusion == "measured" else literal_hits
-    found = find(snapshot, _shortlisted(sought, profile, policy), profile, stages.lap)
+    found = find(snapshot, _shortlisted(sought, profile, settings.rerank), profile, stages.lap)
     weighed_hits = _weighed(snapshot, sought, profile, found.hits, stages)
-    looked = _second_look(snapshot, sought, weighed_hits, policy, stages)
+    looked = _second_look(snapshot, sought, weighed_hits, settings.rerank, stages)
     hits = arranged(snapshot, _explained(query, looked, profile), sought)
     stages.lap("order")
     told = _recalled(sought, profile, found, looked, hits)
@@ -134,13 +139,13 @@ def _recalled(
     )
 
 
-def _shortlisted(sought: RankingRequest, profile: Profile, policy: ReadPolicy) -> RankingRequest:
+def _shortlisted(sought: RankingRequest, profile: Profile, reranking: RerankSettings) -> RankingRequest:
     """The same question for as many results as what comes after the ranking wants."""
     query = sought.query
     most = max(
         query.limit,
-        policy.second_look.shortlist if query.rerank else 0,
-        CONSIDERED if profile.prior.weight > 0.0 else 0,
+        reranking.shortlist if query.rerank else 0,
+        CONSIDERED if profile.settings.prior.weight > 0.0 else 0,
     )
     return sought if most == query.limit else sought._replace(query=msgspec.structs.replace(query, limit=most))
 
@@ -149,7 +154,7 @@ def _weighed(
     snapshot: Snapshot, sought: RankingRequest, profile: Profile, hits: Sequence[Hit], stages: Stages
 ) -> Sequence[Hit]:
     """With what speaks for each whatever is asked, where a profile minds it."""
-    if profile.prior.weight <= 0.0:
+    if profile.settings.prior.weight <= 0.0:
         return hits
     found = weighed(snapshot, hits, sought.query.now_us, profile)
     stages.lap("prior")
@@ -157,14 +162,14 @@ def _weighed(
 
 
 def _second_look(
-    snapshot: Snapshot, sought: RankingRequest, hits: Sequence[Hit], policy: ReadPolicy, stages: Stages
+    snapshot: Snapshot, sought: RankingRequest, hits: Sequence[Hit], settings: RerankSettings, stages: Stages
 ) -> Reranked:
     """The best of `hits`, after a reranker had its say where one is wanted."""
     query = sought.query
     if not query.rerank:
         return Reranked(tuple(hits[: query.limit]), applied=False)
     asked = Asked(query.text, query.filter.scope, query.now_us or 0)
-    looked = rerank(snapshot, asked, hits, policy=policy.second_look)
+    looked = rerank(snapshot, asked, hits, settings=settings)
     stages.lap("rerank")
     return looked._replace(hits=looked.hits[: query.limit])
 
@@ -172,7 +177,7 @@ def _second_look(
 def _explained(query: Query, looked: Reranked, profile: Profile) -> Sequence[Hit]:
     """With what puts each above the next, which parts tell of the first look alone, and in the default ranking not of a
     prior either."""
-    plain = not looked.applied and (profile.fusion != "measured" or profile.prior.weight <= 0.0)
+    plain = not looked.applied and (profile.fusion != "measured" or profile.settings.prior.weight <= 0.0)
     return compared(looked.hits) if query.explain and plain else looked.hits
 
 
@@ -214,10 +219,13 @@ def _within(wanted: Filter, window: Window) -> Filter:
 def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) -> Recalled:
     """What a query of nothing but function words and punctuation gets: what it names ("The Who"), and the newest."""
     visible = snapshot.visible(query.filter)
-    named = naming(snapshot, names_in(snapshot, query.text), visible, profile.top_k)
+    anchors = profile.settings.anchors
+    named = naming(snapshot, names_in(snapshot, query.text), visible, anchors.top_k)
     newest = snapshot.newest_rows(visible, query.limit)
     lists = {"entity": named.rows, "recency": newest}
-    fused = reciprocal_rank_fusion(snapshot, [Ranking(rows) for rows in lists.values() if len(rows)], profile.rrf_k)
+    fused = reciprocal_rank_fusion(
+        snapshot, [Ranking(rows) for rows in lists.values() if len(rows)], profile.settings.anchors.rrf_k
+    )
     shares = dict(zip(named.rows.tolist(), named.shares.tolist(), strict=True))
     found = {name: frozenset(rows.tolist()) for name, rows in lists.items()}
     hits = [

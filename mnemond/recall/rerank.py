@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.config.settings import RetrievalSettings, StartNodeSettings
 from mnemond.index.best_rows import TieOrderScores, in_order
 from mnemond.index.bm25 import SelectionRows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
-from mnemond.model.policy import Intent
+from mnemond.model.query import Intent
 
 SIGNALS = ("keyword", "entity", "similarity", "graph")
 """What a score is the weighted sum of."""
@@ -45,8 +46,10 @@ WITHOUT_VECTORS: dict[Intent, RerankWeights] = {
 }
 """Spec 7.10: a table of its own, because the printed row for WHY is not proportional (C21 of spec 3)."""
 
-MEM0 = RerankWeights(keyword=0.2, entity=0.0, similarity=0.5, graph=0.3)
-"""S4's hybrid weights (spec 11.5; C28 of spec 3)."""
+
+def mem0_weights(settings: RetrievalSettings) -> RerankWeights:
+    """Return the fixed weights of Mem0's hybrid search; by default .5 vector, .3 graph, .2 keyword."""
+    return RerankWeights(settings.keyword_weight, 0.0, settings.vector_weight, settings.graph_weight)
 
 
 class Signals(msgspec.Struct, frozen=True):
@@ -100,9 +103,6 @@ def final_scores(signals: Signals, weights: RerankWeights) -> TieOrderScores:
 # Reciprocal rank fusion: one ranking of several, by places alone, whatever their scores mean (spec 7.11).
 
 
-RRF_K = 60
-"""Cormack, Clarke and Büttcher 2009; spec 7.11."""
-
 _UNITS = float(2**50)
 """Terms are whole numbers of a 2^50th, so that a sum does not depend on the order of the lists: places 1, 2, 3 are
 worth as much as 3, 2, 1, to the last bit."""
@@ -124,7 +124,7 @@ class Ranks(NamedTuple):
     normalised: TieOrderScores
 
 
-def reciprocal_rank_fusion(snapshot: Snapshot, rankings: Sequence[Ranking], k: int = RRF_K) -> Ranks:
+def reciprocal_rank_fusion(snapshot: Snapshot, rankings: Sequence[Ranking], k: int) -> Ranks:
     """Fuse any number of lists. Of equal sums the more important row is first, then the newer, then the smaller id."""
     sums: dict[int, int] = {}
     for ranking in rankings:
@@ -161,15 +161,8 @@ AGE_PHRASES: tuple[tuple[float, str], ...] = (
 _ENDS = [end for end, _ in AGE_PHRASES]
 
 
-class StartPolicy(msgspec.Struct, frozen=True):
-    """At most `top_k` starts, of at least `min_score`; `alpha_meta` is the most that metadata counts, from `ramp_days`
-    of age on, or for `fixed` always (C25 of spec 3)."""
-
-    top_k: int = 3
-    alpha_meta: float = 0.6
-    alpha_mode: Literal["age_ramp", "fixed"] = "age_ramp"
-    ramp_days: float = 30.0
-    min_score: float = 0.4
+RAMP_DAYS = 30.0
+"""Age from which metadata has its full weight."""
 
 
 def age_phrase(age_seconds: float) -> str:
@@ -187,33 +180,35 @@ def meta_vector(phrase: Vector, domain_state: Vector | None, keywords: Vector | 
     return total / np.float32(length) if length > 0.0 else None
 
 
-def meta_share(age_days: TieOrderScores, policy: StartPolicy) -> TieOrderScores:
+def meta_share(age_days: TieOrderScores, settings: StartNodeSettings) -> TieOrderScores:
     """α, in [0, alpha_meta], shape kept: the more the older a memory is; negative ages count as 0."""
-    if policy.alpha_mode == "fixed":
-        return np.full_like(age_days, policy.alpha_meta)
-    return policy.alpha_meta * np.clip(age_days / policy.ramp_days, 0.0, 1.0)
+    if settings.alpha_mode == "fixed":
+        return np.full_like(age_days, settings.alpha_meta)
+    return settings.alpha_meta * np.clip(age_days / RAMP_DAYS, 0.0, 1.0)
 
 
 def start_scores(
-    age_days: TieOrderScores, meta: TieOrderScores, query: TieOrderScores, policy: StartPolicy
+    age_days: TieOrderScores, meta: TieOrderScores, query: TieOrderScores, settings: StartNodeSettings
 ) -> TieOrderScores:
     """S = α·S_meta + (1 − α)·S_query; shapes alike.
 
     `meta` and `query` are cosines of the question with the meta vectors and, the largest counting, with the contents
     and their hypothetical questions; without vectors shares of common words (spec 7.1).
     """
-    share = meta_share(age_days, policy)
+    share = meta_share(age_days, settings)
     return share * meta + (1.0 - share) * query
 
 
-def start_rows(snapshot: Snapshot, rows: SelectionRows, scores: TieOrderScores, policy: StartPolicy) -> SelectionRows:
+def start_rows(
+    snapshot: Snapshot, rows: SelectionRows, scores: TieOrderScores, settings: StartNodeSettings
+) -> SelectionRows:
     """The starts among `rows`, best first; where none is good enough the best one, unless it is not above 0.
 
     Of equal ones the more important first, then the newer, then the smaller id.
     """
     found = scores > 0.0
     rows, scores = rows[found], scores[found]
-    best = in_order(snapshot, rows, scores)[: policy.top_k]
-    good = best[scores[best] >= policy.min_score]
+    best = in_order(snapshot, rows, scores)[: settings.top_k]
+    good = best[scores[best] >= settings.min_score]
     starts: SelectionRows = rows[good if len(good) else best[:1]]
     return starts

@@ -296,15 +296,15 @@ class Reload:
         self,
         started_with: Config,
         load: Callable[[], Config],
-        go_by: Callable[[Config], None],
+        apply_settings: Callable[[Config], None],
         supervision: Supervision,
         log: FilteringBoundLogger,
     ) -> None:
-        """`load` reads and checks the configuration, in a thread, and raises MnemonError; `go_by` takes it up."""
+        """`load` reads and checks the configuration, in a thread, and raises MnemonError."""
         self._started_with = started_with
         self._in_force = started_with
         self._load = load
-        self._go_by = go_by
+        self._apply_settings = apply_settings
         self._supervision = supervision
         self._log = log
 
@@ -319,7 +319,7 @@ class Reload:
             return
         applied = [name for name in differing(self._in_force, config) if is_live(name)]
         waiting = [name for name in differing(self._started_with, config) if not is_live(name)]
-        self._go_by(config)
+        self._apply_settings(config)
         self._in_force = config
         self._log.info("configuration read anew", applied=applied, needs_restart=waiting)
         self._supervision.reloaded(f"a restart is needed for: {', '.join(waiting)}" if waiting else None)

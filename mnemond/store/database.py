@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from mnemond.config.settings import VectorSettings
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.index.vectors import VectorPolicy
 from mnemond.index.writer import MemoryIndex
 from mnemond.store import edges, files, insights, legacy, operations
 from mnemond.store.checksums import is_damage
@@ -35,7 +35,7 @@ class Opened(msgspec.Struct):
 
 
 def open_database(
-    path: Path, wanted: Wanted, now_us: int, vfs: str | None = None, search: VectorPolicy | None = None
+    path: Path, wanted: Wanted, now_us: int, vfs: str | None = None, search: VectorSettings | None = None
 ) -> Opened:
     """Open or create the store at `path` and load its index.
 
@@ -64,7 +64,7 @@ def open_database(
         raise
 
 
-def _for_reading(path: Path, search: VectorPolicy | None) -> Opened:
+def _for_reading(path: Path, search: VectorSettings | None) -> Opened:
     connection, reason = files.connect(path)
     try:
         embedder = read_embedder(connection)
@@ -75,7 +75,7 @@ def _for_reading(path: Path, search: VectorPolicy | None) -> Opened:
 
 
 def load_index(
-    connection: Connection, embedder: EmbedderRecord | None, search: VectorPolicy | None = None
+    connection: Connection, embedder: EmbedderRecord | None, search: VectorSettings | None = None
 ) -> MemoryIndex:
     """Build the in-memory index from the rows, which are the truth. Raises SqliteError."""
     dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)

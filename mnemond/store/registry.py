@@ -11,8 +11,8 @@ from pathlib import Path
 
 import trio
 
+from mnemond.config.settings import VectorSettings
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError
-from mnemond.index.vectors import VectorPolicy
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import BusyError, SqliteError
 from mnemond.store.database import Wanted
@@ -120,7 +120,7 @@ class StoreRegistry:
         loop: EventLoop,
         on_defect: Defect,
         warn: Callable[[str], None],
-        search: VectorPolicy | None = None,
+        search: VectorSettings | None = None,
     ) -> None:
         """`wanted` is asked in the thread that makes a store; `search` says how vectors are searched."""
         self._root = data_dir / "data"

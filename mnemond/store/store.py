@@ -13,9 +13,9 @@ from typing import Final, Protocol, TypeVar, cast
 import trio
 
 from mnemond.clock import monotonic_s
+from mnemond.config.settings import VectorSettings
 from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.index.vectors import VectorPolicy
 from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, operations
 from mnemond.store.connection import Connection, SqliteError
@@ -446,7 +446,7 @@ def open_store(
     loop: EventLoop,
     on_defect: Defect,
     vfs: str | None = None,
-    search: VectorPolicy | None = None,
+    search: VectorSettings | None = None,
     ballast: Ballast | None = None,
 ) -> Store:
     """Open `path` (blocking: call it from a worker thread); `start` starts its writer.

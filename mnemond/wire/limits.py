@@ -14,7 +14,7 @@ _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
 
-_CONFIGURED = settings.Server()
+_CONFIGURED = settings.ServerSettings()
 """What a user may set has its default there."""
 
 
@@ -53,7 +53,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Reads tried in a row before waiting for the socket."""
 
     @classmethod
-    def of(cls, server: settings.Server) -> Limits:
+    def of(cls, server: settings.ServerSettings) -> Limits:
         """Those that a configuration asks for."""
         return cls(
             connections=server.max_connections,

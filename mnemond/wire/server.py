@@ -77,7 +77,7 @@ class Server:
         """Returns when a stop was asked for."""
         await self._stop.wait()
 
-    def go_by(self, limits: Limits) -> None:
+    def apply_settings(self, limits: Limits) -> None:
         """Other limits from now on; a connection keeps those it began with."""
         self.limits = limits
         self._allowed = limits.allowed_connections()

@@ -10,7 +10,7 @@ import pytest
 
 from mnemond.api import types_admin
 from mnemond.api.types_memories import RememberParams
-from mnemond.config.settings import Config, Lifecycle
+from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.store.database import Opened
@@ -29,7 +29,7 @@ async def fill(over: Bench, *texts: str) -> None:
 
 
 async def test_status_counts_and_says_who_answers(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=Config(lifecycle=Lifecycle(max_insights=1, immune_importance=1))) as over:
+    async with bench(tmp_path, config=Config(lifecycle=LifecycleSettings(max_insights=1, immune_importance=1))) as over:
         await fill(over, "one")
         assert (await status_of(over)).over_capacity is False
         await fill(over, "two")
@@ -42,7 +42,7 @@ async def test_status_counts_and_says_who_answers(tmp_path: Path) -> None:
 
 
 async def test_no_cap_is_never_exceeded(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=Config(lifecycle=Lifecycle(max_insights=0))) as over:
+    async with bench(tmp_path, config=Config(lifecycle=LifecycleSettings(max_insights=0))) as over:
         await fill(over, "one", "two")
         assert (await status_of(over)).over_capacity is False
 

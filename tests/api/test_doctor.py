@@ -14,7 +14,7 @@ import trio
 from mnemond.api.admin import VerifyHandlers
 from mnemond.api.types_admin import CheckView, VerifyParams, VerifyResult
 from mnemond.api.types_memories import RememberParams
-from mnemond.config.settings import Config, Extraction, Lifecycle
+from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.jobs.job import DAY_S, Work
 from mnemond.jobs.storage import FullVerify, Verify
@@ -195,7 +195,7 @@ async def test_vectors_of_another_model(tmp_path: Path) -> None:
 
 def small() -> Config:
     """Room for two memories."""
-    return msgspec.structs.replace(Config(), lifecycle=Lifecycle(max_insights=2))
+    return msgspec.structs.replace(Config(), lifecycle=LifecycleSettings(max_insights=2))
 
 
 async def test_what_is_no_database(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ async def test_a_store_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest
 async def test_exchanges_that_are_stuck_are_named(
     sql: str, enabled: bool, state: str, detail: str, tmp_path: Path
 ) -> None:
-    async with bench(tmp_path, ToyEmbedder(), config=Config(extraction=Extraction(enabled=enabled))) as on:
+    async with bench(tmp_path, ToyEmbedder(), config=Config(extraction=ExtractionSettings(enabled=enabled))) as on:
         await remember(on, *TEXTS)
         private(tmp_path)
         store = (await on.warm()).store

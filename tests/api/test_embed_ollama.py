@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from mnemond.api.embed_worker import FIRST_PAUSE_S
 from mnemond.api.types_extract import EmbedSwitchParams, EmbedSwitchResult
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.registry import Embedders
 from tests.api.embedders import kept, until
 from tests.api.factories import CALL, Bench, bench
@@ -22,8 +22,8 @@ from tests.embed.hand_clock import HandClock
 from tests.embed.servers import Answer
 
 
-def settings(fake: ollama_fake.Ollama, **more: object) -> Embedding:
-    return Embedding(**{"provider": "ollama", "endpoint": fake.url, **more})  # type: ignore[arg-type]
+def settings(fake: ollama_fake.Ollama, **more: object) -> EmbeddingSettings:
+    return EmbeddingSettings(**{"provider": "ollama", "endpoint": fake.url, **more})  # type: ignore[arg-type]
 
 
 def down(_: object) -> Answer:
@@ -123,7 +123,7 @@ async def switched(over: Bench, provider: str) -> None:
 
 
 async def test_from_the_built_in_model_to_a_server_and_back_while_work_goes_on(tmp_path: Path) -> None:
-    async with bench(tmp_path, supply=Embedders(Embedding(), {}, HandClock())) as before:
+    async with bench(tmp_path, supply=Embedders(EmbeddingSettings(), {}, HandClock())) as before:
         for number in range(30):
             await remember(before, f"the garden needs water on day {number}")
     with ollama_fake.running() as fake:

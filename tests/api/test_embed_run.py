@@ -239,7 +239,7 @@ async def test_a_calibration_changes_what_writes_go_by_and_stays(tmp_path: Path)
         assert seen.thresholds == done.thresholds != before
         warm = await over.warm()
         expected = done.unrelated + (0.80 - 0.35) * (done.paraphrase - done.unrelated) / 0.5
-        assert np.isclose(warm.limits.policy.graph.semantic.auto, expected, atol=1e-5)
+        assert np.isclose(warm.rules.config.graph.semantic.auto, expected, atol=1e-5)
         assert await calibrate(over, op_id="mine") == msgspec.structs.replace(done, replayed=True)
     async with bench(tmp_path, words) as later:
         assert (await status(later)).calibration.source == "measured"

@@ -173,8 +173,8 @@ async def test_switched_off_nothing_is_read(tmp_path: Path, mock_clock: MockCloc
     async with session(tmp_path, mock_clock) as it:
         await it.say(ANA)
         warm = await it.warm()
-        off = msgspec.structs.replace(warm.policy.extraction, enabled=False)
-        it.at.open_stores._change("default", policy=msgspec.structs.replace(warm.policy, extraction=off))
+        off = msgspec.structs.replace(warm.config.extraction, enabled=False)
+        it.at.open_stores._change("default", config=msgspec.structs.replace(warm.config, extraction=off))
         assert (await it.run()).outcome == "nothing"
         assert await it.backlog() == Backlog(1, 0)
 

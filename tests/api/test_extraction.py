@@ -17,7 +17,7 @@ from mnemond.api.types_extract import (
     FactParam,
     MessageParam,
 )
-from mnemond.config.settings import Config, Extraction
+from mnemond.config.settings import Config, ExtractionSettings
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
@@ -232,7 +232,7 @@ async def test_nothing_to_remember(tmp_path: Path) -> None:
 
 
 async def test_settings_and_parameters_decide_what_is_kept(tmp_path: Path) -> None:
-    config = Config(extraction=Extraction(importance_threshold=8, auto_resolve_conflicts=False))
+    config = Config(extraction=ExtractionSettings(importance_threshold=8, auto_resolve_conflicts=False))
     async with bench(tmp_path, config=config) as over:
         assert (await extract(over, "We never deploy on Fridays")).facts == []
         kept = await extract(over, "The API limit is 100 requests per second", importance_threshold=1)
@@ -266,7 +266,7 @@ async def test_whoever_finds_facts_by_themselves_is_shown_what_they_need(tmp_pat
 
 
 async def test_it_can_be_switched_off(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=Config(extraction=Extraction(enabled=False))) as over:
+    async with bench(tmp_path, config=Config(extraction=ExtractionSettings(enabled=False))) as over:
         error = await refused(over, "We never deploy on Fridays")
         assert (error.kind, error.outcome) == (UNAVAILABLE, "rejected")
 

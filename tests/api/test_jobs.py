@@ -27,7 +27,7 @@ from mnemond.api.types_admin import (
     StatusResult,
 )
 from mnemond.api.types_memories import RememberParams
-from mnemond.config.settings import Config, Lifecycle
+from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
 from mnemond.hooks.memory import desks
 from mnemond.jobs.extract import ExtractDeps as Reading
@@ -35,7 +35,6 @@ from mnemond.jobs.job import Done
 from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
 from mnemond.jobs.scheduler import IDLE_S, USED, JobContext, Scheduler, one_thread
 from mnemond.model.memory import format_us
-from mnemond.model.policy import LifecyclePolicy
 from mnemond.store.store import Store
 from mnemond.store.verify import Examiner
 from tests.api.factories import CALL, NOW_US, Bench, bench
@@ -54,9 +53,9 @@ class Office:
         self.copies: list[int] = []
         self.log = CapturingLogger()
         self.feed = Feed(0)
-        self.policy = LifecyclePolicy()
+        self.config = Config()
         reading = Reading(desks(lambda: self.open_stores), over.identities.own, over._guard)
-        jobs = jobs_of(Config(), lambda name: self.policy, self._copy, reading)
+        jobs = jobs_of(Config(), lambda name: self.config, self._copy, reading)
         means = JobContext(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
         self.scheduler = Scheduler(jobs, means)
         self.open_stores = OpenStores(
@@ -126,7 +125,7 @@ async def test_jobs_are_listed_with_when_they_ran_and_will_run(tmp_path: Path, m
 async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock: MockClock) -> None:
     async with office(tmp_path) as at:
         await at.remember(10)
-        at.policy = LifecyclePolicy(max_insights=7)
+        at.config = Config(lifecycle=LifecycleSettings(max_insights=7))
         asked = await at.run("prune")
         assert (asked.outcome, asked.changed, asked.op_id) == ("stopped", 3, None)
         status = await at.about.status(CALL, StatusParams())
@@ -193,15 +192,15 @@ def test_intervals_are_those_of_the_configuration() -> None:
 
     unread: Any = None
 
-    def intervals(lifecycle: Lifecycle) -> dict[str, float]:
+    def intervals(lifecycle: LifecycleSettings) -> dict[str, float]:
         config = Config(lifecycle=lifecycle)
-        jobs = (*jobs_of(config, lambda name: LifecyclePolicy(), copy, unread), *looks_of(config, Examiner()))
+        jobs = (*jobs_of(config, lambda name: config, copy, unread), *looks_of(config, Examiner()))
         return {job.name: job.interval_s for job in jobs}
 
-    assert intervals(Lifecycle())["backup"] == 86_400
-    assert intervals(Lifecycle())["full_verify"] == 604_800
-    assert {"backup", "full_verify"}.isdisjoint(intervals(Lifecycle(backup_interval=0, full_verify_interval=0)))
-    found = intervals(Lifecycle(decay_interval="12h", prune_interval=1, backup_interval="7d"))
+    assert intervals(LifecycleSettings())["backup"] == 86_400
+    assert intervals(LifecycleSettings())["full_verify"] == 604_800
+    assert {"backup", "full_verify"}.isdisjoint(intervals(LifecycleSettings(backup_interval=0, full_verify_interval=0)))
+    found = intervals(LifecycleSettings(decay_interval="12h", prune_interval=1, backup_interval="7d"))
     assert (found["decay_refresh"], found["prune"], found["backup"]) == (43_200, MIN_S, 604_800)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.api.settings import read_policy
 from mnemond.api.types_admin import StoreCreateParams
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import (
@@ -23,9 +22,9 @@ from mnemond.api.types_memories import (
     SearchParams,
 )
 from mnemond.config.loading import Sources, loaded_from, read, resolve
-from mnemond.config.settings import Config
+from mnemond.config.settings import Config, RetrievalSettings
 from mnemond.memory.retention import propose
-from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, Profile
+from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, Profile, default_profile, profile_named
 from tests.api.factories import CALL, Bench, bench
 
 NOWHERE = Path("/nonexistent/config.toml")
@@ -72,9 +71,10 @@ def by_text(result: RecallResult) -> Mapping[str, RecallHit]:
     ],
 )
 def test_a_profile_of_the_configuration_is_the_ranking_of_that_design(profile: str, ranking: Profile) -> None:
-    policy = read_policy(configured(f"profile={profile}"))
-    assert policy.own == ranking
-    assert msgspec.structs.replace(policy, own=None) == type(policy)()
+    settings, usual = configured(f"profile={profile}").retrieval, RetrievalSettings()
+    assert profile_named(default_profile(settings), settings) == ranking
+    assert (settings.limit, settings.rerank_enabled, settings.rerank) == (usual.limit, False, usual.rerank)
+    assert (settings.traversal.seed, settings.touch) == ("query", usual.touch)
 
 
 async def test_so_many_results_as_the_store_says_unless_the_request_does(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ async def test_a_changed_setting_is_taken_up_while_the_store_is_open(tmp_path: P
     async with bench(tmp_path) as over:
         await fill(over, *TEXTS)
         assert len((await recalled(over)).results) == 4
-        over.settings.take_up(loaded_from(set_to(retrieval__limit=2), NOWHERE))
-        over.open_stores.go_by()
+        over.settings.apply_settings(loaded_from(set_to(retrieval__limit=2), NOWHERE))
+        over.open_stores.apply_settings()
         assert len((await recalled(over)).results) == 2
 
 

@@ -69,7 +69,7 @@ async def test_each_store_goes_by_its_own_file(tmp_path: Path) -> None:
         for name in ("shop", "home"):
             await over.named.create(CALL, StoreCreateParams(name=name))
         assert (await cap(over, "shop"), await cap(over, "home")) == (7, 1000)
-        assert (await over.warm("shop")).policy.lifecycle.max_insights == 7
+        assert (await over.warm("shop")).config.lifecycle.max_insights == 7
 
 
 async def test_a_file_that_cannot_be_used_keeps_its_store_closed_and_no_other(tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ async def test_what_is_taken_up_leaves_the_say_of_stores(tmp_path: Path) -> None
         base = tmp_path / "base.toml"
         base.write_text("[diff]\nupdate = 0.5\n[lifecycle]\nmax_insights = 5\n")
         settings: StoreSettings = over.settings
-        settings.take_up(loaded(Sources(base)))
-        over.open_stores.go_by()
-        shop, home = [(await over.warm(name)).policy for name in ("shop", "home")]
+        settings.apply_settings(loaded(Sources(base)))
+        over.open_stores.apply_settings()
+        shop, home = [(await over.warm(name)).config for name in ("shop", "home")]
         assert (shop.diff.update, home.diff.update) == (0.6, 0.5)
         assert (shop.lifecycle.max_insights, home.lifecycle.max_insights) == (5, 5)

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
@@ -152,7 +152,7 @@ async def test_a_store_made_with_a_shipped_model_keeps_it(tmp_path: Path) -> Non
     await open_stores_of(first, shipped).open("default")
     await first.close()
     again = registry_at(tmp_path, ToyEmbedder())
-    supply = Embedders(Embedding(provider="none"), {}, lambda: 0.0)
+    supply = Embedders(EmbeddingSettings(provider="none"), {}, lambda: 0.0)
     warm = await OpenStores(again, supply).open("default")
     assert warm.embedder is not None
     assert warm.embedder.name == DEFAULT

@@ -32,9 +32,9 @@ SINGLE_MODULES = ("__main__", "daemon", "docs_pages", "logs", "errors", "clock",
 PACKAGES = tuple(name for layer in LAYERS for name in layer if name not in SINGLE_MODULES)
 MEMORY = ("jobs", "interchange", "recall", "memory", "extract", "embed", "store", "index", "text", "model")
 PURE = (
-    "model/seeded", "text/seeded", "index/seeded", "extract/seeded",
+    "config/settings", "model/seeded", "text/seeded", "index/seeded", "extract/seeded",
     "memory/compare", "memory/decay", "memory/diff", "memory/diff_rules", "memory/edge_builders",
-    "recall/beam", "recall/corrections", "recall/default_profile", "recall/policy", "recall/profiles",
+    "recall/beam", "recall/corrections", "recall/default_profile", "recall/profiles",
     "recall/published_profiles", "recall/question", "recall/question_features", "recall/ranking", "recall/rerank",
     "recall/result_order", "recall/two_stage", "recall/walks",
     "wire/framing", "wire/hook_payload", "wire/jsonrpc", "wire/params",

@@ -11,7 +11,7 @@ from benchmarks import pairs, replay_diff
 from benchmarks.bench_files import load
 from benchmarks.diff_paths import LEXICAL, LITERAL, cosine, paths, prepared
 from mnemond.embed import registry
-from mnemond.model.policy import DiffPolicy
+from mnemond.memory.diff import SAFEGUARDS
 
 STATIC = registry.DEFAULT
 LINES = (
@@ -68,7 +68,7 @@ def test_every_line_has_a_group(pair_file: Path) -> None:
 def test_actions_are_counted_by_group(pair_file: Path) -> None:
     loaded = pairs.load_pairs(pair_file)[: len(LINES)]
     sides = {text: prepared(text) for pair in loaded for text in (pair.old, pair.new)}
-    lexical = paths((), DiffPolicy())[0]
+    lexical = paths((), SAFEGUARDS)[0]
     rows = {row[0]: row[1:] for row in pairs.actions(pairs.judged(lexical, loaded, sides))}
     assert rows[pairs.ENTAILMENT] == [1, 1, 0, 0, 0, 0]
     assert rows[pairs.CONTRADICTION] == [1, 0, 1, 0, 0, 0]
@@ -106,7 +106,7 @@ def test_an_embedder_that_cannot_be_loaded_is_named(
 
 
 def test_vectors_keep_the_order_of_their_texts() -> None:
-    lexical, static = paths([STATIC], DiffPolicy())
+    lexical, static = paths([STATIC], SAFEGUARDS)
     texts = ["a long sentence about a dog in the park", "cat", ""]
     assert lexical.vectors(texts) == [None, None, None]
     long_one, short_one, empty = static.vectors(texts)
@@ -127,7 +127,7 @@ def test_a_conversation_replayed(conversation: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_turn_that_was_retired_meets_nobody(conversation: Path) -> None:
-    lexical = paths((), DiffPolicy())[0]
+    lexical = paths((), SAFEGUARDS)[0]
     [done] = replay_diff.report(lexical, load(conversation))
     assert [(met.old.memory["id"], met.new.memory["id"]) for met in done.met] == [("m1", "m3"), ("m2", "m4")]
     assert [standing.memory["id"] for standing in done.standing.values()] == ["m2", "m3", "m5"]

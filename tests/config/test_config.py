@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mnemond.config.loading import MAX_BYTES, load
-from mnemond.config.settings import Config, Embedding
+from mnemond.config.settings import Config, EmbeddingSettings
 from mnemond.docs_pages import config_markdown
 from mnemond.errors import CONFIG, MnemonError
 
@@ -90,7 +90,7 @@ def test_every_embedding_setting_is_read(tmp_path: Path) -> None:
         '[embedding]\nprovider = "openai"\nmodel = "nomic-ai/nomic-embed-text-v1.5"\nendpoint = "https://host/v1"\n'
         'api_key_env = "MY_KEY"\nbatch_size = 32\ndimensions = 256\ntimeout_s = 5\nprobe_timeout_s = 0.5\n'
     )
-    assert load(path).embedding == Embedding(
+    assert load(path).embedding == EmbeddingSettings(
         provider="openai",
         model="nomic-ai/nomic-embed-text-v1.5",
         endpoint="https://host/v1",
@@ -112,7 +112,7 @@ VARIABLES = {
 def test_variables_go_before_the_file(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('[embedding]\nprovider = "ollama"\nmodel = "nomic-embed-text"\ndimensions = 8\n')
-    expected = Embedding(provider="ollama", endpoint="http://127.0.0.1:9", model="all-minilm", dimensions=64)
+    expected = EmbeddingSettings(provider="ollama", endpoint="http://127.0.0.1:9", model="all-minilm", dimensions=64)
     assert load(path, VARIABLES).embedding == expected
     assert load(path, dict.fromkeys(VARIABLES, " ")) == load(path)
 

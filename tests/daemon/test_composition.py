@@ -20,7 +20,7 @@ from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire
 from mnemond import daemon as daemon_module
 from mnemond.api.types_memories import RecallResult, RememberResult
-from mnemond.config.settings import Config, Embedding
+from mnemond.config.settings import Config, EmbeddingSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.errors import INTERNAL, MnemonError
@@ -35,10 +35,10 @@ SECRET = "the launch code is 0000"
 
 def composed(path: Path) -> tuple[Daemon, CapturingLogger]:
     log = CapturingLogger()
-    return Daemon(path, Config(), log, supply_of(Embedding(provider="none"))), log
+    return Daemon(path, Config(), log, supply_of(EmbeddingSettings(provider="none"))), log
 
 
-def supply_of(settings: Embedding) -> Embedders:
+def supply_of(settings: EmbeddingSettings) -> Embedders:
     return Embedders(settings, {}, lambda: 0.0)
 
 
@@ -151,7 +151,7 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    supply = supply_of(Embedding(model="minilm_l6_v2_int8"))
+    supply = supply_of(EmbeddingSettings(model="minilm_l6_v2_int8"))
     lacking = daemon_module.lacking_embedder(supply)
     assert lacking is not None
     assert "onnxruntime" in lacking
@@ -167,8 +167,8 @@ async def test_a_model_that_is_not_installed_leaves_keywords_and_says_so(
 
 
 def test_nothing_is_lacking_where_nothing_is_wanted() -> None:
-    assert daemon_module.lacking_embedder(supply_of(Embedding(provider="none"))) is None
-    assert daemon_module.lacking_embedder(supply_of(Embedding())) is None
+    assert daemon_module.lacking_embedder(supply_of(EmbeddingSettings(provider="none"))) is None
+    assert daemon_module.lacking_embedder(supply_of(EmbeddingSettings())) is None
 
 
 def test_a_configuration_can_be_checked_without_a_daemon(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
@@ -16,7 +16,7 @@ from tests.embed.servers import closed_port
 
 
 def embedders(**settings: object) -> Embedders:
-    return Embedders(Embedding(**{"probe_timeout_s": 5.0, **settings}), {}, HandClock())  # type: ignore[arg-type]
+    return Embedders(EmbeddingSettings(**{"probe_timeout_s": 5.0, **settings}), {}, HandClock())  # type: ignore[arg-type]
 
 
 def preferred(**settings: object) -> Embedder:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.embedder import Embedder, try_embed
 from mnemond.embed.registry import Embedders
 from mnemond.errors import UNAVAILABLE, MnemonError
@@ -26,7 +26,7 @@ def ollama() -> Iterator[Ollama]:
 
 def embedders(url: str, clock: HandClock | None = None, **settings: object) -> Embedders:
     wanted = {"provider": "ollama", "endpoint": url, "timeout_s": 5.0, "probe_timeout_s": 5.0, **settings}
-    return Embedders(Embedding(**wanted), {}, clock or HandClock())  # type: ignore[arg-type]
+    return Embedders(EmbeddingSettings(**wanted), {}, clock or HandClock())  # type: ignore[arg-type]
 
 
 def connected(fake: Ollama, clock: HandClock | None = None, **settings: object) -> Embedder:

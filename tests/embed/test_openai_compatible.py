@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.ollama import embeddings_path
 from mnemond.embed.registry import Embedders
@@ -31,7 +31,7 @@ def answer(request: Request) -> Answer:
 
 def connected(server: Server, clock: HandClock | None = None, key: str | None = None, **settings: object) -> Embedder:
     wanted: dict[str, object] = {"provider": "openai", "model": "m", "endpoint": server.url, "timeout_s": 5.0}
-    made = Embedding(**{**wanted, "probe_timeout_s": 5.0, "api_key_env": "KEY", **settings})  # type: ignore[arg-type]
+    made = EmbeddingSettings(**{**wanted, "probe_timeout_s": 5.0, "api_key_env": "KEY", **settings})  # type: ignore[arg-type]
     found = Embedders(made, {} if key is None else {"KEY": key}, clock or HandClock()).preferred()
     assert found is not None
     return found

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mnemond.clock import monotonic_s
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError
@@ -46,7 +46,7 @@ def server(*, embedding: bool) -> Any:
 
 def connected(url: str, **settings: object) -> Embedder:
     wanted: dict[str, object] = {"provider": "openai", "model": "smollm2", "endpoint": url, "probe_timeout_s": 30.0}
-    found = Embedders(Embedding(**{**wanted, **settings}), {}, monotonic_s).preferred()  # type: ignore[arg-type]
+    found = Embedders(EmbeddingSettings(**{**wanted, **settings}), {}, monotonic_s).preferred()  # type: ignore[arg-type]
     assert found is not None
     return found
 

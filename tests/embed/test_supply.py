@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed import registry
 from mnemond.embed import registry as supplies
 from mnemond.embed.embedder import precompute
@@ -16,7 +16,7 @@ from tests.embed.servers import Answer
 
 
 def supply(clock: HandClock | None = None, **settings: object) -> Embedders:
-    return Embedders(Embedding(**{"probe_timeout_s": 5.0, **settings}), {}, clock or HandClock())  # type: ignore[arg-type]
+    return Embedders(EmbeddingSettings(**{"probe_timeout_s": 5.0, **settings}), {}, clock or HandClock())  # type: ignore[arg-type]
 
 
 def refused(over: Embedders, provider: str, model: str | None = None) -> tuple[Kind, str]:

@@ -10,21 +10,21 @@ import apsw
 import msgspec
 import numpy as np
 
+from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import MnemonError
+from mnemond.memory.calibration import write_rules
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import Draft, WriteContext
-from mnemond.memory.limits import limits_of
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RetireInsight, Vector
 from mnemond.model.memory import Edge
 from mnemond.model.outcomes import Forgotten, Remembered
-from mnemond.model.policy import LifecyclePolicy, WritePolicy
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal, View, Write
 from tests.store.factories import DIMENSION, EMBEDDER, START_US, insight_id, open_at, vector_of
 from tests.store.mirror import Portrait, mirrored, of_file
 
-POLICY = WritePolicy(lifecycle=LifecyclePolicy(max_insights=8, prune_batch=2))
+POLICY = Config(lifecycle=LifecycleSettings(max_insights=8, prune_batch=2))
 HOUR_US = 3_600_000_000
 
 
@@ -52,7 +52,7 @@ def remembering(step: int, text: str, vector: Vector | None = None, **fields: ob
     who = identity(step)
     prepared = prepare(Draft(content=text, **fields), who.now_us, lambda _: None, POLICY)  # type: ignore[arg-type]
     prepared = msgspec.structs.replace(prepared, vector=vector)
-    return propose(prepared, who, limits_of(EMBEDDER, POLICY))
+    return propose(prepared, who, write_rules(EMBEDDER, POLICY))
 
 
 def changing(step: int, *changes: Change) -> Write:

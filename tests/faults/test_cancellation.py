@@ -14,7 +14,7 @@ import pytest
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.config.settings import Config, Embedding
+from mnemond.config.settings import Config, EmbeddingSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.store.connection import Connection
@@ -54,7 +54,7 @@ class World:
 
     def __init__(self, path: Path) -> None:
         self.log = CapturingLogger()
-        self.daemon = Daemon(path, Config(), self.log, Embedders(Embedding(provider="none"), {}, lambda: 0.0))
+        self.daemon = Daemon(path, Config(), self.log, Embedders(EmbeddingSettings(provider="none"), {}, lambda: 0.0))
         self._texts = 0
         self.one = self.other = ""
         self._opening = 0

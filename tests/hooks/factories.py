@@ -11,7 +11,7 @@ import msgspec
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.config.settings import Config, Embedding, Extraction, Hooks
+from mnemond.config.settings import Config, EmbeddingSettings, ExtractionSettings, HookSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.hooks.dispatch import AgentEvent, Host, Moment
@@ -20,7 +20,7 @@ from mnemond.store.exchanges import oldest
 from tests.api.factories import CALL
 
 CLOSE_S = 30.0
-EMBEDDERS = Embedders(Embedding(), {}, lambda: 0.0)
+EMBEDDERS = Embedders(EmbeddingSettings(), {}, lambda: 0.0)
 """The built-in one, read once for all tests."""
 
 APOLLO = "/home/ada/apollo"
@@ -71,7 +71,7 @@ class Desk:
         return self.daemon.stores.names()
 
 
-HOOKS, EXTRACTION = Hooks(), Extraction()
+HOOKS, EXTRACTION = HookSettings(), ExtractionSettings()
 """As shipped."""
 
 
@@ -84,8 +84,8 @@ async def known(over: Desk) -> None:
 @asynccontextmanager
 async def desk(
     path: Path,
-    hooks: Hooks = HOOKS,
-    extraction: Extraction = EXTRACTION,
+    hooks: HookSettings = HOOKS,
+    extraction: ExtractionSettings = EXTRACTION,
     hook_ms: int = 10_000,
 ) -> AsyncIterator[Desk]:
     """A daemon until the end of the block. Only slow tests have little time for a hook."""

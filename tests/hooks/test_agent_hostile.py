@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.config.settings import Hooks
+from mnemond.config.settings import HookSettings
 from mnemond.hooks.dispatch import Host, Moment
 from mnemond.hooks.sessions import MAX_SESSIONS
 from mnemond.wire.hooks import units
@@ -25,7 +25,7 @@ NASTY = (
 @pytest.mark.parametrize("seed", range(2))
 async def test_whatever_is_said(seed: int, project: str, tmp_path: Path) -> None:
     rng = random.Random(seed)
-    async with desk(tmp_path, Hooks(project=project, min_confidence="low")) as over:  # type: ignore[arg-type]
+    async with desk(tmp_path, HookSettings(project=project, min_confidence="low")) as over:  # type: ignore[arg-type]
         await known(over)
         for _ in range(300):
             fields = {name: rng.choice(NASTY)[:200] for name in ("session", "turn", "cwd", "source", "agent")}

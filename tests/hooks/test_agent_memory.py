@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemond import errors
-from mnemond.config.settings import Extraction, Hooks
+from mnemond.config.settings import ExtractionSettings, HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.dispatch import AgentEvent, Host, Moment
 from mnemond.hooks.memory import AgentKeeping
@@ -60,21 +60,21 @@ async def test_of_a_long_prompt_beginning_and_end_are_searched_for(tmp_path: Pat
 @pytest.mark.parametrize(
     ("settings", "shown"),
     [
-        (Hooks(), 1),
-        (Hooks(enabled=False), 0),
-        (Hooks(prompt_results=0), 0),
-        (Hooks(min_confidence="high"), 1),
-        (Hooks(max_characters=200), 0),
+        (HookSettings(), 1),
+        (HookSettings(enabled=False), 0),
+        (HookSettings(prompt_results=0), 0),
+        (HookSettings(min_confidence="high"), 1),
+        (HookSettings(max_characters=200), 0),
     ],
 )
-async def test_settings_of_prompts(settings: Hooks, shown: int, tmp_path: Path) -> None:
+async def test_settings_of_prompts(settings: HookSettings, shown: int, tmp_path: Path) -> None:
     async with desk(tmp_path, settings) as over:
         await known(over)
         assert (await over.asks(WHY)).count("<ref:") == shown
 
 
 async def test_as_many_as_are_allowed_and_the_next_when_asked_again(tmp_path: Path) -> None:
-    async with desk(tmp_path, Hooks(prompt_results=2)) as over:
+    async with desk(tmp_path, HookSettings(prompt_results=2)) as over:
         for number in range(5):
             await over.remember(f"The quokka station {number} has a leaking roof")
         shown = [(await over.asks("Which quokka stations have a leaking roof?")).count("<ref:") for _ in range(4)]
@@ -109,10 +109,10 @@ async def test_what_was_shown_in_time_counts_as_used(tmp_path: Path) -> None:
 async def test_what_came_too_late_was_not_shown(tmp_path: Path) -> None:
     async with desk(tmp_path, hook_ms=1) as over:
         await known(over)
-        over.daemon._agents.go_by(Hooks(), 0.0)
+        over.daemon._agents.apply_settings(HookSettings(), 0.0)
         assert SQLITE in await over.asks(WHY)
         assert over.daemon.uses._waiting == {}
-        over.daemon._agents.go_by(Hooks(), 10.0)
+        over.daemon._agents.apply_settings(HookSettings(), 10.0)
         assert SQLITE in await over.asks(WHY)
 
 
@@ -163,9 +163,9 @@ async def test_a_session_that_began_without_a_daemon_is_briefed_with_its_first_p
 async def test_a_brief_that_came_too_late_comes_with_the_next_prompt(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
-        over.daemon._agents.go_by(Hooks(), 0.0)
+        over.daemon._agents.apply_settings(HookSettings(), 0.0)
         assert SQLITE in await over.at(Moment.SESSION_START)
-        over.daemon._agents.go_by(Hooks(), 10.0)
+        over.daemon._agents.apply_settings(HookSettings(), 10.0)
         said = await over.asks(WHY)
         assert "What matters most:" in said
         assert said.count(SQLITE) == 1
@@ -302,10 +302,14 @@ async def test_what_memory_said_itself_is_not_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("hooks", "extraction"),
-    [(Hooks(keep=False), Extraction()), (Hooks(enabled=False), Extraction()), (Hooks(), Extraction(enabled=False))],
+    [
+        (HookSettings(keep=False), ExtractionSettings()),
+        (HookSettings(enabled=False), ExtractionSettings()),
+        (HookSettings(), ExtractionSettings(enabled=False)),
+    ],
 )
 async def test_whoever_wants_nothing_kept_has_nothing_kept(
-    hooks: Hooks, extraction: Extraction, tmp_path: Path
+    hooks: HookSettings, extraction: ExtractionSettings, tmp_path: Path
 ) -> None:
     async with desk(tmp_path, hooks, extraction) as over:
         await known(over)

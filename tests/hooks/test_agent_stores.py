@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mnemond import errors
-from mnemond.config.settings import Config, Hooks
+from mnemond.config.settings import Config, HookSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.dispatch import AgentEvent, Host, Moment
 from mnemond.hooks.prompt_text import GUIDE
@@ -33,7 +33,7 @@ async def test_nobody_makes_a_store_by_asking(tmp_path: Path) -> None:
 
 async def test_a_project_may_have_a_store_of_its_own(tmp_path: Path) -> None:
     own = project_of(APOLLO).store
-    async with desk(tmp_path, Hooks(project="store")) as over:
+    async with desk(tmp_path, HookSettings(project="store")) as over:
         await known(over)
         assert await over.asks(WHY) == ""
         assert over.stores() == ["default"]
@@ -51,7 +51,7 @@ async def test_a_project_may_have_a_store_of_its_own(tmp_path: Path) -> None:
     "cwd", ["", "relative", "/../../etc", "/x/\0\x1b[2J", "/" + "é" * 4_000, "/a/$(reboot)", "/a/<b>"]
 )
 async def test_no_directory_does_harm(cwd: str, project: str, tmp_path: Path) -> None:
-    async with desk(tmp_path, Hooks(project=project)) as over:  # type: ignore[arg-type]
+    async with desk(tmp_path, HookSettings(project=project)) as over:  # type: ignore[arg-type]
         await known(over)
         await over.at(Moment.SESSION_START, cwd=cwd)
         await over.asks(WHY, cwd=cwd)
@@ -80,7 +80,7 @@ async def test_hosts_that_called_are_known(tmp_path: Path) -> None:
 async def test_new_settings_count_at_once(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
-        over.daemon.go_by(Config(hooks=Hooks(enabled=False)))
+        over.daemon.apply_settings(Config(hooks=HookSettings(enabled=False)))
         assert await over.asks(WHY) == ""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.api.requests import Identities
-from mnemond.config.settings import Config, Extraction
+from mnemond.config.settings import Config, ExtractionSettings
 from mnemond.errors import MnemonError
 from mnemond.hooks.memory import ExchangeQueue
 from mnemond.memory.exchanges import GAP, shortened, tidied
@@ -75,7 +75,7 @@ async def test_what_says_nothing_is_not_kept(tmp_path: Path) -> None:
 
 
 async def test_switched_off_nothing_is_kept(tmp_path: Path) -> None:
-    async with bench(tmp_path, config=Config(extraction=Extraction(enabled=False))) as on:
+    async with bench(tmp_path, config=Config(extraction=ExtractionSettings(enabled=False))) as on:
         desk = Desk(on)
         assert not (await desk.keep(turn())).kept
         assert await desk.waiting() == []

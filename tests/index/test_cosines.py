@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.vectors import Cosines, Dense, VectorPolicy, cosines_of
+from mnemond.config.settings import VectorSettings
+from mnemond.index import writer
+from mnemond.index.vectors import Cosines, Dense, cosines_of
 from mnemond.index.writer import TAIL, Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
@@ -107,10 +109,10 @@ def test_nothing_is_among_no_rows() -> None:
     assert (len(none), none.highest(3, None), none.best_between(-1.0, 2.0, 3, None)) == (0, [], [])
 
 
-def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows() -> None:
+def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "SCANNED_FROM", 10)
     matrix = unit(3 * TAIL, 33)
-    policy = VectorPolicy(scanned_from=10)
-    index = MemoryIndex.build([], [], DIMENSION, Compaction(5, 0.1), search=policy)
+    index = MemoryIndex.build([], [], DIMENSION, Compaction(5, 0.1))
     empty = index.snapshot
     assert empty.parts.dense.scanned is None
     for at in range(0, len(matrix), 16):
@@ -127,10 +129,13 @@ def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows() -> No
 
 
 @pytest.mark.parametrize(("kind", "scanned"), [("auto", True), ("int8", True), ("exact", False)])
-def test_whoever_wants_every_vector_scanned_has_no_codes(kind: str, scanned: bool) -> None:
+def test_whoever_wants_every_vector_scanned_has_no_codes(
+    monkeypatch: pytest.MonkeyPatch, kind: str, scanned: bool
+) -> None:
+    monkeypatch.setattr(writer, "SCANNED_FROM", 10)
     rows = [(insight(f"m{at}"), vector) for at, vector in enumerate(unit(TAIL, 3))]
-    policy = VectorPolicy(kind=kind, scanned_from=10)  # type: ignore[arg-type]  # one of its kinds
-    assert (MemoryIndex.build(rows, [], DIMENSION, search=policy).snapshot.parts.dense.scanned is not None) == scanned
+    settings = VectorSettings(index=kind)  # type: ignore[arg-type]  # one of its kinds
+    assert (MemoryIndex.build(rows, [], DIMENSION, search=settings).snapshot.parts.dense.scanned is not None) == scanned
 
 
 def test_where_as_many_are_wanted_as_there_are_all_are_compared() -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import VectorSettings
 from mnemond.index.arrays import Vectors
-from mnemond.index.vectors import RESCORED, VectorPolicy, leading
+from mnemond.index.vectors import RESCORED, leading
 from mnemond.index.writer import Compaction, MemoryIndex, Shortcuts
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
@@ -90,7 +91,7 @@ def test_the_leading_positions_are_those_of_a_sort(values: list[float], k: int) 
 
 # ------------------------------------------------------------ in an index
 
-SMALL = VectorPolicy(int8_from=20, exact_limit=40)
+SMALL = VectorSettings(int8_from=20, exact_limit=40)
 
 
 @pytest.mark.parametrize(
@@ -106,10 +107,10 @@ SMALL = VectorPolicy(int8_from=20, exact_limit=40)
     ],
 )
 def test_what_a_store_keeps_follows_from_its_size(kind: Any, rows: int, codes: bool, graph: bool) -> None:
-    policy = VectorPolicy(kind=kind, int8_from=20, exact_limit=40)
+    settings = VectorSettings(index=kind, int8_from=20, exact_limit=40)
     vectors = Vectors(DIMENSION)
     vectors.extend(list(unit(rows, 32)))
-    shortcuts = Shortcuts(policy, DIMENSION)
+    shortcuts = Shortcuts(settings, DIMENSION)
     shortcuts.end()
     shortcuts.keep_up(vectors, marks(rows))
     shown = shortcuts.view(vectors)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from mnemond.index.pagerank import Centrality, pagerank
+from mnemond.index.pagerank import MAX_ROUNDS, Centrality, pagerank
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import RetireInsight
-from mnemond.model.policy import PageRankPolicy
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
 from tests.recall.small_graph import NAMES, Link, at, graph, links
@@ -18,8 +17,8 @@ PATH: list[Link] = [("a", "b", "semantic", 1.0), ("b", "c", "semantic", 1.0)]
 STAR: list[Link] = [("a", leaf, "entity", 0.5) for leaf in "bcd"]
 
 
-def ranked(names: str, edges: list[Link], policy: PageRankPolicy | None = None) -> Centrality:
-    return pagerank(graph(names, edges), policy)
+def ranked(names: str, edges: list[Link], max_rounds: int = MAX_ROUNDS) -> Centrality:
+    return pagerank(graph(names, edges), max_rounds=max_rounds)
 
 
 def test_worked_path() -> None:
@@ -63,7 +62,7 @@ def test_dead_rows_have_none() -> None:
 
 
 def test_rounds_are_limited() -> None:
-    one_round = ranked("abc", PATH, PageRankPolicy(rounds=1)).mass.tolist()
+    one_round = ranked("abc", PATH, max_rounds=1).mass.tolist()
     assert one_round == pytest.approx([0.05 + 0.85 / 6, 0.05 + 0.85 * 2 / 3, 0.05 + 0.85 / 6])
 
 

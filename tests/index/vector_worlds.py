@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.config.settings import HnswSettings
 from mnemond.index.arrays import Matrix
-from mnemond.index.hnsw import Approximate, Hnsw
+from mnemond.index.hnsw import Approximate
 from mnemond.index.vectors import Codes, Dense, Quantised
 from mnemond.model.changes import Vector
 
@@ -59,9 +60,9 @@ class Exhaustive:
         return Exhaustive(self.rows)
 
 
-def exhaustive(dimension: int, parameters: Hnsw) -> Exhaustive:
+def exhaustive(dimension: int, parameters: HnswSettings) -> Exhaustive:
     assert dimension == DIMENSION
-    assert parameters == Hnsw()
+    assert parameters == HnswSettings()
     return Exhaustive()
 
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
 from mnemond.jobs.job import Done, Job, Work
 from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, Prune
 from mnemond.memory.retention import DECAY_REFRESH_TOLERANCE, most_at_once
 from mnemond.model.memory import MAX_US, effective_importance, parse_rfc3339
-from mnemond.model.policy import LifecyclePolicy, PruningPolicy
 from mnemond.store.edges import page
 from tests.jobs.factories import DAY_US, HOUR_S, Keeping
 
 CAP = 60
-LIFECYCLE = LifecyclePolicy(max_insights=CAP, pruning=PruningPolicy(enabled=True))
+LIFECYCLE = LifecycleSettings(max_insights=CAP)
+CONFIG = Config(lifecycle=LIFECYCLE, pruning=PruningSettings(enabled=True))
 LINES = 400
 ROUNDING = 1e-6
 
@@ -91,7 +92,7 @@ class CheckedClock:
 def jobs() -> Sequence[Job]:
     """All of them, every hour or day."""
     return (
-        CheckedClock(), CheckedDecay(HOUR_S), CheckedExpire(), CheckedPrune(HOUR_S, lambda name: LIFECYCLE),
+        CheckedClock(), CheckedDecay(HOUR_S), CheckedExpire(), CheckedPrune(HOUR_S, lambda name: CONFIG),
         CheckedMetrics(), OplogTrim(LINES), OperationsExpiry(),
     )  # fmt: skip
 

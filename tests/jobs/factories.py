@@ -11,17 +11,17 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.api.requests import Identities
+from mnemond.config.settings import Config
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.jobs.job import Done, Job
 from mnemond.jobs.scheduler import IDLE_S, JobContext, Scheduler, StoreJobRunner
 from mnemond.memory import undo
-from mnemond.memory.limits import limits_of
+from mnemond.memory.calibration import write_rules
 from mnemond.memory.undo import Vectors
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, CountUse, JobRecord
 from mnemond.model.memory import Edge, Insight, format_us
 from mnemond.model.outcomes import Maintained
-from mnemond.model.policy import WritePolicy
 from mnemond.store.operations import read_all
 from mnemond.store.store import Store, open_store
 from tests.store.factories import EMBEDDER, insight_id, vector_of
@@ -126,7 +126,7 @@ class Keeping:
         """Undo an operation."""
         found = await self.store.read(lambda it: undo.look(it, op_id))
         identity = self._identities.own("default", "user")
-        await self.store.written(undo.propose(found, Vectors({}), identity, limits_of(None, WritePolicy())))
+        await self.store.written(undo.propose(found, Vectors({}), identity, write_rules(None, Config())))
 
     def live(self) -> set[int]:
         """Numbers of the live memories."""

@@ -8,18 +8,18 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
 from mnemond.errors import MnemonError
 from mnemond.jobs.job import Done
 from mnemond.jobs.retention import PRUNE_SLICE, Prune
-from mnemond.model.policy import LifecyclePolicy, PruningPolicy
 from mnemond.store.store import Store
 from tests.jobs.factories import HOUR_S, HandClock, kept
 from tests.store.factories import insight_id
 
 
-def pruning(cap: int, faded: PruningPolicy | None = None) -> Prune:
-    policy = LifecyclePolicy(max_insights=cap, pruning=faded or PruningPolicy())
-    return Prune(HOUR_S, lambda name: policy)
+def pruning(cap: int, faded: PruningSettings | None = None) -> Prune:
+    config = Config(lifecycle=LifecycleSettings(max_insights=cap), pruning=faded or PruningSettings())
+    return Prune(HOUR_S, lambda name: config)
 
 
 async def test_a_store_beyond_its_capacity_loses_the_least_important(tmp_path: Path, mock_clock: MockClock) -> None:
@@ -94,7 +94,7 @@ async def test_a_question_outlives_the_daemon(tmp_path: Path, mock_clock: MockCl
 
 
 async def test_what_is_immune_is_never_pruned(tmp_path: Path, mock_clock: MockClock) -> None:
-    job = pruning(1, PruningPolicy(enabled=True))
+    job = pruning(1, PruningSettings(enabled=True))
     async with kept(tmp_path, mock_clock, job) as over:
         await over.remember(1, days_ago=3000, importance=4)
         await over.remember(2, days_ago=3000, access_count=3)
@@ -105,7 +105,7 @@ async def test_what_is_immune_is_never_pruned(tmp_path: Path, mock_clock: MockCl
 
 
 async def test_what_no_link_keeps_goes_when_it_has_faded(tmp_path: Path, mock_clock: MockClock) -> None:
-    job = pruning(7, PruningPolicy(enabled=True))
+    job = pruning(7, PruningSettings(enabled=True))
     async with kept(tmp_path, mock_clock, job) as over:
         await over.remember(1, days_ago=54.8)  # alone, the line of .01 is crossed at 54.88 days (spec 7.6)
         await over.remember(2, days_ago=54.9)

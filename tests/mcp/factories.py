@@ -11,7 +11,7 @@ from typing import Any
 import trio
 from structlog.testing import CapturingLogger
 
-from mnemond.config.settings import Config, Embedding
+from mnemond.config.settings import Config, EmbeddingSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.mcp.protocol import CAPABILITIES, MODERN, VERSION
@@ -89,7 +89,7 @@ class Desk:
 async def desk(path: Path) -> AsyncIterator[Desk]:
     """A daemon until the end of the block."""
     log = CapturingLogger()
-    settings = Embedding(provider="none")
+    settings = EmbeddingSettings(provider="none")
     daemon = Daemon(path, Config(embedding=settings), log, Embedders(settings, {}, lambda: 0.0))
     try:
         async with trio.open_nursery() as nursery:

@@ -9,18 +9,18 @@ import msgspec
 import numpy as np
 
 from mnemond.api.requests import one_active
+from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory import retention, revise, undo
+from mnemond.memory.calibration import write_rules
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import Draft, WriteContext
-from mnemond.memory.limits import limits_of
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge, RetireInsight, Vector
 from mnemond.model.memory import Edge, Insight, format_us
 from mnemond.model.outcomes import Linked, Outcome
-from mnemond.model.policy import LifecyclePolicy, WritePolicy
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
@@ -29,8 +29,8 @@ from mnemond.store.operations import Write
 from mnemond.store.verify import closed
 from tests.store.factories import DIMENSION, EMBEDDER, START_US, engine_at
 
-POLICY = WritePolicy(lifecycle=LifecyclePolicy(max_insights=6, prune_batch=2))
-UNBOUNDED = WritePolicy(lifecycle=LifecyclePolicy(max_insights=0))
+POLICY = Config(lifecycle=LifecycleSettings(max_insights=6, prune_batch=2))
+UNBOUNDED = Config(lifecycle=LifecycleSettings(max_insights=0))
 
 
 def vector_for(text: str) -> Vector:
@@ -44,7 +44,7 @@ def vector_for(text: str) -> Vector:
 class AuditWorld:
     """One engine, a clock of its own, and an operation a method."""
 
-    def __init__(self, path: Path, policy: WritePolicy = POLICY) -> None:
+    def __init__(self, path: Path, policy: Config = POLICY) -> None:
         self.defects: list[BaseException] = []
         self.engine: Engine = engine_at(path, defects=self.defects)
         self.policy = policy
@@ -77,7 +77,7 @@ class AuditWorld:
         draft = Draft(content=content, **fields)
         prepared = prepare(draft, identity.now_us, self.snapshot.entity_spelling, self.policy)
         prepared = msgspec.structs.replace(prepared, vector=vector_for(prepared.clean.content))
-        return self.commit(propose(prepared, identity, limits_of(EMBEDDER, self.policy)))
+        return self.commit(propose(prepared, identity, write_rules(EMBEDDER, self.policy)))
 
     def forget(self, insight_id: str) -> Outcome | MnemonError:
         return self.commit(revise.propose_forget(revise.Forget(id=insight_id), self.identity(), one_active))
@@ -125,7 +125,7 @@ class AuditWorld:
             return error
         vectors = undo.Vectors({text: vector_for(text) for text in found.texts})
         identity = msgspec.structs.replace(self.identity(), **fields)
-        return self.commit(undo.propose(found, vectors, identity, limits_of(EMBEDDER, self.policy)))
+        return self.commit(undo.propose(found, vectors, identity, write_rules(EMBEDDER, self.policy)))
 
     # ------------------------------------------------------------ what there is
 

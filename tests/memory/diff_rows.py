@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.memory.diff import CosineThresholds, Side, cosine_thresholds, side
-from mnemond.model.policy import DiffPolicy
+from mnemond.config.settings import DiffSettings
+from mnemond.memory.diff import DiffRules, Safeguards, Side, cosine_thresholds, side
 
-LITERAL = DiffPolicy(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
+OFF = Safeguards(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
 """The table to the letter."""
 
-REFERENCE: CosineThresholds = cosine_thresholds("", LITERAL, float)
+REFERENCE = cosine_thresholds("", DiffSettings(), float, OFF)
 """An embedder that is the reference embedder."""
+
+
+def rules(safeguards: Safeguards) -> DiffRules:
+    """With an embedder that is the reference embedder."""
+    return DiffRules(DiffSettings(), REFERENCE, safeguards)
+
+
+LITERAL, SHIPPED = rules(OFF), rules(Safeguards())
 
 LONG_FORM = "Chose Qdrant over Milvus for vector search because filtering is faster"
 SHORT_FORM = "Chose Qdrant over Milvus for vector search"

@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from mnemond.config.settings import Config
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
+from mnemond.memory.calibration import write_rules
+from mnemond.memory.diff import SAFEGUARDS, Safeguards
 from mnemond.memory.draft import Draft, WriteContext
 from mnemond.memory.edge_builders import edges_of
-from mnemond.memory.limits import Limits, limits_of
 from mnemond.memory.remember import Prepared, decide, prepare
 from mnemond.model.changes import (
     AddEdge,
@@ -26,7 +28,6 @@ from mnemond.model.changes import (
 )
 from mnemond.model.memory import Edge, Insight
 from mnemond.model.outcomes import Remembered
-from mnemond.model.policy import WritePolicy
 from mnemond.store.meta import EmbedderRecord
 
 DIMENSION = 4
@@ -89,9 +90,11 @@ class Decided:
 class Memories:
     """An index that remembers. Each memory is an hour younger than the one before, unless it says otherwise."""
 
-    def __init__(self, policy: WritePolicy | None = None, *, with_vectors: bool = False) -> None:
-        self.policy = policy or WritePolicy()
-        self.limits: Limits = limits_of(REFERENCE, self.policy)
+    def __init__(
+        self, config: Config | None = None, *, with_vectors: bool = False, safeguards: Safeguards = SAFEGUARDS
+    ) -> None:
+        self.config = config or Config()
+        self.rules = write_rules(REFERENCE, self.config, safeguards)
         self.index = MemoryIndex(DIMENSION)
         self.with_vectors = with_vectors
         self.made = 0
@@ -109,7 +112,7 @@ class Memories:
         return self.snapshot.row_of(name(number)) is not None
 
     def prepared(self, text: str, now_us: int, **fields: Any) -> Prepared:
-        return prepare(Draft(content=text, **fields), now_us, self.snapshot.entity_spelling, self.policy)
+        return prepare(Draft(content=text, **fields), now_us, self.snapshot.entity_spelling, self.config)
 
     def decided(self, text: str, vector: Vector | None = None, after_us: int | None = None, **fields: Any) -> Decided:
         """What comes of a text, which is not carried out."""
@@ -120,7 +123,7 @@ class Memories:
         )  # fmt: skip
         prepared = msgspec.structs.replace(self.prepared(text, now_us, **fields), vector=vector)
         similarity = None if vector is None else self.snapshot.cosines(vector)
-        return Decided(decide(prepared, who, self.limits, self.snapshot, similarity))
+        return Decided(decide(prepared, who, self.rules, self.snapshot, similarity))
 
     def remember(self, text: str, vector: Vector | None = None, after_us: int | None = None, **fields: Any) -> Decided:
         """What comes of a text, carried out."""

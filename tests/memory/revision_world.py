@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from mnemond.api.requests import one_active
+from mnemond.config.settings import Config, LifecycleSettings, config_from
 from mnemond.errors import MnemonError
 from mnemond.memory import history as memory_history
 from mnemond.memory import revise, update
+from mnemond.memory.calibration import WriteRules, write_rules
 from mnemond.memory.draft import WriteContext
-from mnemond.memory.limits import Limits, limits_of
 from mnemond.model.memory import Edge, Insight, Scope
 from mnemond.model.outcomes import Forgotten, Merged, Outcome, Remembered, Restored, Revised, Superseded
-from mnemond.model.policy import LifecyclePolicy, RedundancyPolicy, WritePolicy
 from mnemond.store import edges, insights
 from mnemond.store import history as store_history
 from mnemond.store.history import Record
@@ -26,8 +26,8 @@ from tests.memory.audit_world import AuditWorld, vector_for
 from tests.store.factories import EMBEDDER
 from tests.store.mirror import Portrait, mirrored
 
-POLICY = WritePolicy(lifecycle=LifecyclePolicy(max_insights=0), redundancy=RedundancyPolicy(enabled=False))
-PAIRING = WritePolicy(lifecycle=LifecyclePolicy(max_insights=0))
+POLICY = config_from({"lifecycle.max_insights": 0, "commitment.redundancy.enabled": False})
+PAIRING = Config(lifecycle=LifecycleSettings(max_insights=0))
 
 Done = TypeVar("Done")
 
@@ -38,13 +38,13 @@ Meanwhile = Callable[[], object]
 class RevisionWorld(AuditWorld):
     """The world of the audit, with the operations of this chapter."""
 
-    def __init__(self, path: Path, policy: WritePolicy = POLICY) -> None:
+    def __init__(self, path: Path, policy: Config = POLICY) -> None:
         super().__init__(path, policy)
         self.path = path
 
     @property
-    def limits(self) -> Limits:
-        return limits_of(EMBEDDER, self.policy)
+    def limits(self) -> WriteRules:
+        return write_rules(EMBEDDER, self.policy)
 
     def new(self, content: str, **fields: Any) -> str:
         """A memory that is certainly stored; its id."""

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import RedundancySettings
 from mnemond.memory.decay import accumulated, boost_gain
-from mnemond.model.policy import RedundancyPolicy
 
-POLICY = RedundancyPolicy()
+POLICY = RedundancySettings()
 DAYS = st.floats(-1e12, 1e12)
 
 

@@ -9,15 +9,15 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import GraphSettings
 from mnemond.memory.edge_builders import BUILDERS, build_all
 from mnemond.model.memory import EDGE_TYPES, MAX_METADATA
 from mnemond.model.outcomes import EdgesMade
-from mnemond.model.policy import GraphPolicy
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import edges as edges_in
 from tests.recall.reading import removed
 
-POLICY = GraphPolicy()
+POLICY = GraphSettings()
 
 LINES = (
     "Chose SQLite because the team lacks Redis experience",

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 import pytest
 
+from mnemond.config.settings import CausalSettings
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.remember import CausalCandidate, causal_candidates
+from mnemond.memory.remember import MAX_CAUSAL_HOPS, CausalCandidate, causal_candidates
 from mnemond.model.memory import Edge, EdgeType, Scope
-from mnemond.model.policy import CausalPolicy
 from tests.index.worlds import DIMENSION, insight
 
-POLICY = CausalPolicy()
+SETTINGS = CausalSettings()
 
 
 def found(
     texts: Sequence[str],
     *links: tuple[int, int, EdgeType, float],
-    policy: CausalPolicy = POLICY,
+    settings: CausalSettings = SETTINGS,
+    max_hops: int = MAX_CAUSAL_HOPS,
     scopes: Sequence[Scope] = (),
 ) -> tuple[CausalCandidate, ...]:
     """Candidates of the first of these memories."""
@@ -27,7 +28,7 @@ def found(
         (insight(f"m{at}", text, scope=scope), None) for at, (text, scope) in enumerate(zip(texts, owned, strict=True))
     ]
     edges = [Edge(f"m{one}", f"m{other}", kind, weight) for one, other, kind, weight in links]
-    return causal_candidates(MemoryIndex.build(rows, edges, DIMENSION).snapshot, "m0", policy)
+    return causal_candidates(MemoryIndex.build(rows, edges, DIMENSION).snapshot, "m0", settings, max_hops)
 
 
 def ids(candidates: Sequence[CausalCandidate]) -> list[str]:
@@ -71,8 +72,8 @@ def test_what_is_linked_as_cause_already_is_no_candidate_but_leads_on() -> None:
 def test_heavier_links_are_followed_first_until_there_are_enough() -> None:
     texts = ["a", "b", "c", "d", "e"]
     links: list[tuple[int, int, EdgeType, float]] = [(0, at, "entity", at / 10) for at in range(1, 5)]
-    assert set(ids(found(texts, *links, policy=CausalPolicy(max_candidates=2)))) == {"m4", "m3"}
-    assert ids(found(texts, (0, 1, "entity", 1), (1, 2, "entity", 1), policy=CausalPolicy(max_hops=1))) == ["m1"]
+    assert set(ids(found(texts, *links, settings=CausalSettings(max_candidates=2)))) == {"m4", "m3"}
+    assert ids(found(texts, (0, 1, "entity", 1), (1, 2, "entity", 1), max_hops=1)) == ["m1"]
 
 
 def test_only_what_its_readers_may_see_is_a_candidate() -> None:
@@ -82,7 +83,7 @@ def test_only_what_its_readers_may_see_is_a_candidate() -> None:
 
 
 def test_a_memory_that_is_gone_has_none() -> None:
-    assert causal_candidates(MemoryIndex(DIMENSION).snapshot, "m0", POLICY) == ()
+    assert causal_candidates(MemoryIndex(DIMENSION).snapshot, "m0", SETTINGS) == ()
 
 
 def test_what_is_not_valid_yet_is_no_candidate() -> None:
@@ -90,5 +91,5 @@ def test_what_is_not_valid_yet_is_no_candidate() -> None:
     link = Edge("m0", "m1", "temporal", 0.5)
     for later, shown in ((0, ["m1"]), (10**15, [])):
         rows = [(insight("m0", texts[0], at=5), None), (insight("m1", texts[1], at=5 + later), None)]
-        found = causal_candidates(MemoryIndex.build(rows, [link], DIMENSION).snapshot, "m0", POLICY)
+        found = causal_candidates(MemoryIndex.build(rows, [link], DIMENSION).snapshot, "m0", SETTINGS)
         assert ids(found) == shown

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from mnemond.config.settings import LifecycleSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.retention import importances, least_important, prune
 from mnemond.model.changes import PutInsight, RetireInsight
 from mnemond.model.memory import Edge, Insight, effective_importance, format_us
-from mnemond.model.policy import LifecyclePolicy
 
 DAY_US = 86_400_000_000
 NOW_US = 1_770_000_000_000_000
@@ -32,7 +32,7 @@ def snapshot_of(*insights: Insight, edges: tuple[Edge, ...] = ()) -> Snapshot:
 def pruned(
     snapshot: Snapshot, cap: int, *, adding: int = 1, spare: frozenset[str] = NOBODY, batch: int = 10
 ) -> list[str]:
-    changes = prune(snapshot, adding, LifecyclePolicy(max_insights=cap, prune_batch=batch), NOW_US, spare)
+    changes = prune(snapshot, adding, LifecycleSettings(max_insights=cap, prune_batch=batch), NOW_US, spare)
     retired = [change for change in changes if isinstance(change, RetireInsight)]
     assert all(change.status == "pruned" for change in retired)
     return [change.id for change in retired]
@@ -79,7 +79,7 @@ def test_just_below_immunity_goes(fields: dict[str, Any]) -> None:
 
 def test_the_older_of_a_pair_stays_and_the_younger_parts_from_it() -> None:
     older, younger = memory("older", days=50, paired_with="younger"), memory("younger", days=40, paired_with="older")
-    changes = prune(snapshot_of(older, younger), 1, LifecyclePolicy(max_insights=2), NOW_US, NOBODY)
+    changes = prune(snapshot_of(older, younger), 1, LifecycleSettings(max_insights=2), NOW_US, NOBODY)
     assert [change.id for change in changes if isinstance(change, RetireInsight)] == ["younger"]
     parted = [change.insight for change in changes if isinstance(change, PutInsight)]
     assert [(it.id, it.paired_with) for it in parted] == [("older", None)]
@@ -98,7 +98,7 @@ def test_what_the_operation_changes_otherwise_is_spared() -> None:
 def test_dead_rows_are_not_counted_and_do_not_go_again() -> None:
     index = MemoryIndex.build([(memory("a", days=9), None), (memory("b"), None)], [], 0)
     snapshot = index.apply([RetireInsight("a", "forgotten")])
-    assert least_important(snapshot, LifecyclePolicy(), NOW_US) == [1]
+    assert least_important(snapshot, LifecycleSettings(), NOW_US) == [1]
     assert pruned(snapshot, 2) == []
     assert pruned(snapshot, 1) == ["b"]
 

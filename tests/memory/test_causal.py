@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import GraphSettings
 from mnemond.memory import edge_builders
 from mnemond.memory.edge_builders import REMEMBERED_CUES, build_causal
-from mnemond.model.policy import GraphPolicy
 from tests.memory.small_store import NOON, Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata
 
-POLICY = GraphPolicy()
+POLICY = GraphSettings()
 
 CASES = [
     (

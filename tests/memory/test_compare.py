@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mnemond.config.settings import DiffSettings
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.compare import Moment, compare
-from mnemond.memory.diff import CosineThresholds, side
+from mnemond.memory.diff import CosineThresholds, DiffRules, side
 from mnemond.model.memory import Insight, Scope, format_us
-from mnemond.model.policy import DiffPolicy
 from mnemond.text.tokens import index_terms
 
 NEVER = CosineThresholds(override=np.inf, update=0.65, duplicate=0.9)
@@ -37,6 +37,6 @@ def test_a_correction_is_seen_among_any_number_of_long_notes(old: str, new: str,
     ]
     snapshot = MemoryIndex.build([(each, None) for each in insights], [], 4).snapshot
     likeness = snapshot.likeness(set(index_terms(new)))
-    found = compare(snapshot, side(new, "fact", ()), Scope(), None, likeness, DiffPolicy(), NEVER, NOW)
+    found = compare(snapshot, side(new, "fact", ()), Scope(), None, likeness, DiffRules(DiffSettings(), NEVER), NOW)
     assert found.best is not None
     assert (found.best.id, found.best.verdict.action) == (insights[0].id, "CONFLICT")

@@ -13,12 +13,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mnemond.config.settings import Config
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
+from mnemond.memory.calibration import write_rules
 from mnemond.memory.draft import Draft, WriteContext
-from mnemond.memory.limits import limits_of
 from mnemond.memory.remember import prepare, propose
-from mnemond.model.policy import WritePolicy
 from mnemond.model.query import Hit, Query
 from mnemond.recall.recall import recall
 from mnemond.store.database import open_database
@@ -59,7 +59,7 @@ def ask(tmp_path: Path, embedder: Embedder) -> Iterator[Ask]:
 def _remember(
     engine: Engine, record: EmbedderRecord, embedder: Embedder, number: int, text: str, *, compared: bool
 ) -> None:
-    policy, now_us = WritePolicy(), START_US + number * DAY_US
+    policy, now_us = Config(), START_US + number * DAY_US
     who = WriteContext(
         id=f"{number:08x}-0000-4000-8000-000000000000", op_id=f"op{number}", client_op_id=False, now_us=now_us,
         store="default", request_digest="",
@@ -67,7 +67,7 @@ def _remember(
     draft = Draft(content=text, no_diff=not compared)
     prepared = prepare(draft, now_us, engine.index.snapshot.entity_spelling, policy)
     embedded = msgspec.structs.replace(prepared, vector=embedder.embed([text])[0])
-    [result] = engine.commit([propose(embedded, who, limits_of(record, policy))])
+    [result] = engine.commit([propose(embedded, who, write_rules(record, policy))])
     if isinstance(result, BaseException):
         raise result
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.memory.decay import DECAY, DecayPolicy, effective_age, prune_score, retention, sigmoid, unfloored
+from mnemond.config.settings import TemporalDecaySettings
+from mnemond.memory.decay import DECAY, effective_age, prune_score, retention, sigmoid, unfloored
 from mnemond.model.memory import BASE
 
 CASES = [
@@ -34,7 +35,7 @@ def test_the_curve_is_continuous_where_the_line_ends() -> None:
 
 
 def test_without_a_straight_part_the_curve_starts_below_one() -> None:
-    policy = DecayPolicy(linear_cutoff_days=0.0)
+    policy = TemporalDecaySettings(linear_cutoff_days=0.0)
     assert retention(0, policy) == pytest.approx(0.982913, abs=1e-6)
     assert retention(28, policy) == retention(28)
 

@@ -6,15 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.memory.diff import CosineThresholds, Match, Verdict, judge, overall, side
-from mnemond.model.policy import DiffPolicy
-from tests.memory.diff_rows import LITERAL, REFERENCE
+from mnemond.config.settings import DiffSettings
+from mnemond.memory.diff import (
+    SAFEGUARDS,
+    CosineThresholds,
+    DiffRules,
+    Match,
+    Safeguards,
+    Verdict,
+    judge,
+    overall,
+    side,
+)
+from tests.memory.diff_rows import LITERAL, OFF, SHIPPED, rules
 
-SHIPPED = DiffPolicy()
 
-
-def judged(old: str, new: str, policy: DiffPolicy = SHIPPED, cosine: float | None = None) -> Verdict:
-    return judge(side(old, "general", ()), side(new, "general", ()), cosine, policy, REFERENCE)
+def judged(old: str, new: str, by: DiffRules = SHIPPED, cosine: float | None = None) -> Verdict:
+    return judge(side(old, "general", ()), side(new, "general", ()), cosine, by)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +157,7 @@ def test_a_number_corrects_nothing_where_a_word_is_exchanged_too() -> None:
     old, same = TEMPLATE.format("viper", "1.6", "1.7"), TEMPLATE.format("viper", "1.7", "1.8")
     other = TEMPLATE.format("cobra", "1.6", "1.8")
     assert judged(old, same).action == "CONFLICT"
-    assert judged(old, other, DiffPolicy(subjects=False)).action == "CONFLICT"
+    assert judged(old, other, rules(Safeguards(subjects=False))).action == "CONFLICT"
     verdict = judged(old, other)
     assert (verdict.action, verdict.suggestion) == ("ADD", "CONFLICT")
     assert verdict.reason.endswith("; but another word differs besides the number, so both stay")
@@ -174,17 +182,17 @@ def test_a_number_corrects_nothing_where_a_word_is_exchanged_too() -> None:
 def test_who_has_nothing_in_common_is_not_corrected(
     old: str, new: str, named: tuple[str, ...], renamed: tuple[str, ...], action: str
 ) -> None:
-    verdict = judge(side(old, "general", named), side(new, "general", renamed), None, SHIPPED, REFERENCE)
+    verdict = judge(side(old, "general", named), side(new, "general", renamed), None, SHIPPED)
     assert verdict.action == action
     assert verdict.reason.endswith("; but they name different things, so both stay") == (action == "ADD")
-    free = judge(side(old, "general", named), side(new, "general", renamed), None, LITERAL, REFERENCE)
+    free = judge(side(old, "general", named), side(new, "general", renamed), None, LITERAL)
     assert free.action == free.suggestion == verdict.suggestion
 
 
 def test_words_in_another_order_among_others_are_another_text() -> None:
     old = "cache index shard"
     assert judged(old, "shard index cache").reason.endswith("; but words change places, so both stay")
-    assert judged(old, "shard index cache", DiffPolicy(subjects=False)).action == "UPDATE"
+    assert judged(old, "shard index cache", rules(Safeguards(subjects=False))).action == "UPDATE"
     assert judged(old, "cache index shard node disk").action == "UPDATE"
     assert judged(old, "shard index cache node disk").action == "ADD"
 
@@ -248,15 +256,16 @@ COSINES = st.none() | st.floats(-1, 1) | st.just(float("nan"))
 SCALES = st.builds(CosineThresholds, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 
 
-@given(TEXTS, TEXTS, COSINES, SCALES, st.sampled_from([LITERAL, SHIPPED]))
+@given(TEXTS, TEXTS, COSINES, SCALES, st.sampled_from([OFF, SAFEGUARDS]))
 def test_every_pair_has_a_verdict(
-    old: str, new: str, cosine: float | None, scale: CosineThresholds, policy: DiffPolicy
+    old: str, new: str, cosine: float | None, scale: CosineThresholds, safeguards: Safeguards
 ) -> None:
-    verdict = judge(side(old, "fact", ()), side(new, "fact", ()), cosine, policy, scale)
+    by = DiffRules(DiffSettings(), scale, safeguards)
+    verdict = judge(side(old, "fact", ()), side(new, "fact", ()), cosine, by)
     assert 0.0 <= verdict.similarity <= 1.0
     assert not verdict.related
-    assert verdict.held_back == (verdict.action == "ADD" and verdict.similarity >= policy.update)
-    if policy is LITERAL:
+    assert verdict.held_back == (verdict.action == "ADD" and verdict.similarity >= by.settings.update)
+    if safeguards is OFF:
         assert verdict.action == verdict.suggestion
 
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.memory.diff import CosineThresholds, Verdict, judge, side
-from mnemond.model.policy import DiffPolicy
-from tests.memory.diff_rows import LITERAL, REFERENCE, ROWS, Row
+from mnemond.config.settings import DiffSettings
+from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
+from tests.memory.diff_rows import LITERAL, OFF, ROWS, SHIPPED, Row
 
-POLICIES = pytest.mark.parametrize("policy", [LITERAL, DiffPolicy()], ids=["to the letter", "as shipped"])
+POLICIES = pytest.mark.parametrize("rules", [LITERAL, SHIPPED], ids=["to the letter", "as shipped"])
 
 
 def words(first: int, count: int) -> str:
     return " ".join(f"zz{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(first, first + count))
 
 
-def judged(old: str, new: str, cosine: float | None = None, policy: DiffPolicy = LITERAL) -> Verdict:
-    return judge(side(old, "general", ()), side(new, "general", ()), cosine, policy, REFERENCE)
+def judged(old: str, new: str, cosine: float | None = None, rules: DiffRules = LITERAL) -> Verdict:
+    return judge(side(old, "general", ()), side(new, "general", ()), cosine, rules)
 
 
 @POLICIES
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.new[:40])
-def test_the_table(row: Row, policy: DiffPolicy) -> None:
+def test_the_table(row: Row, rules: DiffRules) -> None:
     old, new = row.sides()
-    verdict = judge(old, new, None, policy, REFERENCE)
+    verdict = judge(old, new, None, rules)
     assert (verdict.action, verdict.suggestion) == (row.action, row.action)
     assert verdict.similarity == pytest.approx(row.similarity, abs=5e-5)
     assert verdict.cosine is None
@@ -32,13 +32,11 @@ def test_the_table(row: Row, policy: DiffPolicy) -> None:
 
 
 def test_only_the_row_with_two_categories_coexists() -> None:
-    assert [judge(*row.sides(), None, LITERAL, REFERENCE).related for row in ROWS] == [
-        number == 2 for number in range(len(ROWS))
-    ]
+    assert [judge(*row.sides(), None, LITERAL).related for row in ROWS] == [number == 2 for number in range(len(ROWS))]
 
 
 def test_what_differs_is_said() -> None:
-    friday, rate = (judge(*ROWS[place].sides(), None, LITERAL, REFERENCE) for place in (5, 6))
+    friday, rate = (judge(*ROWS[place].sides(), None, LITERAL) for place in (5, 6))
     assert (friday.polarity_flip, friday.number_change) == (True, False)
     assert (rate.polarity_flip, rate.number_change) == (False, True)
     assert rate.reason == "they are 83% alike in words, but the numbers differ"
@@ -66,12 +64,12 @@ def test_novelty_above_a_tenth_is_no_duplicate() -> None:
 )
 def test_general_is_compatible_with_every_category(categories: tuple[str, str], action: str) -> None:
     short, long_form = ROWS[3].old, ROWS[3].new
-    verdict = judge(side(short, categories[0], ()), side(long_form, categories[1], ()), None, LITERAL, REFERENCE)
+    verdict = judge(side(short, categories[0], ()), side(long_form, categories[1], ()), None, LITERAL)
     assert (verdict.action, verdict.related) == (action, action == "ADD")
 
 
 def test_equal_texts_are_duplicates_whatever_their_categories() -> None:
-    verdict = judge(side("Uses Redis.", "fact", ()), side("uses redis", "decision", ()), None, DiffPolicy(), REFERENCE)
+    verdict = judge(side("Uses Redis.", "fact", ()), side("uses redis", "decision", ()), None, SHIPPED)
     assert (verdict.action, verdict.similarity) == ("DUPLICATE", 1.0)
 
 
@@ -113,17 +111,17 @@ def test_a_cosine_below_the_words_is_not_heard() -> None:
 )
 def test_a_duplicate_by_its_cosine_brings_nothing_new(new: str, entities: tuple[str, ...], suggestion: str) -> None:
     old = side("The old ship sank slowly", "general", ())
-    assert judge(old, side(new, "general", entities), 0.95, LITERAL, REFERENCE).suggestion == suggestion
+    assert judge(old, side(new, "general", entities), 0.95, LITERAL).suggestion == suggestion
 
 
 def test_the_cosine_is_compared_on_the_scale_of_its_embedder() -> None:
-    thresholds = CosineThresholds(override=0.5, update=0.4, duplicate=0.8)
+    rules = DiffRules(DiffSettings(), CosineThresholds(override=0.5, update=0.4, duplicate=0.8), OFF)
     old, new = side("The old ship sank slowly", "general", ()), side("An ancient vessel went under", "general", ())
-    verdict = judge(old, new, 0.6, LITERAL, thresholds)
+    verdict = judge(old, new, 0.6, rules)
     assert verdict.similarity == pytest.approx(0.775)
     assert (verdict.cosine, verdict.suggestion) == (0.6, "UPDATE")
-    assert judge(old, new, 0.81, LITERAL, thresholds).suggestion == "DUPLICATE"
-    assert judge(old, new, 0.49, LITERAL, thresholds).suggestion == "ADD"
+    assert judge(old, new, 0.81, rules).suggestion == "DUPLICATE"
+    assert judge(old, new, 0.49, rules).suggestion == "ADD"
 
 
 def test_a_similarity_that_falls_short_does_not_read_as_if_it_reached_the_limit() -> None:

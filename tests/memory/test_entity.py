@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import EntitySettings, GraphSettings
 from mnemond.memory.edge_builders import build_entity, names_metadata
 from mnemond.model.memory import MAX_METADATA, Entity
-from mnemond.model.policy import EntityPolicy, GraphPolicy
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata
 
-POLICY = GraphPolicy()
+POLICY = GraphSettings()
 
 
 def test_a_shared_entity_makes_two_rows_of_its_idf_weight() -> None:
@@ -60,7 +60,7 @@ def test_at_most_fifty_links_and_those_of_the_rarest() -> None:
 
 
 def test_a_link_that_is_there_still_gets_the_names_behind_the_limit() -> None:
-    policy = GraphPolicy(entity=EntityPolicy(max_total=1))
+    policy = GraphSettings(entity=EntitySettings(max_total=1))
     store = SmallStore(Row("a", entities=("x", "y")), Row("b", entities=("y",)), documents=50)
     made = build_entity(newcomer("", "x", "y"), store, policy)
     assert added(made)[::2] == [("new", "a", 0.822816)]

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from mnemond.memory.diff import CosineThresholds, judge, side
-from mnemond.model.policy import DiffPolicy
+from mnemond.config.settings import DiffSettings
+from mnemond.memory.diff import SAFEGUARDS, CosineThresholds, DiffRules, Safeguards, judge, side
 from mnemond.text.entities import extract
 
 DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)
@@ -47,22 +47,22 @@ CORRECTIONS = [
 ]
 
 
-def action(old: str, new: str, policy: DiffPolicy) -> str:
+def action(old: str, new: str, safeguards: Safeguards = SAFEGUARDS) -> str:
     one, other = (side(text, "general", [entity.canonical for entity in extract(text)]) for text in (old, new))
-    return judge(one, other, None, policy, DEAF).action
+    return judge(one, other, None, DiffRules(DiffSettings(), DEAF, safeguards)).action
 
 
 @pytest.mark.parametrize(("one", "other"), BOTH_TRUE)
 def test_both_stay_in_either_order(one: str, other: str) -> None:
-    assert (action(one, other, DiffPolicy()), action(other, one, DiffPolicy())) == ("ADD", "ADD")
+    assert (action(one, other), action(other, one)) == ("ADD", "ADD")
 
 
 @pytest.mark.parametrize(("old", "new"), CORRECTIONS)
 def test_a_correction_still_replaces_what_it_corrects(old: str, new: str) -> None:
-    assert action(old, new, DiffPolicy()) == "CONFLICT"
+    assert action(old, new) == "CONFLICT"
 
 
 def test_the_rules_can_be_switched_off() -> None:
-    literal = DiffPolicy(cover=0.0, verbatim=False, part=0.0, subjects=False)
+    literal = Safeguards(cover=0.0, verbatim=False, part=0.0, subjects=False)
     replaced = [action(one, other, literal) == "CONFLICT" for one, other in BOTH_TRUE]
     assert sum(replaced) > len(BOTH_TRUE) // 2

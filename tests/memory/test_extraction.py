@@ -9,18 +9,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.extract.facts import Context, Extraction, Fact, Message
 from mnemond.extract.rules import HostFact
 from mnemond.memory import extraction
+from mnemond.memory.calibration import write_rules
 from mnemond.memory.extraction import Fate, Provenance
-from mnemond.memory.limits import limits_of
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.outcomes import Remembered
-from mnemond.model.policy import ExtractionPolicy, LifecyclePolicy, WritePolicy
 from tests.memory.audit_world import AuditWorld, vector_for
 
-POLICY = WritePolicy(lifecycle=LifecyclePolicy(max_insights=0))
+POLICY = Config(lifecycle=LifecycleSettings(max_insights=0))
 NOBODY = Scope()
 DAY = 86_400_000_000
 
@@ -45,7 +45,7 @@ class Desk(AuditWorld):
         whence = Provenance(**provenance)
         write = extraction.prepare(fact, whence, identity.now_us, known, self.policy, as_it_is=as_it_is)
         ready = write.embedded(vector_for(write.content), None)
-        outcome = self.commit(extraction.propose(ready, identity, limits_of(None, self.policy)))
+        outcome = self.commit(extraction.propose(ready, identity, write_rules(None, self.policy)))
         if isinstance(outcome, MnemonError):
             raise outcome
         assert isinstance(outcome, Remembered)
@@ -155,7 +155,7 @@ def test_without_resolving_both_stay(desk: Desk) -> None:
 
 
 def test_a_full_store_prunes_once_what_a_fact_replaces(tmp_path: Path) -> None:
-    full = Desk(tmp_path / "b.db", WritePolicy(lifecycle=LifecyclePolicy(max_insights=2, prune_batch=2)))
+    full = Desk(tmp_path / "b.db", Config(lifecycle=LifecycleSettings(max_insights=2, prune_batch=2)))
     try:
         full.hear("I'm Ana, I work at Acme")
         full.hear("I work at Universal Exports International now")
@@ -214,7 +214,7 @@ def test_only_the_latest_exchange_is_read_unless_all_of_it_is_wanted(desk: Desk)
 
 
 def test_the_settings_are_heard(desk: Desk) -> None:
-    policy = ExtractionPolicy(importance_threshold=7, max_facts=1)
+    policy = ExtractionSettings(importance_threshold=7, max_facts=1)
     context = extraction.context_of(desk.snapshot, NOBODY, policy, desk.clock_us)
     said = [Message("user", "I prefer tabs over spaces. We never deploy on Fridays. We always squash commits.")]
     found = extraction.extract_exchange(said, context, window=10)

@@ -8,19 +8,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mnemond.config.settings import LifecycleSettings
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory import retention
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Edge, Insight, Scope
 from mnemond.model.outcomes import Collected, Retained
-from mnemond.model.policy import LifecyclePolicy
 from mnemond.store import history, insights, operations
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, at
 from tests.memory.test_audit_replay import check
 from tests.memory.test_capacity import NOW_US, memory, snapshot_of
 
-POLICY = LifecyclePolicy()
+POLICY = LifecycleSettings()
 ALL = retention.Bounds(10.0, 100)
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import EntitySettings
 from mnemond.memory.edge_builders import idf_weight
-from mnemond.model.policy import EntityPolicy
 
-POLICY = EntityPolicy()
+POLICY = EntitySettings()
 
 CASES = [
     (5, 2, 1.0), (5, 5, 1.0), (2, 2, 1.0), (6, 2, 0.613147), (100, 1, 1.0), (100, 2, 0.849485), (100, 10, 0.5),
@@ -25,7 +25,7 @@ def test_worked_weights(documents: int, holders: int, expected: float | None) ->
 
 @given(st.integers(-5, 10**9), st.integers(-5, 10**9), st.integers(0, 20))
 def test_total_for_any_counts_and_policy(documents: int, holders: int, min_docs: int) -> None:
-    weight = idf_weight(documents, holders, EntityPolicy(idf_min_docs=min_docs))
+    weight = idf_weight(documents, holders, EntitySettings(idf_min_docs=min_docs))
     assert weight is None or 0.1 <= weight <= 1.0
 
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.decay import effective_age, prune_score
 from mnemond.memory.retention import candidates, most_at_once, prune_scores, retired_pruning
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import Edge, Insight, format_us
-from mnemond.model.policy import LifecyclePolicy, PruningPolicy
 
 DAY_US = 86_400_000_000
 NOW_US = 1_770_000_000_000_000
@@ -73,25 +73,25 @@ def test_worked_numbers_of_the_prune_score() -> None:
 def test_what_has_faded_counts_towards_what_is_too_much() -> None:
     rows = [memory(f"old{n}", days=100 - n) for n in range(3)] + [memory(f"new{n}", days=5 - n) for n in range(5)]
     snapshot = snapshot_of(*rows)
-    on = PruningPolicy(enabled=True)
-    policies = {cap: LifecyclePolicy(max_insights=cap, pruning=on) for cap in (0, 4, 6)}
-    assert candidates(snapshot, policies[6], NOW_US).ids == ("old0", "old1", "old2")
-    found = candidates(snapshot, policies[4], NOW_US)
+    on = PruningSettings(enabled=True)
+    configs = {cap: Config(lifecycle=LifecycleSettings(max_insights=cap), pruning=on) for cap in (0, 4, 6)}
+    assert candidates(snapshot, configs[6], NOW_US).ids == ("old0", "old1", "old2")
+    found = candidates(snapshot, configs[4], NOW_US)
     assert found.ids == ("old0", "old1", "old2", "new0")
     assert found.faded == {"old0", "old1", "old2"}
-    assert candidates(snapshot, policies[0], NOW_US).ids == ()
-    off = candidates(snapshot, LifecyclePolicy(max_insights=6), NOW_US)
+    assert candidates(snapshot, configs[0], NOW_US).ids == ()
+    off = candidates(snapshot, Config(lifecycle=LifecycleSettings(max_insights=6)), NOW_US)
     assert (off.ids, off.faded) == (("old0", "old1"), frozenset())
 
 
 def test_what_is_planned_is_looked_at_again_when_its_turn_comes() -> None:
-    policy = LifecyclePolicy(max_insights=1)
+    lifecycle = LifecycleSettings(max_insights=1)
     rows = [memory("a", days=3), memory("b", days=2), memory("c", days=1), memory("d")]
-    planned = candidates(snapshot_of(*rows), policy, NOW_US)
+    planned = candidates(snapshot_of(*rows), Config(lifecycle=lifecycle), NOW_US)
     assert planned.ids == ("a", "b", "c")
     used = memory("a", days=3, access_count=1, last_accessed_at=format_us(NOW_US))
     later = snapshot_of(used, memory("c", days=1, importance=4), memory("e"), memory("b", days=2))
-    changes = retired_pruning(later, planned.ids, planned, policy)
+    changes = retired_pruning(later, planned.ids, planned, lifecycle)
     assert changes == [RetireInsight("b", "pruned")]
-    within = retired_pruning(later, planned.ids, planned, LifecyclePolicy(max_insights=4))
+    within = retired_pruning(later, planned.ids, planned, LifecycleSettings(max_insights=4))
     assert within == []

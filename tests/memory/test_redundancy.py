@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import EdgeSimilaritySettings, RedundancySettings
 from mnemond.memory.diff_rules import (
     edge_similarity,
     is_redundant,
@@ -19,9 +20,8 @@ from mnemond.memory.diff_rules import (
     redundancy,
     with_temporal_bonus,
 )
-from mnemond.model.policy import RedundancyPolicy
 
-POLICY = RedundancyPolicy()
+SETTINGS, EDGES = RedundancySettings(), EdgeSimilaritySettings()
 SHARES = st.floats(0, 1)
 Floats = npt.NDArray[np.float32]
 
@@ -59,9 +59,9 @@ def test_information_is_total(cosine: float, bins: int) -> None:
     ],
 )  # fmt: skip
 def test_worked_scores(cosine: float | None, jaccard: float, score: float, redundant: bool) -> None:
-    found = redundancy(cosine, jaccard, POLICY)
+    found = redundancy(cosine, jaccard, SETTINGS)
     assert found == pytest.approx(score, abs=1e-6)
-    assert is_redundant(found, POLICY) is redundant
+    assert is_redundant(found, SETTINGS) is redundant
 
 
 @pytest.mark.parametrize(
@@ -69,31 +69,31 @@ def test_worked_scores(cosine: float | None, jaccard: float, score: float, redun
     [(0, 0.92986), (0.1, 0.90200), (0.2, 0.86215), (0.3, 0.80406), (0.4, 0.71639), (0.5, 0.57416), (0.6, 0.27727)],
 )
 def test_the_cosine_that_redundancy_needs(jaccard: float, needed: float) -> None:
-    assert not is_redundant(redundancy(needed - 1e-5, jaccard, POLICY), POLICY)
-    assert is_redundant(redundancy(needed + 1e-5, jaccard, POLICY), POLICY)
+    assert not is_redundant(redundancy(needed - 1e-5, jaccard, SETTINGS), SETTINGS)
+    assert is_redundant(redundancy(needed + 1e-5, jaccard, SETTINGS), SETTINGS)
 
 
 def test_enough_words_need_no_more_than_any_likeness() -> None:
-    assert not is_redundant(redundancy(0.0, 0.625, POLICY), POLICY)
-    assert is_redundant(redundancy(1e-3, 0.625, POLICY), POLICY)
+    assert not is_redundant(redundancy(0.0, 0.625, SETTINGS), SETTINGS)
+    assert is_redundant(redundancy(1e-3, 0.625, SETTINGS), SETTINGS)
 
 
 @given(st.none() | st.floats(-1, 1), SHARES)
 def test_scores_stay_within_their_bounds(cosine: float | None, jaccard: float) -> None:
-    assert 0.0 <= redundancy(cosine, jaccard, POLICY) <= 1.0
-    assert 0.0 <= edge_similarity(cosine, jaccard, POLICY) <= 1.0
+    assert 0.0 <= redundancy(cosine, jaccard, SETTINGS) <= 1.0
+    assert 0.0 <= edge_similarity(cosine, jaccard, EDGES) <= 1.0
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), SHARES, SHARES)
 def test_scores_never_fall_when_likeness_rises(one: float, other: float, few: float, many: float) -> None:
     low, high = sorted((one, other))
     few, many = sorted((few, many))
-    assert redundancy(low, few, POLICY) <= redundancy(high, many, POLICY) + 1e-12
+    assert redundancy(low, few, SETTINGS) <= redundancy(high, many, SETTINGS) + 1e-12
 
 
 @pytest.mark.parametrize(("hours", "expected"), [(0, 0.311578), (6, 0.295054), (24, 0.259648), (72, 0.220701)])
 def test_worked_bonus_of_nearness_in_time(hours: float, expected: float) -> None:
-    score = redundancy(0.8, 0.2, POLICY)
+    score = redundancy(0.8, 0.2, SETTINGS)
     assert with_temporal_bonus(score, hours, 0.5) == pytest.approx(expected, abs=1e-6)
     assert with_temporal_bonus(score, -hours, 0.5) == pytest.approx(expected, abs=1e-6)
     assert with_temporal_bonus(score, hours, 0.0) == score
@@ -103,12 +103,12 @@ def test_worked_bonus_of_nearness_in_time(hours: float, expected: float) -> None
     ("cosine", "jaccard", "expected"), [(0.8, 0.2, 0.62), (None, 0.5, 0.15), (-0.5, 0.5, 0.15), (1.0, 1.0, 1.0)]
 )
 def test_worked_edge_similarity(cosine: float | None, jaccard: float, expected: float) -> None:
-    assert edge_similarity(cosine, jaccard, POLICY) == pytest.approx(expected, abs=1e-6)
+    assert edge_similarity(cosine, jaccard, EDGES) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(("similarity", "weight"), [(0.62, 0.62), (0.2, 0.5), (1.2, 1.0)])
 def test_a_pair_weighs_at_least_half(similarity: float, weight: float) -> None:
-    assert pair_weight(similarity, POLICY) == weight
+    assert pair_weight(similarity, EDGES) == weight
 
 
 def floats(*numbers: float) -> Floats:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from mnemond.config.settings import Config
+from mnemond.memory.calibration import write_rules
 from mnemond.memory.compare import Moment, compare
-from mnemond.memory.diff import on_reference_scale
+from mnemond.memory.diff import Safeguards, on_reference_scale
 from mnemond.memory.draft import WriteContext, with_reading
-from mnemond.memory.limits import limits_of
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import EDGE_TYPES, Scope, format_us
 from mnemond.model.outcomes import Conflict
-from mnemond.model.policy import DiffPolicy, WritePolicy
 from mnemond.store.meta import EmbedderRecord
 from mnemond.text.tokens import index_terms
 from tests.index.worlds import insight
@@ -34,17 +34,17 @@ CALIBRATED = EmbedderRecord("calibrated", 4, "calibrated-1", unrelated=0.2, para
 @pytest.mark.parametrize("cosine", [None, 0.0, 0.68, 0.70, 0.96, 0.98, 1.0])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.new[:40])
 def test_the_table(row: Row, cosine: float | None, raised: bool) -> None:
-    policy = WritePolicy(diff=DiffPolicy(raise_override=raised))
-    over = Memories(policy)
-    over.limits = limits_of(CALIBRATED, policy)
-    override = over.limits.cosines.override
+    safeguards = Safeguards(raise_override=raised)
+    over = Memories()
+    over.rules = write_rules(CALIBRATED, Config(), safeguards)
+    override = over.rules.diff.cosines.override
     assert override == pytest.approx(0.97 if raised else 0.69)
     over.remember(row.old, None if cosine is None else AXIS, category=row.categories[0])
     decided = over.decided(row.new, None if cosine is None else leaning(cosine), category=row.categories[1])
     outcome = decided.outcome
     assert (outcome.action, outcome.suggestion) == (DONE[row.action], row.action)
-    heard = cosine is not None and cosine >= override and row.similarity >= policy.diff.cosine_evidence
-    meant = on_reference_scale(cosine, over.limits.cosines, policy.diff) if heard and cosine else 0.0
+    heard = cosine is not None and cosine >= override and row.similarity >= safeguards.cosine_evidence
+    meant = on_reference_scale(cosine, over.rules.diff) if heard and cosine else 0.0
     assert outcome.similarity in (None, pytest.approx(max(row.similarity, meant), abs=5e-5))
     assert ("alike in meaning" in outcome.reason) is (meant > row.similarity)
     assert outcome.replaced_id == (name(1) if outcome.action == "replaced" else None)
@@ -73,7 +73,7 @@ def test_equal_texts_are_found_whatever_words_they_are_made_of() -> None:
 
 
 def test_a_cosine_that_is_heard_replaces_what_shares_some_words() -> None:
-    over = Memories(WritePolicy(diff=DiffPolicy(cosine_evidence=0.3, raise_override=False)))
+    over = Memories(safeguards=Safeguards(cosine_evidence=0.3, raise_override=False))
     over.remember("the nightly backup of the wiki runs at noon", AXIS)
     outcome = over.decided("the wiki backup is made every day about noon", leaning(0.88)).outcome
     assert outcome.action == "replaced"
@@ -129,7 +129,7 @@ def test_what_triggers_a_memory_and_questions_it_answers() -> None:
     assert decided.outcome.trigger_type == decided.added.trigger_type == "problem-solution"
     assert decided.added.trigger
     assert decided.outcome.queries == add.queries != ()  # type: ignore[union-attr]
-    assert len(decided.outcome.queries) <= WritePolicy().max_hypothetical
+    assert len(decided.outcome.queries) <= Config().commitment.hypothetical_queries.max_queries
 
 
 def test_without_comparing_everything_is_added() -> None:
@@ -148,7 +148,7 @@ def test_a_memory_without_a_vector_says_why() -> None:
     who = WriteContext(id=name(1), op_id="op", client_op_id=False, now_us=NOW_US, store="s", request_digest="")
     from mnemond.memory.remember import decide
 
-    outcome = Decided(decide(prepared, who, over.limits, over.snapshot, None)).outcome
+    outcome = Decided(decide(prepared, who, over.rules, over.snapshot, None)).outcome
     assert (outcome.embedded, outcome.embed_error, outcome.store) == (False, "no embedder", "s")
 
 
@@ -299,8 +299,7 @@ def test_a_thorough_comparison_judges_every_row_and_decides_the_same() -> None:
         Scope(),
         None,
         over.snapshot.likeness(terms),
-        over.policy.diff,
-        over.limits.cosines,
+        over.rules.diff,
         Moment(NOW_US, NOW_US),
     )
     quick, thorough = compare(*arguments), compare(*arguments, thorough=True)

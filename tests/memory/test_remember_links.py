@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from mnemond.config.settings import config_from
 from mnemond.memory.compare import Paired, pair, parted
 from mnemond.model.memory import Scope
 from mnemond.model.outcomes import EdgesMade
-from mnemond.model.policy import RedundancyPolicy, WritePolicy
 from tests.memory.diff_rows import ROWS
 from tests.memory.memories import DAY_US, NOW_US, Decided, Memories, leaning, name
 
@@ -140,7 +140,8 @@ def test_shared_names_link_and_every_link_is_counted_once() -> None:
 # ------------------------------------------------------------------ pairs
 
 
-ALIKE = WritePolicy(redundancy=RedundancyPolicy(threshold=0.25))
+ALIKE = config_from({"commitment.redundancy.threshold": 0.25})
+SINGLE = config_from({"commitment.redundancy.enabled": False})
 REPORTS = ("the server room flooded", "water stands between those racks", "machines down there got wet")
 
 
@@ -189,13 +190,12 @@ def test_without_vectors_shared_keywords_make_a_pair() -> None:
 
 
 def test_pairing_can_be_switched_off() -> None:
-    over = Memories(WritePolicy(redundancy=RedundancyPolicy(enabled=False)))
+    over = Memories(SINGLE)
     over.remember(REPORTS[0], AXIS)
     decided = over.decided(REPORTS[1], leaning(0.97))
     assert decided.outcome.redundancy is None
     assert decided.added.paired_with is None
-    policy = RedundancyPolicy(enabled=False)
-    assert pair(over.snapshot, decided.added, None, None, policy, NOW_US) == Paired(decided.added, (), None)
+    assert pair(over.snapshot, decided.added, None, None, SINGLE.commitment, NOW_US) == Paired(decided.added, (), None)
 
 
 def test_who_leaves_frees_only_a_partner_that_is_its_own() -> None:

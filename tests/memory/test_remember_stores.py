@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import INTERNAL, MnemonError
+from mnemond.memory.calibration import write_rules
 from mnemond.memory.draft import Draft, WriteContext
-from mnemond.memory.limits import limits_of
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import Vector
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.outcomes import Forgotten, Remembered
-from mnemond.model.policy import LifecyclePolicy, WritePolicy
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal
 from tests.memory.memories import NOW_US, Memories, name
@@ -30,7 +30,7 @@ OLD, NEW = "API rate limit is 100 req/s", "API rate limit is 200 req/s"
 
 
 def small(most: int, batch: int = 10, **fields: Any) -> Memories:
-    return Memories(WritePolicy(lifecycle=LifecyclePolicy(max_insights=most, prune_batch=batch, **fields)))
+    return Memories(Config(lifecycle=LifecycleSettings(max_insights=most, prune_batch=batch, **fields)))
 
 
 WORDS = ("apples", "boats", "cars", "dogs", "engines", "fish")
@@ -130,9 +130,9 @@ def proposed(engine: Engine, number: int, text: str, vector: Vector | None = Non
         id=insight_id(number), op_id=f"op-{number}", client_op_id=False, now_us=now_us, store="default",
         request_digest="",
     )  # fmt: skip
-    policy = WritePolicy()
+    policy = Config()
     prepared = prepare(Draft(content=text, **fields), now_us, engine.index.snapshot.entity_spelling, policy)
-    return propose(msgspec.structs.replace(prepared, vector=vector), who, limits_of(EMBEDDER, policy))
+    return propose(msgspec.structs.replace(prepared, vector=vector), who, write_rules(EMBEDDER, policy))
 
 
 def test_of_two_equal_memories_in_one_batch_the_second_is_skipped(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_row_that_was_compared_and_is_not_there_is_a_defect() -> None:
     decision = remember._Decision(
         over.prepared(NEW, NOW_US),
         WriteContext(id="x", op_id="x", client_op_id=False, now_us=NOW_US, store="s", request_digest=""),
-        over.limits,
+        over.rules,
         over.snapshot,
         None,
     )

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import DiffSettings
 from mnemond.memory import diff_rules
-from mnemond.memory.diff import CosineThresholds, Verdict, judge, side
+from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from mnemond.memory.diff_rules import Change, changes_between, is_part, plain_words
-from mnemond.model.policy import DiffPolicy
 from mnemond.text.entities import extract
 
 DEAF = CosineThresholds(override=math.inf, update=0.65, duplicate=0.9)
@@ -95,7 +95,7 @@ def judged(old: str, new: str, said: tuple[str, str] = ("", "")) -> Verdict:
         side(text, "general", [entity.canonical for entity in extract(text)], at)
         for text, at in zip((old, new), said, strict=True)
     )
-    return judge(one, other, None, DiffPolicy(), DEAF)
+    return judge(one, other, None, DiffRules(DiffSettings(), DEAF))
 
 
 @pytest.mark.parametrize(("one", "other"), BOTH_TRUE)

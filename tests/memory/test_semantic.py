@@ -6,12 +6,12 @@ import math
 
 import pytest
 
+from mnemond.config.settings import GraphSettings, SemanticSettings
 from mnemond.memory.edge_builders import build_semantic
-from mnemond.model.policy import GraphPolicy, SemanticPolicy
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata
 
-POLICY = GraphPolicy()
+POLICY = GraphSettings()
 
 
 def test_the_best_three_from_the_threshold_on() -> None:
@@ -25,7 +25,7 @@ def test_the_best_three_from_the_threshold_on() -> None:
 
 
 def test_the_threshold_is_the_one_given() -> None:
-    policy = GraphPolicy(semantic=SemanticPolicy(auto=0.5, max_auto=1))
+    policy = GraphSettings(semantic=SemanticSettings(auto=0.5, max_auto=1))
     made = build_semantic(newcomer(), SmallStore(Row("a", cosine=0.5), Row("b", cosine=0.4)), policy)
     assert added(made) == [("new", "a", 0.5), ("a", "new", 0.5)]
     assert build_semantic(newcomer(), SmallStore(Row("a", cosine=0.79)), POLICY) == []

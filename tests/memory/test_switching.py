@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.config.settings import Embedding
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.registry import Calibration, Embedders
 from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.memory import embedding
@@ -90,8 +90,8 @@ def test_what_was_measured_of_another_embedder_is_not_kept(db: Connection) -> No
 
 
 def test_a_new_store_gets_the_configured_embedder_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert wanted_by(Embedders(Embedding(provider="none"), {}, lambda: 0.0))() is None
-    found = wanted_by(Embedders(Embedding(), {}, lambda: 0.0))()
+    assert wanted_by(Embedders(EmbeddingSettings(provider="none"), {}, lambda: 0.0))() is None
+    found = wanted_by(Embedders(EmbeddingSettings(), {}, lambda: 0.0))()
     assert found is not None
     assert found.name == "minilm_static_256_int8"
     toys = ToySupply(None)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import GraphSettings, TemporalSettings
 from mnemond.memory.edge_builders import HOUR_US, build_temporal, proximity
-from mnemond.model.policy import GraphPolicy, TemporalPolicy
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata, removed
 
-POLICY = GraphPolicy()
-CHAIN_ONLY = GraphPolicy(temporal=TemporalPolicy(max_proximity=0))
+POLICY = GraphSettings()
+CHAIN_ONLY = GraphSettings(temporal=TemporalSettings(max_proximity=0))
 """No proximity edges."""
 
 

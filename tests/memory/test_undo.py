@@ -10,7 +10,7 @@ import pytest
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory import undo
-from mnemond.memory.limits import limits_of
+from mnemond.memory.calibration import write_rules
 from mnemond.model.changes import AddInsight, PurgeInsight, PutInsight, RemoveEdge, RestoreInsight, RetireInsight
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Outcome, Remembered, Undone, UndoneMemory
@@ -302,7 +302,7 @@ def test_what_is_decided_is_looked_at_again_under_the_writer(world: AuditWorld) 
     found = world.read(lambda connection: undo.look(connection, None))
     world.revise(one, importance=5)
     error = refusal(
-        world.commit(undo.propose(found, undo.Vectors({}), world.identity(), limits_of(EMBEDDER, world.policy)))
+        world.commit(undo.propose(found, undo.Vectors({}), world.identity(), write_rules(EMBEDDER, world.policy)))
     )
     assert "was changed again since" in error.message
 

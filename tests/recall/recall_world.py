@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from mnemond.embed.embedder import Purpose
@@ -15,6 +16,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import Vector
 from mnemond.model.memory import Edge, EdgeType, Insight
 from mnemond.model.query import MODES, PROFILES, Query, Recalled
+from mnemond.recall.profiles import Profile
 from mnemond.recall.recall import recall
 
 DIMENSION = 2
@@ -67,6 +69,11 @@ def ask(snapshot: Snapshot, text: str, *, vectors: bool = False, **query: Any) -
     """The answer to a question; `vectors`: with its direction."""
     wanted = Query(text=text, **query)
     return recall(snapshot, wanted, Compass() if vectors else None, ticks())
+
+
+def with_settings(profile: Profile, **sections: Any) -> Profile:
+    """A ranking with other sections of `retrieval`."""
+    return msgspec.structs.replace(profile, settings=msgspec.structs.replace(profile.settings, **sections))
 
 
 def ids(found: Recalled) -> list[str]:

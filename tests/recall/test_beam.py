@@ -9,10 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import PathScore, TraversalSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import EDGE_TYPES
-from mnemond.model.policy import BEAM_LIMITS, EDGE_WEIGHTS, BeamLimits, EdgeWeights, Intent, PathForm, PathPolicy
-from mnemond.recall.beam import Beam, Reached, cosine_worth, extended, min_max, path_scores, search, type_worth
+from mnemond.model.query import Intent
+from mnemond.recall.beam import (
+    BEAM_LIMITS,
+    EDGE_WEIGHTS,
+    Beam,
+    BeamLimits,
+    EdgeWeights,
+    Reached,
+    cosine_worth,
+    extended,
+    min_max,
+    path_scores,
+    search,
+    type_worth,
+)
 from tests.examples import examples
 from tests.recall.small_graph import NAMES, Link, at, graph, links, named
 
@@ -48,7 +62,7 @@ def searched(
     anchors: dict[str, float],
     *,
     limits: BeamLimits = WIDE,
-    form: PathForm = "mean",
+    form: PathScore = "mean",
     intent: Intent = "WHY",
     cosines: dict[str, float] | None = None,
     hidden: str = "",
@@ -56,7 +70,7 @@ def searched(
     """What is found from some anchors; whatever else may be, every row stands there once."""
     mask = np.array([snapshot.insight(row).id not in hidden for row in range(snapshot.rows)]) if hidden else None
     known = None if cosines is None else cosines_of(snapshot, cosines)
-    beam = Beam(limits, EDGE_WEIGHTS[intent], PathPolicy(form), known, mask)
+    beam = Beam(limits, EDGE_WEIGHTS[intent], TraversalSettings(path_score=form), known, mask)
     reached = search(snapshot, at(snapshot, anchors), np.array(list(anchors.values())), beam)
     assert (np.diff(reached.rows) > 0).all()
     assert (
@@ -74,7 +88,7 @@ def searched(
         ("activation", [1.0, 0.678571, 0.329592, 0.330612]),
     ],
 )
-def test_worked_example(form: PathForm, expected: list[float]) -> None:
+def test_worked_example(form: PathScore, expected: list[float]) -> None:
     rows = searched(graph("abcd", EXAMPLE), {"a": 1.0}, form=form, cosines=COSINES)
     assert [rows[name][0] for name in "abcd"] == pytest.approx(expected, abs=1e-6)
     assert rows["a"][1] == ()
@@ -207,7 +221,7 @@ def test_of_links_that_are_worth_nothing_the_heavier_is_told() -> None:
     pair: list[Link] = [("a", "b", "causal", 0.25), ("b", "a", "causal", 0.75)]
     for stored in (pair, pair[::-1]):
         snapshot = graph("ab", stored, one_by_one=True)
-        beam = Beam(WIDE, EdgeWeights(0.0, 1.0, 0.0, 0.0), PathPolicy())
+        beam = Beam(WIDE, EdgeWeights(0.0, 1.0, 0.0, 0.0), TraversalSettings())
         reached = search(snapshot, at(snapshot, "a"), np.array([1.0]), beam)
         assert found(snapshot, reached)["b"] == (0.5, (("a", "causal", 0.75),))
 
@@ -229,7 +243,7 @@ class Case(NamedTuple):
     anchors: dict[str, float]
     cosines: dict[str, float] | None
     limits: BeamLimits
-    form: PathForm
+    form: PathScore
     names: list[str]
     shuffled: list[Link]
 
@@ -280,7 +294,7 @@ class _Way(NamedTuple):
 
 def _obviously(case: Case) -> Found:
     """The rules of the beam one row after another."""
-    policy = PathPolicy(case.form)
+    settings = TraversalSettings(path_score=case.form)
     ranked = sorted(case.anchors.items(), key=lambda anchor: (-anchor[1], anchor[0]))[: case.limits.budget]
     best = {name: _Way(score, score, name, ()) for name, score in ranked}
     front = [best[name] for name, _ in ranked][: case.limits.starts]
@@ -288,7 +302,7 @@ def _obviously(case: Case) -> Found:
         ways: dict[str, _Way] = {}
         for way in front:
             for name, kind, weight in sorted(_neighbours(case.edges, way.names[-1])):
-                longer = _longer(way, name, (kind, weight), hops, case, policy)
+                longer = _longer(way, name, (kind, weight), hops, case, settings)
                 if name in way.names or (name in best and longer.score <= best[name].score):
                     continue
                 if name not in ways or longer.score > ways[name].score:
@@ -312,11 +326,11 @@ def _neighbours(edges: list[Link], name: str) -> list[tuple[str, int, float]]:
     return [(other, kind, weight) for (other, kind), weight in heaviest.items()]
 
 
-def _longer(way: _Way, name: str, edge: tuple[int, float], hops: int, case: Case, policy: PathPolicy) -> _Way:
+def _longer(way: _Way, name: str, edge: tuple[int, float], hops: int, case: Case, settings: TraversalSettings) -> _Way:
     kind, weight = edge
-    step = np.array([type_worth(EDGE_WEIGHTS["WHY"], policy)[kind] * weight])
+    step = np.array([type_worth(EDGE_WEIGHTS["WHY"], settings)[kind] * weight])
     if case.cosines is not None:
-        step += cosine_worth(policy) * max(0.0, case.cosines.get(name, 0.0))
-    total = extended(np.array([way.total]), step, policy)
+        step += cosine_worth(settings) * max(0.0, case.cosines.get(name, 0.0))
+    total = extended(np.array([way.total]), step, settings)
     hop = (way.names[-1], EDGE_TYPES[kind], weight)
-    return _Way(float(path_scores(total, hops, policy)[0]), float(total[0]), way.names + name, (*way.hops, hop))
+    return _Way(float(path_scores(total, hops, settings)[0]), float(total[0]), way.names + name, (*way.hops, hop))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.recall.published_profiles import OFF, SPECIFIED, Standing, lifted
+from mnemond.config.settings import RerankRulesSettings
+from mnemond.recall.published_profiles import Standing, lifted
 
+EVERY = RerankRulesSettings(recent=True, important=True, own_scope=True, pinned=True)
 OLD = Standing(age_days=30, importance=3, own_scope=False, pinned=False)
 ALL = Standing(age_days=1, importance=5, own_scope=True, pinned=True)
 
@@ -25,9 +27,9 @@ ALL = Standing(age_days=1, importance=5, own_scope=True, pinned=True)
     ],
 )
 def test_each_rule_that_holds_lifts_a_score(standing: Standing, expected: float) -> None:
-    assert lifted(0.5, standing, SPECIFIED) == pytest.approx(expected)
+    assert lifted(0.5, standing, EVERY) == pytest.approx(expected)
 
 
 def test_no_score_is_lifted_above_1_and_all_rules_are_off_by_default() -> None:
-    assert lifted(0.9, ALL, SPECIFIED) == 1.0
-    assert lifted(0.9, ALL, OFF) == 0.9
+    assert lifted(0.9, ALL, EVERY) == 1.0
+    assert lifted(0.9, ALL, RerankRulesSettings()) == 0.9

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.memory import Edge
-from mnemond.model.policy import CausalOrderPolicy
-from mnemond.recall.beam import Causes, causal_links, causal_order, explanation
+from mnemond.recall.beam import MAX_CHAIN, Causes, causal_links, causal_order, explanation
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
 from tests.recall.small_graph import Link, at, graph
@@ -72,10 +71,10 @@ def test_a_chain_of_explanations() -> None:
     assert explanation(0, [0.5, 0.6, 0.6, 0.1], causes) == (0, 1, 3)
 
 
-@pytest.mark.parametrize(("policy", "length"), [(None, 6), (CausalOrderPolicy(2), 3)])
-def test_a_chain_has_an_end(policy: CausalOrderPolicy | None, length: int) -> None:
+@pytest.mark.parametrize(("max_chain", "length"), [(MAX_CHAIN, 6), (2, 3)])
+def test_a_chain_has_an_end(max_chain: int, length: int) -> None:
     causes = [(position + 1,) for position in range(9)] + [()]
-    assert explanation(0, [0.5] * 10, causes, policy) == tuple(range(length))
+    assert explanation(0, [0.5] * 10, causes, max_chain) == tuple(range(length))
 
 
 def test_a_thousand_causes_in_a_row() -> None:

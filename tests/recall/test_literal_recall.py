@@ -14,7 +14,7 @@ from mnemond.recall.profiles import MNEMON
 from tests.index.worlds import built, insight
 from tests.recall.recall_world import Link, ask, ids, world
 
-TOP = MNEMON.top_k
+TOP = MNEMON.settings.anchors.top_k
 
 
 def literal(snapshot: Snapshot, text: str, anchors: Sequence[str] = (), **query: Any) -> Recalled:

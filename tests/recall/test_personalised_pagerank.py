@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.policy import LocalPageRankPolicy
-from mnemond.recall.walks import Spread, personalised_pagerank
+from mnemond.recall.walks import LocalPageRankPolicy, Spread, personalised_pagerank
 from tests.examples import examples
 from tests.recall.small_graph import NAMES, Link, at, graph, links, named
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.config.settings import TraversalSettings
 from mnemond.index.best_rows import Scores
 from mnemond.index.bm25 import SelectionRows
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.decay import effective_age, retention
-from mnemond.model.policy import WalkPolicy
-from mnemond.recall.walks import Walk, draws_of, seed_of, selection_probability, walk
+from mnemond.recall.walks import MAX_DRAWS, Walk, draws_of, seed_of, selection_probability, walk
 from tests.examples import examples
 from tests.recall.small_graph import NAMES, Link, at, graph, links, named
 
@@ -28,7 +28,8 @@ def walked(
     starts: Iterable[str],
     draws: Sequence[float],
     ages: dict[str, float] | None = None,
-    policy: WalkPolicy | None = None,
+    settings: TraversalSettings = TraversalSettings(),  # noqa: B008 - frozen
+    max_draws: int = MAX_DRAWS,
     hidden: str = "",
 ) -> Walk:
     """A walk with these draws, among rows of these ages in days; the others are new."""
@@ -38,7 +39,7 @@ def walked(
         return np.array(fading), np.zeros(len(rows))
 
     mask = np.array([snapshot.insight(row).id not in hidden for row in range(snapshot.rows)]) if hidden else None
-    return walk(snapshot, at(snapshot, starts).tolist(), iter(draws), vigour, policy, mask)
+    return walk(snapshot, at(snapshot, starts).tolist(), iter(draws), vigour, settings, mask, max_draws)
 
 
 def order(snapshot: Snapshot, found: Walk) -> str:
@@ -66,13 +67,12 @@ def test_worked_trace() -> None:
 def test_worked_probabilities(weight: float, age: float, boost: float, signal: float, expected: float) -> None:
     fading = retention(effective_age(age, boost))
     weights, fadings, boosts, signals = np.array([[weight], [fading], [boost], [signal]], dtype=np.float64)
-    found = selection_probability(weights, fadings, boosts, signals, WalkPolicy())
+    found = selection_probability(weights, fadings, boosts, signals, TraversalSettings().exploration_factor)
     assert found.tolist() == pytest.approx([expected], abs=1e-6)
 
 
 def test_a_boost_counts_as_a_part_of_the_largest() -> None:
-    wide = WalkPolicy(exploration=0.5)
-    found = selection_probability(np.array([0.8]), np.array([0.977397]), np.array([15.0]), np.array([1.0]), wide)
+    found = selection_probability(np.array([0.8]), np.array([0.977397]), np.array([15.0]), np.array([1.0]), 0.5)
     assert found[0] * 4 == pytest.approx(2.345752, abs=3e-6)
 
 
@@ -86,8 +86,8 @@ def test_starts_take_turns_and_share_what_may_be_visited() -> None:
     edges: list[Link] = [("a", "b", "causal", 1.0), ("b", "c", "causal", 1.0), ("d", "e", "causal", 1.0)]
     snapshot = graph("abcde", edges)
     assert order(snapshot, walked(snapshot, "ad", [0.0] * 9)) == "adbec"
-    assert order(snapshot, walked(snapshot, "ad", [0.0] * 9, policy=WalkPolicy(max_nodes=4))) == "adbe"
-    assert order(snapshot, walked(snapshot, "abcd", [], policy=WalkPolicy(max_nodes=3))) == "abc"
+    assert order(snapshot, walked(snapshot, "ad", [0.0] * 9, settings=TraversalSettings(max_nodes=4))) == "adbe"
+    assert order(snapshot, walked(snapshot, "abcd", [], settings=TraversalSettings(max_nodes=3))) == "abc"
     assert order(snapshot, walked(snapshot, "aba", [0.0] * 9)) == "abc"
 
 
@@ -123,7 +123,7 @@ def test_a_hidden_row_is_not_met() -> None:
 def test_a_row_of_many_links_does_not_hold_up_everybody() -> None:
     names = [f"{number:03}" for number in range(40)]
     star: list[Link] = [(names[0], name, "causal", 0.25) for name in names[1:]]
-    found = walked(graph(names, star), [names[0]], [0.99] * 7, policy=WalkPolicy(max_draws=7))
+    found = walked(graph(names, star), [names[0]], [0.99] * 7, max_draws=7)
     assert (len(found.offers), found.complete) == (7, False)
     assert walked(graph(names, star), [names[0]], [0.99] * 39).complete
 
@@ -156,6 +156,7 @@ def test_the_same_walk_however_it_was_written(edges: list[Link], seed: int, name
             at(snapshot, "ah").tolist(),
             draws_of(seed),
             lambda rows: (np.ones(len(rows)), np.zeros(len(rows))),
+            TraversalSettings(),
         )
         assert len({visit.row for visit in found.visits}) == len(found.visits) <= 5
         walks.append((order(snapshot, found), [offer.draw for offer in found.offers]))

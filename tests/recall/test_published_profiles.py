@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import msgspec
 import numpy as np
 import pytest
 
+from mnemond.config.settings import AnchorSettings, PageRankSettings, PriorSettings
 from mnemond.embed.embedder import Purpose
 from mnemond.embed.embedder import precompute as asked_before
+from mnemond.index.pagerank import DAMPING
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, PurgeInsight, Vector
 from mnemond.model.memory import Insight
 from mnemond.model.query import Query, Recalled
-from mnemond.recall.policy import ReadPolicy
-from mnemond.recall.profiles import MEMORY_LAYER, MNEMOND, MNEMOSYNE, PriorPolicy, Profile, prominence, weighed
+from mnemond.recall.profiles import MEMORY_LAYER, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, Profile, prominence, weighed
 from mnemond.recall.question import nearer, raised
 from mnemond.recall.ranking import closeness
 from mnemond.recall.recall import recall
 from tests.index.worlds import insight
-from tests.recall.recall_world import DAY_US, NOW_US, Compass, ask, days_ago, ids, ticks, world
+from tests.recall.recall_world import DAY_US, NOW_US, Compass, ask, days_ago, ids, ticks, with_settings, world
 
 
 class Reader:
@@ -57,7 +59,12 @@ def store(*rows: Insight) -> Snapshot:
 
 def answered(snapshot: Snapshot, text: str, profile: Profile, embedder: object = None, **query: object) -> Recalled:
     wanted = Query(text=text, profile=profile.name, now_us=NOW_US, **query)  # type: ignore[arg-type]
-    return recall(snapshot, wanted, embedder, ticks(), ReadPolicy(own=profile))  # type: ignore[arg-type]
+    with patch.dict(PROFILES_BY_NAME, {profile.name: profile}):
+        return recall(snapshot, wanted, embedder, ticks())  # type: ignore[arg-type]
+
+
+HEAVY = with_settings(MNEMOND, prior=PriorSettings(weight=1.0))
+"""The prior decides all of a score."""
 
 
 # ------------------------------------------------------------ starts
@@ -82,8 +89,8 @@ def test_a_recent_memory_is_a_start_by_its_own_words() -> None:
 @pytest.mark.parametrize("many", [1, 3])
 def test_so_many_starts_at_most(many: int) -> None:
     rows = [insight(f"r{number}", f"zebra number{number}", at=NOW_US) for number in range(9)]
-    start = msgspec.structs.replace(MNEMOSYNE.start, top_k=many)
-    found = answered(world(rows), "zebra", msgspec.structs.replace(MNEMOSYNE, start=start), mode="none")
+    start = msgspec.structs.replace(MNEMOSYNE.settings.start_node, top_k=many)
+    found = answered(world(rows), "zebra", with_settings(MNEMOSYNE, start_node=start), mode="none")
     assert len(found.hits) == found.anchor_count == many
 
 
@@ -117,21 +124,21 @@ def test_the_prior_is_that_of_its_vectors() -> None:
         insight("b", "zebra too", at=days_ago(365), access_count=10),
     ]
     snapshot = world(rows, [("a", "b", "semantic", 1.0)])
-    assert prominence(snapshot, MNEMOND.centrality).tolist() == [1.0, 1.0]
+    assert prominence(snapshot, DAMPING).tolist() == [1.0, 1.0]
     hits = ask(snapshot, "zebra", now_us=NOW_US).hits
-    told = weighed(snapshot, hits, NOW_US, msgspec.structs.replace(MNEMOND, prior=PriorPolicy(weight=1.0)))
+    told = weighed(snapshot, hits, NOW_US, HEAVY)
     priors = {hit.insight.id: hit.signals.prior for hit in told}
     assert priors == pytest.approx({"a": 0.196445, "b": 0.335}, abs=1e-6)
     assert [hit.score for hit in told] == sorted((hit.score for hit in told), reverse=True)
-    product = PriorPolicy(weight=1.0, combine="product")
-    of_product = weighed(snapshot, hits, NOW_US, msgspec.structs.replace(MNEMOND, prior=product))
+    product = with_settings(HEAVY, pagerank=PageRankSettings(combine="product"))
+    of_product = weighed(snapshot, hits, NOW_US, product)
     assert {hit.insight.id: hit.signals.prior for hit in of_product}["b"] == pytest.approx(0.05, abs=1e-6)
 
 
 def test_no_weight_leaves_every_score_as_it_is() -> None:
     rows = [insight(name, f"zebra {name}", at=days_ago(9 * at)) for at, name in enumerate("abc")]
     plain = ask(world(rows), "zebra", now_us=NOW_US)
-    half = answered(world(rows), "zebra", msgspec.structs.replace(MNEMOND, prior=PriorPolicy(weight=0.5)))
+    half = answered(world(rows), "zebra", with_settings(MNEMOND, prior=PriorSettings(weight=0.5)))
     assert {hit.signals.prior for hit in plain.hits} == {None}
     before = {hit.insight.id: hit.score for hit in plain.hits}
     for hit in half.hits:
@@ -142,16 +149,15 @@ def test_no_weight_leaves_every_score_as_it_is() -> None:
 def test_what_is_far_behind_can_be_lifted_to_the_top() -> None:
     often = insight("often", "zebra among a great many other things that are said", at=NOW_US, access_count=100)
     rows = [often, *(insight(f"r{number}", "zebra zebra", at=days_ago(400 + number)) for number in range(1))]
-    heavy = msgspec.structs.replace(MNEMOND, prior=PriorPolicy(weight=1.0))
     assert ids(ask(world(rows), "zebra", limit=1, now_us=NOW_US)) == ["r0"]
-    assert ids(answered(world(rows), "zebra", heavy, limit=1)) == ["often"]
+    assert ids(answered(world(rows), "zebra", HEAVY, limit=1)) == ["often"]
 
 
 def test_how_central_rows_are_is_told_once_a_generation() -> None:
     snapshot = world([insight("a", "zebra"), insight("b", "zebra")], [("a", "b", "semantic", 1.0)])
-    first = prominence(snapshot, MNEMOND.centrality)
-    assert prominence(snapshot, MNEMOND.centrality) is first
-    assert prominence(snapshot, msgspec.structs.replace(MNEMOND.centrality, damping=0.5)) is not first
+    first = prominence(snapshot, DAMPING)
+    assert prominence(snapshot, DAMPING) is first
+    assert prominence(snapshot, 0.5) is not first
 
 
 # ------------------------------------------------------------ questions noted with a memory
@@ -169,7 +175,7 @@ def test_a_memory_is_found_by_the_questions_noted_with_it() -> None:
     cosines = index.snapshot.similarity_approximate(vector)
     assert cosines.tolist() == [0.0]
     assert raised(index.snapshot, cosines, vector, reader).tolist() == pytest.approx([1.0])
-    profile = msgspec.structs.replace(MNEMOND, hypothetical=True)
+    profile = with_settings(MNEMOND, anchors=AnchorSettings(hypothetical=True))
     for text, found in (("crossing zebra", [1.0]), ("stable", [1.0])):
         hits = answered(index.snapshot, text, profile, reader, anchors=frozenset({"vector"})).hits
         assert [hit.signals.similarity for hit in hits] == pytest.approx(found)
@@ -228,7 +234,6 @@ def test_what_the_prior_did_is_a_part_of_a_published_score_and_no_part_of_a_meas
         assert hit.explanation is not None
         assert hit.explanation.parts["prior"] <= 0.0
         assert sum(hit.explanation.parts.values()) == pytest.approx(hit.score, abs=1e-3)
-    heavy = msgspec.structs.replace(MNEMOND, prior=PriorPolicy(weight=1.0))
-    measured = answered(world(rows), "zebra a", heavy, explain=True)
+    measured = answered(world(rows), "zebra a", HEAVY, explain=True)
     assert [hit.explanation.above for hit in measured.hits if hit.explanation is not None] == [(), ()]
     assert all("prior" not in hit.explanation.parts for hit in measured.hits if hit.explanation is not None)

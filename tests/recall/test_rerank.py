@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.model.policy import Intent
+from mnemond.config.settings import RetrievalSettings
+from mnemond.model.query import Intent
 from mnemond.recall.rerank import (
-    MEM0,
     WITH_VECTORS,
     WITHOUT_VECTORS,
     RerankWeights,
     Signals,
     available,
     final_scores,
+    mem0_weights,
     weights_of,
     without_entity,
 )
@@ -27,6 +28,8 @@ TABLE: dict[Intent, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "ENTITY": ((0.20, 0.40, 0.20, 0.20), (0.30, 0.50, 0, 0.20)),
     "GENERAL": ((0.25, 0.25, 0.25, 0.25), (0.35, 0.35, 0, 0.30)),
 }
+
+MEM0 = mem0_weights(RetrievalSettings())
 
 
 def signals(*values: float | None) -> Signals:

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
+from mnemond.config.settings import RerankRulesSettings, RerankSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.query import Hit, Signals
+from mnemond.recall import published_profiles
 from mnemond.recall.published_profiles import (
     MAX_LOOKED_AT,
     MAX_READ,
-    SPECIFIED,
     Asked,
-    BusinessRules,
     Reranked,
-    RerankPolicy,
     Scorer,
     lexical_scores,
     rerank,
@@ -26,7 +25,7 @@ from mnemond.recall.question import rarity
 from tests.index.worlds import built, insight
 
 DAY_US = 86_400_000_000
-DEFAULT = RerankPolicy()
+DEFAULT = RerankSettings()
 QUESTION = "redis cache eviction"
 
 
@@ -43,8 +42,10 @@ HITS = [hit(row, score) for row, score in zip(ROWS, (0.9, 0.8, 0.7), strict=True
 INDEX: MemoryIndex = built(*ROWS)
 
 
-def reranked(text: str = QUESTION, scorer: Scorer | None = lexical_scores, policy: RerankPolicy = DEFAULT) -> Reranked:
-    return rerank(INDEX.snapshot, Asked(text, Scope(), 30 * DAY_US), HITS, scorer, policy)
+def reranked(
+    text: str = QUESTION, scorer: Scorer | None = lexical_scores, settings: RerankSettings = DEFAULT
+) -> Reranked:
+    return rerank(INDEX.snapshot, Asked(text, Scope(), 30 * DAY_US), HITS, scorer, settings)
 
 
 def scores(found: Reranked) -> dict[str, float]:
@@ -61,8 +62,8 @@ def test_half_of_a_score_is_what_the_words_say() -> None:
 
 
 def test_beta_is_the_share_of_the_second_look() -> None:
-    assert scores(reranked(policy=RerankPolicy(beta=0.0))) == pytest.approx({"a": 0.9, "b": 0.8, "c": 0.7})
-    assert scores(reranked(policy=RerankPolicy(beta=1.0)))["b"] == pytest.approx(1.0)
+    assert scores(reranked(settings=RerankSettings(late_weight=0.0))) == pytest.approx({"a": 0.9, "b": 0.8, "c": 0.7})
+    assert scores(reranked(settings=RerankSettings(late_weight=1.0)))["b"] == pytest.approx(1.0)
 
 
 def failing(*_: object) -> Sequence[float]:
@@ -94,18 +95,20 @@ def test_any_scorer_has_the_same_say() -> None:
     assert asked[:2] == [["redis", "cache", "eviction"], ["shop", "large", "cache"]]
 
 
-def test_rules_have_a_say_without_a_scorer_and_after_one() -> None:
-    rules = RerankPolicy(rules=SPECIFIED)
-    assert scores(reranked("x", policy=rules)) == pytest.approx({"a": 0.9, "b": 0.84, "c": 0.77})
-    assert scores(reranked(policy=rules)) == pytest.approx(
+def test_rules_have_a_say_without_a_scorer_and_after_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = RerankSettings(rules=RerankRulesSettings(recent=True, important=True, own_scope=True, pinned=True))
+    assert scores(reranked("x", settings=rules)) == pytest.approx({"a": 0.9, "b": 0.84, "c": 0.77})
+    assert scores(reranked(settings=rules)) == pytest.approx(
         {key: value * {"a": 1.0, "b": 1.05, "c": 1.1}[key] for key, value in scores(reranked()).items()}
     )
-    lifts = RerankPolicy(rules=BusinessRules(pinned=1.4))
-    assert list(scores(reranked("x", policy=lifts))) == ["c", "a", "b"]
+    monkeypatch.setattr(published_profiles, "PINNED_FACTOR", 1.4)
+    lifts = RerankSettings(rules=RerankRulesSettings(pinned=True))
+    assert list(scores(reranked("x", settings=lifts))) == ["c", "a", "b"]
 
 
-def test_a_memory_is_of_ones_own_scope_only_where_one_has_a_scope() -> None:
-    rules = RerankPolicy(rules=BusinessRules(own_scope=1.1))
+def test_a_memory_is_of_ones_own_scope_only_where_one_has_a_scope(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published_profiles, "FACTOR", 1.1)
+    rules = RerankSettings(rules=RerankRulesSettings(own_scope=True))
     own = hit(insight("d", "tea", scope=Scope(user_id="u1")), 0.5)
     common = hit(insight("e", "tea"), 0.5)
     for scope, expected in ((Scope(user_id="u1"), [0.55, 0.5]), (Scope(), [0.5, 0.5]), (Scope("u1", "s"), [0.5, 0.5])):

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.recall.rerank import StartPolicy, age_phrase, meta_share, meta_vector, start_rows, start_scores
+from mnemond.config.settings import StartNodeSettings
+from mnemond.recall.rerank import age_phrase, meta_share, meta_vector, start_rows, start_scores
 from tests.index.worlds import built, insight, unit
 
-POLICY = StartPolicy()
+POLICY = StartNodeSettings()
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_worked_shares_of_metadata(days: float, share: float) -> None:
 
 
 def test_a_share_may_be_fixed() -> None:
-    assert meta_share(np.array([0.0, 90.0]), StartPolicy(alpha_mode="fixed")).tolist() == [0.6, 0.6]
+    assert meta_share(np.array([0.0, 90.0]), StartNodeSettings(alpha_mode="fixed")).tolist() == [0.6, 0.6]
 
 
 def test_worked_scores() -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 
+from mnemond.config.settings import TraversalSettings
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.policy import PathPolicy
 from mnemond.model.query import MODES, Intent, Mode, Query, Step
 from mnemond.recall.profiles import MNEMOND
 from mnemond.recall.published_profiles import Traversed, traverse
 from mnemond.recall.walks import seed_of
 from tests.index.worlds import insight
-from tests.recall.recall_world import DAY_US, NOW_US, Link, days_ago, world
+from tests.recall.recall_world import DAY_US, NOW_US, Link, days_ago, with_settings, world
 from tests.recall.small_graph import at, named
 
 CHAIN: list[Link] = [("a", "b", "causal", 0.8), ("c", "b", "entity", 0.5)]
@@ -30,7 +29,7 @@ def go(
     *,
     seen: str | None = None,
     intent: Intent = "GENERAL",
-    form: PathPolicy = PathPolicy(),  # noqa: B008 - frozen
+    form: TraversalSettings = TraversalSettings(),  # noqa: B008 - frozen
     **query: object,
 ) -> Traversed:
     """From `anchors`, scores falling from 1, over the rows `seen`; None: all of them."""
@@ -49,7 +48,7 @@ def go(
         scores,
         None,
         mask,
-        msgspec.structs.replace(MNEMOND, path=form),
+        with_settings(MNEMOND, traversal=form),
     )
 
 
@@ -84,7 +83,7 @@ def test_a_beam_goes_either_way_and_tells_the_links_it_took() -> None:
 def test_a_beam_prefers_the_links_that_its_intent_is_about(intent: Intent, better: str) -> None:
     links: list[Link] = [("a", "b", "causal", 0.5), ("a", "c", "temporal", 0.9), ("a", "d", "entity", 0.8)]
     snapshot = chain(links, "abcd")
-    found = by_name(snapshot, go(snapshot, "beam", intent=intent, form=PathPolicy(form="sum")))
+    found = by_name(snapshot, go(snapshot, "beam", intent=intent, form=TraversalSettings(path_score="sum")))
     assert max("bcd", key=found.__getitem__) == better
 
 
@@ -158,7 +157,7 @@ def test_draws_are_told_and_repeatable() -> None:
 
 def test_a_walk_starts_from_the_best_three() -> None:
     snapshot = chain([], "abcde")
-    assert MNEMOND.start.top_k == 3
+    assert MNEMOND.settings.start_node.top_k == 3
     assert named(snapshot, go(snapshot, "probabilistic", "edcba").rows) == "cde"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from mnemond import __main__ as program
 from mnemond import logs as logs_module
-from mnemond.config.settings import LEVELS, Level, Log
+from mnemond.config.settings import LEVELS, Level, LogSettings
 from mnemond.logs import Logs
 
 Capture = pytest.CaptureFixture[str]
@@ -98,7 +98,7 @@ def standard_error(path: Path) -> Iterator[None]:
 
 def test_into_a_file_and_to_whoever_started_the_daemon(tmp_path: Path, capsys: Capture) -> None:
     logs = Logs()
-    file = logs_module.settle(logs, tmp_path, Log(level="warning"), {})
+    file = logs_module.settle(logs, tmp_path, LogSettings(level="warning"), {})
     logs.logger.info("unheard")
     logs.logger.error("heard", path=Path("/x"))
     assert file is not None
@@ -112,7 +112,7 @@ def test_once_where_standard_error_is_the_file(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     with standard_error(tmp_path / "log" / "mnemond.log"):
         logs = Logs()
-        file = logs_module.settle(logs, tmp_path, Log(), {})
+        file = logs_module.settle(logs, tmp_path, LogSettings(), {})
         logs.logger.info("heard")
     assert file is not None
     file.close()
@@ -122,7 +122,7 @@ def test_once_where_standard_error_is_the_file(tmp_path: Path) -> None:
 def test_to_the_journal_and_nowhere_else(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs_module, "is_journal", lambda *_: True)
     logs = Logs()
-    assert logs_module.settle(logs, tmp_path, Log(), {}) is None
+    assert logs_module.settle(logs, tmp_path, LogSettings(), {}) is None
     logs.logger.info("heard", pid=7)
     assert capsys.readouterr().err == "<6>heard pid=7\n"
     assert list(tmp_path.iterdir()) == []
@@ -131,7 +131,7 @@ def test_to_the_journal_and_nowhere_else(tmp_path: Path, capsys: Capture, monkey
 def test_where_no_file_can_be_had_that_is_said(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "log").write_text("in the way")
     logs = Logs()
-    assert logs_module.settle(logs, tmp_path, Log(), {}) is None
+    assert logs_module.settle(logs, tmp_path, LogSettings(), {}) is None
     assert json.loads(capsys.readouterr().err)["event"] == "no log file"
 
 

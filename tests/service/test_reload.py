@@ -11,7 +11,14 @@ from structlog.testing import CapturingLogger
 from mnemond.api.types_admin import HelloResult, StatusResult
 from mnemond.config import loading
 from mnemond.config.loading import LIVE, is_live
-from mnemond.config.settings import Config, Diff, Embedding, Lifecycle, Log, Server
+from mnemond.config.settings import (
+    Config,
+    DiffSettings,
+    EmbeddingSettings,
+    LifecycleSettings,
+    LogSettings,
+    ServerSettings,
+)
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.errors import CONFIG, MnemonError
@@ -52,7 +59,9 @@ class World:
 
 async def test_what_can_be_taken_up_is_and_the_rest_is_named() -> None:
     world = World()
-    world.read = Config(server=Server(drain_s=1.0), log=Log(level="debug"), embedding=Embedding(provider="none"))
+    world.read = Config(
+        server=ServerSettings(drain_s=1.0), log=LogSettings(level="debug"), embedding=EmbeddingSettings(provider="none")
+    )
     await world.reload.now()
     assert world.in_force == [world.read]
     (call,) = world.log.calls
@@ -62,7 +71,7 @@ async def test_what_can_be_taken_up_is_and_the_rest_is_named() -> None:
 
 async def test_what_waits_for_a_restart_is_named_until_it_is_taken_back() -> None:
     world = World()
-    world.read = Config(embedding=Embedding(provider="none"))
+    world.read = Config(embedding=EmbeddingSettings(provider="none"))
     await world.reload.now()
     await world.reload.now()
     assert world.log.calls[1].kwargs == {"applied": [], "needs_restart": ["embedding.provider"]}
@@ -80,7 +89,7 @@ async def test_a_configuration_that_is_wrong_changes_nothing_and_is_explained() 
     (call,) = world.log.calls
     assert (call.method_name, call.kwargs["reason"]) == ("error", 'config.toml:2: unknown key "x"')
     assert world.supervision.notes == ["reloading", 'the old configuration stays: config.toml:2: unknown key "x"']
-    world.read = Config(diff=Diff(update=0.5))
+    world.read = Config(diff=DiffSettings(update=0.5))
     await world.reload.now()
     assert world.supervision.notes[-1] is None
     assert world.log.calls[1].kwargs["applied"] == ["diff.update"]
@@ -97,10 +106,14 @@ def test_what_something_was_built_with_is_not_live() -> None:
 
 
 async def test_the_daemon_goes_by_what_it_took_up(tmp_path: Path) -> None:
-    daemon = Daemon(tmp_path, Config(), CapturingLogger(), Embedders(Embedding(provider="none"), {}, lambda: 0.0))
+    daemon = Daemon(
+        tmp_path, Config(), CapturingLogger(), Embedders(EmbeddingSettings(provider="none"), {}, lambda: 0.0)
+    )
     await daemon._invoke("remember", b'{"content":"tea at four"}', CALL)
-    server = Server(max_connections=7, max_in_flight=3, message_timeout_s=1.5, drain_s=0.5)
-    daemon.go_by(Config(server=server, lifecycle=Lifecycle(max_insights=1), diff=Diff(limit=1)))
+    server = ServerSettings(max_connections=7, max_in_flight=3, message_timeout_s=1.5, drain_s=0.5)
+    daemon.apply_settings(
+        Config(server=server, lifecycle=LifecycleSettings(max_insights=1), diff=DiffSettings(limit=1))
+    )
     hello = await daemon._invoke("hello", b"{}", CALL)
     assert isinstance(hello, HelloResult)
     assert hello.capabilities["max_in_flight"] == 3
@@ -110,8 +123,8 @@ async def test_the_daemon_goes_by_what_it_took_up(tmp_path: Path) -> None:
     assert (daemon.server.limits.whole_message_s, daemon.server.limits.drain_s) == (1.5, 0.5)
     assert daemon.server._allowed == 7
     warm = await daemon.open_stores.open("default")
-    assert warm.policy.diff.limit == 1
-    assert warm.policy.lifecycle.max_insights == 1
+    assert warm.config.diff.limit == 1
+    assert warm.config.lifecycle.max_insights == 1
     (standing,) = daemon.standing()
     assert msgspec.structs.astuple(standing) == ("default", 1, None)
     await daemon.close()

@@ -12,7 +12,7 @@ import trio.lowlevel
 from structlog.testing import CapturingLogger
 from trio.testing import MockClock
 
-from mnemond.config.settings import Config, Embedding
+from mnemond.config.settings import Config, EmbeddingSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.service import supervisor
@@ -76,7 +76,9 @@ async def test_no_sign_without_an_answer_and_one_as_soon_as_it_comes(autojump_cl
 
 
 async def test_a_writer_that_hangs_withholds_the_sign(tmp_path: Path, mock_clock: MockClock) -> None:
-    daemon = Daemon(tmp_path, Config(), CapturingLogger(), Embedders(Embedding(provider="none"), {}, lambda: 0.0))
+    daemon = Daemon(
+        tmp_path, Config(), CapturingLogger(), Embedders(EmbeddingSettings(provider="none"), {}, lambda: 0.0)
+    )
     store = await daemon.stores.open("default")
     signs = Signs()
     gate, entered = threading.Event(), threading.Event()
@@ -102,7 +104,9 @@ async def test_a_writer_that_hangs_withholds_the_sign(tmp_path: Path, mock_clock
 
 
 async def test_a_writer_that_has_left_is_no_reason_to_be_restarted(tmp_path: Path) -> None:
-    daemon = Daemon(tmp_path, Config(), CapturingLogger(), Embedders(Embedding(provider="none"), {}, lambda: 0.0))
+    daemon = Daemon(
+        tmp_path, Config(), CapturingLogger(), Embedders(EmbeddingSettings(provider="none"), {}, lambda: 0.0)
+    )
     await daemon.writers_answer()
     store = await daemon.stores.open("default")
     await daemon.writers_answer()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index.vectors import VectorPolicy
+from mnemond.index import writer
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight
 from mnemond.store.engine import Comparison
@@ -16,10 +16,13 @@ from tests.index.worlds import insight
 @pytest.mark.parametrize("late", [0, 1])
 @pytest.mark.parametrize("many", [1, 2, 40])
 @pytest.mark.parametrize("scanned_from", [1, 1_000])
-def test_cosines_are_those_of_the_rows_by_codes_as_without(scanned_from: int, many: int, late: int) -> None:
+def test_cosines_are_those_of_the_rows_by_codes_as_without(
+    monkeypatch: pytest.MonkeyPatch, scanned_from: int, many: int, late: int
+) -> None:
+    monkeypatch.setattr(writer, "SCANNED_FROM", scanned_from)
     rows = unit(200, 1)
     known = [(insight(f"m{number:03}", f"text {number}", at=number), rows[number]) for number in range(200)]
-    index = MemoryIndex.build(known, [], DIMENSION, search=VectorPolicy(scanned_from=scanned_from))
+    index = MemoryIndex.build(known, [], DIMENSION)
     index.apply([AddInsight(insight("late", "without a code yet", at=998), unit(1, 3)[0])] * late)
     base, vectors = index.snapshot, unit(many, 2)
     vector = vectors[-1]

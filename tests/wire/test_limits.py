@@ -9,8 +9,8 @@ from mnemond.wire.limits import Limits
 
 
 def test_every_limit_that_can_be_configured_is_taken_up() -> None:
-    assert Limits.of(settings.Server()) == Limits()
-    wanted = settings.Server(
+    assert Limits.of(settings.ServerSettings()) == Limits()
+    wanted = settings.ServerSettings(
         max_connections=3, max_message_bytes=70_000, max_in_flight=5, first_byte_timeout_s=7.0, message_timeout_s=8.0,
         write_timeout_s=9.0, drain_s=1.5, hook_deadline_ms=125,
     )  # fmt: skip
@@ -20,4 +20,4 @@ def test_every_limit_that_can_be_configured_is_taken_up() -> None:
         "connections": 3, "message_bytes": 70_000, "in_flight": 5, "first_byte_s": 7.0, "whole_message_s": 8.0,
         "write_stall_s": 9.0, "drain_s": 1.5, "hook_s": 0.125,
     }  # fmt: skip
-    assert len(msgspec.structs.fields(settings.Server)) == 8
+    assert len(msgspec.structs.fields(settings.ServerSettings)) == 8

@@ -8,14 +8,20 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from mnemond.api.settings import vector_policy, write_policy
 from mnemond.config.loading import load
-from mnemond.config.settings import Commitment, Config, Diff, Extraction, Graph, Lifecycle, seconds
+from mnemond.config.settings import (
+    CommitmentSettings,
+    Config,
+    DiffSettings,
+    ExtractionSettings,
+    GraphSettings,
+    HnswSettings,
+    LifecycleSettings,
+    VectorSettings,
+    seconds,
+)
 from mnemond.errors import CONFIG, MnemonError
-from mnemond.index.hnsw import Hnsw
-from mnemond.index.vectors import VectorPolicy
 from mnemond.model.outcomes import Remembered
-from mnemond.model.policy import WritePolicy
 from tests.memory.audit_world import AuditWorld
 
 TEXTS = (
@@ -27,27 +33,28 @@ TEXTS = (
     "Ana fixed the error in the gateway: Redis was full, and it took 20 minutes",
 )
 
-SECTIONS = {"diff": Diff, "commitment": Commitment, "graph": Graph, "lifecycle": Lifecycle, "extraction": Extraction}
+SECTIONS = {
+    "diff": DiffSettings,
+    "commitment": CommitmentSettings,
+    "graph": GraphSettings,
+    "lifecycle": LifecycleSettings,
+    "extraction": ExtractionSettings,
+}
 
 
-def policy_of(tmp_path: Path, text: str) -> WritePolicy:
+def config_of(tmp_path: Path, text: str) -> Config:
     path = tmp_path / "config.toml"
     path.write_text(text)
-    return write_policy(load(path))
-
-
-def test_the_defaults_are_those_of_the_code() -> None:
-    assert write_policy(Config()) == WritePolicy()
+    return load(path)
 
 
 def test_the_search_of_vectors_is_what_the_configuration_says(tmp_path: Path) -> None:
-    assert vector_policy(Config()) == VectorPolicy()
-    path = tmp_path / "config.toml"
-    path.write_text(
+    config = config_of(
+        tmp_path,
         '[vector]\nindex = "hnsw"\nint8_from = 7\nexact_limit = 9\n'
-        "[vector.hnsw]\nm = 8\nef_construction = 50\nef_search = 60\n"
+        "[vector.hnsw]\nm = 8\nef_construction = 50\nef_search = 60\n",
     )
-    assert vector_policy(load(path)) == VectorPolicy("hnsw", 7, 9, Hnsw(8, 50, 60))
+    assert config.vector == VectorSettings("hnsw", 7, 9, HnswSettings(8, 50, 60))
 
 
 SET = """
@@ -106,22 +113,24 @@ auto_resolve_conflicts = false
 
 
 def flat(value: Any) -> list[Any]:
-    """Every number of a policy, in order."""
+    """Every number of a configuration, in order."""
     if not isinstance(value, msgspec.Struct):
         return [value]
     return [each for name in value.__struct_fields__ for each in flat(getattr(value, name))]
 
 
 def test_every_setting_is_heard(tmp_path: Path) -> None:
-    changed, usual = flat(policy_of(tmp_path, SET)), flat(WritePolicy())
+    config = config_of(tmp_path, SET)
+    changed, usual = flat(config), flat(Config())
     names = [line.split(" = ")[0] for line in SET.splitlines() if " = " in line]
     assert sum(one != other for one, other in zip(changed, usual, strict=True)) == len(names)
-    policy = policy_of(tmp_path, SET)
-    assert (policy.diff.update, policy.diff.duplicate, policy.graph.semantic.auto) == (0.5, 0.8, 0.9)
-    pairs = policy.redundancy
+    assert (config.diff.update, config.diff.duplicate, config.graph.semantic.auto) == (0.5, 0.8, 0.9)
+    pairs, links = config.commitment.redundancy, config.commitment.edge_similarity
     assert (pairs.boost_max_days, pairs.boost_crit_days, pairs.boost_scale_days) == (10.0, 0.5, 0.5)
-    assert (pairs.min_edge_weight, pairs.alpha_key, pairs.enabled) == (0.6, 0.4, False)
-    assert policy_of(tmp_path, "[commitment.hypothetical_queries]\nenabled = false\n").max_hypothetical == 0
+    assert (links.threshold, links.alpha_key, pairs.enabled) == (0.6, 0.4, False)
+    assert config.commitment.hypothetical_queries.count == 1
+    off = config_of(tmp_path, "[commitment.hypothetical_queries]\nenabled = false\n")
+    assert off.commitment.hypothetical_queries.count == 0
 
 
 @pytest.mark.parametrize(
@@ -151,7 +160,7 @@ def test_a_duration_is_seconds_or_text(duration: float | str, expected: float) -
 )
 def test_what_cannot_be_meant_is_refused_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(MnemonError) as caught:
-        policy_of(tmp_path, text)
+        config_of(tmp_path, text)
     assert caught.value.kind is CONFIG
     assert caught.value.message.startswith(f"{tmp_path / 'config.toml'}:{expected}")
 
@@ -166,7 +175,7 @@ def extreme(kind: type, least: bool) -> Any:
         limits = next((each for each in get_args(hint) if getattr(each, "le", None) is not None), None)
         if limits is not None:
             values[name] = limits.ge if least else limits.le
-    if kind is Diff:
+    if kind is DiffSettings:
         values |= {"update": 0.0, "duplicate": 0.0001} if least else {"update": 0.9999, "duplicate": 1.0}
     if "review" in values:
         values |= {"review": 0.0, "auto": 0.0001} if least else {"review": 0.9999, "auto": 1.0}
@@ -178,7 +187,7 @@ def extreme(kind: type, least: bool) -> Any:
 @pytest.mark.parametrize("least", [True, False])
 def test_writes_go_on_at_either_end_of_every_range(tmp_path: Path, least: bool) -> None:
     config = Config(**{name: extreme(kind, least) for name, kind in SECTIONS.items()})
-    world = AuditWorld(tmp_path / "a.db", write_policy(config))
+    world = AuditWorld(tmp_path / "a.db", config)
     try:
         for text in TEXTS:
             assert isinstance(world.remember(text), Remembered)
