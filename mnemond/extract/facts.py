@@ -10,7 +10,7 @@ import msgspec
 from mnemond.model.memory import Entity, EntityType
 from mnemond.text.cues import words_of
 from mnemond.text.entities import canonical_name, extract, is_name, nothing_known
-from mnemond.text.entity_lists import LOCATIONS, ORGANIZATIONS, TERMS
+from mnemond.text.entity_lists import entity_lists
 from mnemond.text.entity_shapes import kind_of
 from mnemond.text.resources import regex
 from mnemond.text.tokens import fold, latin_words
@@ -362,7 +362,7 @@ def stated_name(text: str) -> str | None:
         return found[1]
     for found in _IM.finditer(text):
         words = found[1].split()
-        if all(map(is_name, words)) and found[1] not in TERMS and not _is_elsewhere(found[1]):
+        if all(map(is_name, words)) and found[1] not in entity_lists().terms and not _is_elsewhere(found[1]):
             return found[1]
     return None
 
@@ -385,4 +385,5 @@ def says_name(sentence: str) -> bool:
 
 def _is_elsewhere(name: str) -> bool:
     """A place or a company: "I'm Berlin based"."""
-    return name.lower() in LOCATIONS or name.lower() in ORGANIZATIONS
+    lists = entity_lists()
+    return name.lower() in lists.places.names or name.lower() in lists.organizations.names

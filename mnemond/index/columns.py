@@ -15,7 +15,7 @@ from mnemond.index.bm25 import SelectionRows
 from mnemond.model.memory import STATUSES, Insight, parse_rfc3339
 from mnemond.text.caches import text_cache
 from mnemond.text.entities import canonical_name
-from mnemond.text.entity_shapes import asking, inner_terms
+from mnemond.text.features import inner_terms, question_share
 from mnemond.text.similarity import normalised
 from mnemond.text.tokens import fold, index_terms
 
@@ -147,7 +147,7 @@ def document_of(insight: Insight) -> Document:
     own = len(content) + len(inner)
     order = array("I", [hash(term) & LARGEST_NUMBER for term in content]).tobytes()
     dated = insight.event_start is not None
-    return Document(counts, own + len(named) + len(day), own, breadth, order, asking(text), dated)
+    return Document(counts, own + len(named) + len(day), own, breadth, order, question_share(text), dated)
 
 
 def _of_first_line(text: str, terms: int) -> int:

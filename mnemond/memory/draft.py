@@ -39,7 +39,7 @@ from mnemond.text.contrast import numbers
 from mnemond.text.cues import CausalCue, causal_cue
 from mnemond.text.dates import DateMention, dates
 from mnemond.text.entities import extract
-from mnemond.text.entity_shapes import keywords
+from mnemond.text.features import keywords
 from mnemond.text.hypothetical import hypothetical_queries, trigger_text, trigger_type
 from mnemond.text.quality import quality_warnings, substance
 from mnemond.text.secrets import find_secrets, redact

@@ -44,7 +44,7 @@ from mnemond.recall.rerank import (
 from mnemond.recall.rerank import Signals as SignalArrays
 from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained
 from mnemond.recall.walks import draws_of, personalised_pagerank, seed_of, walk
-from mnemond.text.entity_lists import ALIASES
+from mnemond.text.entity_lists import entity_lists
 from mnemond.text.similarity import overlap, token_set
 from mnemond.text.tokens import fold, index_term, tokens
 
@@ -476,16 +476,18 @@ def lexical_scores(
     question: Sequence[str],
     candidates: Sequence[Sequence[str]],
     idf: Callable[[str], float],
-    aliases: Mapping[str, str] = ALIASES,
+    aliases: Mapping[str, str] | None = None,
     policy: LexicalPolicy = LexicalPolicy(),  # noqa: B008 - frozen
 ) -> list[float]:
     """The relevance of each candidate, in [0, 1].
 
     `question` and `candidates` are tokens in order (`text.tokens.tokens`); `idf` weighs a token of the question, at
-    least 0 and finite; `aliases` maps folded names to what they stand for, one word to one. The mean over the
-    question's different words of their best match, weighed by idf; where no word weighs anything, all weigh the same.
+    least 0 and finite; `aliases` maps folded names to what they stand for, one word to one (the built-in ones if None).
+    The mean over the question's different words of their best match, weighed by idf; where no word weighs anything, all
+    weigh the same.
     `policy.adjacency` is added once if two neighbours of the question stand side by side in that order.
     """
+    aliases = entity_lists().aliases if aliases is None else aliases
     scorer = _Scorer(question[:MAX_WORDS], idf, aliases, policy)
     return [scorer.score(tokens) for tokens in candidates]
 

@@ -25,7 +25,7 @@ from mnemond.recall.question_features import Question, SoftList, TermList
 from mnemond.recall.ranking import Closeness
 from mnemond.text.caches import text_cache
 from mnemond.text.entities import extract
-from mnemond.text.entity_shapes import inner_terms
+from mnemond.text.features import inner_terms
 from mnemond.text.hypothetical import hypothetical_queries
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term, index_terms
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.columns import DATED, OPENING, OPENING_SHARE, Document, day_terms, document_of, numbered
-from mnemond.text.entity_shapes import inner_terms
+from mnemond.text.features import inner_terms
 from mnemond.text.tokens import index_terms
 from tests.examples import examples
 from tests.index.worlds import insight

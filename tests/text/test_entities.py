@@ -12,18 +12,15 @@ from hypothesis import strategies as st
 from mnemond.model.memory import EntityType
 from mnemond.text import caches, entity_shapes
 from mnemond.text.entities import (
-    _PLAIN,
-    _SILENT,
-    MOST,
+    MAX_ENTITIES,
     Known,
-    _Reading,
-    _take,
+    _Reader,
     canonical_name,
     extract,
     nothing_known,
 )
-from mnemond.text.entity_lists import ALIASES, ORDINARY, ORDINARY_AT_START, PHRASES, TERMS, extended
-from mnemond.text.entity_shapes import LONGEST, kind_of, mixed_shape
+from mnemond.text.entity_lists import entity_lists, extended
+from mnemond.text.entity_shapes import MAX_NAME, kind_of, mixed_shape
 from mnemond.text.tokens import fold
 from tests.examples import examples
 
@@ -129,9 +126,10 @@ def test_terms_are_whole_words_as_they_are_written(text: str, expected: list[str
 
 
 def test_the_dictionary_is_large_and_its_exceptions_belong_to_it() -> None:
-    assert len(TERMS) >= 200
-    assert {phrase for phrase in PHRASES if not phrase[0].isupper() or " " not in phrase} == set()
-    assert ORDINARY_AT_START - {"Express"} <= TERMS
+    lists = entity_lists()
+    assert len(lists.terms) >= 200
+    assert {phrase for phrase in lists.phrases if not phrase[0].isupper() or " " not in phrase} == set()
+    assert lists.ordinary_at_start - {"Express"} <= lists.terms
 
 
 @pytest.mark.parametrize(
@@ -217,15 +215,15 @@ def test_at_most_fifty_and_those_of_the_caller_first() -> None:
     provided = [f"own {number}" for number in range(45)]
     text = " ".join(f"src/f{number}.py" for number in range(20))
     found = names(text, provided)
-    assert len(found) == MOST
+    assert len(found) == MAX_ENTITIES
     assert found[:45] == provided
 
 
 def test_names_longer_than_the_limit_are_left_out() -> None:
-    longest = "https://x.io/" + "a" * (LONGEST - 13)
+    longest = "https://x.io/" + "a" * (MAX_NAME - 13)
     assert names(longest) == [longest]
     assert names(longest + "a") == []
-    assert names("https://" + "a" * 3 * LONGEST) == []
+    assert names("https://" + "a" * 3 * MAX_NAME) == []
     assert names("HttpServer" * 50 + " " + "x/" * 200 + "y.go") == []
 
 
@@ -304,12 +302,12 @@ PIECES = st.sampled_from([
 @given(st.lists(PIECES, max_size=30), st.sampled_from(["", " "]), st.lists(st.text(max_size=8), max_size=4))
 def test_any_text_gives_distinct_bounded_entities(pieces: list[str], joint: str, provided: list[str]) -> None:
     found = extract(joint.join(pieces), provided, known=store_of("张三", "API", "x"))
-    assert len({entity.canonical for entity in found}) == len(found) <= MOST
+    assert len({entity.canonical for entity in found}) == len(found) <= MAX_ENTITIES
     for entity in found:
         assert entity.name
         assert entity.canonical == canonical_name(entity.name)
         assert entity.kind in get_args(EntityType)
-        assert len(entity.name) <= LONGEST
+        assert len(entity.name) <= MAX_NAME
 
 
 @given(st.text(max_size=300))
@@ -325,21 +323,22 @@ def test_a_store_without_entities_knows_nothing() -> None:
 @pytest.mark.parametrize("before", ["with", ".", "Mr", "and", "Alice"])
 @pytest.mark.parametrize("after", ["Smith's", "(", "Alice", "500", "OF"])
 def test_no_word_passed_over_in_silence_would_have_said_anything(before: str, after: str) -> None:
-    for word in _SILENT:
-        said = _Reading([], [], [])
-        assert _take(["Bob", before, word, after, "Code"], 2, said) == 1
-        assert said == _Reading([], [], [])
+    for word in entity_lists().silent:
+        reader = _Reader(["Bob", before, word, after, "Code"])
+        assert reader.take(2) == 1
+        assert (reader.patterns, reader.terms, reader.people) == ([], [], [])
 
 
 def test_an_ordinary_word_is_no_question_to_the_store() -> None:
-    assert all(word in ORDINARY and len(word) > 1 and word.islower() and word.isalnum() for word in _PLAIN)
+    plain, ordinary = entity_lists().plain, entity_lists().ordinary
+    assert all(word in ordinary and len(word) > 1 and word.islower() and word.isalnum() for word in plain)
 
 
-@given(st.one_of(st.sampled_from(sorted(ALIASES)), st.text(max_size=12), st.text("abK8s ", max_size=6)))
+@given(st.one_of(st.sampled_from(sorted(entity_lists().aliases)), st.text(max_size=12), st.text("abK8s ", max_size=6)))
 @examples(200)
 def test_a_canonical_name_is_folded_and_its_alias_resolved(name: str) -> None:
     folded = " ".join(fold(name).split())
-    assert canonical_name(name) == " ".join(fold(ALIASES.get(folded, folded)).split())
+    assert canonical_name(name) == " ".join(fold(entity_lists().aliases.get(folded, folded)).split())
     assert canonical_name(name, {"ab": "Other  Name"}) == ("other name" if folded == "ab" else folded)
 
 
@@ -347,5 +346,5 @@ def test_a_purge_leaves_no_name_behind() -> None:
     kind_of("Confidential Holdings")
     mixed_shape("confidentialThing")
     caches.clear_all()
-    assert entity_shapes._remembered.cache_info().currsize == 0
-    assert entity_shapes._mixed_remembered.cache_info().currsize == 0
+    assert entity_shapes._cached_kind.cache_info().currsize == 0
+    assert entity_shapes._cached_mixed_shape.cache_info().currsize == 0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.entity_shapes import LONGEST_KEYWORD, MAX_CONTENT, MAX_KEYWORDS, keywords
+from mnemond.text.features import LONGEST_KEYWORD, MAX_CONTENT, MAX_KEYWORDS, keywords
 
 
 def in_none(words: Iterable[str]) -> list[int]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.entity_shapes import _NAME, _PART, SHORTEST_PART, asking, inner_terms
+from mnemond.text.features import _NAME, _PART, SHORTEST_PART, inner_terms, question_share
 from mnemond.text.tokens import index_terms
 from tests.examples import examples
 
@@ -43,16 +43,16 @@ def test_parts_of_a_name_are_words_of_their_own(text: str, terms: list[str]) -> 
     ],
 )
 def test_how_much_of_a_text_asks(text: str, share: float) -> None:
-    assert asking(text) == pytest.approx(share)
+    assert question_share(text) == pytest.approx(share)
 
 
 @examples(100)
 @given(st.one_of(st.text(max_size=60), st.text(alphabet="aA Z?？.!。\n", max_size=40)))
 def test_any_text_has_a_share_and_parts(text: str) -> None:
-    assert 0.0 <= asking(text) <= 1.0
-    assert (asking(text) > 0.0) <= ("?" in text or "？" in text)
+    assert 0.0 <= question_share(text) <= 1.0
+    assert (question_share(text) > 0.0) <= ("?" in text or "？" in text)
     assert all(inner_terms(text))
-    assert asking(text + "\nReally?") > 0.0
+    assert question_share(text + "\nReally?") > 0.0
 
 
 @examples(300)
