@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.synthetic import FUNCTION_WORDS, vocabulary, words_of
-from mnemond.api.types_memories import RecallResult
 from mnemond.embed.embedder import Embedder
+from mnemond.model.answers import RecallResult
 
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int32]

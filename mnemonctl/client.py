@@ -28,6 +28,7 @@ from mnemond.api import types_admin, types_changes, types_extract, types_memorie
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
 from mnemond.errors import DATA_DIR, MnemonError
+from mnemond.model import answers, outcomes
 from mnemond.wire.params import Access, Params
 
 # A method of the daemon as a method of a Python object, with the types that the protocol declares.
@@ -138,9 +139,9 @@ class EmbedMethods(_Methods):
     """`embed.…`: vectors and what makes them."""
 
     status = remote("embed.status", types_extract.EmbedStatusParams, one(types_extract.EmbedStatusResult))
-    run = remote("embed.run", types_extract.EmbedRunParams, one(types_extract.EmbedRunResult))
-    switch = remote("embed.switch", types_extract.EmbedSwitchParams, one(types_extract.EmbedSwitchResult))
-    calibrate = remote("embed.calibrate", types_extract.EmbedCalibrateParams, one(types_extract.EmbedCalibrateResult))
+    run = remote("embed.run", types_extract.EmbedRunParams, one(outcomes.EmbedRunResult))
+    switch = remote("embed.switch", types_extract.EmbedSwitchParams, one(outcomes.EmbedSwitchResult))
+    calibrate = remote("embed.calibrate", types_extract.EmbedCalibrateParams, one(outcomes.EmbedCalibrateResult))
 
 
 class JobMethods(_Methods):
@@ -200,40 +201,38 @@ class Client:
 
     hello = remote("hello", types_admin.HelloParams, one(types_admin.HelloResult))
     ping = remote("ping", types_admin.PingParams, one(types_admin.PingResult))
-    remember = remote("remember", types_memories.RememberParams, one(types_memories.RememberResult))
+    remember = remote("remember", types_memories.RememberParams, one(outcomes.RememberResult))
     extract = remote(
         "extract",
         types_extract.ExtractParams,
         either(one(types_extract.ExtractResult), one(types_extract.ExtractContext)),
     )
-    diff = remote("diff", types_memories.DiffParams, one(types_memories.DiffResult))
-    recall = remote("recall", types_memories.QuestionParams, one(types_memories.RecallResult))
-    context = remote("context", types_memories.ContextParams, one(types_memories.ContextResult))
-    get = remote("get", types_memories.GetParams, one(types_memories.GetResult))
-    list = remote(
-        "list", types_memories.ListParams, either(one(types_memories.ListResult), one(types_memories.RetiredResult))
-    )
-    forget = remote("forget", types_memories.ForgetParams, one(types_memories.ForgetResult))
-    search = remote("search", types_memories.SearchParams, many(types_memories.SearchHit))
-    link = remote("link", types_changes.LinkParams, one(types_changes.LinkResult))
-    unlink = remote("unlink", types_changes.UnlinkParams, one(types_changes.UnlinkResult))
-    related = remote("related", types_changes.RelatedParams, many(types_changes.RelatedMemory))
-    pin = remote("pin", types_memories.PinParams, one(types_memories.PinResult))
-    update = remote("update", types_changes.UpdateParams, one(types_changes.UpdateResult))
-    supersede = remote("supersede", types_changes.SupersedeParams, one(types_changes.SupersedeResult))
-    merge = remote("merge", types_changes.MergeParams, one(types_changes.MergeResult))
-    restore = remote("restore", types_changes.RestoreParams, one(types_changes.RestoreResult))
-    history = remote("history", types_changes.HistoryParams, one(types_changes.HistoryResult))
-    undo = remote("undo", types_changes.UndoParams, one(types_changes.UndoResult))
+    diff = remote("diff", types_memories.DiffParams, one(answers.DiffResult))
+    recall = remote("recall", types_memories.QuestionParams, one(answers.RecallResult))
+    context = remote("context", types_memories.ContextParams, one(answers.ContextResult))
+    get = remote("get", types_memories.GetParams, one(answers.GetResult))
+    list = remote("list", types_memories.ListParams, either(one(answers.ListResult), one(answers.RetiredResult)))
+    forget = remote("forget", types_memories.ForgetParams, one(outcomes.ForgetResult))
+    search = remote("search", types_memories.SearchParams, many(answers.SearchHit))
+    link = remote("link", types_changes.LinkParams, one(outcomes.LinkResult))
+    unlink = remote("unlink", types_changes.UnlinkParams, one(outcomes.UnlinkResult))
+    related = remote("related", types_changes.RelatedParams, many(answers.RelatedMemory))
+    pin = remote("pin", types_memories.PinParams, one(outcomes.PinResult))
+    update = remote("update", types_changes.UpdateParams, one(outcomes.UpdateResult))
+    supersede = remote("supersede", types_changes.SupersedeParams, one(outcomes.SupersedeResult))
+    merge = remote("merge", types_changes.MergeParams, one(outcomes.MergeResult))
+    restore = remote("restore", types_changes.RestoreParams, one(outcomes.RestoreResult))
+    history = remote("history", types_changes.HistoryParams, one(answers.HistoryResult))
+    undo = remote("undo", types_changes.UndoParams, one(outcomes.UndoResult))
     gc = remote(
         "gc",
         types_admin.GcParams,
         either(
-            either(one(types_admin.GcKept), one(types_admin.GcReview)),
-            either(one(types_admin.GcDone), one(types_admin.GcResult)),
+            either(one(outcomes.GcKept), one(answers.GcReview)),
+            either(one(outcomes.GcDone), one(answers.GcResult)),
         ),
     )
-    log = remote("log", types_changes.LogParams, many(types_changes.LogLine))
+    log = remote("log", types_changes.LogParams, many(answers.LogLine))
     receipt = remote("receipt", types_changes.ReceiptParams, one(types_changes.ReceiptResult))
     verify = remote("verify", types_admin.VerifyParams, one(types_admin.VerifyResult))
     status = remote("status", types_admin.StatusParams, one(types_admin.StatusResult))

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 
 from mnemonctl.client import Client
 from mnemond.api.types_extract import ExtractContext, FactView, MessageParam
-from mnemond.api.types_memories import InsightDetail, RetiredResult
 from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.model.answers import InsightDetail, RetiredResult
 
 Item: TypeAlias = dict[str, Any]
 Messages: TypeAlias = str | Mapping[str, str] | Sequence[Mapping[str, str]]

@@ -12,21 +12,14 @@ from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import (
     LinkParams,
-    LinkResult,
     MergeParams,
-    MergeResult,
-    RelatedMemory,
     RelatedParams,
     RestoreParams,
-    RestoreResult,
     SupersedeParams,
-    SupersedeResult,
     UnlinkParams,
-    UnlinkResult,
     UpdateParams,
-    UpdateResult,
 )
-from mnemond.api.types_memories import ForgetParams, ForgetResult, PinParams, PinResult
+from mnemond.api.types_memories import ForgetParams, PinParams
 from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import history, revise, update
@@ -34,8 +27,26 @@ from mnemond.memory import links as linking
 from mnemond.memory.draft import clean, problems_of, with_op_id
 from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import maker_of, metadata_problems, noted, related
+from mnemond.model.answers import RelatedMemory
 from mnemond.model.memory import Insight
-from mnemond.model.outcomes import Forgotten, Linked, Merged, Pinned, Restored, Revised, Superseded, Unlinked
+from mnemond.model.outcomes import (
+    ForgetResult,
+    Forgotten,
+    Linked,
+    LinkResult,
+    Merged,
+    MergeResult,
+    Pinned,
+    PinResult,
+    Restored,
+    RestoreResult,
+    Revised,
+    Superseded,
+    SupersedeResult,
+    Unlinked,
+    UnlinkResult,
+    UpdateResult,
+)
 from mnemond.model.query import Filter
 from mnemond.store.backups import holding
 from mnemond.store.connection import Connection

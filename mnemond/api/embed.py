@@ -22,7 +22,17 @@ from mnemond.memory import embedding
 from mnemond.memory.draft import WriteContext
 from mnemond.memory.embedding import Answered, Text, record_of
 from mnemond.model.changes import ChangeSet, SetVector
-from mnemond.model.outcomes import Calibrated, Embedded, Outcome, SwitchDropped, SwitchStarted
+from mnemond.model.outcomes import (
+    Calibrated,
+    EmbedCalibrateResult,
+    Embedded,
+    EmbedRunResult,
+    EmbedSwitchResult,
+    Outcome,
+    SwitchDropped,
+    SwitchStarted,
+    ThresholdsView,
+)
 from mnemond.store import insights, operations
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch
@@ -109,11 +119,11 @@ def _calibration(record: EmbedderRecord | None) -> wire.CalibrationView:
     return wire.CalibrationView(found.unrelated, found.paraphrase, "shipped")
 
 
-def thresholds(warm: OpenStore) -> wire.ThresholdsView:
+def thresholds(warm: OpenStore) -> ThresholdsView:
     """The cosines a store's writes go by now."""
     cosines, semantic = warm.rules.diff.cosines, warm.rules.config.graph.semantic
     override = round(cosines.override, 6) if math.isfinite(cosines.override) else None
-    return wire.ThresholdsView(
+    return ThresholdsView(
         round(cosines.update, 6), round(cosines.duplicate, 6), override, round(semantic.auto, 6),
         round(semantic.review, 6),
     )  # fmt: skip
@@ -135,9 +145,9 @@ def about_one(decided: ChangeSet, insight_id: str, message: str | None) -> Chang
     return msgspec.structs.replace(decided, outcome=outcome, operation=None, subject=insight_id)
 
 
-def run_result(outcome: Embedded) -> wire.EmbedRunResult:
+def run_result(outcome: Embedded) -> EmbedRunResult:
     """In the shape that fits."""
-    result = wire.EmbedRunResult(
+    result = EmbedRunResult(
         status="backfill_complete", dimension=outcome.dimension, model=outcome.model, op_id=outcome.op_id,
         replayed=outcome.replayed,
     )  # fmt: skip
@@ -148,24 +158,24 @@ def run_result(outcome: Embedded) -> wire.EmbedRunResult:
     return msgspec.structs.replace(result, succeeded=outcome.succeeded, failed=outcome.failed)
 
 
-def switch_result(outcome: Outcome) -> wire.EmbedSwitchResult:
+def switch_result(outcome: Outcome) -> EmbedSwitchResult:
     """Begun, or given up."""
     if isinstance(outcome, SwitchDropped):
-        return wire.EmbedSwitchResult(
+        return EmbedSwitchResult(
             status="aborted", model=outcome.model, dropped=outcome.dropped, op_id=outcome.op_id,
             replayed=outcome.replayed, message="the store keeps the embedder it has",
         )  # fmt: skip
     begun = cast("SwitchStarted", outcome)
-    return wire.EmbedSwitchResult(
+    return EmbedSwitchResult(
         status="switching", model=begun.model, provider=begun.provider, dimension=begun.dimension, total=begun.total,
         started_at=begun.started_at, op_id=begun.op_id, replayed=begun.replayed,
         message="the present vectors serve until all new ones are there; links between memories stay as they are",
     )  # fmt: skip
 
 
-def calibrate_result(warm: OpenStore, outcome: Calibrated) -> wire.EmbedCalibrateResult:
+def calibrate_result(warm: OpenStore, outcome: Calibrated) -> EmbedCalibrateResult:
     """What was measured, and what follows."""
-    return wire.EmbedCalibrateResult(
+    return EmbedCalibrateResult(
         status="calibrated", model=outcome.model, unrelated=round(outcome.unrelated, 6),
         paraphrase=round(outcome.paraphrase, 6), pairs=outcome.pairs, paraphrases=outcome.paraphrases,
         thresholds=thresholds(warm), op_id=outcome.op_id, replayed=outcome.replayed,
@@ -205,7 +215,7 @@ class EmbedHandlers:
         return warm.marked(result, None if warm.embedder is None else reason)
 
     @handles("embed.run", in_task=True)
-    async def run(self, call: Call, params: wire.EmbedRunParams) -> wire.EmbedRunResult:
+    async def run(self, call: Call, params: wire.EmbedRunParams) -> EmbedRunResult:
         """Embed, and answer when that is done; it goes on when the caller does not wait for the answer.
 
         Raises MnemonError: UNAVAILABLE without the embedder, BUSY beside another run or a switch, NOT_FOUND for an id.
@@ -222,7 +232,7 @@ class EmbedHandlers:
         return warm.marked(run_result(cast("Embedded", outcome)))
 
     @handles("embed.switch", in_task=True)
-    async def switch(self, call: Call, params: wire.EmbedSwitchParams) -> wire.EmbedSwitchResult:
+    async def switch(self, call: Call, params: wire.EmbedSwitchParams) -> EmbedSwitchResult:
         """Begin to make every vector anew with another embedder, or give that up.
 
         Raises MnemonError: CONFIG, UNAVAILABLE, BUSY, INVALID_PARAMS, NOT_FOUND.
@@ -242,7 +252,7 @@ class EmbedHandlers:
         return warm.marked(switch_result(outcome))
 
     @handles("embed.calibrate", in_task=True)
-    async def calibrate(self, call: Call, params: wire.EmbedCalibrateParams) -> wire.EmbedCalibrateResult:
+    async def calibrate(self, call: Call, params: wire.EmbedCalibrateParams) -> EmbedCalibrateResult:
         """Measure the embedder on the store. Raises MnemonError: INVALID_PARAMS for a store with too few
         memories, UNAVAILABLE when that cannot be done, BUSY."""
         warm = await self._open_stores.use(params.store)

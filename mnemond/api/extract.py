@@ -13,14 +13,12 @@ from mnemond.api.requests import Identities, scope_of, submit
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_extract import (
     ContextMessage,
-    DroppedView,
     ExtractContext,
     ExtractCounts,
     ExtractParams,
     ExtractResult,
     FactEntity,
     FactParam,
-    FactRelation,
     FactView,
     KnownMemory,
     MessageParam,
@@ -33,6 +31,7 @@ from mnemond.extract.rules import HostFact, parts
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
 from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
+from mnemond.model.answers import DroppedView, FactRelation
 from mnemond.model.changes import Vector
 from mnemond.model.memory import CATEGORIES, format_us, parse_rfc3339
 from mnemond.model.outcomes import Remembered

@@ -13,29 +13,22 @@ from mnemond.api import views
 from mnemond.api.requests import Identities, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import (
-    ChainLink,
-    EdgeState,
     HistoryParams,
-    HistoryResult,
-    LogLine,
     LogParams,
-    MemoryOperation,
-    MemoryState,
     ReceiptEvent,
     ReceiptParams,
     ReceiptPrivacy,
     ReceiptResult,
-    UndoneView,
     UndoParams,
-    UndoResult,
 )
 from mnemond.clock import Clock
 from mnemond.embed.embedder import UNKNOWN_WORDS, try_embed
 from mnemond.errors import MnemonError
 from mnemond.memory import undo
 from mnemond.memory.history import Past, op_ids, past
+from mnemond.model.answers import ChainLink, EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
 from mnemond.model.memory import Edge, Insight, format_us
-from mnemond.model.outcomes import Undone
+from mnemond.model.outcomes import Undone, UndoneView, UndoResult
 from mnemond.store import operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State

@@ -11,27 +11,15 @@ from structlog.typing import FilteringBoundLogger
 from mnemond.api.events import Feed, job_told, watch
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores, StoreListener
-from mnemond.api.types_admin import (
-    GcCandidate,
-    GcDone,
-    GcFlagged,
-    GcKept,
-    GcParams,
-    GcResult,
-    GcReview,
-    JobsListParams,
-    JobsListResult,
-    JobsRunParams,
-    JobsRunResult,
-    JobView,
-)
+from mnemond.api.types_admin import GcParams, JobsListParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.jobs.job import Done
 from mnemond.jobs.scheduler import Entry, Scheduler
 from mnemond.memory import retention
+from mnemond.model.answers import GcCandidate, GcFlagged, GcResult, GcReview
 from mnemond.model.memory import format_us
-from mnemond.model.outcomes import Collected, Retained
+from mnemond.model.outcomes import Collected, GcDone, GcKept, Retained
 from mnemond.store.backups import holding
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import nearest, short

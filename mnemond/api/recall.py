@@ -13,26 +13,13 @@ from mnemond.api import views
 from mnemond.api.requests import one_active, scope_of
 from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores
 from mnemond.api.types_memories import (
-    CompactHit,
-    CompactResult,
     ContextParams,
-    ContextResult,
     FilterParams,
     GetParams,
-    GetResult,
-    LinkView,
     ListParams,
-    ListResult,
     QuestionParams,
-    RecallHit,
-    RecallMeta,
     RecallParams,
-    RecallResult,
-    RerankMeta,
-    RetiredResult,
-    SearchHit,
     SearchParams,
-    WindowView,
 )
 from mnemond.clock import Clock
 from mnemond.config.settings import RetrievalSettings, TouchSettings
@@ -43,6 +30,21 @@ from mnemond.memory.draft import choice_problems
 from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import around, links_of
 from mnemond.memory.retention import is_used
+from mnemond.model.answers import (
+    CompactHit,
+    CompactResult,
+    ContextResult,
+    GetResult,
+    LinkView,
+    ListResult,
+    RecallHit,
+    RecallMeta,
+    RecallResult,
+    RerankMeta,
+    RetiredResult,
+    SearchHit,
+    WindowView,
+)
 from mnemond.model.memory import CATEGORIES, STATUSES, Status, format_us, parse_rfc3339
 from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Intent, Query, Recalled, Span
 from mnemond.recall.context import BUDGET, Frame, linearise, relations_among

@@ -11,7 +11,7 @@ import msgspec
 from mnemond.api import views
 from mnemond.api.requests import Identities, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.types_memories import DiffMatch, DiffParams, DiffResult, DiffThresholds, RememberParams
+from mnemond.api.types_memories import DiffParams, RememberParams
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
@@ -21,11 +21,11 @@ from mnemond.memory.compare import NOTHING, Moment, compare
 from mnemond.memory.diff import Verdict
 from mnemond.memory.draft import Draft, problems_of, with_op_id
 from mnemond.memory.remember import Prepared, decide, prepare, propose
+from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
 from mnemond.model.changes import Vector
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import Remembered, Result
 from mnemond.text.tokens import index_terms
 from mnemond.wire.dispatch import Call, handles, in_thread
-from mnemond.wire.params import Result
 
 LONG_TEXT = 2_000
 """Characters that are read and embedded on the event loop; more go to a thread (reading costs about 1 µs each)."""

@@ -16,13 +16,13 @@ from mnemond.embed.embedder import Embedder, Supply, sentence
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.calibration import WriteRules, write_rules
+from mnemond.model.outcomes import Result
 from mnemond.recall.archive import Archives
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
 from mnemond.text import caches
 from mnemond.wire.dispatch import Call, Deferred, in_task
-from mnemond.wire.params import Result
 
 R = TypeVar("R", bound=Result)
 

@@ -7,6 +7,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from mnemond.model.answers import GcResult, GcReview
+from mnemond.model.outcomes import GcDone, GcKept, Result
 from mnemond.wire.params import (
     MAX_EXACT,
     MAX_VERSION,
@@ -15,7 +17,6 @@ from mnemond.wire.params import (
     Limit,
     Name,
     Params,
-    Result,
     ScopedWriteParams,
     StoreName,
     StoreParams,
@@ -594,75 +595,6 @@ class GcParams(ScopedWriteParams, frozen=True, kw_only=True):
         about("remove for good what left recall more than so many days ago, the longest ago first", metavar="DAYS",
               cli="remove for good what left recall more than DAYS days ago; needs --yes"),
     ] = None  # fmt: skip
-
-
-class GcCandidate(msgspec.Struct, frozen=True):
-    """A memory that matters little. `effective_importance` is the present one; `edge_count` counts links."""
-
-    id: str
-    content: str
-    category: str
-    importance: int
-    access_count: int
-    effective_importance: float
-    days_since_access: float
-    edge_count: int
-    immune: bool
-
-
-class GcResult(Result, frozen=True, kw_only=True):
-    """Memories of the least effective importance, least first. `candidates_found` counts those beyond `limit` too;
-    `actions` are command lines by purpose."""
-
-    total_insights: int
-    threshold: float
-    candidates_found: int
-    candidates: list[GcCandidate]
-    max_insights: int
-    actions: dict[str, str]
-
-
-class GcKept(Result, frozen=True, kw_only=True):
-    """A memory that is exempt from pruning from now on."""
-
-    status: Literal["retained"]
-    id: str
-    content: str
-    new_access: int
-    effective_importance: float
-    immune: bool
-    op_id: str
-    replayed: bool
-
-
-class GcFlagged(msgspec.Struct, frozen=True):
-    """A memory whose text may have to be written again. What looks like a secret is cut out of `content`."""
-
-    id: str
-    content: str
-    importance: int
-    quality_warnings: list[str]
-
-
-class GcReview(Result, frozen=True, kw_only=True):
-    """Memories with the most warnings first; `total_flagged` counts those beyond `limit` too."""
-
-    review_results: list[GcFlagged]
-    total_flagged: int
-    actions: dict[str, str]
-
-
-class GcDone(Result, frozen=True, kw_only=True):
-    """Memories that were taken out of recall, or removed for good. `left`: how many more there are; `backups`: names of
-    copies of the store's file, beside it, that still hold some of what was removed."""
-
-    status: Literal["retired", "purged"]
-    count: int
-    ids: list[str]
-    left: int
-    backups: tuple[str, ...] = ()
-    op_id: str
-    replayed: bool
 
 
 GC = method(

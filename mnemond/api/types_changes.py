@@ -7,28 +7,25 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from mnemond.api.types_memories import (
-    METADATA,
-    AllowSecret,
-    Category,
-    ConflictView,
-    Conversation,
-    EdgesCreated,
-    Entities,
-    EntityMode,
-    Id,
-    InsightDetail,
-    Names,
-    QualityDetail,
-)
+from mnemond.api.types_memories import METADATA, AllowSecret, Category, Conversation, Entities, EntityMode, Id, Names
+from mnemond.model.answers import HistoryResult, LogLine, RelatedMemory
 from mnemond.model.memory import EDGE_TYPES, EdgeType
+from mnemond.model.outcomes import (
+    LinkResult,
+    MergeResult,
+    RestoreResult,
+    Result,
+    SupersedeResult,
+    UndoResult,
+    UnlinkResult,
+    UpdateResult,
+)
 from mnemond.wire.params import (
     MAX_NAME,
     Access,
     IdOrPrefix,
     Limit,
     Name,
-    Result,
     ScopedWriteParams,
     ScopeParams,
     StoreParams,
@@ -71,24 +68,6 @@ class UpdateParams(ScopedWriteParams, frozen=True, kw_only=True):
     allow_secret: AllowSecret = False
 
 
-class UpdateResult(Result, frozen=True, kw_only=True):
-    """The fields that changed; with `unchanged` none did and nothing was written. `edges_created` counts links the
-    memory did not have before; `redacted` are the kinds of secrets that were cut out."""
-
-    id: str
-    status: Literal["updated", "unchanged"]
-    changed: list[str]
-    embedded: bool
-    embed_error: str | None
-    edges_created: EdgesCreated
-    effective_importance: float
-    redacted: list[str]
-    quality_warnings: list[str]
-    quality_details: list[QualityDetail]
-    op_id: str
-    replayed: bool
-
-
 UPDATE = method(
     "update", UpdateParams, UpdateResult, Access.WRITE,
     "Give one memory another text or other fields.", positional=("id",),
@@ -98,20 +77,6 @@ UPDATE = method(
 class SupersedeParams(ScopedWriteParams, frozen=True, kw_only=True):
     old_id: Annotated[IdOrPrefix, about("the memory to replace; if it was superseded before, its successor")]
     new_id: Annotated[IdOrPrefix, about("the memory that takes its place")]
-
-
-class SupersedeResult(Result, frozen=True, kw_only=True):
-    """`id` left recall; its links are with `superseded_by` now. `instead_of`: the memory that was named, if `id` had
-    taken its place before."""
-
-    id: str
-    status: Literal["superseded"]
-    message: str
-    superseded_by: str
-    instead_of: str | None
-    edges_moved: int
-    op_id: str
-    replayed: bool
 
 
 SUPERSEDE = method(
@@ -131,25 +96,6 @@ class MergeParams(ScopedWriteParams, frozen=True, kw_only=True):
     allow_secret: AllowSecret = False
 
 
-class MergeResult(Result, frozen=True, kw_only=True):
-    """`id` has the text `content` now; `merged_id` left recall."""
-
-    id: str
-    status: Literal["merged"]
-    message: str
-    merged_id: str
-    content: str
-    embedded: bool
-    embed_error: str | None
-    edges_moved: int
-    edges_created: EdgesCreated
-    redacted: list[str]
-    quality_warnings: list[str]
-    quality_details: list[QualityDetail]
-    op_id: str
-    replayed: bool
-
-
 MERGE = method(
     "merge", MergeParams, MergeResult, Access.WRITE, "Make one memory of two.", positional=("id", "other_id")
 )
@@ -160,21 +106,6 @@ class RestoreParams(ScopedWriteParams, frozen=True, kw_only=True):
 
     id: Id
     force: Annotated[bool, about("even though another memory is in its place")] = False
-
-
-class RestoreResult(Result, frozen=True, kw_only=True):
-    """The memory is active again. `superseded_by`: its successor, still active, because of `force`. `conflicts`: other
-    memories that it repeats or contradicts, left unchanged for review."""
-
-    id: str
-    status: Literal["restored"]
-    superseded_by: str | None
-    embedded: bool
-    embed_error: str | None
-    edges_created: EdgesCreated
-    conflicts: list[ConflictView]
-    op_id: str
-    replayed: bool
 
 
 RESTORE = method(
@@ -222,27 +153,6 @@ class LinkParams(ScopedWriteParams, frozen=True, kw_only=True):
     allow_secret: AllowSecret = False
 
 
-class LinkResult(Result, frozen=True, kw_only=True):
-    """The link as it is now: of an existing one, the larger weight and both metadata count.
-
-    `created` and `updated` are both false when it was exactly like that before. `redacted` are the kinds of secrets
-    that were cut out of the metadata.
-    """
-
-    status: Literal["linked"]
-    created: bool
-    updated: bool
-    source_id: str
-    target_id: str
-    edge_type: str
-    weight: float
-    metadata: dict[str, object]
-    bidirectional: bool
-    redacted: list[str]
-    op_id: str
-    replayed: bool
-
-
 LINK = method(
     "link", LinkParams, LinkResult, Access.WRITE,
     "Say that two memories belong together, and how.", positional=("source_id", "target_id", "type"),
@@ -255,19 +165,6 @@ class UnlinkParams(ScopedWriteParams, frozen=True, kw_only=True):
     source_id: Id
     target_id: Id
     type: Annotated[EdgeKind | None, about("only links of this type", "-t")] = None
-
-
-class UnlinkResult(Result, frozen=True, kw_only=True):
-    """How many links are gone, of which types. `cause_other_way`: a causal one from target to source is left."""
-
-    status: Literal["unlinked"]
-    source_id: str
-    target_id: str
-    edges_removed: int
-    edge_types: list[str]
-    cause_other_way: bool
-    op_id: str
-    replayed: bool
 
 
 UNLINK = method(
@@ -286,18 +183,6 @@ class RelatedParams(ScopeParams, frozen=True, kw_only=True):
     all_sessions: Annotated[bool, about("also memories of other sessions")] = False
 
 
-class RelatedMemory(msgspec.Struct, frozen=True, gc=False):
-    """A memory and how it is reached: over how many links, the last of which type and weight."""
-
-    id: str
-    content: str
-    category: str
-    importance: int
-    depth: int
-    via_edge_type: str
-    weight: float
-
-
 RELATED = method(
     "related", RelatedParams, list[RelatedMemory], Access.READ,
     "List the memories around one, nearest first.", positional=("id",),
@@ -314,65 +199,6 @@ class HistoryParams(ScopeParams, frozen=True, kw_only=True):
     limit: Annotated[Limit, about("the newest N operations", "-n")] = 100
 
 
-class ChainLink(msgspec.Struct, frozen=True):
-    """One memory of a chain in which each took the place of the one before."""
-
-    id: str
-    status: str
-
-
-class EdgeState(msgspec.Struct, frozen=True):
-    """A link as it was. A causal one leads from source to target; any other leads both ways and is listed once, from
-    the memory itself if it is an end of it."""
-
-    source_id: str
-    target_id: str
-    edge_type: str
-    weight: float
-    metadata: dict[str, object]
-    created_by: str
-
-
-class MemoryState(InsightDetail, frozen=True):
-    """A memory before or after an operation, with the edges that the operation changed.
-
-    `corroboration_count`: how often it was said again.
-    """
-
-    superseded_by: str | None = None
-    corroboration_count: int = 0
-    edges: tuple[EdgeState, ...] = ()
-
-
-class MemoryOperation(msgspec.Struct, frozen=True):
-    """The effect of one operation on one memory.
-
-    `before_state` is null if it made the memory; both states are null if the memory, or one merged with it whose text
-    it had, was purged since. `triggered_by`: user, host:TOOL, system:JOB, or the id of a conversation (conversation:ID
-    where it would read as one of the former, conversation alone where a memory of the operation was purged since).
-    `op_id` is what undo takes; `undoes` the operation that this one took back.
-    """
-
-    id: int
-    operation_type: str
-    before_state: MemoryState | None
-    after_state: MemoryState | None
-    triggered_by: str
-    op_id: str
-    created_at: str
-    undoes: str | None
-
-
-class HistoryResult(Result, frozen=True, kw_only=True):
-    """The past of a memory. `chain` leads from what it replaced to what replaced it; `operations` are in the order they
-    happened, `total_operations` of them in all."""
-
-    id: str
-    chain: list[ChainLink]
-    operations: list[MemoryOperation]
-    total_operations: int
-
-
 HISTORY = method(
     "history", HistoryParams, HistoryResult, Access.READ,
     "Show what became of one memory, and which operations did it.", positional=("id",),
@@ -386,35 +212,6 @@ class UndoParams(WriteParams, frozen=True, kw_only=True):
     ] = None
 
 
-class UndoneView(msgspec.Struct, frozen=True):
-    """The effect on one memory: active again, with its former value, out of recall, or linked as before. `conflicts`:
-    memories that it repeats or contradicts now, left unchanged for review."""
-
-    id: str
-    became: Literal["restored", "revised", "retired", "relinked"]
-    conflicts: list[ConflictView]
-
-
-class UndoResult(Result, frozen=True, kw_only=True):
-    """The operation `undone` was taken back, a call of `method` (null if that is no longer known); `op_id` takes this
-    back in turn.
-
-    Links are counted. `edges_missing` could not be put back: the memory at their other end is out of recall.
-    `embed_error`: why a memory that has its former text again has no vector.
-    """
-
-    status: Literal["undone"]
-    undone: str
-    method: str | None
-    memories: list[UndoneView]
-    edges_restored: int
-    edges_removed: int
-    edges_missing: int
-    embed_error: str | None
-    op_id: str
-    replayed: bool
-
-
 UNDO = method(
     "undo", UndoParams, UndoResult, Access.WRITE,
     "Take one whole operation back, as a new operation.", positional=("operation",),
@@ -426,18 +223,6 @@ UNDO = method(
 
 class LogParams(StoreParams, frozen=True, kw_only=True):
     limit: Annotated[Limit, about("the newest N lines", "-n")] = 20
-
-
-class LogLine(msgspec.Struct, frozen=True):
-    """One operation; `detail` never holds a memory's text. `op_id` is what undo takes; null if no memory and no link
-    was changed, or if it is unknown."""
-
-    id: int
-    operation: str
-    insight_id: str | None
-    detail: str
-    created_at: str
-    op_id: str | None
 
 
 LOG = method("log", LogParams, list[LogLine], Access.READ, "List what was done, newest first.", positional=("limit",))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from mnemond.api.types_memories import Conversation, DryRun
+from mnemond.model.answers import DroppedView, FactRelation
+from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, EmbedSwitchResult, Result, ThresholdsView
 from mnemond.wire.params import (
     Access,
     IdOrPrefix,
     Name,
-    Result,
     ScopedWriteParams,
     StoreParams,
     Time,
@@ -121,14 +122,6 @@ class ExtractParams(ScopedWriteParams, frozen=True, kw_only=True):
     ] = False
 
 
-class FactRelation(msgspec.Struct, frozen=True):
-    """Who has to do with what: works_at, lives_in, prefers, replaces …"""
-
-    source: str
-    type: str
-    target: str
-
-
 class SourceContext(msgspec.Struct, frozen=True):
     """Where a fact comes from."""
 
@@ -162,13 +155,6 @@ class FactView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     redacted: list[str]
     op_id: str | None
-
-
-class DroppedView(msgspec.Struct, frozen=True):
-    """A part of the conversation that was not kept, and the reason."""
-
-    text: str
-    reason: str
 
 
 class ExtractCounts(msgspec.Struct, frozen=True):
@@ -272,16 +258,6 @@ class CalibrationView(msgspec.Struct, frozen=True):
     source: Literal["shipped", "measured", "unknown"]
 
 
-class ThresholdsView(msgspec.Struct, frozen=True):
-    """Cosines on the scale of the store's embedder; `override` is null where no cosine decides alone."""
-
-    update: float
-    duplicate: float
-    override: float | None
-    link: float
-    review: float
-
-
 class EmbedStatusResult(Result, frozen=True, kw_only=True):
     """A store's vectors and their embedder. `coverage` in [0, 1], of active memories. `stale`: vectors of another model
     or dimension, which are not compared with anything. `ollama_available`: whether it is available and Ollama's."""
@@ -320,21 +296,6 @@ class EmbedRunParams(WriteParams, frozen=True, kw_only=True):
     id: Annotated[IdOrPrefix | None, about("make the vector of this memory anew")] = None
 
 
-class EmbedRunResult(Result, frozen=True, kw_only=True):
-    """`embedded`: the one memory of the request. `backfill_complete`: how many have a vector now, and how many still
-    lack one. `complete`: there was nothing to do, and why."""
-
-    status: Literal["embedded", "backfill_complete", "complete"]
-    id: str | UnsetType = UNSET
-    succeeded: int | UnsetType = UNSET
-    failed: int | UnsetType = UNSET
-    message: str | UnsetType = UNSET
-    dimension: int
-    model: str
-    op_id: str
-    replayed: bool
-
-
 EMBED_RUN = method(
     "embed.run", EmbedRunParams, EmbedRunResult, Access.WRITE,
     "Make the vectors that are missing, or all anew; answers when that is done.",
@@ -347,22 +308,6 @@ class EmbedSwitchParams(WriteParams, frozen=True, kw_only=True):
     abort: Annotated[bool, about("give a switch up and keep the present embedder; alone")] = False
 
 
-class EmbedSwitchResult(Result, frozen=True, kw_only=True):
-    """`switching`: it has begun, for `total` memories; `embed.status` shows the progress. `aborted`: `dropped` vectors
-    were thrown away."""
-
-    status: Literal["switching", "aborted"]
-    model: str
-    provider: str | UnsetType = UNSET
-    dimension: int | UnsetType = UNSET
-    total: int | UnsetType = UNSET
-    started_at: str | UnsetType = UNSET
-    dropped: int | UnsetType = UNSET
-    message: str
-    op_id: str
-    replayed: bool
-
-
 EMBED_SWITCH = method(
     "embed.switch", EmbedSwitchParams, EmbedSwitchResult, Access.WRITE,
     "Change the embedder of a store, in the background.", positional=("provider", "model"),
@@ -371,20 +316,6 @@ EMBED_SWITCH = method(
 
 class EmbedCalibrateParams(WriteParams, frozen=True, kw_only=True):
     pass
-
-
-class EmbedCalibrateResult(Result, frozen=True, kw_only=True):
-    """The measured cosines, used from now on, and the thresholds that follow from them."""
-
-    status: Literal["calibrated"]
-    model: str
-    unrelated: float
-    paraphrase: float
-    pairs: int
-    paraphrases: int
-    thresholds: ThresholdsView
-    op_id: str
-    replayed: bool
 
 
 EMBED_CALIBRATE = method(

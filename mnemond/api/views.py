@@ -6,33 +6,41 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from mnemond.api.types_memories import CausalCandidate as CausalCandidateView
-from mnemond.api.types_memories import (
-    ConflictView,
-    DiffMatch,
-    EdgesCreated,
-    ExplanationView,
-    ForgetResult,
-    InsightDetail,
-    InsightView,
-    PathStep,
-    QualityDetail,
-    RecallHit,
-    RedundancyView,
-    RememberResult,
-    RetiredView,
-    ScopeView,
-    SemanticCandidate,
-    SignalsView,
-    SubstanceView,
-)
 from mnemond.config.settings import CausalSettings
 from mnemond.embed.registry import Calibration, unscaled
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.diff import Verdict
 from mnemond.memory.remember import CausalCandidate, causal_candidates
+from mnemond.model.answers import (
+    DiffMatch,
+    ExplanationView,
+    InsightDetail,
+    InsightView,
+    PathStep,
+    RecallHit,
+    RetiredView,
+    SignalsView,
+)
 from mnemond.model.memory import Insight
-from mnemond.model.outcomes import Candidate, Conflict, EdgesMade, Forgotten, Note, Redundancy, Remembered
+from mnemond.model.outcomes import (
+    Candidate,
+    Conflict,
+    ConflictView,
+    EdgesCreated,
+    EdgesMade,
+    ForgetResult,
+    Forgotten,
+    Note,
+    QualityDetail,
+    Redundancy,
+    RedundancyView,
+    Remembered,
+    RememberResult,
+    ScopeView,
+    SemanticCandidate,
+    SubstanceView,
+)
+from mnemond.model.outcomes import CausalCandidate as CausalCandidateView
 from mnemond.model.query import Hit
 
 SCALE = 1e6

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_extract import (
-    CalibrationView,
-    EmbedCalibrateResult,
-    EmbedRunResult,
-    EmbedStatusResult,
-    EmbedSwitchResult,
-    SwitchView,
-    WorkView,
-)
+from mnemond.api.types_extract import CalibrationView, EmbedStatusResult, SwitchView, WorkView
 from mnemond.cli.output import Style, fraction, lines, one_line, short_id
 from mnemond.cli.parser import Arguments, Command, Parser, Request, UsageError, add_globals, add_op_id
+from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, EmbedSwitchResult
 from mnemond.wire.params import plural
 
 _MODES = ("status", "all", "missing", "switch", "abort", "calibrate")

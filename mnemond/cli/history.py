@@ -6,17 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from mnemond.api.types_changes import (
-    EdgeState,
-    HistoryResult,
-    LogLine,
-    MemoryOperation,
-    MemoryState,
-    ReceiptEvent,
-    ReceiptResult,
-    UndoneView,
-    UndoResult,
-)
+from mnemond.api.types_changes import ReceiptEvent, ReceiptResult
 from mnemond.cli.output import (
     SHORT_ID,
     Style,
@@ -30,6 +20,8 @@ from mnemond.cli.output import (
     text_width,
 )
 from mnemond.cli.parser import Arguments, Command, Parser, Request, add_globals, add_op_id, whole_number
+from mnemond.model.answers import EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
+from mnemond.model.outcomes import UndoneView, UndoResult
 from mnemond.wire.params import plural
 
 _COMPARED = (

@@ -7,9 +7,9 @@ import math
 
 import msgspec
 
-from mnemond.api.types_changes import LinkResult, UnlinkResult
 from mnemond.cli.output import Style, fraction, lines, one_line, short_id, undo_hint, wrap
 from mnemond.cli.parser import Arguments, Command, Parser, Request, UsageError, add_globals, add_op_id
+from mnemond.model.outcomes import LinkResult, UnlinkResult
 from mnemond.wire.params import plural
 
 EDGE_TYPES = "temporal, semantic, causal, entity"

@@ -5,17 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from mnemond.api.types_admin import (
-    GcCandidate,
-    GcDone,
-    GcFlagged,
-    GcKept,
-    GcResult,
-    GcReview,
-    JobsListResult,
-    JobsRunResult,
-    JobView,
-)
+from mnemond.api.types_admin import JobsListResult, JobsRunResult, JobView
 from mnemond.cli.admin import duration
 from mnemond.cli.output import Style, body, lines, one_line, operation_name, short_id, shorten, wrap
 from mnemond.cli.parser import (
@@ -29,6 +19,8 @@ from mnemond.cli.parser import (
     add_op_id,
     whole_number,
 )
+from mnemond.model.answers import GcCandidate, GcFlagged, GcResult, GcReview
+from mnemond.model.outcomes import GcDone, GcKept
 from mnemond.wire.params import plural
 
 LEAST = 20

@@ -13,15 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from mnemond.api.types_memories import (
-    CausalCandidate,
-    ConflictView,
-    EdgesCreated,
-    RecallMeta,
-    RecallResult,
-    RememberResult,
-    SemanticCandidate,
-)
+from mnemond.model.answers import RecallMeta, RecallResult
+from mnemond.model.outcomes import CausalCandidate, ConflictView, EdgesCreated, RememberResult, SemanticCandidate
 from mnemond.wire.params import plural
 
 UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -4,24 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.api.types_changes import RelatedMemory
-from mnemond.api.types_memories import (
-    CompactHit,
-    CompactResult,
-    ContextResult,
-    GetResult,
-    InsightDetail,
-    InsightView,
-    LinkView,
-    ListResult,
-    RecallHit,
-    RecallMeta,
-    RecallResult,
-    RetiredResult,
-    RetiredView,
-    SearchHit,
-    SignalsView,
-)
 from mnemond.cli.links import EDGE_TYPES
 from mnemond.cli.output import (
     MIN_WRAP,
@@ -51,6 +33,24 @@ from mnemond.cli.parser import (
     add_globals,
     long_enough,
     whole_number,
+)
+from mnemond.model.answers import (
+    CompactHit,
+    CompactResult,
+    ContextResult,
+    GetResult,
+    InsightDetail,
+    InsightView,
+    LinkView,
+    ListResult,
+    RecallHit,
+    RecallMeta,
+    RecallResult,
+    RelatedMemory,
+    RetiredResult,
+    RetiredView,
+    SearchHit,
+    SignalsView,
 )
 from mnemond.wire.params import plural
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from mnemond.api.types_extract import ContextMessage, ExtractContext, ExtractResult, FactView
-from mnemond.api.types_memories import DiffMatch, DiffResult, DiffThresholds, EdgesCreated, RememberResult
 from mnemond.cli.output import (
     MIN_CONTENT,
     Style,
@@ -38,6 +37,8 @@ from mnemond.cli.parser import (
     add_op_id,
     whole_number,
 )
+from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
+from mnemond.model.outcomes import EdgesCreated, RememberResult
 from mnemond.wire.params import plural
 
 # `mnemonctl extract`.

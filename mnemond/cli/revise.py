@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_changes import MergeResult, RestoreResult, SupersedeResult, UpdateResult
-from mnemond.api.types_memories import ForgetResult, PinResult
 from mnemond.cli.output import (
     DONE_BEFORE,
     Style,
@@ -29,6 +27,7 @@ from mnemond.cli.parser import (
     add_op_id,
     whole_number,
 )
+from mnemond.model.outcomes import ForgetResult, MergeResult, PinResult, RestoreResult, SupersedeResult, UpdateResult
 from mnemond.wire.params import plural
 
 

@@ -7,11 +7,19 @@ from functools import partial
 import msgspec
 
 from mnemond.api.admin import check_protocol, is_outdated
-from mnemond.api.types_admin import CliRunParams, CliRunResult, GcResult, GcReview
-from mnemond.api.types_changes import HistoryResult
-from mnemond.api.types_memories import CompactResult, ContextResult, DiffResult, ListResult, RecallResult
+from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, failure, output_of, parse, success
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.model.answers import (
+    CompactResult,
+    ContextResult,
+    DiffResult,
+    GcResult,
+    GcReview,
+    HistoryResult,
+    ListResult,
+    RecallResult,
+)
 from mnemond.wire.dispatch import Call, Invoke, handles, in_thread
 
 LONG_TEXT = 16_000

@@ -11,7 +11,6 @@ import trio
 
 from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.types_memories import InsightView, ListResult, RecallHit, RecallResult
 from mnemond.api.uses import Uses
 from mnemond.clock import Clock
 from mnemond.config.settings import HookSettings
@@ -23,6 +22,7 @@ from mnemond.jobs.extract import HOST, ExtractionContext
 from mnemond.memory.exchanges import propose_queueing
 from mnemond.memory.extraction import known_in
 from mnemond.memory.retention import is_used
+from mnemond.model.answers import InsightView, ListResult, RecallHit, RecallResult
 from mnemond.model.changes import ExchangeKind, QueuedExchange
 from mnemond.model.outcomes import Outcome, Queued
 from mnemond.text.prompt_escape import inert

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from mnemond.api.types_memories import InsightView, RecallHit
+from mnemond.model.answers import InsightView, RecallHit
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
 from mnemond.wire.hooks import units

@@ -8,8 +8,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.api.types_admin import GcResult, StoreListResult
-from mnemond.api.types_memories import GetResult
+from mnemond.api.types_admin import StoreListResult
 from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.hooks.memory import most_important
 from mnemond.mcp import protocol, render
@@ -27,6 +26,7 @@ from mnemond.mcp.protocol import (
 )
 from mnemond.mcp.render import USES, McpTools
 from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS, PromptArguments
+from mnemond.model.answers import GcResult, GetResult
 from mnemond.wire.dispatch import Call, Invoke, Verbatim, handles
 from mnemond.wire.jsonrpc import Request
 from mnemond.wire.params import nearest, short

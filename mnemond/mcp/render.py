@@ -9,19 +9,19 @@ import msgspec
 import trio
 from msgspec import UNSET, UnsetType
 
-from mnemond.api.types_admin import GcCandidate, StatusResult
-from mnemond.api.types_changes import LinkResult, RelatedMemory, UpdateResult
-from mnemond.api.types_memories import ForgetResult, GetResult, InsightView, RecallResult, RememberResult
+from mnemond.api.types_admin import StatusResult
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.prompt_text import REF, fenced, references
 from mnemond.mcp import tools
 from mnemond.mcp.protocol import Json, failed, said
 from mnemond.mcp.tools import StatusView
+from mnemond.model.answers import GcCandidate, GetResult, InsightView, RecallResult, RelatedMemory
+from mnemond.model.outcomes import ForgetResult, LinkResult, RememberResult, Result, UpdateResult
 from mnemond.text.project_name import named_project
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
 from mnemond.wire.dispatch import Call, Invoke, in_thread
-from mnemond.wire.params import Params, Result, decode_params
+from mnemond.wire.params import Params, decode_params
 
 MAX_SHOWN: Final = 1_200
 """Characters of one memory among several. The whole of it can be read as a resource."""

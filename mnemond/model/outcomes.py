@@ -1,13 +1,378 @@
-"""What an operation came to. Expected outcomes are values; exceptions mean that something is broken."""
+"""Outcomes of operations: what memory code returns, the store keeps for repeats of a request, and clients receive.
+
+Expected outcomes are values; exceptions mean that something is broken.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
+
+Suggestion = Literal["ADD", "UPDATE", "CONFLICT", "DUPLICATE"]
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every object result: while a store is degraded, the result says so."""
+
+    degraded: bool | UnsetType = UNSET
+    degraded_reason: str | UnsetType = UNSET
+
+
+class WriteResult(Result, frozen=True, kw_only=True):
+    """Base of the result of a write. `op_id` names it for history and undo; `replayed`: it was done before, by another
+    request with this op_id."""
+
+    op_id: str
+    replayed: bool
+
+
+# Parts of several outcomes.
+
+
+class EdgesCreated(msgspec.Struct, frozen=True):
+    """Logical links made by a write, by type."""
+
+    temporal: int = 0
+    entity: int = 0
+    causal: int = 0
+    semantic: int = 0
+
+
+class QualityDetail(msgspec.Struct, frozen=True):
+    """A remark about the text; `offset` in characters."""
+
+    code: str
+    label: str
+    match: str
+    offset: int
+
+
+class ConflictView(msgspec.Struct, frozen=True):
+    """A memory that the new one repeats, corrects or contradicts, left unchanged for review."""
+
+    id: str
+    suggestion: Suggestion
+    similarity: float
+    reason: str
+
+
+# remember.
+
+
+class ScopeView(msgspec.Struct, frozen=True):
+    """The scope of a memory; null means everyone."""
+
+    user_id: str | None
+    session_id: str | None
+    agent_id: str | None
+
+
+class SemanticCandidate(msgspec.Struct, frozen=True):
+    """A memory that may be related in meaning. `cosine` is the embedder's own, null without vectors; `similarity` is
+    that on the scale of the thresholds, the same for every embedder (unrelated .35, paraphrase .85), or without vectors
+    the share of common words."""
+
+    id: str
+    content: str
+    category: str
+    cosine: float | None
+    similarity: float
+    auto_linked: bool = False
+
+
+MIN_SHARED: Final = 0.15
+"""Share of its words from which a recent memory with a causal cue is linked automatically."""
+
+
+class CausalCandidate(msgspec.Struct, frozen=True):
+    """A memory that may be a cause or an effect. `suggested_direction`: `from_candidate` means it is the cause."""
+
+    id: str
+    content: str
+    hop: int
+    via_edge: str
+    causal_signal: str | None
+    suggested_sub_type: str
+    suggested_direction: Literal["from_candidate", "to_candidate"]
+    overlap: float
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether more speaks for a cause than being near in the graph; the others are left to programs."""
+        return self.causal_signal is not None and self.overlap >= MIN_SHARED
+
+
+class RedundancyView(msgspec.Struct, frozen=True):
+    """How much the memory repeats the nearest one, and the other half of the pair they became."""
+
+    score: float
+    redundant: bool
+    paired_with: str | None
+    boost_days: float
+
+
+class SubstanceView(msgspec.Struct, frozen=True):
+    """Whether the text says enough to be kept; enforced on the channels hook, batch and extract alone."""
+
+    score: float
+    decision: Literal["keep", "discard"]
+
+
+class RememberResult(WriteResult, frozen=True):
+    """The memory and what was done with it. Every key is always present; null and empty mean "not found" or "not looked
+    for".
+
+    `id` is the row that holds the memory now: a new one, or for `skipped` the one that says it already; null when it
+    was discarded, and when a dry run would have made it.
+    """
+
+    id: str | None
+    action: Literal["added", "replaced", "skipped", "discarded", "merged"]
+    diff_suggestion: Suggestion
+    replaced_id: str | None
+    duplicate_of: str | None
+    similarity: float | None
+    matched_id: str | None
+    reason: str
+    edges_created: EdgesCreated
+    semantic_candidates: list[SemanticCandidate]
+    causal_candidates: list[CausalCandidate]
+    quality_warnings: list[str]
+    quality_details: list[QualityDetail]
+    redacted: list[str]
+    embedded: bool
+    embed_error: str | None
+    effective_importance: float
+    auto_pruned: int
+    redundancy: RedundancyView | None
+    substance: SubstanceView | None
+    trigger_type: str | None
+    hypothetical_queries: list[str]
+    conflicts: list[ConflictView]
+    scope: ScopeView
+    store: str
+    dry_run: bool
+
+
+# Other changes of memories and links.
+
+
+class UpdateResult(WriteResult, frozen=True):
+    """The fields that changed; with `unchanged` none did and nothing was written. `edges_created` counts links the
+    memory did not have before; `redacted` are the kinds of secrets that were cut out."""
+
+    id: str
+    status: Literal["updated", "unchanged"]
+    changed: list[str]
+    embedded: bool
+    embed_error: str | None
+    edges_created: EdgesCreated
+    effective_importance: float
+    redacted: list[str]
+    quality_warnings: list[str]
+    quality_details: list[QualityDetail]
+
+
+class MergeResult(WriteResult, frozen=True):
+    """`id` has the text `content` now; `merged_id` left recall."""
+
+    id: str
+    status: Literal["merged"]
+    message: str
+    merged_id: str
+    content: str
+    embedded: bool
+    embed_error: str | None
+    edges_moved: int
+    edges_created: EdgesCreated
+    redacted: list[str]
+    quality_warnings: list[str]
+    quality_details: list[QualityDetail]
+
+
+class SupersedeResult(WriteResult, frozen=True):
+    """`id` left recall; its links are with `superseded_by` now. `instead_of`: the memory that was named, if `id` had
+    taken its place before."""
+
+    id: str
+    status: Literal["superseded"]
+    message: str
+    superseded_by: str
+    instead_of: str | None
+    edges_moved: int
+
+
+class RestoreResult(WriteResult, frozen=True):
+    """The memory is active again. `superseded_by`: its successor, still active, because of `force`. `conflicts`: other
+    memories that it repeats or contradicts, left unchanged for review."""
+
+    id: str
+    status: Literal["restored"]
+    superseded_by: str | None
+    embedded: bool
+    embed_error: str | None
+    edges_created: EdgesCreated
+    conflicts: list[ConflictView]
+
+
+class ForgetResult(WriteResult, frozen=True):
+    """The memory that left recall.
+
+    Of a purged one: `merged_into` is the memory that took over its text, and keeps it; `backups` are names of copies of
+    the store's file, beside it, that still hold it.
+    """
+
+    id: str
+    status: Literal["deleted", "purged"]
+    message: str
+    edges_removed: int
+    merged_into: str | None = None
+    backups: tuple[str, ...] = ()
+
+
+class PinResult(WriteResult, frozen=True):
+    """Whether the memory is pinned now; `changed` is false when it was so before."""
+
+    id: str
+    status: Literal["pinned", "unpinned"]
+    message: str
+    changed: bool
+
+
+class LinkResult(WriteResult, frozen=True):
+    """The link as it is now: of an existing one, the larger weight and both metadata count.
+
+    `created` and `updated` are both false when it was exactly like that before. `redacted` are the kinds of secrets
+    that were cut out of the metadata.
+    """
+
+    status: Literal["linked"]
+    created: bool
+    updated: bool
+    source_id: str
+    target_id: str
+    edge_type: str
+    weight: float
+    metadata: dict[str, object]
+    bidirectional: bool
+    redacted: list[str]
+
+
+class UnlinkResult(WriteResult, frozen=True):
+    """How many links are gone, of which types. `cause_other_way`: a causal one from target to source is left."""
+
+    status: Literal["unlinked"]
+    source_id: str
+    target_id: str
+    edges_removed: int
+    edge_types: list[str]
+    cause_other_way: bool
+
+
+class UndoneView(msgspec.Struct, frozen=True):
+    """The effect on one memory: active again, with its former value, out of recall, or linked as before. `conflicts`:
+    memories that it repeats or contradicts now, left unchanged for review."""
+
+    id: str
+    became: Literal["restored", "revised", "retired", "relinked"]
+    conflicts: list[ConflictView]
+
+
+class UndoResult(WriteResult, frozen=True):
+    """The operation `undone` was taken back, a call of `method` (null if that is no longer known); `op_id` takes this
+    back in turn.
+
+    Links are counted. `edges_missing` could not be put back: the memory at their other end is out of recall.
+    `embed_error`: why a memory that has its former text again has no vector.
+    """
+
+    status: Literal["undone"]
+    undone: str
+    method: str | None
+    memories: list[UndoneView]
+    edges_restored: int
+    edges_removed: int
+    edges_missing: int
+    embed_error: str | None
+
+
+class GcKept(WriteResult, frozen=True):
+    """A memory that is exempt from pruning from now on."""
+
+    status: Literal["retained"]
+    id: str
+    content: str
+    new_access: int
+    effective_importance: float
+    immune: bool
+
+
+class GcDone(WriteResult, frozen=True):
+    """Memories that were taken out of recall, or removed for good. `left`: how many more there are; `backups`: names of
+    copies of the store's file, beside it, that still hold some of what was removed."""
+
+    status: Literal["retired", "purged"]
+    count: int
+    ids: list[str]
+    left: int
+    backups: tuple[str, ...] = ()
+
+
+# Vectors.
+
+
+class EmbedRunResult(WriteResult, frozen=True):
+    """`embedded`: the one memory of the request. `backfill_complete`: how many have a vector now, and how many still
+    lack one. `complete`: there was nothing to do, and why."""
+
+    status: Literal["embedded", "backfill_complete", "complete"]
+    model: str
+    dimension: int
+    id: str | UnsetType = UNSET
+    succeeded: int | UnsetType = UNSET
+    failed: int | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+
+
+class EmbedSwitchResult(WriteResult, frozen=True):
+    """`switching`: it has begun, for `total` memories; `embed.status` shows the progress. `aborted`: `dropped` vectors
+    were thrown away."""
+
+    status: Literal["switching", "aborted"]
+    model: str
+    message: str
+    provider: str | UnsetType = UNSET
+    dimension: int | UnsetType = UNSET
+    total: int | UnsetType = UNSET
+    started_at: str | UnsetType = UNSET
+    dropped: int | UnsetType = UNSET
+
+
+class ThresholdsView(msgspec.Struct, frozen=True):
+    """Cosines on the scale of the store's embedder; `override` is null where no cosine decides alone."""
+
+    update: float
+    duplicate: float
+    override: float | None
+    link: float
+    review: float
+
+
+class EmbedCalibrateResult(WriteResult, frozen=True):
+    """The measured cosines, used from now on, and the thresholds that follow from them."""
+
+    status: Literal["calibrated"]
+    model: str
+    unrelated: float
+    paraphrase: float
+    pairs: int
+    paraphrases: int
+    thresholds: ThresholdsView
+
 
 Action = Literal["added", "replaced", "skipped", "discarded", "merged"]
-Suggestion = Literal["ADD", "UPDATE", "CONFLICT", "DUPLICATE"]
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):

@@ -11,7 +11,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Generic, ParamSpec, TypeVar, cast
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType, inspect
+from msgspec import UNSET, Meta, inspect
 
 from mnemond import __version__, errors
 from mnemond.errors import FieldProblem, MnemonError, invalid
@@ -180,13 +180,6 @@ class ScopeParams(StoreParams, frozen=True, kw_only=True):
 
 class ScopedWriteParams(ScopeParams, frozen=True, kw_only=True):
     op_id: Operation = None  # a Struct cannot have two bases with fields
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every object result: while a store is degraded, the result says so."""
-
-    degraded: bool | UnsetType = UNSET
-    degraded_reason: str | UnsetType = UNSET
 
 
 # Methods. Each is declared beside its parameters and result, with `method`; `mnemond.api.registry` collects them.

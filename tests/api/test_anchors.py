@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api.types_memories import Anchor, RecallParams, RecallResult
+from mnemond.api.types_memories import Anchor, RecallParams
 from mnemond.errors import MnemonError
+from mnemond.model.answers import RecallResult
 from mnemond.model.query import ProfileName
 from tests.api.factories import CALL, bench
 from tests.api.test_filters import ago, remember

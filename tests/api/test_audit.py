@@ -12,30 +12,27 @@ import numpy as np
 import pytest
 
 from mnemond.api.requests import submitted
-from mnemond.api.types_admin import GcDone, GcKept, GcParams, GcResult, GcReview
+from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import (
     HistoryParams,
-    HistoryResult,
     LinkParams,
-    LogLine,
     LogParams,
     ReceiptParams,
     ReceiptResult,
     SupersedeParams,
     UndoParams,
-    UndoResult,
     UpdateParams,
 )
-from mnemond.api.types_memories import ForgetParams, RememberParams, RememberResult
+from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.output import Style
 from mnemond.cli.registry import BY_NAME
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
+from mnemond.model.answers import GcResult, GcReview, HistoryResult, LogLine
 from mnemond.model.changes import ChangeSet, PutInsight
-from mnemond.model.outcomes import Revised
+from mnemond.model.outcomes import GcDone, GcKept, RememberResult, Result, Revised, UndoResult
 from mnemond.store import insights
-from mnemond.wire.params import Result
 from tests.api.factories import CALL, NOW_US, Bench, ToyEmbedder, bench
 
 DAY_US = 86_400_000_000

@@ -12,11 +12,11 @@ from trio.testing import MockClock
 
 from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S, EmbeddingState
 from mnemond.api.types_extract import EmbedStatusParams, EmbedStatusResult
-from mnemond.api.types_memories import RememberParams, RememberResult
+from mnemond.api.types_memories import RememberParams
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet, PutInsight
-from mnemond.model.outcomes import Forgotten
+from mnemond.model.outcomes import Forgotten, RememberResult
 from mnemond.store import insights
 from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench, bench

@@ -10,9 +10,10 @@ import trio
 from trio.testing import MockClock
 
 from mnemond.api.embed_worker import FIRST_PAUSE_S
-from mnemond.api.types_extract import EmbedSwitchParams, EmbedSwitchResult
+from mnemond.api.types_extract import EmbedSwitchParams
 from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.registry import Embedders
+from mnemond.model.outcomes import EmbedSwitchResult
 from tests.api.embedders import kept, until
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import is_idle, remember, snapshot, status

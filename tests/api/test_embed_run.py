@@ -9,17 +9,11 @@ import numpy as np
 import pytest
 import trio
 
-from mnemond.api.types_extract import (
-    EmbedCalibrateParams,
-    EmbedCalibrateResult,
-    EmbedRunParams,
-    EmbedRunResult,
-    EmbedSwitchParams,
-)
-from mnemond.api.types_memories import RememberParams, RememberResult
+from mnemond.api.types_extract import EmbedCalibrateParams, EmbedRunParams, EmbedSwitchParams
+from mnemond.api.types_memories import RememberParams
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STOPPING, UNAVAILABLE, Kind, MnemonError
 from mnemond.model.changes import ChangeSet, PutInsight
-from mnemond.model.outcomes import Forgotten
+from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, Forgotten, RememberResult
 from tests.api.embedders import Words, kept, until
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import remember, snapshot, status

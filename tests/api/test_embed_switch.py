@@ -13,11 +13,12 @@ from trio.testing import MockClock
 
 from mnemond.api import embed_worker
 from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S
-from mnemond.api.types_extract import EmbedSwitchParams, EmbedSwitchResult
-from mnemond.api.types_memories import RecallParams, RecallResult
+from mnemond.api.types_extract import EmbedSwitchParams
+from mnemond.api.types_memories import RecallParams
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STORAGE, UNAVAILABLE, Kind, MnemonError
+from mnemond.model.answers import RecallResult
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight
-from mnemond.model.outcomes import Forgotten
+from mnemond.model.outcomes import EmbedSwitchResult, Forgotten
 from mnemond.store import operations
 from mnemond.store.engine import SWITCHED
 from tests.api.embedders import Words, alike, kept, until

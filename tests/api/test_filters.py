@@ -15,20 +15,12 @@ import trio.testing
 from mnemond.api import recall
 from mnemond.api.store_access import OpenStore
 from mnemond.api.types_changes import LinkParams, RelatedParams, RestoreParams, SupersedeParams, UpdateParams
-from mnemond.api.types_memories import (
-    ForgetParams,
-    ListParams,
-    ListResult,
-    RecallParams,
-    RecallResult,
-    RememberParams,
-    RememberResult,
-    RetiredResult,
-    SearchParams,
-)
+from mnemond.api.types_memories import ForgetParams, ListParams, RecallParams, RememberParams, SearchParams
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.model.answers import ListResult, RecallResult, RetiredResult
 from mnemond.model.memory import format_us
+from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall import archive
 from mnemond.store import insights

@@ -6,19 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.api.types_changes import LinkParams, LinkResult, RelatedMemory, RelatedParams, UnlinkParams, UnlinkResult
-from mnemond.api.types_memories import (
-    ForgetParams,
-    GetParams,
-    GetResult,
-    PinParams,
-    PinResult,
-    RememberParams,
-    RememberResult,
-    SearchHit,
-    SearchParams,
-)
+from mnemond.api.types_changes import LinkParams, RelatedParams, UnlinkParams
+from mnemond.api.types_memories import ForgetParams, GetParams, PinParams, RememberParams, SearchParams
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, MnemonError
+from mnemond.model.answers import GetResult, RelatedMemory, SearchHit
+from mnemond.model.outcomes import LinkResult, PinResult, RememberResult, UnlinkResult
 from tests.api.factories import CALL, Bench, bench
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from mnemond.api.types_admin import GcParams
-from mnemond.api.types_changes import LogLine, LogParams, UndoParams
+from mnemond.api.types_changes import LogParams, UndoParams
 from mnemond.api.types_memories import ForgetParams, RememberParams
+from mnemond.model.answers import LogLine
 from mnemond.store import operations
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.api.test_undo_of_everything import OPERATIONS, TEXTS

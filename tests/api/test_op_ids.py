@@ -15,13 +15,13 @@ from mnemond.api.types_changes import (
     RestoreParams,
     SupersedeParams,
     UndoParams,
-    UndoResult,
     UnlinkParams,
     UpdateParams,
 )
-from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams, RememberResult
+from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory.draft import op_id_problems
+from mnemond.model.outcomes import RememberResult, UndoResult
 from tests.api.factories import CALL, Bench, bench
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"

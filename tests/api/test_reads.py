@@ -10,19 +10,10 @@ import pytest
 
 from mnemond.api import recall
 from mnemond.api.types_changes import LinkParams
-from mnemond.api.types_memories import (
-    ForgetParams,
-    GetParams,
-    GetResult,
-    ListParams,
-    ListResult,
-    RecallParams,
-    RecallResult,
-    RememberParams,
-    RememberResult,
-    SearchParams,
-)
+from mnemond.api.types_memories import ForgetParams, GetParams, ListParams, RecallParams, RememberParams, SearchParams
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.model.answers import GetResult, ListResult, RecallResult
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.database import Opened
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench, run_as_dispatched
 

@@ -12,17 +12,10 @@ import trio
 from mnemond.api import recall as api_recall
 from mnemond.api.recall import RECALL_FORMS_MANY, WORK, Form, ReadHandlers
 from mnemond.api.types_changes import LinkParams
-from mnemond.api.types_memories import (
-    CompactHit,
-    CompactResult,
-    ContextParams,
-    ContextResult,
-    RecallParams,
-    RecallResult,
-    RememberParams,
-    RememberResult,
-)
+from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.model.answers import CompactHit, CompactResult, ContextResult, RecallResult
+from mnemond.model.outcomes import RememberResult
 from mnemond.recall import recall as recall_recall
 from mnemond.recall.context import Context, linearise
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench

@@ -10,8 +10,9 @@ import pytest
 
 from mnemond.api.registry import METHODS
 from mnemond.api.types_changes import LinkParams
-from mnemond.api.types_memories import RecallParams, RememberParams, RememberResult
+from mnemond.api.types_memories import RecallParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import MODES, PROFILES
 from mnemond.wire.params import MAX_EXACT, decode_params
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench

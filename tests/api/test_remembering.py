@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from mnemond.api.remember import LONG_TEXT, RememberHandlers
-from mnemond.api.types_memories import DiffParams, DiffResult, RememberParams, RememberResult
+from mnemond.api.types_memories import DiffParams, RememberParams
 from mnemond.embed import registry
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
+from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector
+from mnemond.model.outcomes import RememberResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 KEYS = {

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from mnemond.api.types_changes import MergeParams, RestoreParams, SupersedeParams
-from mnemond.api.types_memories import ForgetParams, ListParams, ListResult, RememberParams, RetiredResult
+from mnemond.api.types_memories import ForgetParams, ListParams, RememberParams
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, Kind, MnemonError
+from mnemond.model.answers import ListResult, RetiredResult
 from tests.api.factories import CALL, Bench, bench
 
 

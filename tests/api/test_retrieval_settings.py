@@ -11,19 +11,12 @@ import pytest
 
 from mnemond.api.types_admin import StoreCreateParams
 from mnemond.api.types_changes import LinkParams
-from mnemond.api.types_memories import (
-    ContextParams,
-    ContextResult,
-    RecallHit,
-    RecallParams,
-    RecallResult,
-    RememberParams,
-    RememberResult,
-    SearchParams,
-)
+from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams, SearchParams
 from mnemond.config.loading import Sources, loaded_from, read, resolve
 from mnemond.config.settings import Config, RetrievalSettings
 from mnemond.memory.retention import propose
+from mnemond.model.answers import ContextResult, RecallHit, RecallResult
+from mnemond.model.outcomes import RememberResult
 from mnemond.recall.profiles import MEMORY_LAYER, MNEMON, MNEMOND, MNEMOSYNE, Profile, default_profile, profile_named
 from tests.api.factories import CALL, Bench, bench
 

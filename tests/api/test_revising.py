@@ -9,19 +9,10 @@ from typing import Any
 import pytest
 import trio
 
-from mnemond.api.types_changes import (
-    MergeParams,
-    MergeResult,
-    RestoreParams,
-    RestoreResult,
-    SupersedeParams,
-    SupersedeResult,
-    UndoParams,
-    UpdateParams,
-    UpdateResult,
-)
-from mnemond.api.types_memories import ForgetParams, ForgetResult, RememberParams
+from mnemond.api.types_changes import MergeParams, RestoreParams, SupersedeParams, UndoParams, UpdateParams
+from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.model.outcomes import ForgetResult, MergeResult, RestoreResult, SupersedeResult, UpdateResult
 from mnemond.wire.dispatch import Deferred
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 

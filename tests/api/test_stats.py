@@ -6,7 +6,8 @@ from pathlib import Path
 
 from mnemond.api.admin import StatsHandlers
 from mnemond.api.types_admin import Quantiles, StatsParams, StatsResult
-from mnemond.api.types_memories import ForgetParams, RememberParams, RememberResult
+from mnemond.api.types_memories import ForgetParams, RememberParams
+from mnemond.model.outcomes import RememberResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 DAY_US = 86_400_000_000

@@ -15,22 +15,14 @@ from mnemond.api import uses as module
 from mnemond.api.recall import ReadHandlers
 from mnemond.api.requests import Identities
 from mnemond.api.store_access import OpenStore
-from mnemond.api.types_memories import (
-    CompactResult,
-    ContextParams,
-    ContextResult,
-    ForgetParams,
-    RecallParams,
-    RecallResult,
-    RememberParams,
-    RememberResult,
-)
+from mnemond.api.types_memories import ContextParams, ForgetParams, RecallParams, RememberParams
 from mnemond.api.uses import GATHER_S, Uses
 from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import CompactResult, ContextResult, RecallResult
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Insight, format_us
-from mnemond.model.outcomes import Used
+from mnemond.model.outcomes import RememberResult, Used
 from mnemond.store.store import Done, Store
 from tests.api.factories import CALL, NOW_US, Bench, CountingIds, HandClock, bench
 

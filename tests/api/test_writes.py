@@ -7,8 +7,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemond.api.types_memories import ForgetParams, ForgetResult, RememberParams, RememberResult
+from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.errors import BUSY, STORAGE, MnemonError
+from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store import store
 from mnemond.store.database import Opened
 from mnemond.wire.dispatch import Deferred

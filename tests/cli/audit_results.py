@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
-from mnemond.api.types_admin import GcCandidate, GcDone, GcFlagged, GcKept, GcResult, GcReview
-from mnemond.api.types_changes import (
+from mnemond.api.types_changes import ReceiptEvent, ReceiptPrivacy, ReceiptResult
+from mnemond.model.answers import (
     ChainLink,
     EdgeState,
+    GcCandidate,
+    GcFlagged,
+    GcResult,
+    GcReview,
     HistoryResult,
     LogLine,
     MemoryOperation,
     MemoryState,
-    ReceiptEvent,
-    ReceiptPrivacy,
-    ReceiptResult,
-    UndoneView,
-    UndoResult,
 )
+from mnemond.model.outcomes import GcDone, GcKept, UndoneView, UndoResult
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OLD = "9f8e7d6c-0000-4000-8000-000000000002"

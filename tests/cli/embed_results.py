@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_extract import (
-    CalibrationView,
-    EmbedCalibrateResult,
-    EmbedRunResult,
-    EmbedStatusResult,
-    EmbedSwitchResult,
-    SwitchView,
-    ThresholdsView,
-    WorkView,
-)
+from mnemond.api.types_extract import CalibrationView, EmbedStatusResult, SwitchView, WorkView
+from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, EmbedSwitchResult, ThresholdsView
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 

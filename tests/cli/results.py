@@ -5,33 +5,37 @@ from __future__ import annotations
 import msgspec
 
 from mnemond.api.types_admin import EntityCount, StatusResult, StoreCreateResult, StoreEntry, StoreListResult
-from mnemond.api.types_changes import LinkResult, RelatedMemory, UnlinkResult
-from mnemond.api.types_memories import (
-    CausalCandidate,
-    ConflictView,
+from mnemond.model.answers import (
     DiffMatch,
     DiffResult,
     DiffThresholds,
-    EdgesCreated,
-    ForgetResult,
     GetResult,
     InsightDetail,
     InsightView,
     LinkView,
     ListResult,
-    PinResult,
     RecallHit,
     RecallMeta,
     RecallResult,
-    RedundancyView,
-    RememberResult,
+    RelatedMemory,
     RerankMeta,
     RetiredResult,
     RetiredView,
-    ScopeView,
     SearchHit,
-    SemanticCandidate,
     SignalsView,
+)
+from mnemond.model.outcomes import (
+    CausalCandidate,
+    ConflictView,
+    EdgesCreated,
+    ForgetResult,
+    LinkResult,
+    PinResult,
+    RedundancyView,
+    RememberResult,
+    ScopeView,
+    SemanticCandidate,
+    UnlinkResult,
 )
 from tests.cli.audit_results import AUDIT_RESULTS
 from tests.cli.embed_results import STATUS as EMBED_STATUS

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from mnemond.api.types_changes import MergeResult, RestoreResult, SupersedeResult, UpdateResult
-from mnemond.api.types_memories import ConflictView, EdgesCreated, QualityDetail
+from mnemond.model.outcomes import (
+    ConflictView,
+    EdgesCreated,
+    MergeResult,
+    QualityDetail,
+    RestoreResult,
+    SupersedeResult,
+    UpdateResult,
+)
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OTHER = "9f8e7d6c-0000-4000-8000-000000000002"

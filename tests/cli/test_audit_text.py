@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from mnemond.api.types_admin import CliRunParams, CliRunResult
-from mnemond.api.types_changes import EdgeState, MemoryOperation, MemoryState, UndoneView
-from mnemond.api.types_memories import ConflictView
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.history import _COMPARED
 from mnemond.cli.output import UNLIMITED, Style
 from mnemond.cli.registry import BY_NAME
+from mnemond.model.answers import EdgeState, MemoryOperation, MemoryState
+from mnemond.model.outcomes import ConflictView, UndoneView
 from tests.cli.audit_results import (
     AT,
     COLLECTABLE,

@@ -11,9 +11,9 @@ import pytest
 import trio
 
 from mnemond.api.types_admin import CliRunParams, CliRunResult
-from mnemond.api.types_memories import ListResult, RecallResult
 from mnemond.cli.run import CliHandler
 from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
+from mnemond.model.answers import ListResult, RecallResult
 from mnemond.wire.dispatch import Call, Deferred, Spawn, run_later, step
 from mnemond.wire.params import PROTOCOL
 from tests.cli.audit_results import COLLECTABLE, HISTORY, REVIEWED

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from mnemond.api.types_admin import CliRunParams
-from mnemond.api.types_memories import CompactHit, CompactResult, ContextResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
 from mnemond.cli.output import Style
 from mnemond.cli.registry import BY_NAME
 from mnemond.cli.run import LONG_TEXT, _is_long
+from mnemond.model.answers import CompactHit, CompactResult, ContextResult
 from tests.cli.results import ID, RECALLED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.api.types_memories import RecallResult, RerankMeta, WindowView
 from mnemond.cli.output import DOUBTED_BELOW, notes
+from mnemond.model.answers import RecallResult, RerankMeta, WindowView
 from tests.cli.results import RECALLED
 
 

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from mnemond.api.types_admin import CliRunParams
-from mnemond.api.types_memories import DiffResult, DiffThresholds, EdgesCreated, RedundancyView, RememberResult
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import MIN_ALIKE, Style
 from mnemond.cli.registry import BY_NAME
+from mnemond.model.answers import DiffResult, DiffThresholds
+from mnemond.model.outcomes import EdgesCreated, RedundancyView, RememberResult
 from tests.cli.results import DIFFERENCES, ID, OLD, REMEMBERED, REPLACED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 from tests.cli.test_text import WIDE, hostile, shown

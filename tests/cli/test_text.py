@@ -7,10 +7,10 @@ import pytest
 
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import StoreListResult
-from mnemond.api.types_memories import GetResult, ListResult, RecallResult, RetiredResult
 from mnemond.cli.grammar import Output, success
 from mnemond.cli.output import Style
 from mnemond.cli.registry import BY_NAME
+from mnemond.model.answers import GetResult, ListResult, RecallResult, RetiredResult
 from tests.cli.audit_results import AUDIT_TRANSCRIPTS
 from tests.cli.embed_results import EMBED_TRANSCRIPT
 from tests.cli.extraction_results import EXTRACT_TRANSCRIPT

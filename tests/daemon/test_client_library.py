@@ -12,9 +12,9 @@ import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl.client import Client
-from mnemond.api.types_admin import GcKept, GcResult, GcReview
-from mnemond.api.types_memories import ListResult, RetiredResult
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNREACHABLE, MnemonError
+from mnemond.model.answers import GcResult, GcReview, ListResult, RetiredResult
+from mnemond.model.outcomes import GcKept
 
 
 @pytest.fixture

@@ -19,13 +19,14 @@ from structlog.testing import CapturingLogger
 from benchmarks.daemon_process import DaemonProcess
 from benchmarks.wire import Wire
 from mnemond import daemon as daemon_module
-from mnemond.api.types_memories import RecallResult, RememberResult
 from mnemond.config.settings import Config, EmbeddingSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.logs import trace_of
+from mnemond.model.answers import RecallResult
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.connection import Connection
 from mnemond.wire.dispatch import Call
 

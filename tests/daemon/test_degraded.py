@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from mnemond.api.registry import METHODS
-from mnemond.wire.params import Result
+from mnemond.model.outcomes import Result
 from tests.faults.test_cancellation import REQUESTS, Params, World
 
 REASON = "the write-ahead log cannot be copied"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.api.types_memories import InsightView, RecallHit, SignalsView
 from mnemond.hooks.prompt_text import GUIDE, LONGEST, LONGEST_IN_BRIEF, Part, brief, render_prompt_memories
+from mnemond.model.answers import InsightView, RecallHit, SignalsView
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import without_echoes
 from mnemond.wire.hooks import units

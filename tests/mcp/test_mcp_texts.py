@@ -8,7 +8,10 @@ import msgspec
 import pytest
 
 from mnemond import errors
-from mnemond.api.types_memories import (
+from mnemond.errors import MnemonError
+from mnemond.hooks.prompt_text import references
+from mnemond.mcp import render
+from mnemond.model.outcomes import (
     CausalCandidate,
     ConflictView,
     EdgesCreated,
@@ -16,9 +19,6 @@ from mnemond.api.types_memories import (
     ScopeView,
     SemanticCandidate,
 )
-from mnemond.errors import MnemonError
-from mnemond.hooks.prompt_text import references
-from mnemond.mcp import render
 
 NONCE = "0123456789abcdef"
 ID, OTHER = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"

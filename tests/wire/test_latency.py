@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.clock import monotonic_s
+from mnemond.model.outcomes import Result
 from mnemond.wire.dispatch import (
     BUCKETS,
     UNKNOWN,
@@ -25,7 +26,7 @@ from mnemond.wire.dispatch import (
     quantile_ms,
 )
 from mnemond.wire.jsonrpc import Request
-from mnemond.wire.params import Access, Method, Params, Result
+from mnemond.wire.params import Access, Method, Params
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
 

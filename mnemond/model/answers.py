@@ -1,0 +1,417 @@
+"""Answers of reads: memories as they are shown, and what recall, diff, history and gc find."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from mnemond.model.outcomes import Result, Suggestion
+
+# Memories, their links, and pages of them.
+
+
+class InsightView(msgspec.Struct, frozen=True, gc=False):
+    """A memory as it is shown in results."""
+
+    id: str
+    content: str
+    category: str
+    importance: int
+    tags: tuple[str, ...]
+    entities: tuple[str, ...]
+    source: str
+    access_count: int
+    effective_importance: float
+    created_at: str
+    updated_at: str
+    valid_from: str | None
+    invalid_at: str | None
+
+
+class InsightDetail(InsightView, frozen=True):
+    """A memory with everything known about it."""
+
+    channel: str
+    conversation_id: str | None
+    user_id: str | None
+    session_id: str | None
+    agent_id: str | None
+    status: str
+    metadata: dict[str, object]
+    pinned: bool = False
+    paired_with: str | None = None
+
+
+class RetiredView(InsightView, frozen=True):
+    """A memory out of recall: since when, why, and its successor, if it has one."""
+
+    status: Literal["superseded", "merged", "forgotten", "pruned", "expired"]
+    superseded_by: str | None
+    retired_at: str
+
+
+class LinkView(msgspec.Struct, frozen=True, gc=False):
+    """A link of a memory with the one called `id`. `direction`: a causal link leads `to` its effect or comes `from` its
+    cause; any other leads `both` ways."""
+
+    id: str
+    edge_type: str
+    weight: float
+    direction: Literal["to", "from", "both"]
+
+
+class GetResult(Result, frozen=True, kw_only=True):
+    """One memory. `edges_by_type` counts its links, without types that have none; `links` are the 20 heaviest. Links to
+    memories of a session other than the given one, else than its own, are left out. `insight.paired_with` is the memory
+    that says much the same."""
+
+    insight: InsightDetail
+    edges_by_type: dict[str, int]
+    links: list[LinkView]
+
+
+class ListResult(Result, frozen=True, kw_only=True):
+    """One page; `next` is null on the last."""
+
+    insights: list[InsightView]
+    next: str | None
+
+
+class RetiredResult(Result, frozen=True, kw_only=True):
+    """One page of what left recall; `next` is null on the last. Purged memories are not listed."""
+
+    retired: list[RetiredView]
+    next: str | None
+
+
+class SearchHit(msgspec.Struct, frozen=True, gc=False):
+    """A memory that has a word of the query. `score` is BM25 scaled to [0, 1)."""
+
+    id: str
+    content: str
+    category: str
+    importance: int
+    tags: tuple[str, ...]
+    score: float
+
+
+class RelatedMemory(msgspec.Struct, frozen=True, gc=False):
+    """A memory and how it is reached: over how many links, the last of which type and weight."""
+
+    id: str
+    content: str
+    category: str
+    importance: int
+    depth: int
+    via_edge_type: str
+    weight: float
+
+
+# recall, in three shapes.
+
+
+class SignalsView(msgspec.Struct, frozen=True, gc=False):
+    """Every component of a score, each in [0, 1]. `prior` does not depend on the question; `rerank` is that of the
+    second scoring; absent where they took no part."""
+
+    keyword: float
+    entity: float
+    similarity: float
+    graph: float
+    prior: float | UnsetType = UNSET
+    rerank: float | UnsetType = UNSET
+
+
+class PathStep(msgspec.Struct, frozen=True, gc=False):
+    """A link that led to a result: the memory it left from, its type and weight."""
+
+    from_: str = msgspec.field(name="from")
+    edge: str
+    weight: float
+
+
+class ExplanationView(msgspec.Struct, frozen=True, gc=False):
+    """The parts whose sum is scaled to the score, and those by which the result is above the next."""
+
+    parts: dict[str, float]
+    above: tuple[str, ...]
+
+
+class RecallHit(msgspec.Struct, frozen=True, gc=False):
+    """One result. `via` names the signal that found it, "hybrid" when several did (`via_all`), "graph" or the type of a
+    link when only links led to it. `also`: other memories of the very same text. `explanation` with `explain` alone.
+    `first_score`: the score before a reranker changed it."""
+
+    insight: InsightView
+    score: float
+    intent: str
+    via: str
+    via_all: tuple[str, ...]
+    confidence: Literal["low", "medium", "high"]
+    signals: SignalsView
+    path: tuple[PathStep, ...] = ()
+    also: tuple[str, ...] = ()
+    explanation: ExplanationView | None = None
+    first_score: float | None = None
+
+
+class RerankMeta(msgspec.Struct, frozen=True):
+    """Whether a reranker was applied, and the reason if not."""
+
+    applied: bool = False
+    reason: str | None = None
+
+
+class WindowView(msgspec.Struct, frozen=True):
+    """The span of time the question names, the end exclusive. `hard`: other memories were left out."""
+
+    since: str
+    until: str
+    hard: bool
+
+
+class RecallMeta(msgspec.Struct, frozen=True):
+    """Details of a recall; times in milliseconds. `weights` are those of keyword, entity, similarity and graph.
+
+    `trust` in the answer as a whole: low if the question names a source and the results are from others. `seed` and
+    `draws` are those of a probabilistic walk.
+    """
+
+    intent: str
+    intent_source: str
+    anchor_count: int
+    traversed: int
+    mode: str
+    weights: tuple[float, ...]
+    embedding: str | None
+    window: WindowView | None
+    hint: str | None
+    rerank: RerankMeta
+    stages_ms: dict[str, float]
+    took_ms: float
+    store: str
+    profile: str = "mnemond"
+    trust: float = 1.0
+    seed: int | None = None
+    draws: int = 0
+
+
+class RecallResult(Result, frozen=True, kw_only=True):
+    """Results, best first."""
+
+    results: list[RecallHit]
+    meta: RecallMeta
+
+
+class CompactHit(msgspec.Struct, frozen=True, gc=False):
+    """One result in short. `score` has three decimals; `matched_via` names the signal that found it, or "hybrid"."""
+
+    id: str
+    content: str
+    category: str
+    importance: int
+    intent: str
+    matched_via: str
+    confidence: Literal["low", "medium", "high"]
+    score: float
+
+
+class CompactResult(Result, frozen=True, kw_only=True):
+    """Results in short, best first."""
+
+    results: list[CompactHit]
+    meta: RecallMeta
+
+
+class ContextResult(Result, frozen=True, kw_only=True):
+    """A text for a prompt. Recalled memories are data in it, fenced by two marks with `nonce` in them, which occurs
+    nowhere between them; a sentence before the fence says so.
+
+    `shown` and `omitted` count memories, `ids` are those shown in their order; `tokens` is the estimated size of
+    `text`. It is larger than the budget only where the best memory, cut, is alone too large for it.
+    """
+
+    text: str
+    shown: int
+    omitted: int
+    tokens: int
+    nonce: str
+    ids: list[str]
+    meta: RecallMeta
+
+
+# diff.
+
+
+class DiffMatch(msgspec.Struct, frozen=True):
+    """One stored memory beside the text. `similarity` is the one of the two that decides; `novelty` is the share of
+    the text's words the memory lacks."""
+
+    id: str
+    content: str
+    token_similarity: float
+    cosine_similarity: float | None
+    similarity: float
+    novelty: float
+    polarity_flip: bool
+    number_change: bool
+    suggestion: Suggestion
+    reason: str
+
+
+class DiffThresholds(msgspec.Struct, frozen=True):
+    """The thresholds of the comparison. `cosine_override` is on the embedder's own scale; null when its cosines are
+    never used alone."""
+
+    update: float
+    duplicate: float
+    novelty: float
+    cosine_override: float | None
+
+
+class DiffResult(Result, frozen=True, kw_only=True):
+    """The suggestion for the text, and the memories it was compared with."""
+
+    suggestion: Suggestion
+    matches: list[DiffMatch]
+    thresholds: DiffThresholds
+
+
+# history and log.
+
+
+class ChainLink(msgspec.Struct, frozen=True):
+    """One memory of a chain in which each took the place of the one before."""
+
+    id: str
+    status: str
+
+
+class EdgeState(msgspec.Struct, frozen=True):
+    """A link as it was. A causal one leads from source to target; any other leads both ways and is listed once, from
+    the memory itself if it is an end of it."""
+
+    source_id: str
+    target_id: str
+    edge_type: str
+    weight: float
+    metadata: dict[str, object]
+    created_by: str
+
+
+class MemoryState(InsightDetail, frozen=True):
+    """A memory before or after an operation, with the edges that the operation changed.
+
+    `corroboration_count`: how often it was said again.
+    """
+
+    superseded_by: str | None = None
+    corroboration_count: int = 0
+    edges: tuple[EdgeState, ...] = ()
+
+
+class MemoryOperation(msgspec.Struct, frozen=True):
+    """The effect of one operation on one memory.
+
+    `before_state` is null if it made the memory; both states are null if the memory, or one merged with it whose text
+    it had, was purged since. `triggered_by`: user, host:TOOL, system:JOB, or the id of a conversation (conversation:ID
+    where it would read as one of the former, conversation alone where a memory of the operation was purged since).
+    `op_id` is what undo takes; `undoes` the operation that this one took back.
+    """
+
+    id: int
+    operation_type: str
+    before_state: MemoryState | None
+    after_state: MemoryState | None
+    triggered_by: str
+    op_id: str
+    created_at: str
+    undoes: str | None
+
+
+class HistoryResult(Result, frozen=True, kw_only=True):
+    """The past of a memory. `chain` leads from what it replaced to what replaced it; `operations` are in the order they
+    happened, `total_operations` of them in all."""
+
+    id: str
+    chain: list[ChainLink]
+    operations: list[MemoryOperation]
+    total_operations: int
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """One operation; `detail` never holds a memory's text. `op_id` is what undo takes; null if no memory and no link
+    was changed, or if it is unknown."""
+
+    id: int
+    operation: str
+    insight_id: str | None
+    detail: str
+    created_at: str
+    op_id: str | None
+
+
+# gc, when it only lists.
+
+
+class GcCandidate(msgspec.Struct, frozen=True):
+    """A memory that matters little. `effective_importance` is the present one; `edge_count` counts links."""
+
+    id: str
+    content: str
+    category: str
+    importance: int
+    access_count: int
+    effective_importance: float
+    days_since_access: float
+    edge_count: int
+    immune: bool
+
+
+class GcResult(Result, frozen=True, kw_only=True):
+    """Memories of the least effective importance, least first. `candidates_found` counts those beyond `limit` too;
+    `actions` are command lines by purpose."""
+
+    total_insights: int
+    threshold: float
+    candidates_found: int
+    candidates: list[GcCandidate]
+    max_insights: int
+    actions: dict[str, str]
+
+
+class GcFlagged(msgspec.Struct, frozen=True):
+    """A memory whose text may have to be written again. What looks like a secret is cut out of `content`."""
+
+    id: str
+    content: str
+    importance: int
+    quality_warnings: list[str]
+
+
+class GcReview(Result, frozen=True, kw_only=True):
+    """Memories with the most warnings first; `total_flagged` counts those beyond `limit` too."""
+
+    review_results: list[GcFlagged]
+    total_flagged: int
+    actions: dict[str, str]
+
+
+# extract.
+
+
+class FactRelation(msgspec.Struct, frozen=True):
+    """Who has to do with what: works_at, lives_in, prefers, replaces …"""
+
+    source: str
+    type: str
+    target: str
+
+
+class DroppedView(msgspec.Struct, frozen=True):
+    """A part of the conversation that was not kept, and the reason."""
+
+    text: str
+    reason: str
