@@ -55,15 +55,8 @@ from mnemond.store.backups import BackupDirectory, Safekeeping, sweep
 from mnemond.store.connection import check_sqlite_version
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
-from mnemond.wire.dispatch import (
-    Boundary,
-    Call,
-    Completions,
-    Dispatcher,
-    Latencies,
-    TimedDispatcher,
-    handlers_of,
-)
+from mnemond.wire.deferred import Completions
+from mnemond.wire.dispatch import Boundary, Call, Dispatcher, Latencies, TimedDispatcher, handlers_of
 from mnemond.wire.limits import Limits
 from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
 from mnemond.wire.params import SERVER_VERSION
@@ -115,7 +108,7 @@ class Daemon:
         self._about = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._dispatcher = self._dispatching(self._about, supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), HookHandler(self._agents))
-        self.feed.tell, self.server.between = self.server.tell, loop.take_up
+        self.feed.tell, self.server.between = self.server.tell, loop.run_pending
         self.server.on_drained, self.server.on_gone = self.feed.pump, self.feed.gone
 
     def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:

@@ -50,7 +50,8 @@ from mnemond.model.outcomes import (
 from mnemond.model.query import Filter
 from mnemond.store.backups import holding
 from mnemond.store.connection import Connection
-from mnemond.wire.dispatch import Call, handles, in_task, in_thread
+from mnemond.wire.deferred import in_task, in_thread
+from mnemond.wire.dispatch import Call, handles
 
 
 class ReviseHandlers:

@@ -31,7 +31,7 @@ from mnemond.store.files import refusal
 from mnemond.store.meta import SwitchRecord, read_switch
 from mnemond.store.operations import StagedRow
 from mnemond.store.store import Store
-from mnemond.wire.dispatch import Deferred
+from mnemond.wire.deferred import Deferred
 
 FIRST_PAUSE_S: Final = 30.0
 """Seconds before an embedder that was not to be had is asked again: as long as the outcome of a probe stands."""

@@ -62,7 +62,8 @@ from mnemond.recall.recall import (
     search,
 )
 from mnemond.text.prompt_escape import quarters
-from mnemond.wire.dispatch import Call, handles, in_task, in_thread
+from mnemond.wire.deferred import in_task, in_thread
+from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import MAX_EXACT
 
 DESCRIBED_INLINE = 1_000

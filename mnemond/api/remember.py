@@ -25,7 +25,8 @@ from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import Remembered, Result
 from mnemond.text.tokens import index_terms
-from mnemond.wire.dispatch import Call, handles, in_thread
+from mnemond.wire.deferred import in_thread
+from mnemond.wire.dispatch import Call, handles
 
 LONG_TEXT = 2_000
 """Characters that are read and embedded on the event loop; more go to a thread (reading costs about 1 µs each)."""

@@ -17,7 +17,7 @@ from mnemond.memory.draft import WriteContext, op_id_problems
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.outcomes import Outcome
 from mnemond.store.operations import Proposal, Write
-from mnemond.wire.dispatch import Deferred
+from mnemond.wire.deferred import Deferred
 from mnemond.wire.params import Params
 
 _json = msgspec.json.Encoder(order="deterministic")

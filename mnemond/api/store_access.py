@@ -22,7 +22,8 @@ from mnemond.store.meta import EmbedderRecord
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
 from mnemond.text import caches
-from mnemond.wire.dispatch import Call, Deferred, in_task
+from mnemond.wire.deferred import Deferred, in_task
+from mnemond.wire.dispatch import Call
 
 R = TypeVar("R", bound=Result)
 

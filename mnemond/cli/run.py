@@ -20,7 +20,8 @@ from mnemond.model.answers import (
     ListResult,
     RecallResult,
 )
-from mnemond.wire.dispatch import Call, Invoke, handles, in_thread
+from mnemond.wire.deferred import in_thread
+from mnemond.wire.dispatch import Call, Invoke, handles
 
 LONG_TEXT = 16_000
 """Characters of memories that are laid out on the event loop: wrapping costs up to .2 µs a character."""

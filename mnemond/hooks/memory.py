@@ -27,7 +27,8 @@ from mnemond.model.changes import ExchangeKind, QueuedExchange
 from mnemond.model.outcomes import Outcome, Queued
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import Known, asked, questions, summary, typed, without_echoes
-from mnemond.wire.dispatch import Call, Deferred, Invoke, in_task, in_thread
+from mnemond.wire.deferred import Deferred, in_task, in_thread
+from mnemond.wire.dispatch import Call, Invoke
 
 THREADS: Final = 1
 """Texts being read at once: nobody waits for them longer than a hook does anyway."""

@@ -51,7 +51,7 @@ class McpHandlers:
     async def initialize(self, call: Call, request: Request) -> object:
         """A handshake, which ends with the newest revision that both speak."""
         asked = _of_session(request)
-        call.spoken.mcp = True
+        call.state.mcp = True
         return {
             "protocolVersion": agreed(asked.optional("protocolVersion")),
             "capabilities": CAPABILITIES,
@@ -156,9 +156,9 @@ class McpHandlers:
         """A request that is being worked on is answered no more. The work goes on: a write is whole or nothing."""
         if not request.notification:
             raise _no_method(request.method)
-        awaited = call.spoken.unanswered.get(McpRequest(request.arguments).raw("requestId"))
-        if awaited is not None:
-            awaited.withdrawn = True
+        pending = call.state.pending.get(McpRequest(request.arguments).raw("requestId"))
+        if pending is not None:
+            pending.withdrawn = True
         return {}
 
     async def _core(self, store: str | None, call: Call) -> str:

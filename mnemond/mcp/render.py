@@ -20,7 +20,8 @@ from mnemond.model.outcomes import ForgetResult, LinkResult, RememberResult, Res
 from mnemond.text.project_name import named_project
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
-from mnemond.wire.dispatch import Call, Invoke, in_thread
+from mnemond.wire.deferred import in_thread
+from mnemond.wire.dispatch import Call, Invoke
 from mnemond.wire.params import Params, decode_params
 
 MAX_SHOWN: Final = 1_200

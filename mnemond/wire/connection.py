@@ -19,7 +19,8 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.dispatch import Batch, Call, Deferred, Dispatcher, Gathering, Reply
+from mnemond.wire.deferred import Deferred
+from mnemond.wire.dispatch import Batch, Call, Dispatcher, Gathering, Reply
 from mnemond.wire.framing import Framer
 from mnemond.wire.hooks import Hooks
 from mnemond.wire.jsonrpc import NO_ID, Foreign, Refused, Request, encode_error, parse, perhaps_foreign

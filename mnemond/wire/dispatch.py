@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar
 
 import msgspec
-import trio
 
 from mnemond import errors
 from mnemond.clock import monotonic_s
 from mnemond.errors import FieldProblem, MnemonError, Outcome, invalid
+from mnemond.wire.deferred import Deferred, Spawn, in_task, run_now
 from mnemond.wire.jsonrpc import NO_ID, Request, batch_pieces, encode_error, encode_result
 from mnemond.wire.params import Access, Method, Params, decode_params, explain, nearest, short
 
-# Who asks.
 
-
-class Awaited(msgspec.Struct):
-    """A request of another protocol that is being worked on. `withdrawn`: nobody wants its answer any more."""
+class PendingRequest(msgspec.Struct):
+    """A request of another protocol that is not answered yet. `withdrawn`: the client no longer wants its reply."""
 
     withdrawn: bool = False
 
 
-class Spoken(msgspec.Struct):
-    """What a connection has said so far. `mcp`: it has shaken hands as MCP did until 2025, which makes `ping` mean that
-    protocol's. `unanswered`: requests of other protocols by their ids, as they were written."""
+class ConnectionState(msgspec.Struct):
+    """What earlier requests of a connection established. `mcp`: the handshake of MCP up to 2025 was made, after which
+    `ping` is the method of that protocol. `pending`: unanswered requests of other protocols by their ids, as JSON."""
 
     mcp: bool = False
-    unanswered: dict[bytes, Awaited] = msgspec.field(default_factory=dict)
+    pending: dict[bytes, PendingRequest] = msgspec.field(default_factory=dict)
 
 
 def never_gone() -> bool:
@@ -46,228 +43,8 @@ class Call(msgspec.Struct, frozen=True):
     connection: int
     peer_pid: int
     peer_uid: int
-    spoken: Spoken = msgspec.field(default_factory=Spoken)
+    state: ConnectionState = msgspec.field(default_factory=ConnectionState)
     gone: Callable[[], bool] = never_gone
-
-
-# What other threads hand to the event loop, taken up between two requests as well as between two of its passes.
-#
-# A pass of the event loop reads from every client that sent something. With 32 of them that recall, it takes 30 ms,
-# and a write waits for three: until its batch begins, until it is heard that it was committed, and until the reply is
-# sent.
-
-
-class Token(Protocol):
-    """The part of trio's token that is needed."""
-
-    def run_sync_soon(self, sync_fn: Callable[..., object], *args: object) -> None:
-        """Call `sync_fn` in the next pass of the event loop; callable from any thread."""
-        ...
-
-
-class Completions:
-    """Calls in the order they came in. `run_sync_soon` is for any thread, all else for that of the event loop."""
-
-    def __init__(self, token: Token) -> None:
-        self._token = token
-        self._waiting: deque[tuple[Callable[..., object], tuple[object, ...]]] = deque()
-        self._expected = False
-        """Whether the event loop was asked for a pass that has not come. Whoever adds a call looks here after it: a
-        pass that is expected still finds it."""
-
-    def run_sync_soon(self, sync_fn: Callable[..., object], *args: object) -> None:
-        """Call `sync_fn` after the request that is being answered, in the next pass of the event loop at the latest."""
-        self._waiting.append((sync_fn, args))
-        if not self._expected:
-            self._expected = True
-            self._token.run_sync_soon(self._pass)
-
-    def _pass(self) -> None:
-        self._expected = False
-        self.take_up()
-
-    def take_up(self) -> None:
-        """Make the calls that wait; those that they ask for come next time. One that raises ends the event loop, as it
-        would in a pass of its own, and not the request before it."""
-        waiting = self._waiting
-        for _ in range(len(waiting)):
-            call, arguments = waiting.popleft()
-            try:
-                call(*arguments)
-            except Exception as error:
-                self._token.run_sync_soon(_raise, error)
-
-
-def _raise(error: Exception) -> None:
-    raise error
-
-
-# ---------------------------------------------------------------- awaiting without a task
-#
-# A handler is an async function that awaits nothing but Deferreds. The dispatcher runs its coroutine by itself up to
-# the first Deferred that is not settled, and on from there once it is. A request that waits for nothing so costs no
-# task, no channel and no cancel scope; one that waits for a commit costs a callback. What needs trio itself (a lock, a
-# thread, a timer) runs in a task: `in_task`, `in_thread`.
-
-
-T = TypeVar("T")
-
-Spawn: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
-"""Runs an async function in a task that outlives the caller."""
-
-
-class Deferred(Generic[T]):
-    """A result that is settled exactly once, on the event loop. Awaitable, in handlers and in trio tasks alike.
-
-    Subscribers are called when it is settled, in their order, or at once; they must not raise, because they run inside
-    the call that settles.
-    """
-
-    __slots__ = ("_error", "_settled", "_subscribers", "_value")
-
-    stepping: ClassVar[bool] = False
-    """True while `step` runs a coroutine, as opposed to trio."""
-
-    def __init__(self) -> None:
-        self._settled = False
-        self._value: T | None = None
-        self._error: Exception | None = None
-        self._subscribers: list[Callable[[], None]] = []
-
-    @property
-    def settled(self) -> bool:
-        """True once `result` can be called."""
-        return self._settled
-
-    def resolve(self, value: T) -> None:
-        """Settle with a value. Raises RuntimeError if it is settled already."""
-        self._settle(value, None)
-
-    def fail(self, error: Exception) -> None:
-        """Settle with an error: a MnemonError for the caller, anything else is a defect. Raises RuntimeError if it is
-        settled already."""
-        self._settle(None, error)
-
-    def result(self) -> T:
-        """Return the value or raise the error. Raises RuntimeError before it is settled."""
-        if not self._settled:
-            raise RuntimeError("this result is not settled yet")
-        if self._error is not None:
-            raise self._error
-        return cast("T", self._value)
-
-    def subscribe(self, callback: Callable[[], None]) -> None:
-        """Call `callback` once the result is there."""
-        if self._settled:
-            callback()
-        else:
-            self._subscribers.append(callback)
-
-    def start(self, spawn: Spawn, awaiting: Coroutine[Any, Any, object]) -> None:
-        """Start what settles it, if `awaiting` has to: see `_InTask`."""
-
-    def __await__(self) -> Generator[Any, Any, T]:
-        if not self._settled:
-            if Deferred.stepping:
-                yield self
-            else:
-                yield from self._wait().__await__()
-        return self.result()
-
-    async def _wait(self) -> None:
-        settled = trio.Event()
-        self.subscribe(settled.set)
-        await settled.wait()
-
-    def _settle(self, value: T | None, error: Exception | None) -> None:
-        if self._settled:
-            raise RuntimeError("a result is settled only once")
-        self._settled, self._value, self._error = True, value, error
-        subscribers, self._subscribers = self._subscribers, []
-        for callback in subscribers:
-            callback()
-
-
-class _InTask(Deferred[T]):
-    """The result of an async function: awaited by a handler, it runs in a task of its own; by a task, in that task."""
-
-    __slots__ = ("_function",)
-
-    def __init__(self, function: Callable[[], Coroutine[Any, Any, T]]) -> None:
-        super().__init__()
-        self._function = function
-
-    def start(self, spawn: Spawn, awaiting: Coroutine[Any, Any, object]) -> None:
-        """Run the function. If its task is cancelled, `awaiting` is closed: its `finally` clauses run, and it is never
-        answered."""
-
-        async def run() -> None:
-            try:
-                value = await self._function()
-            except Exception as error:
-                self.fail(error)
-            except BaseException:
-                awaiting.close()
-                raise
-            else:
-                self.resolve(value)
-
-        spawn(run)
-
-    async def _wait(self) -> None:
-        self.resolve(await self._function())
-
-
-def in_task(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> Deferred[T]:  # noqa: ANN401 - as `partial`
-    """The result of `function(*args)`, which may use all of trio. It starts when it is awaited, once."""
-    return _InTask(partial(function, *args))
-
-
-def in_thread(
-    function: Callable[..., T],
-    *args: Any,  # noqa: ANN401 - as `partial`
-    limiter: trio.CapacityLimiter | None = None,
-    abandon_on_cancel: bool = False,
-) -> Deferred[T]:
-    """The result of `function(*args)`, which blocks, from a worker thread; parameters as `trio.to_thread.run_sync`."""
-    return _InTask(
-        partial(trio.to_thread.run_sync, function, *args, limiter=limiter, abandon_on_cancel=abandon_on_cancel)
-    )
-
-
-def step(coroutine: Coroutine[Any, Any, T]) -> Deferred[Any]:
-    """Run a coroutine up to the next Deferred that is not settled, and return that.
-
-    Raises StopIteration with its result when it ends, and whatever it raises.
-    """
-    before, Deferred.stepping = Deferred.stepping, True
-    try:
-        awaited: Deferred[Any] = coroutine.send(None)
-    finally:
-        Deferred.stepping = before
-    return awaited
-
-
-def run_later(coroutine: Coroutine[Any, Any, T], awaited: Deferred[Any], spawn: Spawn) -> Deferred[T]:
-    """The result of a coroutine that awaits `awaited` (as `step` returned it): it goes on by itself."""
-    result: Deferred[T] = Deferred()
-
-    def go_on() -> None:
-        try:
-            following = step(coroutine)
-        except StopIteration as finished:
-            result.resolve(finished.value)
-        except Exception as error:
-            result.fail(error)
-        else:
-            wait(following)
-
-    def wait(for_what: Deferred[Any]) -> None:
-        for_what.start(spawn, coroutine)
-        for_what.subscribe(go_on)
-
-    wait(awaited)
-    return result
 
 
 # ---------------------------------------------------------------- the dispatcher
@@ -388,45 +165,34 @@ class Dispatcher:
         return self._handlers[name](call, params)
 
     def answer(self, request: Request, call: Call, spawn: Spawn) -> Reply | Deferred[Reply]:
-        """The reply, now or later. Never raises an Exception."""
-        with Boundary(self, request) as boundary:
-            method = request.method
-            ours = (method in self._methods and not call.spoken.mcp) or method not in self._foreigners
-            result = self.invoke(method, request.arguments, call) if ours else self._foreigners[method](call, request)
-            try:
-                awaited = step(result)
-            except StopIteration as finished:
-                return _encoded(request, finished.value)
-            reply = self._reply_later(request, run_later(result, awaited, spawn))
-            return reply if ours else self._unless_withdrawn(request, call, reply)
-        return boundary.reply
+        """Return the reply, or a Deferred of it if the request has to wait. Never raises an Exception."""
+        foreigner = self._foreigners.get(request.method)
+        if foreigner is None or (request.method in self._methods and not call.state.mcp):
+            return run_now(self._reply(request, call), spawn)
+        return run_now(self._foreign_reply(request, call, foreigner), spawn)
 
-    def _unless_withdrawn(self, request: Request, call: Call, reply: Deferred[Reply]) -> Deferred[Reply]:
-        """The same reply, but None to a request that is withdrawn meanwhile."""
+    async def _reply(self, request: Request, call: Call, foreigner: Foreigner | None = None) -> Reply:
+        try:
+            if foreigner is None:
+                result = await self.invoke(request.method, request.arguments, call)
+            else:
+                result = await foreigner(call, request)
+            return _encoded(request, result)
+        except MnemonError as error:
+            return self.refused(request, error)
+        except Exception as error:
+            return self.defect(request, error)
+
+    async def _foreign_reply(self, request: Request, call: Call, foreigner: Foreigner) -> Reply:
+        """The reply; None to a request that is withdrawn meanwhile."""
         if request.notification:
-            return reply
-        number, awaited, unanswered = bytes(request.id), Awaited(), call.spoken.unanswered
-        unanswered[number] = awaited
-        answer: Deferred[Reply] = Deferred()
-
-        def settle() -> None:
-            if unanswered.get(number) is awaited:  # a client may give a number twice
-                del unanswered[number]
-            answer.resolve(None if awaited.withdrawn else reply.result())
-
-        reply.subscribe(settle)
-        return answer
-
-    def _reply_later(self, request: Request, result: Deferred[object]) -> Deferred[Reply]:
-        reply: Deferred[Reply] = Deferred()
-
-        def settle() -> None:
-            with Boundary(self, request) as boundary:
-                boundary.reply = _encoded(request, result.result())
-            reply.resolve(boundary.reply)
-
-        result.subscribe(settle)
-        return reply
+            return await self._reply(request, call, foreigner)
+        key, pending, all_pending = bytes(request.id), PendingRequest(), call.state.pending
+        all_pending[key] = pending
+        reply = await self._reply(request, call, foreigner)
+        if all_pending.get(key) is pending:  # a client may use an id twice
+            del all_pending[key]
+        return None if pending.withdrawn else reply
 
     def _decode(self, method: Method, raw: msgspec.Raw | bytes | None) -> Params:
         try:
@@ -448,7 +214,7 @@ class Dispatcher:
 
     def boundary(self) -> Boundary:
         """A place where defects outside any request end: its `reply` is set when one did."""
-        return Boundary(self, None)
+        return Boundary(self)
 
     def refused(self, request: Request, error: MnemonError) -> Reply:
         """The reply to a request that failed for a reason the caller should know."""
@@ -482,17 +248,15 @@ def _encoded(request: Request, result: object) -> Reply:
 
 
 class Boundary:
-    """Where every surprise of a request ends: what leaves the block as an exception becomes `reply`.
+    """A context manager that logs an exception as a defect, and keeps the error `reply` for the connection.
 
-    A context manager, so that replies made at once, in a task and after a Deferred share this one place. Cancellation
-    and the end of the process are no Exceptions and pass through.
+    Cancellation and the end of the process are no Exceptions and pass through.
     """
 
-    __slots__ = ("_dispatcher", "_request", "reply")
+    __slots__ = ("_dispatcher", "reply")
 
-    def __init__(self, dispatcher: Dispatcher, request: Request | None) -> None:
+    def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
-        self._request = request
         self.reply: Reply = None
 
     def __enter__(self) -> Self:
@@ -501,12 +265,9 @@ class Boundary:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        if isinstance(error, MnemonError) and self._request is not None:
-            self.reply = self._dispatcher.refused(self._request, error)
-        elif isinstance(error, Exception):
-            self.reply = self._dispatcher.defect(self._request, error)
-        else:
+        if not isinstance(error, Exception):
             return False
+        self.reply = self._dispatcher.defect(None, error)
         return True
 
 

@@ -11,7 +11,8 @@ import trio
 
 from mnemond.clock import monotonic_s
 from mnemond.errors import MnemonError
-from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Reply, Spawn, run_later, step
+from mnemond.wire.deferred import Deferred, Spawn, run_now
+from mnemond.wire.dispatch import Call, Dispatcher, Reply
 from mnemond.wire.hook_payload import HostName, Payload, read
 from mnemond.wire.jsonrpc import Foreign, clean, encode_error
 
@@ -124,12 +125,8 @@ class Hooks:
     def _answer(self, payload: Payload, call: Call, spawn: Spawn, within_s: float) -> Reply | Deferred[Reply]:
         if payload.heard is None or self._handler is None:
             return reply(payload)
-        coroutine = self._call_handler(self._handler, payload, call)
-        try:
-            awaited = step(coroutine)
-        except StopIteration as finished:
-            return reply(payload, finished.value)
-        return self._in_time(payload, run_later(coroutine, awaited, spawn), spawn, within_s)
+        text = run_now(self._call_handler(self._handler, payload, call), spawn)
+        return self._in_time(payload, text, spawn, within_s) if isinstance(text, Deferred) else reply(payload, text)
 
     async def _call_handler(self, handler: HookHandler, payload: Payload, call: Call) -> str:
         """A refusal is no news for a host: the next request that uses the store reports it. A defect is recorded even

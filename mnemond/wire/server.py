@@ -66,6 +66,7 @@ class Server:
         self._spare = SpareDescriptors()
         self._leaving = 0
         self._nursery: trio.Nursery | None = None
+        self._ended = False
 
     def request_stop(self) -> None:
         """Answer everything received, then let `serve` return. Asking twice changes nothing."""
@@ -96,15 +97,19 @@ class Server:
                 with trio.move_on_after(self.limits.drain_s):
                     await self._drain(listener)
             finally:
+                self._ended = True
                 self._abandon()
                 nursery.cancel_scope.cancel()
 
     # ---------------------------------------------------------------- what connections ask for
 
     def spawn(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run something for a connection; it ends with `serve` at the latest."""
+        """Run an async function in a task that ends with `serve` at the latest. Raises MnemonError(STOPPING) after
+        that: a handler may continue once its write is committed, when nobody waits for its reply any more."""
         if self._nursery is None:
             raise RuntimeError("the server is not serving")
+        if self._ended:
+            raise MnemonError(errors.STOPPING, "the daemon stopped before the request was answered")
         self._nursery.start_soon(run)
 
     def flush_soon(self, connection: Connection) -> None:

@@ -31,7 +31,8 @@ from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import Vector
 from mnemond.store.backups import BackupDirectory, Safekeeping
 from mnemond.store.registry import StoreRegistry
-from mnemond.wire.dispatch import Call, run_later, step
+from mnemond.wire.deferred import Deferred, run_now
+from mnemond.wire.dispatch import Call
 
 T = TypeVar("T")
 
@@ -43,13 +44,9 @@ BATCH = 4
 
 async def run_as_dispatched(coroutine: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     """The result of a handler's coroutine run as the dispatcher does, and True if it had to wait for something."""
-    try:
-        awaited = step(coroutine)
-    except StopIteration as finished:
-        result: T = finished.value
-        return result, False
     async with trio.open_nursery() as nursery:
-        return await run_later(coroutine, awaited, lambda run: nursery.start_soon(run)), True
+        result = run_now(coroutine, nursery.start_soon)
+        return (await result, True) if isinstance(result, Deferred) else (result, False)
 
 
 class ToyEmbedder:

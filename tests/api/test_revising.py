@@ -13,7 +13,7 @@ from mnemond.api.types_changes import MergeParams, RestoreParams, SupersedeParam
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.model.outcomes import ForgetResult, MergeResult, RestoreResult, SupersedeResult, UpdateResult
-from mnemond.wire.dispatch import Deferred
+from mnemond.wire.deferred import Deferred
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 

@@ -16,7 +16,7 @@ from mnemond.embed.registry import Embedders
 from mnemond.errors import NOT_FOUND, STORAGE, MnemonError
 from mnemond.memory.embedding import wanted_by
 from mnemond.store.registry import ActiveName, StoreRegistry
-from mnemond.wire.dispatch import run_later, step
+from mnemond.wire.deferred import Deferred, run_now
 from tests.api.factories import ToyEmbedder, ToySupply, bench
 
 WARNINGS: list[str] = []
@@ -59,9 +59,9 @@ async def test_a_store_is_opened_once_however_many_ask(stores: StoreRegistry) ->
         for _ in range(5):
             nursery.start_soon(ask)
     assert len({id(warm.store) for warm in seen}) == 1
-    with pytest.raises(StopIteration) as ended:  # warm: without waiting
-        step(open_stores.use(None))
-    assert ended.value.value.store is seen[0].store
+    warm = run_now(open_stores.use(None), lambda _: None)
+    assert not isinstance(warm, Deferred)
+    assert warm.store is seen[0].store
 
 
 async def test_a_cold_store_is_opened_first(stores: StoreRegistry) -> None:
@@ -71,9 +71,9 @@ async def test_a_cold_store_is_opened_first(stores: StoreRegistry) -> None:
 
 async def test_a_cold_store_is_opened_in_a_task_for_a_handler(stores: StoreRegistry) -> None:
     open_stores = open_stores_of(stores, ToyEmbedder())
-    coroutine = open_stores.use("default")
     async with trio.open_nursery() as nursery:
-        result = run_later(coroutine, step(coroutine), lambda run: nursery.start_soon(run))
+        result = run_now(open_stores.use("default"), nursery.start_soon)
+        assert isinstance(result, Deferred)
         assert not result.settled
     assert result.result().store.name == "default"
 

@@ -12,7 +12,7 @@ from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store import store
 from mnemond.store.database import Opened
-from mnemond.wire.dispatch import Deferred
+from mnemond.wire.deferred import Deferred
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 

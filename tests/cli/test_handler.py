@@ -14,7 +14,8 @@ from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli.run import CliHandler
 from mnemond.errors import INVALID_PARAMS, KINDS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, invalid
 from mnemond.model.answers import ListResult, RecallResult
-from mnemond.wire.dispatch import Call, Deferred, Spawn, run_later, step
+from mnemond.wire.deferred import Deferred, Spawn, run_now
+from mnemond.wire.dispatch import Call
 from mnemond.wire.params import PROTOCOL
 from tests.cli.audit_results import COLLECTABLE, HISTORY, REVIEWED
 from tests.cli.results import CREATED, DIFFERENCES, ID, LISTED, RECALLED, REMEMBERED, SEARCHED
@@ -37,21 +38,9 @@ def run(outcome: Callable[[], object], *argv: str, spawn: Spawn = no_task, **fac
         found = outcome()
         return await found if isinstance(found, Deferred | Coroutine) else found
 
-    answer = at_once_or_later(CliHandler(invoke).run(CALL, CliRunParams(argv=list(argv), **facts)), spawn)
+    answer = run_now(CliHandler(invoke).run(CALL, CliRunParams(argv=list(argv), **facts)), spawn)
     assert all(call is CALL for _, _, call in asked)
     return answer if not asked else (answer, asked[0][:2])
-
-
-def at_once_or_later(
-    coroutine: Coroutine[Any, Any, CliRunResult], spawn: Spawn
-) -> CliRunResult | Deferred[CliRunResult]:
-    """What the dispatcher has when it has run a coroutine as far as it goes."""
-    try:
-        awaited = step(coroutine)
-    except StopIteration as finished:
-        result: CliRunResult = finished.value
-        return result
-    return run_later(coroutine, awaited, spawn)
 
 
 def refuse(error: MnemonError) -> Callable[[], object]:

@@ -21,7 +21,8 @@ from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
-from mnemond.wire.dispatch import Call, Deferred
+from mnemond.wire.deferred import Deferred
+from mnemond.wire.dispatch import Call
 from mnemond.wire.jsonrpc import Request
 from tests.store.factories import EMBEDDER, engine_at, remember
 from tests.store.mirror import Portrait, portrait

@@ -15,7 +15,8 @@ from mnemond.config.settings import Config, EmbeddingSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
 from mnemond.mcp.protocol import CAPABILITIES, MODERN, VERSION
-from mnemond.wire.dispatch import Call, Deferred, Reply
+from mnemond.wire.deferred import Deferred
+from mnemond.wire.dispatch import Call, Reply
 from mnemond.wire.jsonrpc import Request, parse
 
 META = {VERSION: MODERN, CAPABILITIES: {}}

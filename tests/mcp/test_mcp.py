@@ -73,7 +73,7 @@ async def test_what_is_cancelled_is_not_answered_and_done_all_the_same(tmp_path:
         twice = [over.send("tools/call", {"name": "status", "arguments": {}}, number=4) for _ in range(2)]
         for each in twice:
             assert str(await answered(each)).count('"id":4') == 1
-        assert over.call.spoken.unanswered == {}
+        assert over.call.state.pending == {}
         assert len((await over.ask("list"))["insights"]) == 2
         over.send("notifications/cancelled", {"requestId": 2}, number=None)
         assert (await over.ask("tools/list"))["tools"]

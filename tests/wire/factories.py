@@ -12,7 +12,8 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import FieldProblem, MnemonError
-from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Handler, in_task
+from mnemond.wire.deferred import Deferred, in_task
+from mnemond.wire.dispatch import Call, Dispatcher, Handler
 from mnemond.wire.hooks import HookHandler
 from mnemond.wire.limits import Limits
 from mnemond.wire.listener import DataDir, Listener, bind, lock, open_data_dir

@@ -13,7 +13,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from mnemond.wire import server as module
-from mnemond.wire.dispatch import Call, Completions
+from mnemond.wire.deferred import Completions
+from mnemond.wire.dispatch import Call
 from tests.wire.factories import Answer, Value, request, serving
 
 
@@ -38,7 +39,7 @@ def test_calls_are_made_once_and_in_order_whoever_comes_first() -> None:
     completions.run_sync_soon(made.append, 1)
     completions.run_sync_soon(made.append, 2)
     assert (made, len(passes.asked)) == ([], 1)
-    completions.take_up()
+    completions.run_pending()
     assert made == [1, 2]
     completions.run_sync_soon(made.append, 3)
     passes.come()
@@ -58,7 +59,7 @@ def test_what_a_call_asks_for_waits_for_the_next_time() -> None:
 
     completions.run_sync_soon(again)
     for count in (1, 2, 3):
-        completions.take_up()
+        completions.run_pending()
         assert len(made) == count
     passes.come()
     assert len(made) == 4
@@ -74,7 +75,7 @@ def test_one_that_raises_ends_the_loop_and_not_the_request_before_it() -> None:
 
     completions.run_sync_soon(broken)
     completions.run_sync_soon(made.append, 1)
-    completions.take_up()
+    completions.run_pending()
     assert made == [1]
     with pytest.raises(RuntimeError, match="a defect"):
         passes.come()
@@ -110,7 +111,7 @@ async def test_a_reply_that_became_ready_goes_out_within_the_pass(
         await wait_all_tasks_blocked()
         seen: list[bool] = []
 
-        def look(_: Call, params: Value) -> Answer:
+        async def look(_: Call, params: Value) -> Answer:
             seen.append(bool(select.select([writing.socket.fileno()], [], [], 0)[0]))
             return Answer(params.value)
 

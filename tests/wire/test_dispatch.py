@@ -7,7 +7,8 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.dispatch import Call, Deferred, Dispatcher, Foreigner, Spoken, Verbatim
+from mnemond.wire.deferred import Deferred
+from mnemond.wire.dispatch import Call, ConnectionState, Dispatcher, Foreigner, Verbatim
 from mnemond.wire.jsonrpc import Request, parse
 from tests.wire.factories import METHODS, Answer, Nothing, Pair, Toys
 
@@ -74,7 +75,7 @@ def foreign(*, line: bytes | None = None, mcp: bool = False) -> tuple[Dispatcher
     answers: dict[str, Foreigner] = {"ping": empty, "listen": listen, "boom": boom}
     toys = Toys()
     dispatcher = Dispatcher(METHODS, toys.handlers(), foreigners=answers, on_defect=lambda *_: None)
-    return dispatcher, Call(1, 2, 3, Spoken(mcp=mcp))
+    return dispatcher, Call(1, 2, 3, ConnectionState(mcp=mcp))
 
 
 def answered(dispatcher: Dispatcher, call: Call, method: str, id_: str = ',"id":1') -> object:
@@ -108,7 +109,7 @@ def test_a_foreign_notification_that_takes_time_is_not_answered_either() -> None
     reply = answered(dispatcher, call, "wait", "")
     assert isinstance(reply, Deferred)
     later.resolve({})
-    assert (reply.result(), call.spoken.unanswered) == (None, {})
+    assert (reply.result(), call.state.pending) == (None, {})
 
 
 def test_a_defect_in_a_foreign_method_is_one_of_ours() -> None:

@@ -16,7 +16,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.dispatch import Call, Deferred, in_task
+from mnemond.wire.deferred import Deferred, in_task
+from mnemond.wire.dispatch import Call
 from mnemond.wire.hook_payload import Payload
 from mnemond.wire.jsonrpc import Foreign, Refused, parse
 from mnemond.wire.limits import Limits

@@ -13,18 +13,8 @@ from hypothesis import strategies as st
 
 from mnemond.clock import monotonic_s
 from mnemond.model.outcomes import Result
-from mnemond.wire.dispatch import (
-    BUCKETS,
-    UNKNOWN,
-    Call,
-    Deferred,
-    Handler,
-    Latencies,
-    TimedDispatcher,
-    bucket_of,
-    in_task,
-    quantile_ms,
-)
+from mnemond.wire.deferred import Deferred, in_task
+from mnemond.wire.dispatch import BUCKETS, UNKNOWN, Call, Handler, Latencies, TimedDispatcher, bucket_of, quantile_ms
 from mnemond.wire.jsonrpc import Request
 from mnemond.wire.params import Access, Method, Params
 

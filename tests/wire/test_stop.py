@@ -8,9 +8,12 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from mnemond.errors import MnemonError
+from mnemond.wire.deferred import Deferred, in_task
+from mnemond.wire.dispatch import Call
 from mnemond.wire.limits import Limits
 from mnemond.wire.server import Server
-from tests.wire.factories import Client, Served, Toys, listening, request, serving
+from tests.wire.factories import Answer, Client, Served, Toys, Value, listening, request, serving
 from tests.wire.test_connection import settle_all
 
 
@@ -95,6 +98,35 @@ async def test_a_request_that_never_ends_does_not_hold_up_the_stop(mock_clock: M
         mock_clock.jump(0.2)
         assert await client.ended()
         assert served.server.counters.abandoned == 1
+
+
+async def test_a_request_whose_result_comes_after_the_end_breaks_nothing(
+    mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    committed: Deferred[None] = Deferred()
+    ended: list[str] = []
+
+    async def write(_: Call, __: Value) -> Answer:
+        try:
+            await committed
+            await in_task(trio.sleep_forever)
+        except MnemonError as error:
+            ended.append(error.kind.name)
+            raise
+        raise AssertionError
+
+    async with serving(tmp_path, Limits(drain_s=1)) as served:
+        monkeypatch.setitem(served.server.dispatcher._handlers, "later", write)
+        client = await served.connect()
+        await client.send(request("later", 1))
+        await wait_all_tasks_blocked()
+        served.server.request_stop()
+        await wait_all_tasks_blocked()
+        mock_clock.jump(1.1)
+        assert await client.ended()
+    committed.resolve(None)
+    assert ended == ["stopping"]
+    assert served.toys.defects == []
 
 
 async def test_with_nobody_there_it_stops_at_once(tmp_path: Path) -> None:
