@@ -12,7 +12,7 @@ from typing import Final
 from mnemond.extract.english import Finding, Judged, Scene, finding, is_substantial, refers, with_dates
 from mnemond.extract.facts import is_hedged
 from mnemond.extract.patterns import Family
-from mnemond.text.cues import CORRECTION, found, reading
+from mnemond.text.cues import reading
 from mnemond.text.dates import dates
 from mnemond.text.resources import regex
 
@@ -205,7 +205,7 @@ def findings(text: str, scene: Scene) -> Judged:
         return "substance"
     if family is None:
         return [Finding(content, "told", "fact", "fact", 0.85)]
-    corrects = found(CORRECTION, reading(text))
+    corrects = reading(text).has("correction")
     return [finding(family, content, corrects=corrects, dated=any(each.explicit for each in mentions))]
 
 

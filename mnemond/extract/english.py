@@ -24,12 +24,12 @@ from mnemond.extract.patterns import (
     Family,
 )
 from mnemond.text.contrast import numbers
-from mnemond.text.cues import CORRECTION, causal_cue, found, reading, words_of
+from mnemond.text.cues import causal_cue, reading
 from mnemond.text.dates import DateMention, dates
 from mnemond.text.entities import extract
 from mnemond.text.entity_shapes import is_ordinary
 from mnemond.text.quality import substance
-from mnemond.text.resources import regex
+from mnemond.text.resources import regex, words_of
 from mnemond.text.similarity import token_set
 
 _ELSEWHEN: Final = (-4_011 * 86_400_000_000, 2_923 * 86_400_000_000)
@@ -366,7 +366,7 @@ def findings(text: str, scene: Scene) -> Judged:
         return "substance"
     if scene.by_agent:
         return "progress" if scene.itemised and "root cause" not in bare else _agents(bare, scene)
-    corrects = scene.corrected or found(CORRECTION, reading(sentence))
+    corrects = scene.corrected or reading(sentence).has("correction")
     reasons: list[str] = []
     kept: list[Finding] = []
     for part in statements(

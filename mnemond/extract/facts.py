@@ -8,11 +8,10 @@ from typing import Final, Literal, NamedTuple, Protocol
 import msgspec
 
 from mnemond.model.memory import Entity, EntityType
-from mnemond.text.cues import words_of
 from mnemond.text.entities import canonical_name, extract, is_name, nothing_known
 from mnemond.text.entity_lists import entity_lists
 from mnemond.text.entity_shapes import kind_of
-from mnemond.text.resources import regex
+from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import fold, latin_words
 
 Speaker = Literal["user", "assistant"]

@@ -12,9 +12,8 @@ from typing import Final
 import msgspec
 
 from mnemond.extract.facts import Intent
-from mnemond.text.cues import words_of
 from mnemond.text.quality import COURTESY_TOKENS
-from mnemond.text.resources import regex
+from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import tokens
 
 LONGEST: Final = 400

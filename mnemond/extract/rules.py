@@ -40,7 +40,7 @@ from mnemond.extract.facts import (
 from mnemond.extract.patterns import BY_USER, LONGEST, is_question, is_request
 from mnemond.extract.prose import MAX_READ, Prose, Sentence, own_sentences, prose, sentences
 from mnemond.text.contrast import numbers
-from mnemond.text.cues import CORRECTION, found, reading
+from mnemond.text.cues import reading
 from mnemond.text.entities import extract, nothing_known
 from mnemond.text.resources import regex
 from mnemond.text.similarity import token_set
@@ -217,7 +217,7 @@ class _Reading:
         """Whether the sentence before, of this group, says that something is wrong, and no more."""
         if not self._before or self._before[-1].group != group or len(self._before[-1].text) > LONGEST_CORRECTION:
             return False
-        return found(CORRECTION, reading(self._before[-1].text))
+        return reading(self._before[-1].text).has("correction")
 
     def _named_last(self, group: int) -> str | None:
         """What the sentences before this one, of its group, named last."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mnemond.text.cues import words_of
 from mnemond.text.date_phrases import number as chinese_number
 from mnemond.text.dates import whole_dates
-from mnemond.text.resources import regex
+from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import fold, latin_words
 
 # ---------------------------------------------------------------- negation

@@ -1,55 +1,30 @@
-"""What kind of answer a question wants, by counting its cues (spec 11.1)."""
+"""Cues: words that show what a question wants, what kind of thing a text is, and what it says about cause and effect.
+
+The words of the first two are in data/cues.toml.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from mnemond.text.caches import register, text_cache
-from mnemond.text.resources import regex
+from mnemond.text.resources import on_first_use, read, regex, words_of
 from mnemond.text.similarity import token_set
-from mnemond.text.tokens import REMEMBERED_FOLDS, fold, latin_words, tokens
+from mnemond.text.tokens import CACHED_FOLDS, fold, latin_words, tokens
 
-Cued = Literal["WHY", "WHEN", "ENTITY"]
+# ---------------------------------------------------------------- what a question wants
 
-_ENGLISH: dict[Cued, tuple[str, ...]] = {
-    "WHY": ("why", "reason", "reasons", "because", "cause", "caused", "causes", "motivation", "rationale", "how come"),
-    "WHEN": ("when", "time", "date", "before", "after", "during", "since", "until", "timeline", "history"),
-    "ENTITY": ("what is", "what are", "what's", "who is", "who's", "tell me about", "describe"),
-}
-_CHINESE: dict[Cued, tuple[str, ...]] = {
-    "WHY": ("为什么", "為什麼", "原因", "理由", "为何", "為何"),
-    "WHEN": ("什么时候", "什麼時候", "何时", "何時", "时间", "時間", "之前", "之后", "之後"),
-    "ENTITY": ("是什么", "是什麼", "谁是", "誰是", "关于", "關於", "介绍", "介紹"),
-}
-"""The words of the specification, in simplified and in traditional characters."""
+Intent = Literal["WHY", "WHEN", "ENTITY"]
 
-_KIND: dict[str, Cued] = {cue: kind for cues in (_ENGLISH, _CHINESE) for kind, words in cues.items() for cue in words}
-
-
-def _whole_words(cue: str) -> str:
-    """The left edge is looked at behind the first word: a pattern that begins with a letter is searched for faster."""
-    first, *others = cue.split()
-    return rf"{first}(?<![a-z0-9_]{first})" + "".join(rf"\s+{word}" for word in others) + "(?![a-z0-9_])"
-
-
-_INTENT_CUES = regex(
-    "|".join(
-        [_whole_words(cue) for cues in _ENGLISH.values() for cue in cues]
-        + [cue for cues in _CHINESE.values() for cue in cues]
-    )
-)
-"""Latin cues are whole words, also beside Han characters; Chinese ones stand anywhere."""
-
-READ = 2_000
-"""Characters of a question that are looked at: what it asks stands in its first sentences, and a pasted log asks
-nothing."""
+MAX_QUESTION: Final = 2_000
+"""Characters of a question that are searched: it asks in its first sentences, and a pasted log asks nothing."""
 
 
 def intent_of(question: str) -> Literal["WHY", "WHEN", "ENTITY", "GENERAL"]:
-    """The kind with the most cues; of equal ones WHY before WHEN before ENTITY. GENERAL when there is no cue."""
+    """The kind with the most cues; of equal ones WHY before WHEN before ENTITY. GENERAL if there is no cue."""
     counts = cue_counts(question)
     most = max(counts.values())
     if not most:
@@ -57,60 +32,148 @@ def intent_of(question: str) -> Literal["WHY", "WHEN", "ENTITY", "GENERAL"]:
     return next(kind for kind, count in counts.items() if count == most)
 
 
-def cue_counts(question: str) -> dict[Cued, int]:
-    """How many cues of each kind a question has, in the order that settles ties."""
-    counts: dict[Cued, int] = {"WHY": 0, "WHEN": 0, "ENTITY": 0}
-    for found in _INTENT_CUES.findall(fold(question[:READ]).replace("’", "'")):
-        counts[_KIND[found] if found in _KIND else _KIND[" ".join(found.split())]] += 1
+def cue_counts(question: str) -> dict[Intent, int]:
+    """The number of cues of each kind in a question, in the order that settles ties."""
+    counts: dict[Intent, int] = {"WHY": 0, "WHEN": 0, "ENTITY": 0}
+    intents = _lists().intents
+    for cue in _INTENT_CUES.findall(fold(question[:MAX_QUESTION]).replace("’", "'")):
+        counts[intents[cue] if cue in intents else intents[" ".join(cue.split())]] += 1
     return counts
 
 
-# Which phrases of a fixed list stand in a text, found without looking for each of them.
+def _intent_pattern() -> str:
+    """Latin cues are whole words. Their left edge is checked behind the first word: a pattern that begins with a letter
+    is searched for faster."""
+    alternatives = []
+    for cue in _lists().intents:
+        if cue.isascii():
+            first, *others = cue.split()
+            cue = rf"{first}(?<![a-z0-9_]{first})" + "".join(rf"\s+{word}" for word in others) + "(?![a-z0-9_])"
+        alternatives.append(cue)
+    return "|".join(alternatives)
+
+
+_INTENT_CUES: Final = regex(_intent_pattern)
+
+# ---------------------------------------------------------------- what kind of thing a text is
 #
-# Every phrase is filed under one of its words. What a word may be part of is worked out when it is first met and then
-# remembered, so a text costs one look-up a word and one search for each phrase that is likely to be there.
+# A word is searched for among the tokens of a text, a phrase anywhere in its plain form. That is faster than an
+# alternation of regular expressions by an order of magnitude, and its time hardly depends on the text.
+
+CueKind = Literal["decision", "preference", "error", "fix", "works", "praise", "correction", "realised", "failed"]
 
 
-REMEMBERED_WORDS, LONGEST_REMEMBERED = 65_536, 64
-"""Words of which it is remembered what they may be part of, and how many characters one may have: a few megabytes."""
+class Cue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The words of one kind; data/cues.toml describes the fields."""
 
-_RUN = regex(r"[a-z0-9]+")
-_NONE: frozenset[str] = frozenset()
+    words: frozenset[str]
+    phrases: tuple[str, ...] = ()
+    chinese: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+class Reading(msgspec.Struct, frozen=True, gc=False):
+    """A text prepared for `has`: `plain` is folded, its white space single, with straight apostrophes.
+
+    `phrases` are the phrases of all cues that occur, and those of `unless`. `silent`: no cue of any kind occurs, which
+    is computed once instead of for each kind.
+    """
+
+    plain: str
+    words: frozenset[str]
+    phrases: frozenset[str]
+    silent: bool = False
+
+    def has(self, kind: CueKind) -> bool:
+        """True if a cue of this kind occurs outside of the phrases that only look like it."""
+        if self.silent:
+            return False
+        cue = _lists().kinds[kind]
+        if not self._has(cue):
+            return False
+        if not self.phrases or self.phrases.isdisjoint(cue.unless):
+            return True
+        bare = self.plain
+        for phrase in cue.unless:
+            bare = bare.replace(phrase, " ")
+        left = frozenset(phrase for phrase in cue.phrases if phrase in bare)
+        return Reading(bare, frozenset(tokens(bare)), left)._has(cue)
+
+    def _has(self, cue: Cue) -> bool:
+        if not cue.words.isdisjoint(self.words) or (self.phrases and not self.phrases.isdisjoint(cue.phrases)):
+            return True
+        return not self.plain.isascii() and any(phrase in self.plain for phrase in cue.chinese)
+
+
+@text_cache(maxsize=CACHED_FOLDS)
+def reading(text: str) -> Reading:
+    """Prepare `text`. Linear time."""
+    folded = fold(text)
+    if not text.isascii():
+        folded = folded.replace("’", "'")
+    plain = " ".join(folded.split())
+    words, phrases = token_set(text), _lists().phrases.found(plain, latin_words(text))
+    return Reading(plain, words, phrases, not phrases and plain.isascii() and _lists().words.isdisjoint(words))
+
+
+CACHED_WORDS: Final = 65_536
+"""Words whose phrases `Phrases` caches."""
+
+MAX_CACHED_WORD: Final = 64
+"""Characters of a cached word: the cache takes a few megabytes at most."""
+
+_RUN: Final = regex(r"[a-z0-9]+")
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+class Phrases:
+    """Finds which phrases of a fixed list occur in a text, without searching for each of them.
+
+    Every phrase is filed under one of its words. The phrases that a word of a text may be part of are computed once and
+    cached, so a text costs one look-up a word and one search for each phrase that is likely to occur. Phrases and texts
+    are folded, with single spaces; a phrase without a Latin letter or digit occurs in no ASCII text.
+    """
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        keys = {phrase: _key(phrase) for phrase in phrases}
+        self._others = tuple(phrase for phrase, key in keys.items() if key is None)
+        self._by_word = _PhrasesByWord({phrase: key for phrase, key in keys.items() if key is not None})
+
+    def found(self, plain: str, words: frozenset[str]) -> frozenset[str]:
+        """The phrases in `plain`, whose runs of a-z and 0-9 are `words`."""
+        likely = _NONE.union(*map(self._by_word.__getitem__, words), () if plain.isascii() else self._others)
+        return frozenset([phrase for phrase in likely if phrase in plain]) if likely else _NONE
+
+    def clear_cache(self) -> None:
+        """Drop every cached word."""
+        self._by_word.clear()
 
 
 class _Key(msgspec.Struct, frozen=True):
-    """The word a phrase is filed under; a side where the phrase goes on is one where the word of a text must end."""
+    """The word that a phrase is filed under. `begins`, `ends`: the phrase has more before it or behind it, so that a word
+    of a text begins or ends there."""
 
     word: str
     begins: bool
     ends: bool
 
     def may_be(self, word: str) -> bool:
-        """Whether `word`, of a text, may be this one: "residue" may be the "due" of "due to", which begins with it."""
+        """True if `word`, of a text, may be this one: "residue" may be the "due" of "due to"."""
         if self.begins:
             return word.startswith(self.word) and (not self.ends or word == self.word)
         return word.endswith(self.word) if self.ends else self.word in word
 
 
-class Phrases:
-    """Phrases of folded text with single spaces. One without a Latin letter or digit stands in no ASCII text."""
-
-    def __init__(self, phrases: Iterable[str]) -> None:
-        keys = {phrase: _key(phrase) for phrase in phrases}
-        self._others = tuple(phrase for phrase, key in keys.items() if key is None)
-        self._parts = _Parts({phrase: key for phrase, key in keys.items() if key is not None})
-
-    def found(self, plain: str, words: frozenset[str]) -> frozenset[str]:
-        """Those that stand in `plain`, whose runs of a-z and 0-9 are `words`."""
-        likely = _NONE.union(*map(self._parts.__getitem__, words), () if plain.isascii() else self._others)
-        return frozenset([phrase for phrase in likely if phrase in plain]) if likely else _NONE
-
-    def forget(self) -> None:
-        """Let go of every remembered word."""
-        self._parts.clear()
+def _key(phrase: str) -> _Key | None:
+    """The longest word of `phrase`, which is the rarest as a rule."""
+    runs = list(_RUN.finditer(phrase))
+    if not runs:
+        return None
+    run = max(runs, key=lambda each: len(each[0]))
+    return _Key(run[0], begins=run.start() > 0, ends=run.end() < len(phrase))
 
 
-class _Parts(dict[str, frozenset[str]]):
+class _PhrasesByWord(dict[str, frozenset[str]]):
     """From a word to the phrases it may be part of."""
 
     def __init__(self, keys: dict[str, _Key]) -> None:
@@ -123,304 +186,63 @@ class _Parts(dict[str, frozenset[str]]):
 
     def __missing__(self, word: str) -> frozenset[str]:
         found = self._phrases_of(word)
-        if len(self) < REMEMBERED_WORDS and len(word) <= LONGEST_REMEMBERED:
+        if len(self) < CACHED_WORDS and len(word) <= MAX_CACHED_WORD:
             self[word] = found
         return found
 
     def _phrases_of(self, word: str) -> frozenset[str]:
-        """Most words are of none, which has to be seen fast: every text brings a few that are new."""
+        """Most words are part of no phrase, which must be fast: every text has a few new ones."""
         likely = word.startswith(self._beginnings) or word.endswith(self._endings)
         if likely or any(part in word for part in self._inside):
             return frozenset([phrase for phrase, key in self._keys.items() if key.may_be(word)])
         return _NONE
 
 
-def _key(phrase: str) -> _Key | None:
-    """The longest word of `phrase`, which is the rarest as a rule."""
-    runs = list(_RUN.finditer(phrase))
-    if not runs:
-        return None
-    run = max(runs, key=lambda each: len(each[0]))
-    return _Key(run[0], begins=run.start() > 0, ends=run.end() < len(phrase))
+class _IntentCues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    english: tuple[str, ...]
+    chinese: tuple[str, ...]
 
 
-# Words and phrases that say what kind of thing a text is, as data, and the one way to look for them.
-#
-# A word is found among the tokens of a text, a phrase anywhere in its plain form. That is faster than an alternation
-# of regular expressions by an order of magnitude, and its time hardly depends on what the text says.
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/cues.toml"""
+
+    kind: dict[CueKind, Cue]
+    intent: dict[Intent, _IntentCues]
 
 
-class Reading(msgspec.Struct, frozen=True, gc=False):
-    """A text made ready to be searched: `plain` is folded, its white space single, with straight apostrophes.
+class _Lists(msgspec.Struct, frozen=True):
+    """`words` and `phrases` are those of all kinds; `intents` maps each cue of a question to its kind."""
 
-    `phrases` are those of every cue of this module that stand in it, English ones and those of `unless`. `silent`: it
-    has nothing that any of these cues goes by, which is told once instead of by each.
-    """
-
-    plain: str
+    kinds: dict[CueKind, Cue]
     words: frozenset[str]
-    phrases: frozenset[str]
-    silent: bool = False
+    phrases: Phrases
+    intents: dict[str, Intent]
 
 
-class Cue(msgspec.Struct, frozen=True):
-    """One kind of hint: tokens, English phrases and Chinese phrases, and phrases that look like them and are not."""
-
-    words: frozenset[str]
-    phrases: tuple[str, ...] = ()
-    chinese: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-
-
-@text_cache(maxsize=REMEMBERED_FOLDS)
-def reading(text: str) -> Reading:
-    """`text` as `found` wants it. Linear time."""
-    folded = fold(text)
-    if not text.isascii():
-        folded = folded.replace("’", "'")
-    plain = " ".join(folded.split())
-    words, phrases = token_set(text), _PHRASES.found(plain, latin_words(text))
-    return Reading(plain, words, phrases, not phrases and plain.isascii() and _WORDS.isdisjoint(words))
-
-
-def found(cue: Cue, read: Reading) -> bool:
-    """Whether the text gives this hint, beyond the phrases that only look like it."""
-    if read.silent or not _occurs(cue, read):
-        return False
-    if not read.phrases or read.phrases.isdisjoint(cue.unless):
-        return True
-    bare = read.plain
-    for phrase in cue.unless:
-        bare = bare.replace(phrase, " ")
-    left = frozenset(phrase for phrase in cue.phrases if phrase in bare)
-    return _occurs(cue, Reading(bare, frozenset(tokens(bare)), left))
+@on_first_use
+def _lists() -> _Lists:
+    file = read("cues", _File)
+    cues = file.kind.values()
+    phrases = Phrases(phrase for cue in cues for phrase in (*cue.phrases, *cue.unless))
+    register(phrases.clear_cache)
+    return _Lists(
+        kinds=file.kind,
+        words=_NONE.union(*(cue.words for cue in cues)),
+        phrases=phrases,
+        intents={
+            cue: intent
+            for language in ("english", "chinese")
+            for intent, cues_of in file.intent.items()
+            for cue in getattr(cues_of, language)
+        },
+    )
 
 
-def _occurs(cue: Cue, read: Reading) -> bool:
-    if not cue.words.isdisjoint(read.words) or (read.phrases and not read.phrases.isdisjoint(cue.phrases)):
-        return True
-    return not read.plain.isascii() and any(phrase in read.plain for phrase in cue.chinese)
-
-
-def words_of(*lines: str) -> frozenset[str]:
-    """The words of some lines, as a set."""
-    return frozenset(word for line in lines for word in line.split())
-
-
-DECISION = Cue(
-    words_of(
-        "decide decided decides decision decisions chose chosen choose choosing picked selected adopted adopting",
-        "agreed settled concluded approved rejected opted switched migrated replaced standardised standardized",
-        "because therefore hence thus consequently",
-    ),
-    ("due to", "so that", "caused by", "owing to", "as a result", "in order to", "went with", "going with"),
-    ("决定", "选择了", "选用", "采用", "改用", "敲定", "选定", "放弃", "因为", "由于", "所以", "因此", "以便", "导致"),
-)
-"""A decision was made or a reason is given (spec 6.8)."""
-
-PREFERENCE = Cue(
-    words_of(
-        "prefer prefers preferred preference preferences favourite favorite favourites favorites always never must",
-        "dislike dislikes hate hates enjoy enjoys loves likes insists wants convention mandatory forbidden prohibited",
-    ),
-    (
-        "don't ",
-        "do not ",
-        "make sure",
-        "remember to",
-        "remember that",
-        "from now on",
-        "need to",
-        "needs to",
-        "have to",
-        "has to",
-        "i like ",
-        "i love ",
-        "i want ",
-        "we want ",
-        "we like ",
-        "i'd like",
-        "i'd rather",
-        "would rather",
-        "shouldn't ",
-        "should not ",
-        "should be ",
-        "be sure to",
-        "ensure that",
-    ),
-    (
-        "喜欢",
-        "偏好",
-        "偏爱",
-        "讨厌",
-        "希望",
-        "想要",
-        "总是",
-        "从不",
-        "永远",
-        "必须",
-        "不要",
-        "务必",
-        "记住",
-        "一定要",
-        "最好",
-        "习惯用",
-        "不能",
-        "禁止",
-        "应该",
-        "应当",
-        "优先",
-    ),
-    unless=("don't know", "don't mind", "do not know", "don't worry", "never mind", "you don't have to"),
-)
-"""Somebody's taste, or what is to be done from now on (spec 6.8)."""
-
-ERROR = Cue(
-    words_of(
-        "error errors bug bugs bugfix exception exceptions crash crashes crashed crashing fail fails failed failing",
-        "failure failures failed broke broken breaks panic panics panicked traceback segfault deadlock deadlocks",
-        "timeout timeouts leak leaks leaked regression problem problems issue issues flaky corrupted outage hangs hung",
-        "oom conflict conflicts stuck",
-    ),
-    ("timed out", "race condition", "went wrong", "root cause", "out of memory", "doesn't work", "didn't work"),
-    ("错误", "报错", "失败", "崩溃", "异常", "故障", "问题", "超时", "死锁", "泄漏", "卡死", "不工作", "出错"),
-    unless=("no problem", "not a problem", "no issue", "no worries", "no error", "没问题", "没有问题", "不是问题"),
-)
-"""Something went wrong (spec 6.8, 6.9)."""
-
-FIX = Cue(
-    words_of(
-        "fix fixed fixes fixing bugfix solved solve solves solution resolved resolves resolve workaround patched",
-        "hotfix remedied mended cured corrected worked",
-    ),
-    ("work around", "worked around", "the trick is", "the trick was", "is to set", "was to set", "goes away"),
-    ("修复", "修好", "解决", "修正", "改好", "绕过", "规避"),
-    unless=(
-        "didn't fix",
-        "not fix",
-        "doesn't fix",
-        "not fixed",
-        "unresolved",
-        "未解决",
-        "没有解决",
-        "没解决",
-        "无法解决",
-    ),
-)
-"""What went wrong was mended (spec 6.8, 6.9)."""
-
-WORKS = Cue(
-    words_of("works worked"),
-    ("is working", "are working", "now working", "working now", "working again", "got it working"),
-    (
-        "有效果",
-        "很有效",
-        "确实有效",
-        "生效了",
-        "可行",
-        "能用了",
-        "奏效",
-        "管用",
-        "行得通",
-        "成功了",
-        "运行成功",
-        "终于成功",
-    ),
-    unless=(
-        *(
-            f"{verb} {word} "
-            for verb in ("works", "worked", "working")
-            for word in ("at", "as", "for", "in", "on", "with")
-        ),
-        "working hard",
-        "no longer works",
-        "never works",
-        "never worked",
-        "nothing works",
-        "nothing worked",
-        "无效",
-        "没有成功",
-        "不成功",
-        "未成功",
-        "不可行",
-    ),
-)
-"""Something does what it should (spec 6.8, 6.9)."""
-
-PRAISE = Cue(
-    words_of("thanks thank thx perfect kudos lgtm done job work"),
-    chinese=("👍", "👏", "💯", "🙏", "谢", "好", "棒", "赞"),
-)
-"""Thanks and approval, which count with a reason beside them (spec 6.9)."""
-
-CORRECTION = Cue(
-    words_of("wrong incorrect instead mistaken"),
-    ("actually", "that's not", "not what i", "you should have", "i meant", "stop using", "rather than"),
-    ("其实", "不对", "错了", "不是这样", "应该是", "不要", "别用", "别再", "而不是", "改成", "纠正", "搞错"),
-    unless=(
-        "went wrong",
-        "goes wrong",
-        "go wrong",
-        "what's wrong",
-        "nothing wrong",
-        "wrong with",
-        "i actually",
-        "i'm actually",
-        "we actually",
-        "did actually",
-        "do actually",
-        "is actually working",
-    ),
-)
-REALISED = Cue(
-    words_of("learned learnt realised realized discovered"),
-    ("turns out", "turned out", "found out", "figured out", "lesson"),
-    (
-        "学到",
-        "学会",
-        "原来是",
-        "原来要",
-        "原来需要",
-        "才发现",
-        "后来发现",
-        "结果发现",
-        "我发现",
-        "发现原来",
-        "明白了",
-        "搞懂",
-        "结果表明",
-    ),
-    unless=("learned about", "machine learned"),
-)
-FAILED = Cue(
-    words_of("failed fails failure avoid avoids avoided pitfall pitfalls gotcha gotchas footgun antipattern"),
-    (
-        "n't work",
-        "not work",
-        "never work",
-        "no longer works",
-        "not working",
-        "nothing works",
-        "nothing worked",
-        "dead end",
-        "stopped working",
-    ),
-    ("不起作用", "没用", "失败", "避免", "踩坑", "陷阱", "行不通", "不可行", "无效", "不工作", "走不通", "别用"),
-    unless=("never fails", "never failed", "没用过", "没用到"),
-)
-
-_CUE_WORDS_CUES = (DECISION, PREFERENCE, ERROR, FIX, WORKS, PRAISE, CORRECTION, REALISED, FAILED)
-_WORDS = frozenset[str]().union(*(cue.words for cue in _CUE_WORDS_CUES))
-_PHRASES = Phrases(phrase for cue in _CUE_WORDS_CUES for phrase in (*cue.phrases, *cue.unless))
-register(_PHRASES.forget)
-
-
-# Words by which a memory says that it is the effect, or the cause, of something else (spec 6.4).
+# ---------------------------------------------------------------- cause and effect
 #
-# Most cues speak for themselves. The others are looked at again in their place: "blocks" is a noun in "two blocks are
-# missing", and "since" tells a time in "since 2019". What stays undecided is no cue, because an edge that is missing
-# can be suggested later while a wrong one misleads every search that walks along it.
-
+# Most causal cues are unambiguous. The others are judged by the words around them: "blocks" is a noun in "two blocks
+# are missing", and "since" is a time in "since 2019". If that does not decide, it is no cue: a missing edge can be
+# suggested later, while a wrong one misleads every search that follows it.
 
 Role = Literal["effect", "cause"]
 SubType = Literal["causes", "enables", "prevents"]
@@ -428,13 +250,12 @@ Direction = Literal["new_to_previous", "previous_to_new"]
 
 
 class CausalCue(msgspec.Struct, frozen=True):
-    """What one text says about cause and effect."""
+    """A statement of cause and effect. `role` is the part that the memory with the cue plays; `signal` is the cue as it
+    was found, folded, with single spaces."""
 
     role: Role
-    """The part that the memory with the cue plays."""
     sub_type: SubType
     signal: str
-    """The cue as it was found, folded, with single spaces."""
 
 
 _EFFECT = (
@@ -449,24 +270,24 @@ _SUB_TYPE_ONLY = r"despite|block(?:ing)?|enabl(?:e|ed|ing)"
 _CHINESE_EFFECT = "因[为為]|由[于於]|所以(?!然)|因此|[为為]了|以便|[决決]定(?!性)"
 _CHINESE_CAUSE = "[导導]致|阻止|防止"
 
-_CUE = regex(
+_CAUSAL_CUE: Final = regex(
     rf"\b(?:(?P<effect>{_EFFECT})|(?P<cause>{_CAUSE})|(?P<other>{_SUB_TYPE_ONLY}))\b(?!['’-])"
     rf"|(?P<chinese_effect>{_CHINESE_EFFECT})|(?P<chinese_cause>{_CHINESE_CAUSE})"
 )
-_TELLING = words_of(
+_CUE_WORDS: Final = words_of(
     "because since due owing thanks caused prevented blocked enabled result therefore thus hence consequently order",
     "decided lead leads led leading results resulted resulting causes causing enables ensures means meant",
     "prevent prevents preventing blocks",
 )
-_SO_THAT = words_of("so that")
-_TELLING_CHINESE = regex("[因由所为為以决決导導阻防]")
-"""Every cue that has a role has one of these words, both of the next, or one of these characters."""
+_SO_THAT: Final = words_of("so that")
+_CUE_CHARACTERS: Final = regex("[因由所为為以决決导導阻防]")
+"""Every cue that has a role has one of `_CUE_WORDS`, both of `_SO_THAT`, or one of these characters."""
 
 _PREVENTS = regex(r"prevent|block|despite|阻止|防止")
 _ENABLES = regex(r"enabl|so that|in order to|lead|led|[为為]了|以便")
 
-_SEEN_AROUND = 48
-"""Characters on either side that decide about an ambiguous cue: a clause of ordinary length."""
+_CONTEXT: Final = 48
+"""Characters on either side of an ambiguous cue that are searched: a clause of ordinary length."""
 
 _DETERMINER_BEFORE = regex(r"\b(?:the|these|those|all|any|some|no|of|our|my|their|your|its|both|new|which)\s+$")
 _OBJECT_AFTER = regex(
@@ -503,18 +324,18 @@ _SUBJECT_AND_VERB_AFTER = regex(
 
 
 def causal_cue(text: str) -> CausalCue | None:
-    """What `text` says about cause and effect; None when it says nothing.
+    """The causal cue of `text`, None if it has none.
 
-    When cues of both roles occur, the first in the text decides the role and is the signal: a sentence opens with
-    what it is about. The sub-type is the strongest of all cues, prevents before enables before causes; "despite" and
-    other forms of block and enable count for it without being a cue themselves.
+    If cues of both roles occur, the first in the text gives the role and the signal, as a sentence begins with its
+    subject. The sub-type is the strongest of all cues, prevents before enables before causes; "despite" and other forms of block
+    and enable count for it without being a cue themselves.
     """
     folded = fold(text)
-    if not _may_have_one(text, folded):
+    if not _may_have_causal_cue(text, folded):
         return None
     first: tuple[Role, str] | None = None
     sub_type: SubType = "causes"
-    for role, signal in _cues(folded):
+    for role, signal in _causal_cues(folded):
         if first is None and role is not None:
             first = role, signal
         sub_type = _stronger(sub_type, signal)
@@ -522,7 +343,7 @@ def causal_cue(text: str) -> CausalCue | None:
 
 
 def direction(new: CausalCue | None, previous: CausalCue | None) -> Direction | None:
-    """Which of two memories causes the other: the cue of the new one decides, else that of the previous one."""
+    """The direction of a causal edge between two memories, by the cue of the new one, else of the previous one."""
     if new is not None:
         return "previous_to_new" if new.role == "effect" else "new_to_previous"
     if previous is not None:
@@ -531,29 +352,29 @@ def direction(new: CausalCue | None, previous: CausalCue | None) -> Direction | 
 
 
 def deciding(new: CausalCue | None, previous: CausalCue | None) -> CausalCue | None:
-    """The cue that `direction` goes by, whose sub-type and signal belong to the edge."""
+    """The cue that gives `direction`; its sub-type and signal belong to the edge."""
     return new if new is not None else previous
 
 
-def _may_have_one(text: str, folded: str) -> bool:
-    """Whether `text` has a word that no cue goes without: of five texts four have none."""
+def _may_have_causal_cue(text: str, folded: str) -> bool:
+    """False if `text` has none of the words that every cue has one of: so are four of five texts."""
     words = latin_words(text)
-    if not _TELLING.isdisjoint(words) or words >= _SO_THAT:
+    if not _CUE_WORDS.isdisjoint(words) or words >= _SO_THAT:
         return True
-    return not folded.isascii() and _TELLING_CHINESE.search(folded) is not None
+    return not folded.isascii() and _CUE_CHARACTERS.search(folded) is not None
 
 
-def _cues(folded: str) -> Iterator[tuple[Role | None, str]]:
-    for found in _CUE.finditer(folded):
+def _causal_cues(folded: str) -> Iterator[tuple[Role | None, str]]:
+    for found in _CAUSAL_CUE.finditer(folded):
         signal = " ".join(found[0].split())
-        if _is_meant(signal, folded, found.start(), found.end()):
+        if _is_causal(signal, folded, found.start(), found.end()):
             role = (found.lastgroup or "").removeprefix("chinese_")
             yield ("effect" if role == "effect" else "cause" if role == "cause" else None), signal
 
 
-def _is_meant(signal: str, folded: str, start: int, end: int) -> bool:
-    """Whether a cue that may also be a noun, an adjective or a time is one here."""
-    before, after = folded[max(0, start - _SEEN_AROUND) : start], folded[end : end + _SEEN_AROUND]
+def _is_causal(signal: str, folded: str, start: int, end: int) -> bool:
+    """False if the words around a cue show that it is a noun, an adjective or a time."""
+    before, after = folded[max(0, start - _CONTEXT) : start], folded[end : end + _CONTEXT]
     match signal:
         case "since":
             return _opens_reason(before, after)
@@ -578,19 +399,19 @@ def _is_meant(signal: str, folded: str, start: int, end: int) -> bool:
 
 
 def _is_verb(before: str, after: str) -> bool:
-    """Whether "blocks" or "causes" has something before it that can do so, and something after it to be done to."""
+    """True if "blocks" or "causes" has a subject before it and an object after it."""
     is_noun = _DETERMINER_BEFORE.search(before) or _NOUN_BEFORE.search(before)
     return is_noun is None and _OBJECT_AFTER.match(after) is not None
 
 
 def _opens_reason(before: str, after: str) -> bool:
-    """Whether "since" starts a clause that gives a reason rather than telling from when."""
+    """True if "since" starts a clause that gives a reason rather than a time."""
     if _SPAN_BEFORE.search(before) or _LIFE_AFTER.match(after):
         return False
     return any(shape.match(after) for shape in (_PERSON_AFTER, _VERB_AFTER, _SUBJECT_AND_VERB_AFTER))
 
 
-def _stronger(known: SubType, signal: str) -> SubType:
-    if known == "prevents" or _PREVENTS.match(signal):
+def _stronger(sub_type: SubType, signal: str) -> SubType:
+    if sub_type == "prevents" or _PREVENTS.match(signal):
         return "prevents"
-    return "enables" if _ENABLES.match(signal) else known
+    return "enables" if _ENABLES.match(signal) else sub_type

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import msgspec
 
 from mnemond.text import date_phrases, intervals
-from mnemond.text.cues import words_of
 from mnemond.text.date_phrases import tense
 from mnemond.text.intervals import LEFT_EDGE, RIGHT_EDGE, Interval, Rule, Scene, compiled
-from mnemond.text.resources import regex
+from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import fold, latin_words
 
 # Dates that name a month or a year: 2026-02-18, "8 May 2023", "June 2023", "in March", 05/08/2026 (spec 6.6).

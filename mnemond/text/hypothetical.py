@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from mnemond.text.cues import CORRECTION, ERROR, FAILED, FIX, PRAISE, REALISED, WORKS, Reading, found, reading
+from mnemond.text.cues import Reading, reading
 from mnemond.text.resources import regex
 from mnemond.text.statements import LONGEST_CLAUSE, first_clause, shortened
 
@@ -176,15 +176,15 @@ def trigger_type(text: str, source: str = USER_SOURCE) -> TriggerType | None:
     Where a text both learns and fails, what was learned is the failure, unless it goes on to say what works.
     """
     read = reading(text)
-    repaired = found(FIX, read)
-    if repaired and found(ERROR, read):
+    repaired = read.has("fix")
+    if repaired and read.has("error"):
         return "problem-solution"
-    if found(PRAISE, read) and _PRAISE_WITH_REASON.search(read.plain, 0, LOOKED_AT):
+    if read.has("praise") and _PRAISE_WITH_REASON.search(read.plain, 0, LOOKED_AT):
         return "positive-feedback"
     if source == USER_SOURCE and _corrects(read):
         return "corrective-feedback"
-    failed = not repaired and found(FAILED, read)
-    if found(WORKS, read) or (found(REALISED, read) and not failed):
+    failed = not repaired and read.has("failed")
+    if read.has("works") or (read.has("realised") and not failed):
         return "learning-success"
     return "learning-failure" if failed else None
 
@@ -197,4 +197,4 @@ def trigger_text(kind: str, text: str) -> str:
 
 def _corrects(read: Reading) -> bool:
     ordered = ("don't" in read.plain or "do not" in read.plain) and _IMPERATIVE.search(read.plain) is not None
-    return ordered or found(CORRECTION, read)
+    return ordered or read.has("correction")

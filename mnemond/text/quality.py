@@ -11,8 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from mnemond.text.cues import DECISION, ERROR, FIX, PREFERENCE, WORKS, Reading, found, reading, words_of
-from mnemond.text.resources import regex
+from mnemond.text.cues import Reading, reading
+from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import latin_words, tokens
 
 # The patterns behind quality warnings, as data (spec 6.7): English and Chinese, every repeat bounded.
@@ -464,9 +464,9 @@ def only_questions(text: str) -> bool:
 
 def _gains(read: Reading, *, has_reference: bool, causal: bool) -> int:
     return (
-        CAUSAL * (causal or found(DECISION, read))
-        + PREFERRED * found(PREFERENCE, read)
-        + REPAIR * (found(ERROR, read) or found(FIX, read) or found(WORKS, read))
+        CAUSAL * (causal or read.has("decision"))
+        + PREFERRED * read.has("preference")
+        + REPAIR * (read.has("error") or read.has("fix") or read.has("works"))
         + REFERENCE * has_reference
         + LONG * (len(read.words) >= LONG_TOKENS)
     )

@@ -64,7 +64,7 @@ def _with_lists(value: Any) -> Any:  # noqa: ANN401 - any value of TOML
     return value
 
 
-def words(*lines: str) -> frozenset[str]:
+def words_of(*lines: str) -> frozenset[str]:
     """The words of some lines, which white space separates."""
     return frozenset(word for line in lines for word in line.split())
 

@@ -15,9 +15,8 @@ from typing import Final, NamedTuple
 
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import LABEL_NOUNS, numbers, polarity
-from mnemond.text.cues import words_of
 from mnemond.text.date_phrases import tense
-from mnemond.text.resources import regex
+from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
 
 # Words by which a statement says that something changed, or what state it tells of, as data.

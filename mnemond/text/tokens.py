@@ -110,13 +110,13 @@ MARKED_RANGES = ((0x300, 0x1E00), (0x20D0, 0x2100), (0xA800, 0xAC00), (0xFE20, 0
 LONGEST_TERM = 64
 """Characters of an index term; a longer run (a hash, base64) becomes several terms, alike in memory and query."""
 
-REMEMBERED_TERMS = 65_536
+CACHED_TERMS = 65_536
 """Words whose index term is remembered: a few megabytes, against microseconds of stemming a word."""
 
 MAX_UNFOLDED = 3
 """How much longer than a text its folded form may be; where it would be, compatibility forms stay as they are."""
 
-REMEMBERED_FOLDS = 8
+CACHED_FOLDS = 8
 """Texts whose folded form and words are remembered: a write reads the same one from a dozen sides."""
 
 _ASCII_WORD = regex(r"[a-z0-9]+")
@@ -131,7 +131,7 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else _folded(text)
 
 
-@text_cache(maxsize=REMEMBERED_FOLDS)
+@text_cache(maxsize=CACHED_FOLDS)
 def _folded(text: str) -> str:
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", capped(text)).casefold())
     # One Arabic ligature stands for eighteen letters: a text of nothing else would cost eighteen times its length.
@@ -151,7 +151,7 @@ def tokens(text: str) -> list[str]:
     return words
 
 
-@text_cache(maxsize=REMEMBERED_FOLDS)
+@text_cache(maxsize=CACHED_FOLDS)
 def latin_words(text: str) -> frozenset[str]:
     """Every run of a-z and 0-9 in the folded text, function words included.
 
@@ -195,7 +195,7 @@ def index_term(word: str) -> str:
     return word if _is_pair(word) else next(iter(index_terms(word)), "")
 
 
-@text_cache(maxsize=REMEMBERED_TERMS)
+@text_cache(maxsize=CACHED_TERMS)
 def _term(word: str) -> str:
     """What stands in the index for a folded word; "" for one that is left out.
 

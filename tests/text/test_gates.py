@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text import contrast, date_phrases, dates
-from mnemond.text.cues import _CUE, _may_have_one
+from mnemond.text.cues import _CAUSAL_CUE, _may_have_causal_cue
 from mnemond.text.intervals import Rule
 from mnemond.text.quality import PATTERNS, QualityPattern
 from mnemond.text.tokens import fold, latin_words
@@ -42,9 +42,9 @@ def never_passes_over(pattern: re.Pattern[str], found: Callable[[str], bool], tr
 
 def test_no_causal_cue_is_passed_over() -> None:
     def found(text: str) -> bool:
-        return any(each.lastgroup != "other" for each in _CUE.finditer(fold(text)))
+        return any(each.lastgroup != "other" for each in _CAUSAL_CUE.finditer(fold(text)))
 
-    never_passes_over(_CUE, found, lambda text: _may_have_one(text, fold(text)))
+    never_passes_over(_CAUSAL_CUE, found, lambda text: _may_have_causal_cue(text, fold(text)))
 
 
 @pytest.mark.parametrize("pattern", [contrast._POLARITY, contrast._POLARITY_ASCII])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.cues import READ, cue_counts, intent_of
+from mnemond.text.cues import MAX_QUESTION, cue_counts, intent_of
 from tests.examples import examples
 
 
@@ -78,7 +78,7 @@ def test_the_most_cues_win_and_ties_have_an_order(question: str, intent: str) ->
 
 
 def test_what_comes_late_in_a_long_text_asks_nothing() -> None:
-    assert intent_of("x " * READ + "why") == "GENERAL"
+    assert intent_of("x " * MAX_QUESTION + "why") == "GENERAL"
 
 
 @given(st.text())

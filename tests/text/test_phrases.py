@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text import caches, cues
-from mnemond.text.cues import _CUE_WORDS_CUES, Cue, Phrases, found, reading
+from mnemond.text.cues import CueKind, Phrases, _lists, reading
 from mnemond.text.tokens import tokens
 from tests.examples import examples
 
-ALL = sorted({phrase for cue in _CUE_WORDS_CUES for phrase in (*cue.phrases, *cue.unless)})
+CUES = _lists().kinds
+ALL = sorted({phrase for cue in CUES.values() for phrase in (*cue.phrases, *cue.unless)})
 PIECES = st.one_of(
     st.sampled_from(ALL),
     st.sampled_from(sorted({word for phrase in ALL for word in re.split("[ ']", phrase) if word})),
@@ -43,28 +44,30 @@ def test_a_phrase_is_found_where_its_ends_are_inside_other_words() -> None:
     assert not Phrases(["due to"]).found("to residue", runs("to residue"))
 
 
-@given(st.sampled_from(_CUE_WORDS_CUES), TEXTS)
+@given(st.sampled_from(sorted(CUES)), TEXTS)
 @examples(300)
-def test_a_cue_is_found_as_by_looking_for_all_it_has(cue: Cue, text: str) -> None:
+def test_a_cue_is_found_as_by_looking_for_all_it_has(kind: CueKind, text: str) -> None:
+    cue = CUES[kind]
+
     def occurs(plain: str) -> bool:
         return not cue.words.isdisjoint(tokens(plain)) or any(each in plain for each in (*cue.phrases, *cue.chinese))
 
     plain = bare = " ".join(text.split())
     for phrase in cue.unless:
         bare = bare.replace(phrase, " ")
-    assert found(cue, reading(text)) == (occurs(plain) and occurs(bare))
+    assert reading(text).has(kind) == (occurs(plain) and occurs(bare))
 
 
 def test_only_so_many_words_are_remembered_and_none_that_is_long() -> None:
     listed = Phrases(["due to"])
-    listed.found("", frozenset({"a" * cues.LONGEST_REMEMBERED, "b" * (cues.LONGEST_REMEMBERED + 1)}))
-    assert set(listed._parts) == {"a" * cues.LONGEST_REMEMBERED}
+    listed.found("", frozenset({"a" * cues.MAX_CACHED_WORD, "b" * (cues.MAX_CACHED_WORD + 1)}))
+    assert set(listed._by_word) == {"a" * cues.MAX_CACHED_WORD}
 
 
 def test_a_purge_leaves_no_word_behind() -> None:
     reading("they said it was confidential, because")
-    assert "confidential" in cues._PHRASES._parts
+    assert "confidential" in _lists().phrases._by_word
     assert reading.cache_info().currsize
     caches.clear_all()
-    assert not cues._PHRASES._parts
+    assert not _lists().phrases._by_word
     assert not reading.cache_info().currsize
