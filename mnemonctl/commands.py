@@ -1,18 +1,15 @@
-"""`mnemonctl setup` on a terminal: where things are on this machine, and how its user is asked."""
+"""Small commands that the client runs itself: `backup -o FILE`, `config path`, `config check` and `top`."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from mnemonctl import fast, rpc
-from mnemonctl.setup import command
-from mnemonctl.setup.host import SetupEnvironment
 from mnemond.api.types_admin import BackupCreateResult, CliRunResult, TopResult
 from mnemond.cli.admin import render_top
 from mnemond.cli.grammar import Invocation, Output, success
@@ -20,57 +17,26 @@ from mnemond.cli.output import one_line
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
 from mnemond.errors import CONFIG, INVALID_PARAMS, STORAGE, MnemonError
-from mnemond.store.registry import check as checked
-from mnemond.store.registry import is_valid
+from mnemond.store import registry
+
+# ------------------------------------------------------------------ backup -o FILE
 
 
-def setup_environment(directory: Path, environ: Mapping[str, str]) -> SetupEnvironment:
-    """This user's home and environment."""
-    return SetupEnvironment(Path(environ.get("HOME") or os.path.expanduser("~")), environ, directory)
+def run_backup_file(invocation: Invocation, directory: Path, deadline: float, store: str) -> CliRunResult:
+    """Let the daemon make a backup and copy it to a file. `store` is used unless --store is given.
 
-
-def run_agents(
-    directory: Path, options: Mapping[str, object], output: Output, environ: Mapping[str, str]
-) -> CliRunResult:
-    """`mnemonctl setup`. Raises MnemonError."""
-    chosen = msgspec.convert(options, command.Options)
-    if options.get("readonly") and not chosen.dry_run:
-        message = "setup writes, and --readonly was given; nothing was written"
-        raise MnemonError(STORAGE, message, hint="--dry-run shows what it would do", outcome="rejected")
-    on_terminal = os.isatty(0) and os.isatty(2)
-    return command.run(setup_environment(directory, environ), chosen, output, ask if on_terminal else None)
-
-
-def ask(text: str) -> bool:
-    """Show what would be done and wait for an answer; anything but yes is no."""
-    fast.write(2, f"{text}\nDo this? [y/N] ".encode("utf-8", "backslashreplace"))
-    answer = os.read(0, 1000)
-    return answer.strip().lower() in (b"y", b"yes")
-
-
-# `mnemonctl backup -o FILE`: the daemon makes the backup, this client copies it to where its user wants it.
-
-
-def run_backup_file(invocation: Invocation, directory: Path, deadline: float, env_store: str) -> CliRunResult:
-    """Make a backup and copy it; `env_store` is $MNEMON_STORE, which --store goes before.
-
-    Raises MnemonError, also when the file is there already: nothing is overwritten.
+    Raises MnemonError, also if the file exists: nothing is overwritten.
     """
     target = Path(os.path.abspath(os.path.expanduser(str(invocation.options["file"]))))
     if target.exists():
-        raise _refused(target, "it exists already")
+        raise _not_writable(target, "it exists already")
+    params = {"store": store, **invocation.params} if store else invocation.params
+    result = rpc.call(directory, "backup.create", params, BackupCreateResult, deadline)
     try:
-        params = {"store": env_store, **invocation.params} if env_store else invocation.params
-        made = rpc.call(directory, "backup.create", params, deadline, BackupCreateResult)
+        _copy(Path(result.backup.path), target)
     except OSError as error:
-        raise rpc.unreachable(directory, error) from None
-    except fast.NoAnswer as error:
-        raise rpc.silent(directory, error, "backup.create") from None
-    try:
-        _copy(Path(made.backup.path), target)
-    except OSError as error:
-        raise _refused(target, error.strerror or str(error), made.backup.name) from None
-    shown = msgspec.structs.replace(made, backup=msgspec.structs.replace(made.backup, path=str(target)))
+        raise _not_writable(target, error.strerror or str(error), result.backup.name) from None
+    shown = msgspec.structs.replace(result, backup=msgspec.structs.replace(result.backup, path=str(target)))
     return success(invocation.command, shown, invocation.output)
 
 
@@ -83,97 +49,93 @@ def _copy(source: Path, target: Path) -> None:
             shutil.copyfileobj(original, copy)
             copy.flush()
             os.fsync(copy.fileno())
-        os.link(draft, target)  # unlike a rename, it takes nobody's place
+        os.link(draft, target)  # unlike a rename, it replaces no file
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _refused(target: Path, why: str, made: str | None = None) -> MnemonError:
-    hint = "name another file" if made is None else f"the backup itself is there: {made}"
+def _not_writable(target: Path, why: str, backup: str | None = None) -> MnemonError:
+    hint = "name another file" if backup is None else f"the backup itself is there: {backup}"
     return MnemonError(STORAGE, f"{target} cannot be written: {why}", hint=hint, outcome="rejected")
 
 
-# `mnemonctl config path` and `config check`: about files, so no daemon is needed, and none has to be able to start.
+# ------------------------------------------------------------------ config path, config check
 
 
-def run_settings(invocation: Invocation, directory: Path) -> CliRunResult:
-    """Raises MnemonError."""
-    store = invocation.options.get("store")
-    name = None if store is None else checked(str(store))
+def run_config(invocation: Invocation, directory: Path) -> CliRunResult:
+    """Run one of them, without a daemon: the configuration may keep one from starting. Raises MnemonError."""
+    named = invocation.options.get("store")
+    store = None if named is None else registry.check(str(named))
     if invocation.command.name == "config path":
-        path = _file(directory, name)
-        return _answer(invocation, {"path": str(path), "exists": path.exists()}, one_line(str(path)))
-    return _check(invocation, directory, name)
+        path = _file(directory, store)
+        return _result(invocation, {"path": str(path), "exists": path.exists()}, one_line(str(path)))
+    files = _checked_files(invocation.words, directory, store)
+    text = "\n".join(f"fine: {one_line(path)}" for path in files) or "fine: there is no file; the defaults apply"
+    return _result(invocation, {"ok": True, "files": files}, text)
 
 
-def _check(invocation: Invocation, directory: Path, store: str | None) -> CliRunResult:
-    if len(invocation.words) > 1:
-        raise MnemonError(INVALID_PARAMS, f"config check takes one file ({len(invocation.words)} were given)")
-    if invocation.words:
-        file = Path(os.path.abspath(os.path.expanduser(invocation.words[0])))
+def _checked_files(words: list[str], directory: Path, store: str | None) -> list[str]:
+    """Check the file in `words`, else those of the data directory, or of one store; return their paths."""
+    if len(words) > 1:
+        raise MnemonError(INVALID_PARAMS, f"config check takes one file ({len(words)} were given)")
+    if words:
+        file = Path(os.path.abspath(os.path.expanduser(words[0])))
         if not file.is_file():
             raise MnemonError(CONFIG, f"there is no file {file}", hint="without FILE, config.toml is checked")
         loading.load(file)
-        return _fine(invocation, [file])
+        return [str(file)]
+    if store is not None:
+        of_stores = [_file(directory, store)]
+    else:
+        of_stores = sorted(path for path in directory.glob(f"data/*/{FILE}") if registry.is_valid(path.parent.name))
     layers = loading.read(Sources(_file(directory, None), os.environ))
     loading.resolve(layers)
-    own = [_file(directory, store)] if store is not None else _files_of_stores(directory)
-    for path in own:
+    for path in of_stores:
         loading.resolve(layers, path)
-    return _fine(invocation, [path for path in (_file(directory, None), *own) if path.exists()])
-
-
-def _files_of_stores(directory: Path) -> list[Path]:
-    found = directory.glob(f"data/*/{FILE}")
-    return sorted(path for path in found if is_valid(path.parent.name))
+    return [str(path) for path in (_file(directory, None), *of_stores) if path.exists()]
 
 
 def _file(directory: Path, store: str | None) -> Path:
     return directory / FILE if store is None else directory / "data" / store / FILE
 
 
-def _fine(invocation: Invocation, checked_files: list[Path]) -> CliRunResult:
-    names = [str(path) for path in checked_files]
-    text = "\n".join(f"fine: {one_line(name)}" for name in names) or "fine: there is no file, and every default counts"
-    return _answer(invocation, {"ok": True, "files": names}, text)
-
-
-def _answer(invocation: Invocation, facts: dict[str, object], text: str) -> CliRunResult:
+def _result(invocation: Invocation, facts: dict[str, object], text: str) -> CliRunResult:
     output = invocation.output
     return CliRunResult(0, False, output.json(facts) if output.form == "json" else f"{text}\n", "")
 
 
-# `mnemonctl top`: ask the daemon what it does, again and again. It is not started for this.
-
+# ------------------------------------------------------------------ top
 
 CLEAR: Final = "\x1b[H\x1b[2J"
 """Home, and erase the screen (ECMA-48)."""
 
-USUAL_S: Final = 1.0
 
-
-class Options(msgspec.Struct, frozen=True):
-    """What was typed."""
+class TopOptions(msgspec.Struct, frozen=True):
+    """Options of `top`; `interval` is in seconds."""
 
     once: bool = False
-    interval: float = USUAL_S
+    interval: float = 1.0
 
 
-def run_top(directory: Path, options: Options, output: Output) -> int:
-    """Print until Ctrl-C or the reader leaves; with `once` a single time. Raises MnemonError, KeyboardInterrupt."""
+def run_top(directory: Path, options: TopOptions, output: Output) -> int:
+    """Show what the daemon does until Ctrl-C or the reader leaves; with `once` a single time. A daemon is not started.
+
+    Returns the exit status. Raises MnemonError, KeyboardInterrupt, fast.OutputError.
+    """
+    live = output.tty and not options.once
     while True:
-        result = look(directory, options.interval)
+        params = {"interval_s": options.interval}
+        result = rpc.call(directory, "top", params, TopResult, fast.DEADLINE_S + options.interval)
         if output.form == "json":
             text = output.json(result)
         else:
-            live = output.tty and not options.once
             text = (CLEAR if live else "") + render_top(result, output.style)
         if not _printed(text) or options.once:
             return 0
 
 
 def _printed(text: str) -> bool:
-    """Whether somebody is there to read it. Raises Unwritten when it cannot be written otherwise."""
+    """Print; return False if the reader has left. Raises fast.OutputError."""
     view = memoryview(text.encode("utf-8", "backslashreplace"))
     try:
         while view:
@@ -183,14 +145,3 @@ def _printed(text: str) -> bool:
     except OSError as error:
         raise fast.OutputError(error.strerror) from None
     return True
-
-
-def look(directory: Path, interval_s: float) -> TopResult:
-    """What the daemon did in so many seconds from now. Raises MnemonError when none answers."""
-    deadline = fast.DEADLINE_S + interval_s
-    try:
-        return rpc.call(directory, "top", {"interval_s": interval_s}, deadline, TopResult)
-    except OSError as error:
-        raise rpc.unreachable(directory, error) from None
-    except fast.NoAnswer as error:
-        raise rpc.silent(directory, error, "top") from None

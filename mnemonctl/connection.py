@@ -1,4 +1,4 @@
-"""A connection to the daemon that is kept between calls, for programs that make many."""
+"""Connections to the daemon for programs: one that is kept between calls, and one for its events."""
 
 from __future__ import annotations
 
@@ -20,149 +20,17 @@ from mnemond.api.types_admin import Dropped, Event, SubscribeParams, SubscribeRe
 from mnemond.errors import TOO_LARGE, MnemonError
 from mnemond.wire.params import Params
 
-_KEPT_CONNECTION_RECEIVE_BYTES = 1 << 16
-_MIN_S = 1e-6
-"""A timeout of 0 would mean not to wait at all, and be another error."""
+_RECEIVE_BYTES: Final = 1 << 16
+_MIN_S: Final = 1e-6
+"""Least timeout of a socket: 0 would make it non-blocking."""
 
+_ABSENT: Final = msgspec.Raw(b"")
 _DROPPED = (BrokenPipeError, ConnectionResetError, ConnectionAbortedError)
-
-
-_KEPT_CONNECTION_ABSENT: Final = msgspec.Raw(b"")
-
-
-class _Reply(msgspec.Struct):
-    id: int | str | None
-    result: msgspec.Raw = _KEPT_CONNECTION_ABSENT
-    error: dict[str, object] | None = None
-
-
-class _Dropped(Exception):  # noqa: N818 - an outcome, named as one
-    """The daemon closed the connection before it answered: it was restarted, say."""
-
-
-_encode = msgspec.json.Encoder().encode
-_reply = msgspec.json.Decoder(_Reply)
-
-
-class KeptConnection:
-    """One call at a time over one socket; threads may share it and wait for each other.
-
-    `timeout_s` is for one call, from its first byte to the last of its answer. With `start`, a daemon that does not run
-    is started, as by the command line. A forked child connects anew.
-    """
-
-    def __init__(self, directory: Path, timeout_s: float, *, start: bool) -> None:
-        self._directory = directory
-        self._timeout_s = timeout_s
-        self._start = start
-        self._turn = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._socket: socket.socket | None = None
-        self._owner = 0
-
-    def call(self, method: str, params: Params, *, repeatable: bool) -> msgspec.Raw:
-        """The result, still JSON. What is `repeatable` is sent once more where the daemon went away in between.
-
-        Raises MnemonError: what the daemon refuses, UNREACHABLE (its `outcome` is "unknown" where a write may have been
-        stored), TOO_LARGE before anything is sent.
-        """
-        number = next(self._numbers)
-        message = _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": given(params)}) + b"\n"
-        if len(message) > fast.MAX_MESSAGE:
-            sentence = f"the call has {len(message):,} bytes; the daemon reads {fast.MAX_MESSAGE:,}"
-            raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
-        with self._turn:
-            try:
-                return self._answered(message, number, repeatable=repeatable)
-            except fast.NoAnswer as error:
-                op_id: str | None = getattr(params, "op_id", None)
-                raise rpc.silent(self._directory, error, method, op_id) from None
-
-    def close(self) -> None:
-        """Give the connection back; the next call makes another."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-    def _answered(self, message: bytes, number: int, *, repeatable: bool) -> msgspec.Raw:
-        ends = time.monotonic() + self._timeout_s
-        fresh = self._socket is None or self._owner != os.getpid()
-        try:
-            return self._once(message, number, ends)
-        except _Dropped:
-            if fresh or not repeatable:
-                raise fast.NoAnswer("mnemond closed the connection without an answer") from None
-        try:
-            return self._once(message, number, ends)
-        except _Dropped:
-            raise fast.NoAnswer("mnemond closed the connection twice without an answer") from None
-
-    def _once(self, message: bytes, number: int, ends: float) -> msgspec.Raw:
-        connection = self._connected(ends)
-        whole = False
-        try:
-            connection.settimeout(max(ends - time.monotonic(), _MIN_S))
-            connection.sendall(message)
-            reply = self._answer(connection, number, ends)
-            whole = True
-        except TimeoutError:
-            raise fast.NoAnswer(f"mnemond did not answer within {self._timeout_s:g} s") from None
-        except _DROPPED:
-            raise _Dropped from None
-        except OSError as error:
-            raise fast.NoAnswer(f"the connection to mnemond broke ({error.strerror})") from None
-        finally:
-            if not whole:  # an answer that comes later must not be taken for that of the next call
-                self.close()
-        if reply.error is not None:
-            raise rpc.error_in(reply.error)
-        if reply.result is _KEPT_CONNECTION_ABSENT:
-            raise rpc.not_understood(b"")
-        return reply.result
-
-    def _answer(self, connection: socket.socket, number: int, ends: float) -> _Reply:
-        received = bytearray()
-        while (left := ends - time.monotonic()) > 0:
-            connection.settimeout(left)
-            part = connection.recv(_KEPT_CONNECTION_RECEIVE_BYTES)
-            if not part:
-                raise _Dropped
-            received += part
-            if received.endswith(b"\n"):
-                return self._read(bytes(received), number)
-            if len(received) > fast.LONGEST_REPLY:
-                raise rpc.not_understood(bytes(received))
-        raise TimeoutError
-
-    def _read(self, line: bytes, number: int) -> _Reply:
-        try:
-            reply = _reply.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise rpc.not_understood(line) from None
-        if reply.id != number and reply.error is None:  # an error without an id is about the connection
-            raise rpc.not_understood(line)
-        return reply
-
-    def _connected(self, ends: float) -> socket.socket:
-        if self._socket is not None and self._owner == os.getpid():
-            return self._socket
-        self._socket, self._owner = None, os.getpid()
-        path = rpc.socket_path(files.usable(self._directory))
-        try:
-            self._socket = connected_to(path, ends - time.monotonic())
-        except OSError as error:
-            if not self._start or error.errno not in rpc.NOT_RUNNING:
-                raise rpc.unreachable(self._directory, error) from None
-            daemon.start(self._directory, daemon.start_wait(os.environ))
-            try:
-                self._socket = connected_to(path, self._timeout_s)
-            except OSError as again:
-                raise rpc.unreachable(self._directory, again) from None
-        return self._socket
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def given(params: Params) -> dict[str, object]:
-    """The fields that are not what they are anyway: a daemon that does not know the newest of them yet serves too."""
+    """Return the fields that differ from their defaults: a daemon that does not know a newer one can still answer."""
     return {
         field.encode_name: value
         for field in msgspec.structs.fields(params)
@@ -170,8 +38,13 @@ def given(params: Params) -> dict[str, object]:
     }
 
 
-def connected_to(path: Path, timeout_s: float) -> socket.socket:
-    """A connection to this socket. Raises OSError."""
+def _request(number: int, method: str, params: Params) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": number, "method": method, "params": given(params)}) + b"\n"
+
+
+def _connect(directory: Path, timeout_s: float) -> socket.socket:
+    """Raises OSError, and MnemonError for a path that cannot be a data directory."""
+    path = rpc.socket_path(files.usable(directory))
     with contextlib.ExitStack() as undo:
         connection = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         connection.settimeout(max(timeout_s, _MIN_S))
@@ -180,17 +53,145 @@ def connected_to(path: Path, timeout_s: float) -> socket.socket:
     return connection
 
 
-# Events of the daemon, one after the other, for as long as somebody asks for the next.
+# ------------------------------------------------------------------ calls
 
 
-_LIVE_EVENTS_RECEIVE_BYTES = 1 << 16
-_LIVE_EVENTS_ABSENT: Final = msgspec.Raw(b"")
+class _Reply(msgspec.Struct):
+    id: int | str | None
+    result: msgspec.Raw = _ABSENT
+    error: dict[str, object] | None = None
+
+
+class _DroppedError(Exception):
+    """The daemon closed the connection before it replied: it may have been restarted."""
+
+
+_reply = msgspec.json.Decoder(_Reply)
+
+
+class KeptConnection:
+    """One call at a time over one socket. Threads may share it: their calls wait for each other.
+
+    `timeout_s` is for one call, from its first byte to the last of its reply. With `start`, a daemon that does not run
+    is started. A forked child connects anew.
+    """
+
+    def __init__(self, directory: Path, timeout_s: float, *, start: bool) -> None:
+        self._directory = directory
+        self._timeout_s = timeout_s
+        self._start = start
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._socket: socket.socket | None = None
+        self._owner = 0
+        """Process that has made the socket."""
+
+    def call(self, method: str, params: Params, *, repeatable: bool) -> msgspec.Raw:
+        """Return the result as JSON. A `repeatable` call is sent again if a kept connection was closed meanwhile.
+
+        Raises MnemonError: the error of the daemon; UNREACHABLE, whose `outcome` is "unknown" if a write may have been
+        stored; TOO_LARGE before anything is sent.
+        """
+        number = next(self._numbers)
+        message = _request(number, method, params)
+        if len(message) > fast.MAX_MESSAGE:
+            sentence = f"the call has {len(message):,} bytes; the daemon reads {fast.MAX_MESSAGE:,}"
+            raise MnemonError(TOO_LARGE, sentence, outcome="rejected")
+        with self._lock:
+            try:
+                return self._send(message, number, repeatable=repeatable)
+            except fast.NoAnswer as error:
+                op_id: str | None = getattr(params, "op_id", None)
+                raise rpc.no_reply(self._directory, error, method, op_id) from None
+
+    def close(self) -> None:
+        """Close the connection; the next call makes another."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def _send(self, message: bytes, number: int, *, repeatable: bool) -> msgspec.Raw:
+        ends = time.monotonic() + self._timeout_s
+        kept = self._socket is not None and self._owner == os.getpid()
+        try:
+            return self._send_once(message, number, ends)
+        except _DroppedError:
+            if not (kept and repeatable):
+                raise fast.NoAnswer("mnemond closed the connection without an answer") from None
+        try:
+            return self._send_once(message, number, ends)
+        except _DroppedError:
+            raise fast.NoAnswer("mnemond closed the connection twice without an answer") from None
+
+    def _send_once(self, message: bytes, number: int, ends: float) -> msgspec.Raw:
+        connection = self._connected(ends)
+        complete = False
+        try:
+            connection.settimeout(max(ends - time.monotonic(), _MIN_S))
+            connection.sendall(message)
+            reply = self._receive(connection, number, ends)
+            complete = True
+        except TimeoutError:
+            raise fast.NoAnswer(f"mnemond did not answer within {self._timeout_s:g} s") from None
+        except _DROPPED:
+            raise _DroppedError from None
+        except OSError as error:
+            raise fast.NoAnswer(f"the connection to mnemond broke ({error.strerror})") from None
+        finally:
+            if not complete:  # a reply that comes later must not be taken for that of the next call
+                self.close()
+        if reply.error is not None:
+            raise rpc.error_in(reply.error)
+        if reply.result is _ABSENT:
+            raise rpc.not_understood(b"")
+        return reply.result
+
+    def _receive(self, connection: socket.socket, number: int, ends: float) -> _Reply:
+        received = bytearray()
+        while (left := ends - time.monotonic()) > 0:
+            connection.settimeout(left)
+            part = connection.recv(_RECEIVE_BYTES)
+            if not part:
+                raise _DroppedError
+            received += part
+            if received.endswith(b"\n"):
+                break
+            if len(received) > fast.MAX_REPLY:
+                raise rpc.not_understood(bytes(received))
+        else:
+            raise TimeoutError
+        try:
+            reply = _reply.decode(received)
+        except _NOT_JSON:
+            raise rpc.not_understood(bytes(received)) from None
+        if reply.id != number and reply.error is None:  # an error without an id is about the connection
+            raise rpc.not_understood(bytes(received))
+        return reply
+
+    def _connected(self, ends: float) -> socket.socket:
+        if self._socket is not None and self._owner == os.getpid():
+            return self._socket
+        self._socket, self._owner = None, os.getpid()
+        try:
+            self._socket = _connect(self._directory, ends - time.monotonic())
+        except OSError as error:
+            if not self._start or error.errno not in rpc.NOT_RUNNING:
+                raise rpc.unreachable(self._directory, error) from None
+            daemon.start(self._directory, daemon.start_wait(os.environ))
+            try:
+                self._socket = _connect(self._directory, self._timeout_s)
+            except OSError as again:
+                raise rpc.unreachable(self._directory, again) from None
+        return self._socket
+
+
+# ------------------------------------------------------------------ events
 
 
 class _Message(msgspec.Struct):
     method: str | None = None
-    params: msgspec.Raw = _LIVE_EVENTS_ABSENT
-    result: msgspec.Raw = _LIVE_EVENTS_ABSENT
+    params: msgspec.Raw = _ABSENT
+    result: msgspec.Raw = _ABSENT
     error: dict[str, object] | None = None
 
 
@@ -201,36 +202,40 @@ _subscribed = msgspec.json.Decoder(SubscribeResult)
 
 
 class LiveEvents:
-    """A subscription over a connection of its own: iterate over it, or close it. `seq` is the number of the newest
-    event that was seen; a new subscription with it as `since_seq` goes on from there."""
+    """A subscription over a connection of its own: iterate over it, or close it.
+
+    `seq` is the number of the newest event that was seen; a new subscription with it as `since_seq` continues there.
+    """
 
     def __init__(self, directory: Path, params: SubscribeParams, timeout_s: float) -> None:
-        """Subscribes. `timeout_s` is for that alone; an event may be long in coming. Raises MnemonError."""
+        """Subscribe. `timeout_s` is for that alone, not for an event. Raises MnemonError."""
         self._directory = directory
         self._received = bytearray()
         try:
-            self._socket = connected_to(rpc.socket_path(files.usable(directory)), timeout_s)
+            self._socket = _connect(directory, timeout_s)
         except OSError as error:
             raise rpc.unreachable(directory, error) from None
         try:
             self.seq = self._subscribe(params, timeout_s)
+        except fast.NoAnswer as error:
+            self._socket.close()
+            raise rpc.no_reply(directory, error, "subscribe") from None
         except BaseException:
             self._socket.close()
             raise
 
     def _subscribe(self, params: SubscribeParams, timeout_s: float) -> int:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": given(params)}
         try:
             self._socket.settimeout(timeout_s)
-            self._socket.sendall(msgspec.json.encode(call) + b"\n")
+            self._socket.sendall(_request(1, "subscribe", params))
             first = self._next_message()
             self._socket.settimeout(None)
         except TimeoutError:
-            raise self._silent(f"mnemond did not answer within {timeout_s:g} s") from None
+            raise fast.NoAnswer(f"mnemond did not answer within {timeout_s:g} s") from None
         except OSError as error:
-            raise self._silent(f"the connection broke ({error.strerror})") from None
+            raise fast.NoAnswer(f"the connection broke ({error.strerror})") from None
         if first is None:
-            raise self._silent("mnemond closed the connection without an answer")
+            raise fast.NoAnswer("mnemond closed the connection without an answer")
         if first.error is not None:
             raise rpc.error_in(first.error)
         try:
@@ -240,19 +245,25 @@ class LiveEvents:
         return newest if params.since_seq is None else params.since_seq
 
     def __iter__(self) -> Iterator[Event | Dropped]:
-        """Each event, as it comes, until the daemon leaves or `close` is called elsewhere.
+        """Yield each event as it comes, until the daemon closes the connection or `close` is called elsewhere.
 
-        Raises MnemonError for what is no event: the daemon turns the connection away, say.
+        Raises MnemonError for a message that is no event, for example if the daemon rejects the connection.
         """
-        while (message := self._until_closed()) is not None:
+        while True:
+            try:
+                message = self._next_message()
+            except OSError:
+                return
+            if message is None:
+                return
             if message.error is not None:
                 raise rpc.error_in(message.error)
-            found = self._read(message)
-            self.seq = found.seq if isinstance(found, Event) else found.to
-            yield found
+            event = self._event_in(message)
+            self.seq = event.seq if isinstance(event, Event) else event.to
+            yield event
 
     def close(self) -> None:
-        """Be told no longer; whoever waits for the next event finds the end."""
+        """End the subscription. An iteration in another thread ends."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -266,33 +277,24 @@ class LiveEvents:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _until_closed(self) -> _Message | None:
-        try:
-            return self._next_message()
-        except OSError:
-            return None
-
-    def _silent(self, reason: str) -> MnemonError:
-        return rpc.silent(self._directory, fast.NoAnswer(reason), "subscribe")
-
     def _next_message(self) -> _Message | None:
-        """The next line, or None at the end. Raises OSError, and MnemonError for a line that is none of ours."""
+        """Return the next message, None at the end. Raises OSError, and MnemonError for a line of another form."""
         while (end := self._received.find(b"\n")) < 0:
-            part = self._socket.recv(_LIVE_EVENTS_RECEIVE_BYTES)
+            part = self._socket.recv(_RECEIVE_BYTES)
             if not part:
                 return None
             self._received += part
-            if len(self._received) > fast.LONGEST_REPLY:
+            if len(self._received) > fast.MAX_REPLY:
                 raise rpc.not_understood(bytes(self._received))
         line = bytes(self._received[:end])
         del self._received[: end + 1]
         try:
             return _message.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _NOT_JSON:
             raise rpc.not_understood(line) from None
 
     @staticmethod
-    def _read(message: _Message) -> Event | Dropped:
+    def _event_in(message: _Message) -> Event | Dropped:
         try:
             if message.method == "event":
                 return _event.decode(message.params)

@@ -1,4 +1,7 @@
-"""`mnemonctl doctor`: asks the daemon about its stores if one runs, and looks at files itself."""
+"""`mnemonctl doctor`: check the data directory, the daemon, its stores and agents' programs; `--salvage` a store.
+
+A running daemon verifies its own stores; without one they are read here. Checks change nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,51 +9,57 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from mnemonctl import daemon, fast, files, rpc
-from mnemonctl.commands import setup_environment
+from mnemonctl import daemon, fast, files, rpc, service
 from mnemonctl.daemon import Running
-from mnemonctl.service.supervisors import Supervisor, of_this_system
-from mnemonctl.setup import check
-from mnemonctl.setup.check import Agents
+from mnemonctl.setup import check as setup_check
+from mnemonctl.setup.host import SetupEnvironment
 from mnemond.api.admin import view
-from mnemond.api.types_admin import CheckView, CliRunResult, DoctorResult, ProblemView, VerifyResult
-from mnemond.cli.admin import render_doctor
+from mnemond.api.types_admin import (
+    CheckView,
+    CliRunResult,
+    DoctorResult,
+    ProblemView,
+    SalvagedTable,
+    SalvageResult,
+    VerifyResult,
+)
+from mnemond.cli.admin import render_doctor, render_salvage
 from mnemond.cli.grammar import Output
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
-from mnemond.errors import MnemonError
+from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store import registry
 from mnemond.store.connection import Connection, SqliteError, check_sqlite_version
+from mnemond.store.files import make_directory
 from mnemond.store.registry import ActiveName
+from mnemond.store.salvage import Salvaged, salvage
 from mnemond.store.schema import current_version
 from mnemond.store.verify import closed
+from mnemond.wire.listener import lock, open_data_dir
 
-# What `mnemonctl doctor` looks at around the stores: directory, files, socket, versions, service, settings, disk.
-#
-# Every check looks, and changes nothing; none of them raises.
-
-
-MAX_ENTRIES: Final = 20_000
-"""Files looked at: a data directory has some dozens."""
-
-MIN_FREE: Final = 64 << 20
-"""Bytes: as much as the write-ahead log of a store may have (reliability, section 7)."""
-
-ROOM: Final = 2
-"""A purge writes a store's file anew, beside the old one and the log (docs/decisions/0010)."""
+PROBLEM_FOUND: Final = 1
+"""Exit status if a check found a problem, or a salvage could not read everything."""
 
 DATABASE: Final = "mnemon.db"
-SHOWN: Final = 5
-"""Files of one kind of fault that are named."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """Options of the command line."""
+
+    store: str | None = None
+    all: bool = False
+    full: bool = False
+    salvage: bool = False
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Where to look. `running` is the daemon that answered, `silent` why none did although something is there."""
+    """Where to look. `running` is the daemon that answered, `silent` why none did although its socket is there."""
 
     directory: Path
     environ: Mapping[str, str]
@@ -58,60 +67,104 @@ class Facts(msgspec.Struct, frozen=True):
     silent: MnemonError | None
 
 
-def facts_of(directory: Path, environ: Mapping[str, str]) -> Facts:
-    """Ask who answers."""
+def run(directory: Path, options: Options, output: Output, environ: Mapping[str, str]) -> CliRunResult:
+    """Check everything, or salvage a store. Raises MnemonError for an invalid name of a store."""
+    named = options.store or environ.get("MNEMON_STORE") or None
+    store = None if named is None else registry.check(named)
+    if options.salvage:
+        return run_salvage(directory, store or _active(directory), output)
+    running, checks = None, [note("data_dir", f"{directory} is not there yet: nothing was ever stored in it")]
+    if directory.is_dir():
+        facts = _facts(directory, environ)
+        running = facts.running
+        checks = [check(facts) for check in CHECKS]
+        if running is None:
+            checks.append(note("daemon", "none answers: its memory was not compared with the databases"))
+        for name in _all_stores(directory) if options.all else [store or _active(directory)]:
+            checks += _check_store(facts, name, full=options.full)
+    seen = None if running is None else {name: each.last_event_at for name, each in running.hosts.items()}
+    agents = setup_check.Agents()
+    if environ.get("HOME"):
+        agents = setup_check.check_agents(SetupEnvironment.of_user(directory, environ), seen)
+    checks += agents.checks
+    result = DoctorResult(
+        ok=all(each.ok for each in checks),
+        problems=sum(max(1, len(each.problems)) for each in checks if not each.ok),
+        notes=sum(each.state == "note" for each in checks),
+        checks=checks,
+        hosts=agents.hosts,
+    )
+    text = output.json(result) if output.form == "json" else render_doctor(result, output.style)
+    return CliRunResult(0 if result.ok else PROBLEM_FOUND, False, text, "")
+
+
+def _facts(directory: Path, environ: Mapping[str, str]) -> Facts:
     try:
         return Facts(directory, environ, daemon.probe(directory), None)
     except MnemonError as error:
         return Facts(directory, environ, None, error)
 
 
+def _active(directory: Path) -> str:
+    return ActiveName(directory, lambda _: None).resolve()[0]
+
+
+def _all_stores(directory: Path) -> list[str]:
+    return sorted(filter(registry.is_valid, (path.parent.name for path in directory.glob(f"data/*/{DATABASE}"))))
+
+
 def fine(name: str, detail: str) -> CheckView:
-    """Nothing to say."""
+    """Return a check without findings."""
     return CheckView(name=name, ok=True, state="ok", detail=detail)
 
 
 def note(name: str, detail: str) -> CheckView:
-    """Something to know."""
+    """Return a check that found something to know, which is no problem."""
     return CheckView(name=name, ok=True, state="note", detail=detail)
 
 
 def problem(name: str, what: str, where: object, next_: str | None, store: str | None = None) -> CheckView:
-    """Something to mend."""
+    """Return a check that found a problem. `next_` is what to do about it."""
     found = ProblemView(what, str(where), next_ or "see: mnemonctl logs")
     return CheckView(name=name, ok=False, state="problem", detail=what, problems=[found], store=store)
 
 
 # ------------------------------------------------------------------ directory and files
 
+MAX_ENTRIES: Final = 20_000
+"""Files looked at: a data directory has some dozens."""
+
+SHOWN: Final = 5
+"""Files with the same problem that are named."""
+
 
 def data_dir(facts: Facts) -> CheckView:
-    """The directory is this user's alone."""
-    found, path = os.lstat(facts.directory), facts.directory
-    mode = stat.S_IMODE(found.st_mode)
-    if stat.S_ISLNK(found.st_mode):
+    """The directory belongs to this user alone."""
+    status, path = os.lstat(facts.directory), facts.directory
+    mode = stat.S_IMODE(status.st_mode)
+    if stat.S_ISLNK(status.st_mode):
         return problem("data_dir", "the data directory is a symbolic link", path, "name the real place")
-    if found.st_uid != os.geteuid():
-        return problem("data_dir", f"it belongs to user {found.st_uid}", path, "choose a directory of your own")
+    if status.st_uid != os.geteuid():
+        return problem("data_dir", f"it belongs to user {status.st_uid}", path, "choose a directory of your own")
     if mode & 0o077:
         return problem("data_dir", f"others have rights to it: mode {mode:04o}", path, f"chmod 700 {path}")
     return fine("data_dir", f"{path}, mode {mode:04o}")
 
 
 def private_files(facts: Facts) -> CheckView:
-    """Whatever is in it is this user's alone; of settings, which hold no memory, nobody else may write any."""
+    """Everything in it belongs to this user alone; settings hold no memory and may be readable for others."""
     foreign: list[str] = []
     open_: list[str] = []
     count = 0
-    for path, found in _entries(facts.directory):
+    for path, status in _entries(facts.directory):
         count += 1
-        if found.st_uid != os.geteuid() or stat.S_ISLNK(found.st_mode):
+        if status.st_uid != os.geteuid() or stat.S_ISLNK(status.st_mode):
             foreign.append(str(path))
-        elif stat.S_IMODE(found.st_mode) & (0o022 if path.name == FILE else 0o077):
+        elif stat.S_IMODE(status.st_mode) & (0o022 if path.name == FILE else 0o077):
             open_.append(str(path))
     problems = []
     if foreign:
-        problems.append(ProblemView("files are links or belong to somebody else", _some(foreign), "look at them"))
+        problems.append(ProblemView("files are links or belong to another user", _some(foreign), "look at them"))
     if open_:
         problems.append(ProblemView("others have rights to files", _some(open_), "chmod go-rwx on them"))
     if not problems:
@@ -120,7 +173,7 @@ def private_files(facts: Facts) -> CheckView:
 
 
 def _entries(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Everything but the databases, which the checks of a store look at."""
+    """Yield all files but the databases, which the checks of a store cover."""
     waiting, left = [directory], MAX_ENTRIES
     while waiting:
         try:
@@ -136,7 +189,7 @@ def _entries(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
             try:
                 yield Path(entry.path), entry.stat(follow_symlinks=False)
             except OSError:
-                continue  # gone meanwhile
+                continue  # it was removed meanwhile
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(Path(entry.path))
 
@@ -150,13 +203,13 @@ def _some(paths: list[str]) -> str:
 
 
 def socket(facts: Facts) -> CheckView:
-    """Who holds the lock listens on the socket; nothing was left lying about."""
+    """The process that holds the lock answers on the socket."""
     path, name = rpc.socket_path(facts.directory), "socket"
     if facts.silent is not None:
         return problem(name, facts.silent.message, path, facts.silent.hint or "mnemonctl daemon restart")
     there = os.path.lexists(path)
     if there and not stat.S_ISSOCK(os.lstat(path).st_mode):
-        return problem(name, "what stands in the socket's place is none", path, "remove it")
+        return problem(name, "the file at the path of the socket is none", path, "remove it")
     if facts.running is not None:
         return fine(name, f"mnemond (pid {facts.running.pid}) answers at {path}")
     try:
@@ -164,14 +217,14 @@ def socket(facts: Facts) -> CheckView:
     except MnemonError as error:
         return problem(name, error.message, facts.directory / "lock", error.hint)
     if not free:
-        hint = f"wait a moment if it is starting; else: kill {_holder(facts.directory)}"
-        return problem(name, "a process holds the lock, but nobody listens", facts.directory / "lock", hint)
+        hint = f"wait a moment if it is starting; else: kill {_lock_holder(facts.directory)}"
+        return problem(name, "a process holds the lock, but none listens", facts.directory / "lock", hint)
     if there:
-        return note(name, f"{path} was left by a daemon that ended at once; the next one replaces it")
+        return note(name, f"{path} was left by a daemon that crashed; the next one replaces it")
     return fine(name, "no daemon runs; it starts when it is needed")
 
 
-def _holder(directory: Path) -> str:
+def _lock_holder(directory: Path) -> str:
     try:
         return (directory / "lock").read_text("ascii", "replace")[:20].strip() or "its process"
     except OSError:
@@ -190,73 +243,75 @@ def versions(facts: Facts) -> CheckView:
         return problem(name, error.message, "this installation", error.hint)
     except SqliteError as error:
         return problem(name, f"SQLite does not work: {error}", "this installation", "install mnemond again")
-    here = f"mnemonctl {fast.VERSION}, schema {current_version()}, SQLite {row[0] if row else 'unknown'}"
-    if facts.running is None:
-        return fine(name, here)
-    said = f"{here}, mnemond {facts.running.version}"
-    if facts.running.protocol != fast.PROTOCOL:
-        what = f"the daemon speaks protocol {facts.running.protocol}, this client {fast.PROTOCOL}"
-        return problem(name, what, f"pid {facts.running.pid}", "mnemonctl daemon restart")
-    if facts.running.version != fast.VERSION:
-        return note(name, f"{said}: not of one release; mnemonctl daemon restart")
-    return fine(name, said)
+    detail = f"mnemonctl {fast.VERSION}, schema {current_version()}, SQLite {row[0] if row else 'unknown'}"
+    running = facts.running
+    if running is None:
+        return fine(name, detail)
+    detail += f", mnemond {running.version}"
+    if running.protocol != fast.PROTOCOL:
+        what = f"the daemon speaks protocol {running.protocol}, this client {fast.PROTOCOL}"
+        return problem(name, what, f"pid {running.pid}", "mnemonctl daemon restart")
+    if running.version != fast.VERSION:
+        return note(name, f"{detail}: not of one release; mnemonctl daemon restart")
+    return fine(name, detail)
 
 
-def service(facts: Facts) -> CheckView:
-    """If a service is installed, its files are ours and somebody looks after it."""
+def service_files(facts: Facts) -> CheckView:
+    """If a service is installed, its files are unchanged and its supervisor runs it."""
     name = "service"
-    supervisor = of_this_system(facts.directory)
+    supervisor = service.platform_supervisor(facts.directory)
     if not supervisor.installed():
         return fine(name, "none is installed; without one commands start the daemon (mnemonctl daemon install)")
     try:
-        odd = _odd_files(supervisor)
+        changed = [f"{file.path} is {state}" for file in supervisor.files() if (state := file.state()) != "same"]
     except MnemonError as error:
         return problem(name, error.message, supervisor.unit, error.hint)
-    if odd:
-        return note(name, f"{odd}: mnemonctl daemon install writes them anew")
-    if (missing := supervisor.missing()) is not None:
-        return note(name, f"{supervisor.unit} is installed, but {missing.message}")
+    if changed:
+        return note(name, f"{', '.join(changed)}: mnemonctl daemon install writes them anew")
+    if (error_ := supervisor.unavailable()) is not None:
+        return note(name, f"{supervisor.unit} is installed, but {error_.message}")
     if not supervisor.active():
         return note(name, f"{supervisor.unit} is installed and does not run: mnemonctl daemon start")
     return fine(name, f"{supervisor.unit} of {supervisor.name} runs")
 
 
-def _odd_files(supervisor: Supervisor) -> str:
-    states = {file.path: file.state() for file in supervisor.files()}
-    return ", ".join(f"{path} is {state}" for path, state in states.items() if state != "same")
+# ------------------------------------------------------------------ settings and disk
 
+MIN_FREE: Final = 64 << 20
+"""Bytes: the largest write-ahead log of a store."""
 
-# ------------------------------------------------------------------ settings and room
+PURGE_SIZES: Final = 2
+"""A purge writes a store's file anew, beside the old one and the log (docs/decisions/0010)."""
 
 
 def settings(facts: Facts) -> CheckView:
-    """A daemon could start with them, and so could every store."""
+    """The daemon and every store can be started with their settings."""
     try:
         layers = loading.read(Sources(facts.directory / FILE, facts.environ))
         loading.resolve(layers)
-        own = sorted(facts.directory.glob(f"data/*/{FILE}"))
-        for path in own:
+        of_stores = sorted(facts.directory.glob(f"data/*/{FILE}"))
+        for path in of_stores:
             loading.resolve(layers, path)
     except MnemonError as error:
         return problem("config", error.message, facts.directory / FILE, error.hint)
-    read = [path for path in (facts.directory / FILE, *own) if path.exists()]
-    return fine("config", f"{len(read)} files, all fine" if read else "no file, every default counts")
+    count = sum(path.exists() for path in (facts.directory / FILE, *of_stores))
+    return fine("config", f"{count} files, all fine" if count else "no file; the defaults apply")
 
 
-def room(facts: Facts) -> CheckView:
+def disk_space(facts: Facts) -> CheckView:
     """There is room to write, and to write the largest store anew."""
     try:
-        found = os.statvfs(facts.directory)
+        status = os.statvfs(facts.directory)
     except OSError as error:
         return problem("disk", f"its room is unknown: {error.strerror}", facts.directory, "look at the disk")
-    free = found.f_bavail * found.f_frsize
+    free = status.f_bavail * status.f_frsize
     largest = max((_size(path) for path in facts.directory.glob(f"data/*/{DATABASE}")), default=0)
-    said = f"{free >> 20:,} MiB free"
-    if free < MIN_FREE or (found.f_files and not found.f_favail):
-        return problem("disk", f"{said}: nothing may fit any more", facts.directory, "make room; writes fail without")
-    if free < ROOM * largest:
-        return note("disk", f"{said}; a purge of the largest store ({largest >> 20:,} MiB) needs twice its size")
-    return fine("disk", said)
+    detail = f"{free >> 20:,} MiB free"
+    if free < MIN_FREE or (status.f_files and not status.f_favail):
+        return problem("disk", f"{detail}: the disk is nearly full", facts.directory, "make room; writes fail without")
+    if free < PURGE_SIZES * largest:
+        return note("disk", f"{detail}; a purge of the largest store ({largest >> 20:,} MiB) needs twice its size")
+    return fine("disk", detail)
 
 
 def _size(path: Path) -> int:
@@ -267,21 +322,12 @@ def _size(path: Path) -> int:
 
 
 CHECKS: Final[tuple[Callable[[Facts], CheckView], ...]] = (
-    data_dir, private_files, socket, versions, service, settings, room,
+    data_dir, private_files, socket, versions, service_files, settings, disk_space,
 )  # fmt: skip
+"""Checks of everything around the stores. None of them raises."""
 
 
-UNSOUND = 1
-"""Exit status when there is a problem."""
-
-
-class Options(msgspec.Struct, frozen=True):
-    """What was typed."""
-
-    store: str | None = None
-    all: bool = False
-    full: bool = False
-    salvage: bool = False
+# ------------------------------------------------------------------ one store
 
 
 class _Job(msgspec.Struct):
@@ -293,85 +339,98 @@ class _Jobs(msgspec.Struct):
     jobs: list[_Job]
 
 
-def run(directory: Path, options: Options, output: Output, environ: Mapping[str, str]) -> CliRunResult:
-    """Look at everything; exit status 1 when there is a problem. Raises MnemonError for a name that is none."""
-    wanted = options.store or environ.get("MNEMON_STORE") or None
-    chosen = None if wanted is None else registry.check(wanted)
-    if options.salvage:
-        from mnemonctl import salvage
-
-        return salvage.run(directory, chosen or ActiveName(directory, lambda _: None).resolve()[0], output)
-    facts = facts_of(directory, environ) if directory.is_dir() else None
-    checks = _nothing_there(directory) if facts is None else examined(facts, chosen, options)
-    running = None if facts is None else facts.running
-    seen = None if running is None else {name: each.last_event_at for name, each in running.hosts.items()}
-    agents = check.of(setup_environment(directory, environ), seen) if environ.get("HOME") else Agents()
-    checks += agents.checks
-    result = DoctorResult(
-        ok=all(each.ok for each in checks),
-        problems=sum(max(1, len(each.problems)) for each in checks if not each.ok),
-        notes=sum(each.state == "note" for each in checks),
-        checks=checks,
-        hosts=agents.hosts,
-    )
-    text = output.json(result) if output.form == "json" else render_doctor(result, output.style)
-    return CliRunResult(0 if result.ok else UNSOUND, False, text, "")
-
-
-def _nothing_there(directory: Path) -> list[CheckView]:
-    return [note("data_dir", f"{directory} is not there yet: nothing was ever stored in it")]
-
-
-def examined(facts: Facts, store: str | None, options: Options) -> list[CheckView]:
-    """Every check, those of the surroundings first."""
-    found = [check(facts) for check in CHECKS]
-    if facts.running is None:
-        found.append(note("daemon", "none answers: what it would have in memory was not compared with the database"))
-    for name in _stores(facts.directory, store, everyone=options.all):
-        found += _store(facts, name, full=options.full)
-    return found
-
-
-def _stores(directory: Path, store: str | None, *, everyone: bool) -> list[str]:
-    if everyone:
-        found = (path.parent.name for path in directory.glob(f"data/*/{DATABASE}"))
-        return sorted(filter(registry.is_valid, found))
-    return [store or ActiveName(directory, lambda _: None).resolve()[0]]
-
-
-def _store(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
-    there = facts.directory.parent.resolve() / facts.directory.name  # as the daemon does: SQLite follows no link
-    path = there / "data" / name / DATABASE
+def _check_store(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
+    path = _database(facts.directory, name)
     if not path.is_file():
-        said = f'there is no store "{name}" yet'
-        return [
-            note("store", said) if name == registry.DEFAULT else problem("store", said, path, "mnemonctl store list")
-        ]
+        what = f'there is no store "{name}" yet'
+        if name == registry.DEFAULT:
+            return [note("store", what)]
+        return [problem("store", what, path, "mnemonctl store list")]
     try:
-        return _by_itself(path, name, full=full) if facts.running is None else _asked(facts, name, full=full)
+        if facts.running is None:
+            findings = closed(path, "full" if full else "fast", time.time_ns() // 1000)
+            return [view(name, finding) for finding in findings]
+        deadline = fast.LONG_DEADLINE_S if full else fast.DEADLINE_S
+        verified = rpc.call(facts.directory, "verify", {"store": name, "full": full}, VerifyResult, deadline)
+        return [*verified.checks, *([_check_jobs(facts, name)] if verified.open else [])]
     except MnemonError as error:
         return [problem("store", error.message, path, error.hint, store=name)]
 
 
-def _by_itself(path: Path, name: str, *, full: bool) -> list[CheckView]:
-    found = closed(path, "full" if full else "fast", time.time_ns() // 1000)
-    return [view(name, finding) for finding in found]
-
-
-def _asked(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
-    deadline = fast.PATIENT_S if full else fast.DEADLINE_S
-    try:
-        found = rpc.call(facts.directory, "verify", {"store": name, "full": full}, deadline, VerifyResult)
-        return [*found.checks, *([_jobs(facts, name)] if found.open else [])]
-    except OSError as error:
-        raise rpc.unreachable(facts.directory, error) from None
-    except fast.NoAnswer as error:
-        raise rpc.silent(facts.directory, error, "verify") from None
-
-
-def _jobs(facts: Facts, name: str) -> CheckView:
-    listed = rpc.call(facts.directory, "jobs.list", {"store": name}, fast.DEADLINE_S, _Jobs).jobs
-    failed = [f"{each.name}: {each.error}" for each in listed if each.error is not None]
+def _check_jobs(facts: Facts, name: str) -> CheckView:
+    jobs = rpc.call(facts.directory, "jobs.list", {"store": name}, _Jobs).jobs
+    failed = [f"{job.name}: {job.error}" for job in jobs if job.error is not None]
     if failed:
-        return problem("jobs", "; ".join(failed), f"{len(failed)} of {len(listed)} jobs", "mnemonctl jobs list", name)
-    return msgspec.structs.replace(fine("jobs", f"{len(listed)} jobs, none failed"), store=name)
+        return problem("jobs", "; ".join(failed), f"{len(failed)} of {len(jobs)} jobs", "mnemonctl jobs list", name)
+    return msgspec.structs.replace(fine("jobs", f"{len(jobs)} jobs, none failed"), store=name)
+
+
+def _real(directory: Path) -> Path:
+    return directory.parent.resolve() / directory.name  # as the daemon does: SQLite follows no link
+
+
+def _database(directory: Path, store: str) -> Path:
+    return _real(directory) / "data" / store / DATABASE
+
+
+# ------------------------------------------------------------------ salvage
+
+MAX_COPIES: Final = 3
+"""Salvaged copies of one store: repeating it must not fill the disk."""
+
+PART_OF_NAME: Final = 50
+"""Characters of a store's name that its copy keeps; a name has 64 at most."""
+
+
+def run_salvage(directory: Path, store: str, output: Output) -> CliRunResult:
+    """Copy what can be read of a damaged store into a new store. The daemon's lock is held: none may run meanwhile.
+
+    Raises MnemonError: NOT_FOUND, LOCKED while a daemon runs, STORAGE, INVALID_PARAMS.
+    """
+    source = _database(directory, store)
+    if not source.is_file():
+        raise MnemonError(NOT_FOUND, f'there is no store "{store}"', hint="`mnemonctl store list` shows all")
+    with ExitStack() as held:
+        data_dir = open_data_dir(_real(directory))
+        held.callback(data_dir.close)
+        held.callback(lock(data_dir).close)
+        new = _free_name(directory, store)
+        salvaged = _salvage(source, _database(directory, new))
+    changed = [table for table in salvaged.tables if table.doubtful or table.left_out or table.gaps]
+    result = SalvageResult(
+        store=new,
+        of=store,
+        path=str(salvaged.path),
+        memories=salvaged.facts.memories,
+        retired=salvaged.facts.retired,
+        whole=salvaged.is_whole,
+        tables=[msgspec.convert(table, SalvagedTable, from_attributes=True) for table in changed],
+    )
+    text = output.json(result) if output.form == "json" else render_salvage(result, output.style)
+    return CliRunResult(0 if result.whole else PROBLEM_FOUND, False, text, "")
+
+
+def _free_name(directory: Path, store: str) -> str:
+    base = f"{store[:PART_OF_NAME]}-salvaged"
+    for name in (base, *(f"{base}-{number}" for number in range(2, MAX_COPIES + 1))):
+        if not _database(directory, name).parent.exists():
+            return name
+    raise MnemonError(
+        INVALID_PARAMS,
+        f"{MAX_COPIES} stores were salvaged of {store} already, such as {base}",
+        hint=f"look at them, or remove one: mnemonctl store remove {base} --yes",
+        outcome="rejected",
+    )
+
+
+def _salvage(source: Path, target: Path) -> Salvaged:
+    try:
+        make_directory(target.parent)
+        return salvage(source, target)
+    except (SqliteError, OSError, MnemonError) as error:
+        with suppress(OSError):
+            target.parent.rmdir()
+        if isinstance(error, MnemonError):
+            raise
+        hint = "look at the disk: space for three copies, permissions"
+        raise MnemonError(STORAGE, f"the copy cannot be made: {error}", hint=hint) from error

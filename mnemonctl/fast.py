@@ -2,7 +2,8 @@
 
 A Python that has just started has a handful of modules loaded; `argparse`, `json` and `socket` cost more time than
 the whole round trip. So this file imports built-in modules only, writes its one JSON message by hand and cuts the
-reply at known places. Everything unusual (help, `daemon …`, no daemon, errors) is left to `mnemonctl.slow`.
+reply at known places. Everything unusual (help, `daemon …`, no daemon, errors) is left to `mnemonctl.slow`, which is
+imported when it is needed: the only import from here to a higher layer.
 """
 
 # No `from __future__ import annotations`: it loads a module from the disk.
@@ -15,33 +16,35 @@ VERSION = "0.1.0"
 """This client's release; the same as `mnemond.__version__`, which is not imported here (a test compares them)."""
 
 PROTOCOL = 1
-"""The wire protocol spoken; the same as `mnemond.wire.params.PROTOCOL`."""
+"""Version of the wire protocol; the same as `mnemond.wire.params.PROTOCOL`."""
 
 DEADLINE_S = 30.0
-"""Seconds from connecting to the last byte of the answer."""
+"""Seconds from connecting to the last byte of the reply."""
 
-PATIENT_S = 86_400.0
-"""As long, for a command that may embed or copy a whole store; what it began goes on when nobody waits for it."""
+LONG_DEADLINE_S = 86_400.0
+"""Deadline of a command that may embed or copy a whole store. The daemon goes on when the client has gone."""
 
-LONGEST_REPLY = 1 << 28
-"""Bytes of an answer that are taken in: several times the longest a daemon gives."""
+MAX_REPLY = 1 << 28
+"""Bytes of a reply that are read: several times the longest that a daemon sends."""
 
 MAX_MESSAGE = 1 << 20
-"""Bytes of a message the daemon reads, and of standard input that is sent."""
+"""Bytes of a message that the daemon reads, and of standard input that is sent."""
 
-SLOW_WORDS = frozenset({"backup", "config", "daemon", "doctor", "help", "logs", "setup", "top", "version"})
-PATIENT_WORDS = frozenset({"embed", "backup"})
-SLOW_OPTIONS = frozenset({"-h", "--help", "--version"})
+SLOW_COMMANDS = frozenset({"backup", "config", "daemon", "doctor", "help", "logs", "setup", "top", "version"})
+"""Commands that the client runs itself, in part at least; the daemon runs all others."""
+
+LONG_COMMANDS = frozenset({"embed", "backup"})
+HELP_OPTIONS = frozenset({"-h", "--help", "--version"})
 
 VALUE_OPTIONS = frozenset(
     {"--store", "--data-dir", "--user", "--user-id", "--session", "--session-id", "--agent", "--agent-id", "--now"}
 )
 """Options before the command word whose value is the next argument."""
 
-_COLUMNS = (20, 80, 1000)
-"""Least, usual and greatest width of a terminal that is told to the daemon."""
+_MIN_COLUMNS, _DEFAULT_COLUMNS, _MAX_COLUMNS = 20, 80, 1000
+"""Width of a terminal, as far as the daemon accepts it."""
 
-_NOBODY_READS = (9, 32)
+_CLOSED = (9, 32)
 """EBADF and EPIPE; the module `errno` is not always built in."""
 
 _HEAD = b'{"jsonrpc":"2.0","id":1,"result":{"exit_code":'
@@ -55,7 +58,7 @@ _ESCAPES.update({0x22: '\\"', 0x5C: "\\\\"})
 
 
 class InvalidInputError(Exception):
-    """A command line that cannot be sent: a sentence, and what to do next."""
+    """A command line that cannot be sent. `hint` is what to do next."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -64,15 +67,15 @@ class InvalidInputError(Exception):
 
 
 class NoAnswer(Exception):  # noqa: N818 - an outcome, named as one
-    """The request went out and no whole answer came back: what the daemon did with it is unknown."""
+    """The request was sent and no complete reply came back: what the daemon did is unknown."""
 
 
 class OutputError(Exception):
-    """Standard output takes nothing more: the disk is full, say."""
+    """Standard output cannot be written, for example because the disk is full."""
 
 
 class UnexpectedReplyError(Exception):
-    """An answer in another form than expected, to be read by a real JSON parser."""
+    """A reply in another form than the fast path reads; it needs a JSON parser."""
 
     def __init__(self, reply: bytes) -> None:
         super().__init__(reply)
@@ -85,34 +88,34 @@ def main() -> None:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
-    except OutputError as lost:
-        write(2, f"mnemonctl: the command was carried out, but its answer cannot be written: {lost}\n".encode())
+    except OutputError as error:
+        write(2, f"mnemonctl: the command ran, but its output cannot be written: {error}\n".encode())
         code = 74  # EX_IOERR of sysexits.h
     posix._exit(code)
 
 
 def run(argv: list[str], deadline: float | None = None) -> int:
-    """Carry out one command line and return the exit status. Without a deadline, the one that suits the command."""
+    """Run one command line and return the exit status. `deadline` is in seconds; the default depends on the command."""
     command = command_of(argv)
-    ends = deadline or (PATIENT_S if command in PATIENT_WORDS else DEADLINE_S)
-    if command in SLOW_WORDS:
+    deadline = deadline or (LONG_DEADLINE_S if command in LONG_COMMANDS else DEADLINE_S)
+    if command in SLOW_COMMANDS:
         add_site_packages()
         from mnemonctl import slow
 
-        return slow.run(argv, ends)
-    return forward(argv, ends)
+        return slow.run(argv, deadline)
+    return forward(argv, deadline)
 
 
 def forward(argv: list[str], deadline: float) -> int:
-    """Let the daemon carry it out. One that does not run is started."""
+    """Send the command line to the daemon, which is started if none runs; return the exit status."""
     try:
         directory = data_dir(argv)
         request = encode(argv)
-    except InvalidInputError as refused:
+    except InvalidInputError as error:
         add_site_packages()
         from mnemonctl import slow
 
-        return slow.refuse(argv, refused)
+        return slow.report_invalid(argv, error)
     try:
         connection = connect(directory + b"/sock", deadline)
     except OSError as error:
@@ -120,18 +123,18 @@ def forward(argv: list[str], deadline: float) -> int:
         from mnemonctl import slow
 
         return slow.reconnect(argv, directory, request, error, deadline)
-    return converse(argv, directory, connection, request, deadline)
+    return finish(argv, directory, connection, request, deadline)
 
 
-def converse(argv: list[str], directory: bytes, connection: _socket.socket, request: bytes, deadline: float) -> int:
-    """Send the request, print the answer and return its exit status. Nothing is ever sent twice."""
+def finish(argv: list[str], directory: bytes, connection: _socket.socket, request: bytes, deadline: float) -> int:
+    """Send the request, once; print the output in the reply and return its exit status."""
     try:
         code, outdated, out, err = decode(exchange(connection, request, deadline))
     except (NoAnswer, UnexpectedReplyError) as error:
         add_site_packages()
         from mnemonctl import slow
 
-        return slow.explain(argv, directory, error)
+        return slow.report_reply(argv, directory, error)
     write(1, out)
     write(2, err)
     if outdated:
@@ -163,16 +166,13 @@ def add_site_packages() -> None:
 
 
 def command_of(argv: list[str]) -> str:
-    """The first word of the command; "help" for a line without one, and wherever help or the version is asked for.
-
-    Those in SLOW_WORDS need no daemon.
-    """
+    """Return the first word of the command; "help" for a line without one, or with an option for help or version."""
     skip = False
     command = None
     for word in argv:
         if word == "--":
             break
-        if word in SLOW_OPTIONS:
+        if word in HELP_OPTIONS:
             return "help"
         if command is not None:
             continue
@@ -186,7 +186,7 @@ def command_of(argv: list[str]) -> str:
 
 
 def data_dir(argv: list[str]) -> bytes:
-    """--data-dir, else $MNEMON_DATA_DIR, else ~/.mnemon. Raises Refused when none of them can be told."""
+    """Return --data-dir, else $MNEMON_DATA_DIR, else ~/.mnemon. Raises InvalidInputError."""
     chosen = ""
     for index, word in enumerate(argv):
         if word == "--":
@@ -202,7 +202,10 @@ def data_dir(argv: list[str]) -> bytes:
 
 
 def default_data_dir() -> bytes:
-    """$MNEMON_DATA_DIR, else ~/.mnemon. Raises Refused: a relative one would be another store in every directory."""
+    """Return $MNEMON_DATA_DIR, else ~/.mnemon.
+
+    Raises InvalidInputError if it is relative (it would be another one in each directory) or $HOME is not set.
+    """
     path = posix.environ.get(b"MNEMON_DATA_DIR", b"")
     if not path or path[:2] == b"~/":
         return in_home(path[2:] or b".mnemon")
@@ -215,7 +218,7 @@ def default_data_dir() -> bytes:
 
 
 def in_home(path: bytes) -> bytes:
-    """A path below the home directory. Raises Refused when that is unknown."""
+    """Return a path below the home directory. Raises InvalidInputError if $HOME is not set."""
     home = posix.environ.get(b"HOME", b"")
     if not home:
         raise InvalidInputError("the data directory is unknown: $HOME is not set", "Give one with --data-dir DIR.")
@@ -223,7 +226,7 @@ def in_home(path: bytes) -> bytes:
 
 
 def wants_stdin(argv: list[str]) -> bool:
-    """Whether an argument is a lone "-" (after "--" it is only text)."""
+    """Return True if an argument is "-" (after "--" it is text)."""
     for word in argv:
         if word == "--":
             return False
@@ -233,7 +236,7 @@ def wants_stdin(argv: list[str]) -> bool:
 
 
 def read_stdin() -> str:
-    """All of standard input. Raises Refused for more than a message holds, or for what is not UTF-8."""
+    """Read all of standard input. Raises InvalidInputError if it is longer than a message or not UTF-8."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -256,7 +259,7 @@ def read_stdin() -> str:
 
 
 def encode(argv: list[str]) -> bytes:
-    """The `cli.run` request for this command line, with its line break. Raises Refused for what cannot be sent."""
+    """Return the `cli.run` request for this command line, with its line break. Raises InvalidInputError."""
     parts = ['{"jsonrpc":"2.0","id":1,"method":"cli.run","params":{"argv":[']
     parts.append(",".join([quote(word, number) for number, word in enumerate(argv, 1)]))
     parts.append(f'],"client_version":"{VERSION}","protocol":{PROTOCOL}')
@@ -279,7 +282,7 @@ def encode(argv: list[str]) -> bytes:
 
 
 def quote(text: str, number: int = 0) -> str:
-    """`text` as a JSON string. Raises Refused, naming the argument, for bytes that were not UTF-8."""
+    """Return `text` as a JSON string. Raises InvalidInputError for argument `number` if it was not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -290,17 +293,16 @@ def quote(text: str, number: int = 0) -> str:
 
 
 def columns() -> int:
-    """Width of the terminal, within what the daemon accepts."""
-    least, usual, most = _COLUMNS
+    """Return the width of the terminal, within the limits of the daemon."""
     try:
-        width = posix.get_terminal_size(1)[0]
+        width = posix.get_terminal_size(1)[0] or _DEFAULT_COLUMNS
     except OSError:
-        return usual
-    return min(max(width, least), most) if width else usual
+        return _DEFAULT_COLUMNS
+    return min(max(width, _MIN_COLUMNS), _MAX_COLUMNS)
 
 
 def color() -> bool:
-    """Colours are wanted unless $NO_COLOR is set to something or the terminal is a dumb one."""
+    """Return True unless $NO_COLOR is set (no-color.org) or the terminal is a dumb one."""
     return not posix.environ.get(b"NO_COLOR") and posix.environ.get(b"TERM", b"dumb") != b"dumb"
 
 
@@ -308,9 +310,9 @@ def color() -> bool:
 
 
 def connect(path: bytes, deadline: float) -> _socket.socket:
-    """A connection. Raises OSError; with a timeout set, a full backlog is refused at once instead of hanging."""
+    """Connect to the daemon. Raises OSError; with a timeout set, a full backlog raises EAGAIN instead of blocking."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    while connection.fileno() <= 2:  # a standard stream was closed: never let the socket take its place
+    while connection.fileno() <= 2:  # a standard stream was closed: the socket must not take its number
         posix.dup2(posix.open("/dev/null", posix.O_RDWR), connection.detach())
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(deadline)
@@ -323,7 +325,7 @@ def connect(path: bytes, deadline: float) -> _socket.socket:
 
 
 def exchange(connection: _socket.socket, request: bytes, deadline: float) -> bytes:
-    """Send the request and return the reply without its line break. Raises NoAnswer, with the reason."""
+    """Send the request, close the connection and return the reply without its line break. Raises NoAnswer."""
     ends = posix.times()[4] + deadline
     try:
         send(connection, request)
@@ -337,8 +339,11 @@ def exchange(connection: _socket.socket, request: bytes, deadline: float) -> byt
 
 
 def send(connection: _socket.socket, request: bytes) -> None:
-    """The whole request, then the end. A daemon that turned the connection away closes it before it has read
-    everything; what it said first is still there to be received. Raises TimeoutError."""
+    """Send the whole request, then end of file. Raises TimeoutError.
+
+    Other errors are ignored: a daemon that rejects a connection closes it before it has read everything, and its
+    reply can still be received.
+    """
     try:
         connection.sendall(request)
         connection.shutdown(_socket.SHUT_WR)
@@ -349,9 +354,9 @@ def send(connection: _socket.socket, request: bytes) -> None:
 
 
 def receive(connection: _socket.socket, ends: float) -> bytes:
-    """Bytes up to a line break or the end. Raises TimeoutError, NoAnswer."""
+    """Receive up to a line break or the end. Raises TimeoutError, NoAnswer."""
     parts: list[bytes] = []
-    room = LONGEST_REPLY
+    room = MAX_REPLY
     while (left := ends - posix.times()[4]) > 0:
         connection.settimeout(left)
         part = connection.recv(1 << 16)
@@ -362,7 +367,7 @@ def receive(connection: _socket.socket, ends: float) -> bytes:
         if part[-1] == 10:
             return b"".join(parts)[:-1]
         if room < 0:
-            raise NoAnswer(f"mnemond's answer is longer than {LONGEST_REPLY} bytes")
+            raise NoAnswer(f"mnemond's answer is longer than {MAX_REPLY} bytes")
     else:
         raise TimeoutError
     if parts:
@@ -374,9 +379,10 @@ def receive(connection: _socket.socket, ends: float) -> bytes:
 
 
 def decode(reply: bytes) -> tuple[int, bool, bytes, bytes]:
-    """(exit code, whether the daemon is older than this client, stdout, stderr). Raises Odd for any other form.
+    """Return (exit status, True if the daemon is older than this client, stdout, stderr).
 
-    Inside a JSON string every quote follows a backslash, so the first `","stderr":"` is the end of stdout.
+    Inside a JSON string every quote follows a backslash, so the first `","stderr":"` is the end of stdout. Raises
+    UnexpectedReplyError for any other form.
     """
     if not (reply.startswith(_HEAD) and reply.endswith(_TAIL)):
         raise UnexpectedReplyError(reply)
@@ -396,10 +402,10 @@ def decode(reply: bytes) -> tuple[int, bool, bytes, bytes]:
 
 
 def unquote(reply: bytes, start: int, end: int) -> bytes:
-    """The UTF-8 text of a JSON string's inside.
+    """Decode the JSON string in `reply[start:end]`, without its quotes, to UTF-8.
 
-    The escapes the daemon writes mean the same in Python, and each other byte stands for itself in Latin-1, so the
-    UTF-8 comes back as it was. Raises Odd for the escapes JSON has beyond those: "/" and what is not ASCII.
+    The escapes that the daemon writes mean the same in Python, and each other byte is itself in Latin-1, so the UTF-8
+    comes back unchanged. Raises UnexpectedReplyError for other escapes of JSON: "/" and beyond ASCII.
     """
     text = reply[start:end]
     if b"\\" not in text:
@@ -414,9 +420,9 @@ def unquote(reply: bytes, start: int, end: int) -> bytes:
 
 
 def write(descriptor: int, data: bytes) -> None:
-    """Write everything. A reader who has gone away (`| head`) is no error; neither is a closed stream.
+    """Write everything. A closed stream or pipe (`| head`) is no error, and no failure of standard error is.
 
-    Raises Unwritten when standard output fails otherwise; there is nobody to tell when standard error does.
+    Raises OutputError if standard output fails otherwise.
     """
     view = memoryview(data)
     while view:
@@ -425,6 +431,6 @@ def write(descriptor: int, data: bytes) -> None:
         except BlockingIOError:
             posix.set_blocking(descriptor, True)
         except OSError as error:
-            if descriptor == 1 and error.errno not in _NOBODY_READS:
+            if descriptor == 1 and error.errno not in _CLOSED:
                 raise OutputError(error.strerror) from None
             return

@@ -1,4 +1,4 @@
-"""The client's few files in the data directory: private, and never reached through a symbolic link."""
+"""The client's files in the data directory: private, and never reached through a symbolic link."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.wire.listener import MAX_PATH_BYTES, SOCKET, open_data_dir
 
 ANOTHER = "choose another with --data-dir or MNEMON_DATA_DIR"
-"""What to do about a data directory that cannot be used."""
+"""Hint for a data directory that cannot be used."""
 
 _TAIL = 65_536
-"""Bytes at the end of the log that may be looked at: what a daemon says while it starts is much less."""
+"""Bytes at the end of the log that are read: more than a daemon writes while it starts."""
 
 
 def usable(directory: Path) -> Path:
-    """The data directory, if it can be one. Raises MnemonError for a file, or a path that leaves a socket no room."""
+    """Return the directory if it can be a data directory.
+
+    Raises MnemonError if a file is in its place or the path of the socket is too long.
+    """
     length = len(os.fsencode(directory / SOCKET))
     if length > MAX_PATH_BYTES:
         raise MnemonError(
@@ -28,14 +31,14 @@ def usable(directory: Path) -> Path:
             f"the path of the socket, {directory / SOCKET}, has {length} bytes; the system allows {MAX_PATH_BYTES}",
             hint="use a shorter --data-dir",
         )
-    there = next(path for path in (directory, *directory.parents) if os.path.exists(path))
-    if not os.path.isdir(there):
-        raise MnemonError(DATA_DIR, f"there is no room for the data directory: {there} is a file", hint=ANOTHER)
+    nearest = next(path for path in (directory, *directory.parents) if os.path.exists(path))
+    if not os.path.isdir(nearest):
+        raise MnemonError(DATA_DIR, f"the data directory cannot be made: {nearest} is a file", hint=ANOTHER)
     return directory
 
 
 def make_private(directory: Path) -> None:
-    """Create the data directory, 0700. Raises MnemonError for one that is not safe to write to, as the daemon does."""
+    """Create the data directory (0700). Raises MnemonError for one that the daemon refuses, too."""
     try:
         open_data_dir(directory).close()
     except MnemonError as error:
@@ -43,14 +46,9 @@ def make_private(directory: Path) -> None:
         raise
 
 
-def log_path(directory: Path) -> Path:
-    """What a daemon in the background writes."""
-    return directory / "log" / "mnemond.log"
-
-
 @contextmanager
 def private_file(path: Path, flags: int = os.O_RDWR, dir_fd: int | None = None) -> Iterator[int]:
-    """A descriptor of a file that is created 0600 if it is not there. Raises MnemonError."""
+    """Open a file, created 0600 if it is not there, and yield its descriptor. Raises MnemonError."""
     try:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     except OSError as error:
@@ -61,24 +59,32 @@ def private_file(path: Path, flags: int = os.O_RDWR, dir_fd: int | None = None) 
         os.close(descriptor)
 
 
+# ------------------------------------------------------------------ log of a daemon in the background
+
+
+def log_path(directory: Path) -> Path:
+    """Return the path of the log."""
+    return directory / "log" / "mnemond.log"
+
+
 @contextmanager
 def log_file(directory: Path) -> Iterator[int]:
-    """The log, for appending, in its directory 0700."""
+    """Open the log for appending, in a directory 0700, and yield its descriptor. Raises MnemonError."""
     folder = log_path(directory).parent
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise MnemonError(DATA_DIR, f"cannot use the log directory {folder}: {error.strerror}") from None
     try:
-        with private_file(Path(log_path(directory).name), os.O_WRONLY | os.O_APPEND, inside) as descriptor:
+        with private_file(Path(log_path(directory).name), os.O_WRONLY | os.O_APPEND, folder_fd) as descriptor:
             yield descriptor
     finally:
-        os.close(inside)
+        os.close(folder_fd)
 
 
 def logged(directory: Path, since: int) -> str:
-    """What was logged after byte `since`, as it is: not harmless. Empty when the log cannot be read."""
+    """Return what was logged after byte `since`, not escaped; "" if the log cannot be read."""
     try:
         with log_path(directory).open("rb") as log:
             size = os.fstat(log.fileno()).st_size
@@ -88,8 +94,11 @@ def logged(directory: Path, since: int) -> str:
         return ""
 
 
+# ------------------------------------------------------------------ locks and stamps
+
+
 def try_lock(descriptor: int) -> bool:
-    """Take an exclusive lock for as long as the descriptor is open, unless somebody else holds it."""
+    """Take an exclusive lock until the descriptor is closed; return False if another process holds it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -98,7 +107,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def is_unlocked(path: Path) -> bool:
-    """Whether no process holds the lock (there may be no such file). The test itself hardly holds it: it is shared."""
+    """Return True if no process holds the lock, or there is no such file. Tests with a shared lock."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -115,13 +124,13 @@ def is_unlocked(path: Path) -> bool:
 
 
 def claim_stamp(path: Path, seconds: float) -> bool:
-    """Whether the last claim is at least so long ago; if so, this is a new one. A stamp of the future counts as old."""
+    """Return True, and set the stamp, if the last claim is at least `seconds` ago or lies in the future."""
     with private_file(path) as descriptor:
         if not try_lock(descriptor):
             return False
-        found = os.fstat(descriptor)
-        age = time.time() - found.st_mtime
-        if found.st_size and 0 <= age < seconds:
+        status = os.fstat(descriptor)
+        age = time.time() - status.st_mtime
+        if status.st_size and 0 <= age < seconds:
             return False
         os.pwrite(descriptor, b"1", 0)
         os.utime(descriptor)

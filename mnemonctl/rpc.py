@@ -1,17 +1,17 @@
-"""One JSON-RPC call over the daemon's socket, for the parts of the client that are not in a hurry."""
+"""One JSON-RPC call over the daemon's socket, and the errors of a connection in words."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from mnemonctl import fast
-from mnemond import errors
 from mnemond.api.registry import METHODS
 from mnemond.errors import INTERNAL, KINDS, UNREACHABLE, MnemonError
 from mnemond.wire.params import Access
@@ -19,21 +19,39 @@ from mnemond.wire.params import Access
 T = TypeVar("T")
 _BY_CODE = {kind.rpc: kind for kind in KINDS}
 
-SANDBOXED = frozenset({errno.EPERM, errno.EACCES})
 NOT_RUNNING = frozenset({errno.ENOENT, errno.ECONNREFUSED})
+"""Errors of connecting to a data directory whose daemon does not run."""
+
+
+class NotRunningError(MnemonError):
+    """No daemon listens (UNREACHABLE)."""
+
+
+class NoReplyError(MnemonError):
+    """The request was sent and no complete reply came back (UNREACHABLE)."""
 
 
 def socket_path(directory: Path) -> Path:
-    """Where the daemon of a data directory listens."""
+    """Return where the daemon of a data directory listens."""
     return directory / "sock"
 
 
-def call(directory: Path, method: str, params: dict[str, object], deadline: float, into: type[T]) -> T:
-    """The result of `method`, as far as `into` names its fields. Raises OSError when nothing can be connected to,
-    fast.NoAnswer, and MnemonError when the daemon refuses or answers what nobody understands."""
+def call(
+    directory: Path, method: str, params: Mapping[str, object], into: type[T], deadline: float = fast.DEADLINE_S
+) -> T:
+    """Return the result of `method` as an `into`, which may leave out fields.
+
+    Raises MnemonError: NotRunningError, NoReplyError, the daemon's own error, INTERNAL for a reply of another form.
+    """
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    connection = fast.connect(os.fsencode(socket_path(directory)), deadline)
-    reply = fast.exchange(connection, json.dumps(message).encode() + b"\n", deadline)
+    try:
+        connection = fast.connect(os.fsencode(socket_path(directory)), deadline)
+    except OSError as error:
+        raise unreachable(directory, error) from None
+    try:
+        reply = fast.exchange(connection, json.dumps(message).encode() + b"\n", deadline)
+    except fast.NoAnswer as error:
+        raise no_reply(directory, error, method) from None
     try:
         return msgspec.convert(result_of(reply), into)
     except msgspec.ValidationError:
@@ -41,7 +59,7 @@ def call(directory: Path, method: str, params: dict[str, object], deadline: floa
 
 
 def result_of(reply: bytes) -> dict[str, Any]:
-    """The result in a reply; raises the error in it."""
+    """Return the result in a reply. Raises the error in it."""
     try:
         document = json.loads(reply)
     except (ValueError, RecursionError):
@@ -55,8 +73,11 @@ def result_of(reply: bytes) -> dict[str, Any]:
     raise not_understood(reply)
 
 
+# ------------------------------------------------------------------ errors
+
+
 def not_understood(reply: bytes) -> MnemonError:
-    """The answer has no form this client knows."""
+    """Return the error for a reply of an unknown form."""
     return MnemonError(
         INTERNAL,
         f"mnemond answered something this client does not understand ({len(reply):,} bytes)",
@@ -64,8 +85,8 @@ def not_understood(reply: bytes) -> MnemonError:
     )
 
 
-def error_in(error: dict[str, Any]) -> MnemonError:
-    """What the daemon refuses with, as it is raised there."""
+def error_in(error: Mapping[str, Any]) -> MnemonError:
+    """Return the error of a reply as it was raised in the daemon."""
     data = error.get("data")
     details: dict[str, Any] = data if isinstance(data, dict) else {}
     code, outcome, hint = error.get("code"), details.get("outcome"), details.get("hint")
@@ -79,48 +100,48 @@ def error_in(error: dict[str, Any]) -> MnemonError:
 
 
 def unreachable(directory: Path, error: OSError) -> MnemonError:
-    """Why nothing can be connected to, in words, and what to do instead."""
+    """Return the error for a connection that failed: why, and what to do instead."""
     path = socket_path(directory)
     reason = error.strerror or str(error)
-    if error.errno == errno.EPERM:
-        return MnemonError(
-            UNREACHABLE,
-            f"cannot reach mnemond at {path} ({reason}): blocked by the agent sandbox",
-            hint="Use the mnemond MCP tools instead: they run outside of it.",
-        )
-    if error.errno in SANDBOXED:
-        return MnemonError(
-            UNREACHABLE,
-            f"cannot reach mnemond at {path} ({reason}): an agent sandbox blocks the socket, or it is not yours",
-            hint="Inside a sandbox use the mnemond MCP tools or hooks instead; they run outside of it.",
-        )
     if error.errno in NOT_RUNNING:
-        return MnemonError(
-            UNREACHABLE, f"no daemon is running at {path} ({reason})", hint="Start it: mnemonctl daemon start"
-        )
-    if error.errno == errno.EAGAIN:
-        return MnemonError(
-            UNREACHABLE,
-            f"mnemond at {path} accepts no connections: too many are waiting",
-            hint="Try again; if it stays so: mnemonctl daemon restart",
-        )
-    return MnemonError(UNREACHABLE, f"cannot reach mnemond at {path} ({reason})", hint="See: mnemonctl daemon status")
+        message = f"no daemon is running at {path} ({reason})"
+        return NotRunningError(UNREACHABLE, message, hint="Start it: mnemonctl daemon start")
+    message = f"cannot reach mnemond at {path} ({reason})"
+    hint = "See: mnemonctl daemon status"
+    if error.errno == errno.EPERM:
+        message += ": blocked by the agent sandbox"
+        hint = "Use the mnemond MCP tools instead: they run outside of it."
+    elif error.errno == errno.EACCES:
+        message += ": an agent sandbox blocks the socket, or it is not yours"
+        hint = "Inside a sandbox use the mnemond MCP tools or hooks instead; they run outside of it."
+    elif error.errno == errno.EAGAIN:
+        message = f"mnemond at {path} accepts no connections: too many are waiting"
+        hint = "Try again; if it stays so: mnemonctl daemon restart"
+    return MnemonError(UNREACHABLE, message, hint=hint)
 
 
-def silent(directory: Path, error: fast.NoAnswer, method: str | None, op_id: str | None = None) -> MnemonError:
-    """No answer came back to `method` (None: to what, nobody can tell): whether a write was stored is unknown."""
-    reads = method is not None and METHODS[method].access is Access.READ
-    return MnemonError(
-        errors.UNREACHABLE,
+def no_reply(directory: Path, error: fast.NoAnswer, method: str | None, op_id: str | None = None) -> NoReplyError:
+    """Return the error for a request without a reply: if it writes, its outcome is unknown.
+
+    `method` is None for a request whose method is unknown.
+    """
+    access = Access.WRITE if method is None else METHODS[method].access
+    if access is Access.READ:
+        hint = "It only reads, so try again; if it stays so, see: mnemonctl daemon status"
+    elif access is Access.CONTROL:
+        hint = "See: mnemonctl daemon status"
+    elif op_id is not None:
+        hint = (
+            f"It may have been stored or not: repeat it with the same op_id (--op-id {op_id}), then it is stored once."
+        )
+    else:
+        hint = (
+            "It may have been stored or not: `mnemonctl log` shows what was done lately."
+            " A write that has an --op-id can be repeated, and is stored once."
+        )
+    return NoReplyError(
+        UNREACHABLE,
         f"{error} (socket {socket_path(directory)})",
-        hint=_READS_ONLY if reads else _UNNAMED if op_id is None else _NAMED.format(op_id),
-        outcome=None if reads else "unknown",
+        hint=hint,
+        outcome="unknown" if access is Access.WRITE else None,
     )
-
-
-_READS_ONLY = "It only reads, so try again; if it stays so, see: mnemonctl daemon status"
-_NAMED = "It may have been stored or not: repeat it with the same op_id (--op-id {}), then it is stored once."
-_UNNAMED = (
-    "It may have been stored or not: `mnemonctl log` shows what was done lately."
-    " A write that has an --op-id can be repeated, and is stored once."
-)

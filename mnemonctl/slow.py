@@ -1,4 +1,4 @@
-"""What the fast path leaves alone: help, the version, `daemon …`, `logs`, a daemon to be started, and errors."""
+"""The part of the client that imports libraries: commands it runs itself, starting the daemon, and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
 from mnemond.api.types_admin import CliRunParams, CliRunResult
-from mnemond.cli.grammar import Invocation, Output, failure, output_of, parse
+from mnemond.cli.grammar import Invocation, failure, output_of, parse
 from mnemond.cli.output import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
 
@@ -22,65 +22,58 @@ RETRY_S = 0.02
 
 
 def run(argv: list[str], deadline: float) -> int:
-    """A command line that needs no daemon, or is about it. Returns the exit status."""
+    """Run a command that the client has a part in, or show help; return the exit status."""
     try:
-        parsed = parse(facts(argv))
+        parsed = parse(terminal_params(argv))
         if isinstance(parsed, CliRunResult):
             return show(parsed)
-        if "file" in parsed.options:
-            return _backup_into(argv, parsed, deadline)
-        if parsed.method is not None:
+        if parsed.method is not None and "file" not in parsed.options:
             return fast.forward(argv, deadline)
-        return _by_itself(argv, parsed)
-    except fast.InvalidInputError as refused:
-        return refuse(argv, refused)
+        return _run_here(argv, parsed, deadline)
+    except fast.InvalidInputError as error:
+        return report_invalid(argv, error)
     except MnemonError as error:
         return report(argv, error)
 
 
-def _by_itself(argv: list[str], invocation: Invocation) -> int:
-    """A command that no daemon carries out."""
+def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
     name, options, output = invocation.command.name, invocation.options, invocation.output
     directory = files.usable(path_of(fast.data_dir(argv)))
-    if name.startswith("config "):
-        from mnemonctl import commands as settings
+    match name.partition(" ")[0]:
+        case "backup":
+            from mnemonctl import commands
 
-        return show(settings.run_settings(invocation, directory))
-    if name == "logs":
-        from mnemonctl import logs
+            daemon.start(directory, daemon.start_wait(os.environ))
+            store = os.environ.get("MNEMON_STORE", "")
+            return show(commands.run_backup_file(invocation, directory, deadline, store))
+        case "config":
+            from mnemonctl import commands
 
-        return logs.run(directory, msgspec.convert(options, logs.Options), output)
-    if name == "top":
-        from mnemonctl import commands as top
+            return show(commands.run_config(invocation, directory))
+        case "top":
+            from mnemonctl import commands
 
-        return top.run_top(directory, msgspec.convert(options, top.Options), output)
-    if name == "doctor":
-        from mnemonctl import doctor
+            return commands.run_top(directory, msgspec.convert(options, commands.TopOptions), output)
+        case "logs":
+            from mnemonctl import logs
 
-        return show(doctor.run(directory, msgspec.convert(options, doctor.Options), output, os.environ))
-    if name == "setup":
-        from mnemonctl import commands as agents
+            return logs.run(directory, msgspec.convert(options, logs.Options), output)
+        case "doctor":
+            from mnemonctl import doctor
 
-        return show(agents.run_agents(directory, options, output, os.environ))
-    wait = float(str(options.get("wait", daemon.start_wait(os.environ))))
-    if name in ("daemon install", "daemon uninstall"):
-        from mnemonctl.service import install as installation
+            return show(doctor.run(directory, msgspec.convert(options, doctor.Options), output, os.environ))
+        case "setup":
+            from mnemonctl.setup import command
 
-        chosen = msgspec.convert(options, installation.Options)
-        return show(installation.run(name, directory, wait, chosen, output))
-    return show(daemon.run_daemon(name, directory, wait, output))
+            return show(command.run_here(directory, options, output, os.environ))
+        case _:
+            from mnemonctl import daemon_commands
 
-
-def _backup_into(argv: list[str], invocation: Invocation, deadline: float) -> int:
-    from mnemonctl import commands as backup_file
-
-    directory = files.usable(path_of(fast.data_dir(argv)))
-    daemon.start(directory, daemon.start_wait(os.environ))
-    return show(backup_file.run_backup_file(invocation, directory, deadline, os.environ.get("MNEMON_STORE", "")))
+            return show(daemon_commands.run(name, directory, options, output))
 
 
-def facts(argv: list[str]) -> CliRunParams:
-    """What the daemon would be told about this terminal."""
+def terminal_params(argv: list[str]) -> CliRunParams:
+    """Return what the daemon would get to know about this terminal."""
     tty = posix.isatty(1)
     columns = fast.columns() if tty else 80
     color = tty and fast.color()
@@ -88,7 +81,7 @@ def facts(argv: list[str]) -> CliRunParams:
 
 
 def path_of(directory: bytes) -> Path:
-    """The data directory as an absolute path: the daemon runs elsewhere."""
+    """Return the data directory as an absolute path: the daemon has another working directory."""
     return Path(os.path.abspath(os.fsdecode(directory)))
 
 
@@ -102,24 +95,20 @@ def show(result: CliRunResult) -> int:
 # ------------------------------------------------------------------ errors
 
 
-def _output(argv: list[str]) -> Output:
-    return output_of(facts(argv))
-
-
 def report(argv: list[str], error: MnemonError) -> int:
-    """Print an error in the form the line asks for and return its exit status."""
-    return show(failure(error, _output(argv)))
+    """Print an error in the format that the command line selects; return its exit status."""
+    return show(failure(error, output_of(terminal_params(argv))))
 
 
-def refuse(argv: list[str], refused: fast.InvalidInputError) -> int:
-    """A command line that cannot be sent."""
-    return report(argv, MnemonError(INVALID_PARAMS, refused.message, hint=refused.hint, outcome="rejected"))
+def report_invalid(argv: list[str], error: fast.InvalidInputError) -> int:
+    """Report a command line that cannot be sent."""
+    return report(argv, MnemonError(INVALID_PARAMS, error.message, hint=error.hint, outcome="rejected"))
 
 
-def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.UnexpectedReplyError) -> int:
-    """No answer, or one in another form than the fast path reads."""
+def report_reply(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.UnexpectedReplyError) -> int:
+    """Report that no reply came, or read one in another form than the fast path does."""
     if isinstance(error, fast.NoAnswer):
-        return report(argv, rpc.silent(path_of(directory), error, *_asked(argv)))
+        return report(argv, rpc.no_reply(path_of(directory), error, *_method_and_op_id(argv)))
     try:
         result = rpc.result_of(error.reply)
         texts = str(result["stdout"]), str(result["stderr"])
@@ -130,9 +119,8 @@ def explain(argv: list[str], directory: bytes, error: fast.NoAnswer | fast.Unexp
         return report(argv, rpc.not_understood(error.reply))
 
 
-def _asked(argv: list[str]) -> tuple[str | None, str | None]:
-    """The method that a line asks for, and the op_id that it gives. Standard input was sent and is not needed."""
-    parsed = parse(msgspec.structs.replace(facts(argv), stdin="sent"))
+def _method_and_op_id(argv: list[str]) -> tuple[str | None, str | None]:
+    parsed = parse(msgspec.structs.replace(terminal_params(argv), stdin="sent"))  # it was read, and is not needed here
     if isinstance(parsed, CliRunResult):
         return None, None
     op_id = parsed.params.get("op_id")
@@ -143,47 +131,34 @@ def _asked(argv: list[str]) -> tuple[str | None, str | None]:
 
 
 def reconnect(argv: list[str], directory: bytes, request: bytes, error: OSError, deadline: float) -> int:
-    """The first connection failed, so nothing was sent: start the daemon if none runs, then carry on."""
+    """Finish a command whose first connection failed, so that nothing was sent. Start the daemon if none runs."""
     try:
         connection, left = _connect(directory, error, deadline)
     except MnemonError as refusal:
         return report(argv, refusal)
-    return fast.converse(argv, directory, connection, request, left)
+    return fast.finish(argv, directory, connection, request, left)
 
 
 def _connect(directory: bytes, error: OSError, deadline: float) -> tuple[_socket.socket, float]:
-    """A connection, and the seconds left for the answer: starting a daemon has a limit of its own."""
+    """Return a connection, and the seconds left for the reply: starting a daemon has a limit of its own."""
     path = files.usable(path_of(directory))
     if error.errno in rpc.NOT_RUNNING:
         daemon.start(path, daemon.start_wait(os.environ))
-        return _again(path, directory, deadline), deadline
-    if error.errno == errno.EAGAIN:
-        return _until(path, directory, deadline)
-    raise rpc.unreachable(path, error)
-
-
-def _again(path: Path, directory: bytes, deadline: float) -> _socket.socket:
-    try:
-        return fast.connect(directory + b"/sock", deadline)
-    except OSError as error:
-        raise rpc.unreachable(path, error) from None
-
-
-def _until(path: Path, directory: bytes, deadline: float) -> tuple[_socket.socket, float]:
-    """Connect as soon as the backlog has room; the seconds that are left then."""
+    elif error.errno != errno.EAGAIN:
+        raise rpc.unreachable(path, error)
     ends, left = time.monotonic() + deadline, deadline
     while True:
         try:
             return fast.connect(directory + b"/sock", left), left
-        except OSError as error:
-            if error.errno != errno.EAGAIN or left <= RETRY_S:
-                raise rpc.unreachable(path, error) from None
-        time.sleep(RETRY_S)
+        except OSError as again:
+            if again.errno != errno.EAGAIN or left <= RETRY_S:
+                raise rpc.unreachable(path, again) from None
+        time.sleep(RETRY_S)  # the backlog is full
         left = max(ends - time.monotonic(), RETRY_S)
 
 
 def replace_outdated(directory: bytes) -> None:
-    """After an answer from a daemon older than this client: restart it, at most once a minute."""
+    """Restart a daemon that is older than this client, after its reply; at most once a minute."""
     try:
         replaced = daemon.replace_outdated(path_of(directory))
     except MnemonError as error:

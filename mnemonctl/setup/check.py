@@ -25,7 +25,7 @@ class Agents(msgspec.Struct, frozen=True):
     checks: list[CheckView] = []
 
 
-def of(place: SetupEnvironment, seen: Mapping[str, str] | None = None) -> Agents:
+def check_agents(place: SetupEnvironment, seen: Mapping[str, str] | None = None) -> Agents:
     """Look at every host that is here or was set up; `seen`: when each called a running daemon last (RFC 3339), None
     when there is no daemon to know it. Raises nothing."""
     try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from mnemonctl import fast
 from mnemonctl import files as mnemonctl_files
 from mnemonctl.setup import files as setup_files
 from mnemonctl.setup import install
@@ -31,7 +34,7 @@ from mnemonctl.setup.plan import (
 from mnemond.api.types_admin import CliRunResult
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
-from mnemond.errors import BUSY, INVALID_PARAMS, MnemonError
+from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
 
 LOCK: Final = "setup.lock"
 CANCELLED: Final = 130
@@ -53,6 +56,25 @@ class Options(msgspec.Struct, frozen=True):
     dry_run: bool = False
     yes: bool = False
     eject: bool = False
+
+
+def run_here(
+    directory: Path, options: Mapping[str, object], output: Output, environ: Mapping[str, str]
+) -> CliRunResult:
+    """Run `mnemonctl setup` for this user, who is asked if this is a terminal. Raises MnemonError."""
+    chosen = msgspec.convert(options, Options)
+    if options.get("readonly") and not chosen.dry_run:
+        message = "setup writes, and --readonly was given; nothing was written"
+        raise MnemonError(STORAGE, message, hint="--dry-run shows what it would do", outcome="rejected")
+    on_terminal = os.isatty(0) and os.isatty(2)
+    return run(SetupEnvironment.of_user(directory, environ), chosen, output, confirm if on_terminal else None)
+
+
+def confirm(text: str) -> bool:
+    """Show what would be done and wait for an answer; anything but yes is no."""
+    fast.write(2, f"{text}\nDo this? [y/N] ".encode("utf-8", "backslashreplace"))
+    answer = os.read(0, 1000)
+    return answer.strip().lower() in (b"y", b"yes")
 
 
 def run(place: SetupEnvironment, options: Options, output: Output, ask: Ask | None) -> CliRunResult:

@@ -33,6 +33,11 @@ class SetupEnvironment(msgspec.Struct, frozen=True):
     environ: Mapping[str, str]
     directory: Path
 
+    @classmethod
+    def of_user(cls, directory: Path, environ: Mapping[str, str]) -> SetupEnvironment:
+        """This user's home and environment."""
+        return cls(Path(environ.get("HOME") or os.path.expanduser("~")), environ, directory)
+
     @property
     def ours(self) -> Ours:
         """The programs that hosts run for this data directory."""

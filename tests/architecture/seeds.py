@@ -7,7 +7,7 @@ must fail against this list.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
 LAYERS = (
@@ -50,6 +50,19 @@ IMPURE = {
     "time": {"clock-door"},
     "random": {"chance-door"},
 }  # type: dict[str, set[str]]
+CLIENT_LAYERS = (
+    ("mem0",),
+    ("client",),
+    ("connection", "slow"),
+    ("commands", "daemon_commands", "doctor", "logs"),
+    ("setup", "daemon"),
+    ("service", "rpc", "files"),
+    ("fast", "launcher"),
+)
+SETUP_LAYERS = (
+    ("command", "check"), ("install",), ("plan",), ("hosts",), ("host",), ("entries",), ("files", "json_edit"),
+)  # fmt: skip
+CLIENT_PACKAGES = ("launcher", "setup/hosts")
 LIBRARIES = ("mnemond", "argparse", "json", "msgspec", "os", "pathlib", "re", "socket", "subprocess", "time", "typing")
 TARGET = "seeded_target"
 
@@ -116,7 +129,7 @@ def _outside_seeds() -> Iterator[Seed]:
         yield _seed(importer, "time", "clock-door")
         yield from (_seed(importer, name, "chance-door") for name in ("random", "secrets", "uuid"))
     for name, door in {"apsw": "sqlite-door", "httpx": "network-door"}.items():
-        yield Seed("mnemonctl/seeded.py", f"import {name}", frozenset({door}))
+        yield Seed("mnemonctl/setup/hosts/seeded.py", f"import {name}", frozenset({door}))
 
 
 def _pure_seeds() -> Iterator[Seed]:
@@ -128,9 +141,29 @@ def _pure_seeds() -> Iterator[Seed]:
 
 def _client_seeds() -> Iterator[Seed]:
     for importer in (*SINGLE_MODULES, *PACKAGES):
-        yield _seed(importer, f"mnemonctl.{TARGET}", "client-door")
+        yield _seed(importer, f"mnemonctl.launcher.{TARGET}", "client-door")
     for name in LIBRARIES:
         yield Seed("mnemonctl/fast.py", f"import {name}", frozenset({"fast-path"}))
+    for contract, package, layers in (
+        ("client-layers", "mnemonctl", CLIENT_LAYERS), ("setup-layers", "mnemonctl/setup", SETUP_LAYERS)
+    ):  # fmt: skip
+        for upper, lower in pairwise(layers):
+            for importer, imported in product(lower, upper):
+                too = {"setup-layers"} if (importer, imported) == ("setup", "doctor") else set()  # it imports `check`
+                yield _client_seed(package, importer, imported, contract, *too)
+        yield Seed(f"{package}/newcomer.py", "import sys", frozenset({contract}))
+    yield _client_seed("mnemonctl", "daemon", "setup", "client-layers")
+
+
+def _client_seed(package: str, importer: str, imported: str, *breaks: str) -> Seed:
+    """An import of one layer of the client in another; an empty module is imported where the layer is a package."""
+
+    def module(layer: str, name: str) -> str:
+        path = f"{package}/{'setup/hosts' if layer == 'setup' else layer}"
+        return f"{path}/{name}" if path.removeprefix("mnemonctl/") in CLIENT_PACKAGES else path
+
+    target = module(imported, TARGET).replace("/", ".")
+    return Seed(f"{module(importer, 'seeded')}.py", f"import {target}", frozenset(breaks))
 
 
 def _allowed() -> Iterator[Seed]:
@@ -143,7 +176,10 @@ def _allowed() -> Iterator[Seed]:
     yield _seed("clock", "time")
     yield from (_seed("ids", name) for name in ("random", "secrets", "uuid"))
     yield Seed("mnemonctl/fast.py", "import _socket", frozenset())
-    yield Seed("mnemonctl/seeded.py", "import mnemond.wire.params", frozenset())
+    yield Seed("mnemonctl/setup/hosts/seeded.py", "import mnemond.wire.params", frozenset())
+    yield _client_seed("mnemonctl", "fast", "slow")
+    yield _client_seed("mnemonctl", "mem0", "launcher")
+    yield _client_seed("mnemonctl/setup", "command", "hosts")
 
 
 FORBIDDEN = (*_layer_seeds(), *_wire_seeds(), *_outside_seeds(), *_pure_seeds(), *_client_seeds())

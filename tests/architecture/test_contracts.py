@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.seeds import ALLOWED, FORBIDDEN, LAYERS, PACKAGES, TARGET, Seed
+from tests.architecture.seeds import ALLOWED, CLIENT_PACKAGES, FORBIDDEN, LAYERS, PACKAGES, TARGET, Seed
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNER = Path(__file__).with_name("lint_seeds.py")
@@ -37,7 +37,8 @@ def _copied_tree(target: Path) -> Path:
         folder.mkdir(exist_ok=True)
         (folder / "__init__.py").touch()
         (folder / f"{TARGET}.py").touch()
-    (target / "mnemonctl" / f"{TARGET}.py").touch()
+    for name in CLIENT_PACKAGES:
+        (target / "mnemonctl" / name / f"{TARGET}.py").touch()
     return target
 
 

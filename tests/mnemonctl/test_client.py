@@ -134,7 +134,7 @@ def test_an_answer_of_another_form_is_an_error(reply: bytes, tmp_path: Path) -> 
 
 
 def test_an_answer_without_end_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "LONGEST_REPLY", 1000)
+    monkeypatch.setattr(fast, "MAX_REPLY", 1000)
     with fake_daemon(tmp_path, lambda _: b"x" * 5000), connected(tmp_path) as client, pytest.raises(MnemonError) as odd:
         client.ping()
     assert odd.value.kind is INTERNAL
@@ -221,7 +221,7 @@ def test_what_is_no_event_is_an_error(line: bytes, tmp_path: Path) -> None:
 
 
 def test_an_endless_line_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "LONGEST_REPLY", 1000)
+    monkeypatch.setattr(fast, "MAX_REPLY", 1000)
     with fake_daemon(tmp_path, subscribing(b"x" * 5000)), connected(tmp_path) as client, pytest.raises(MnemonError):
         client.events()
 

@@ -206,7 +206,7 @@ def test_waiting_for_a_full_backlog_counts_towards_the_deadline(
     monkeypatch.setattr(slow, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
     monkeypatch.setattr(slow, "RETRY_S", 0.25)
     monkeypatch.setattr(fast, "connect", busy)
-    monkeypatch.setattr(fast, "converse", converse)
+    monkeypatch.setattr(fast, "finish", converse)
     assert run(tmp_path, "list", deadline=1.0) == 0
     assert left == [1.0, 1.0, 0.75, 0.5, 0.5]
 

@@ -211,6 +211,6 @@ def test_a_terminal_gets_text(served: Path) -> None:
 
 def test_rpc_errors_carry_what_the_daemon_said(served: Path) -> None:
     with pytest.raises(MnemonError) as caught:
-        rpc.call(served, "recal", {}, 10, dict)
+        rpc.call(served, "recal", {}, dict, 10)
     assert caught.value.kind.name == "method_not_found"
     assert "recall" in (caught.value.hint or "")

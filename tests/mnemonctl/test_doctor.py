@@ -210,7 +210,7 @@ def test_room(free: int, state: str, directory: Path, monkeypatch: pytest.Monkey
         large.truncate(80 << 20)
     room = os.statvfs_result((4096, 4096, 1 << 30, free // 4096, free // 4096, 10, 10, 10, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: room)
-    assert doctor.room(doctor.Facts(directory, {}, None, None)).state == state
+    assert doctor.disk_space(doctor.Facts(directory, {}, None, None)).state == state
 
 
 class Installed:
@@ -233,7 +233,7 @@ class Installed:
     def installed(self) -> bool:
         return True
 
-    def missing(self) -> MnemonError | None:
+    def unavailable(self) -> MnemonError | None:
         return self._missing
 
     def active(self) -> bool:
@@ -251,8 +251,8 @@ class Installed:
     ],
 )
 def test_services(service: Installed, state: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "of_this_system", lambda _: service)
-    found = doctor.service(doctor.Facts(Path("nowhere"), {}, None, None))
+    monkeypatch.setattr("mnemonctl.service.platform_supervisor", lambda _: service)
+    found = doctor.service_files(doctor.Facts(Path("nowhere"), {}, None, None))
     assert found.state == state
     assert said in found.detail
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mnemonctl import daemon, fast
-from mnemonctl.service import install, supervisors
-from mnemonctl.service.install import Options
-from mnemonctl.service.supervisors import Launchd, Systemd, UnitFile, signed
+from mnemonctl import daemon, daemon_commands, fast, service
+from mnemonctl.daemon_commands import ServiceOptions
+from mnemonctl.service import Launchd, Systemd, UnitFile, signed
 from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNREACHABLE, MnemonError
 from tests.mnemonctl.daemons import fake_daemon
@@ -40,7 +39,7 @@ class Recorder:
     def installed(self) -> bool:
         return (self.units / "mnemond.service").exists()
 
-    def missing(self) -> MnemonError | None:
+    def unavailable(self) -> MnemonError | None:
         return self.absent
 
     def active(self) -> bool:
@@ -65,8 +64,8 @@ class Recorder:
         self.asked.append("disable")
         self.runs = False
 
-    def forget(self) -> None:
-        self.asked.append("forget")
+    def after_removal(self) -> None:
+        self.asked.append("after removal")
 
 
 @pytest.fixture
@@ -79,8 +78,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     found = Recorder(tmp_path / "units")
-    monkeypatch.setattr(supervisors, "of_this_system", lambda _: found)
-    monkeypatch.setattr(install, "of_this_system", lambda _: found)
+    monkeypatch.setattr(service, "platform_supervisor", lambda _: found)
     monkeypatch.setattr(daemon, "check", lambda _: None)
     monkeypatch.setattr(daemon, "stop", lambda _: found.asked.append("stop the other"))
     return found
@@ -92,9 +90,9 @@ def served(home: Path) -> Iterator[None]:
         yield
 
 
-def act(name: str, home: Path, options: Options = Options(), form: str = "text") -> str:  # noqa: B008 - frozen
+def act(name: str, home: Path, options: ServiceOptions = ServiceOptions(), form: str = "text") -> str:  # noqa: B008 - frozen
     output = Output("json") if form == "json" else Output()
-    return install.run(f"daemon {name}", home, 2.0, options, output).stdout
+    return daemon_commands.run_service(name, home, 2.0, options, output).stdout
 
 
 def names(recorder: Recorder) -> list[str]:
@@ -147,7 +145,7 @@ def test_what_somebody_else_wrote_is_left_alone_unless_forced(home: Path, record
         assert caught.value.kind is INVALID_PARAMS
         assert str(path) in caught.value.message
         assert (names(recorder), path.read_text(), recorder.asked) == (["mnemond.service"], before, [])
-    act("install", home, Options(force=True))
+    act("install", home, ServiceOptions(force=True))
     assert path.read_text() != before
     act("uninstall", home)
     assert names(recorder) == []
@@ -155,10 +153,10 @@ def test_what_somebody_else_wrote_is_left_alone_unless_forced(home: Path, record
 
 def test_a_dry_run_shows_everything_and_does_nothing(home: Path, recorder: Recorder) -> None:
     recorder.absent = MnemonError(UNAVAILABLE, "nobody is there to ask")
-    shown = act("install", home, Options(dry_run=True, sandbox=True))
+    shown = act("install", home, ServiceOptions(dry_run=True, sandbox=True))
     assert f"# {recorder.units}/mnemond.service.d/s.conf: new\n" in shown
     assert shown.endswith("# then:\nsystemctl --user start 'a b'\n")
-    facts = json.loads(act("install", home, Options(dry_run=True), "json"))
+    facts = json.loads(act("install", home, ServiceOptions(dry_run=True), "json"))
     assert facts["files"][0]["text"] == recorder.files()[0].text
     assert (recorder.asked, recorder.units.exists(), list(home.iterdir())) == ([], False, [])
 
@@ -183,23 +181,23 @@ def test_a_configuration_that_cannot_be_used_is_told_before_anything_is_written(
 
 
 def test_a_service_that_does_not_listen_is_no_success(home: Path, recorder: Recorder) -> None:
-    with pytest.raises(MnemonError, match="nobody listens") as caught:
+    with pytest.raises(MnemonError, match="no daemon answers in") as caught:
         act("install", home)
     assert caught.value.kind is UNREACHABLE
 
 
 @pytest.mark.usefixtures("served")
 def test_uninstall_takes_away_what_install_brought(home: Path, recorder: Recorder) -> None:
-    act("install", home, Options(sandbox=True))
-    assert "would remove" in act("uninstall", home, Options(dry_run=True, sandbox=True))
+    act("install", home, ServiceOptions(sandbox=True))
+    assert "would remove" in act("uninstall", home, ServiceOptions(dry_run=True, sandbox=True))
     assert len(names(recorder)) == 3
     recorder.asked.clear()
-    shown = act("uninstall", home, Options(sandbox=True))
-    assert recorder.asked == ["disable", "forget"]
+    shown = act("uninstall", home, ServiceOptions(sandbox=True))
+    assert recorder.asked == ["disable", "after removal"]
     assert shown.startswith("mnemond is no service of systemd any more; removed:\n")
     assert list(recorder.units.iterdir()) == []
     assert act("uninstall", home) == "there was no service of mnemond\n"
-    assert recorder.asked == ["disable", "forget"]
+    assert recorder.asked == ["disable", "after removal"]
 
 
 # ------------------------------------------------------------------ starting and stopping what is a service
@@ -210,7 +208,7 @@ def test_a_service_is_started_as_one(home: Path, recorder: Recorder) -> None:
     recorder.files()[1].write()
     assert daemon.launch(home, 2.0).pid == 4711
     assert recorder.asked == ["start"]
-    daemon.run_daemon("daemon stop", home, 2.0, Output())
+    daemon_commands.run("daemon stop", home, {"wait": 2.0}, Output())
     assert recorder.asked == ["start", "stop the other", "stop"]
 
 
@@ -254,13 +252,13 @@ def called(systemctl: Path) -> list[str]:
 
 def test_what_systemctl_is_asked_for(home: Path, tmp_path: Path, systemctl: Path) -> None:
     units = Systemd(tmp_path / ".mnemon", {}, tmp_path)
-    assert units.missing() is None
+    assert units.unavailable() is None
     assert units.active()
     units.enable()
     units.start()
     units.stop()
     units.disable()
-    units.forget()
+    units.after_removal()
     both = "mnemond.socket mnemond.service"
     assert called(systemctl) == [
         "--user show --property=Version",
@@ -288,12 +286,12 @@ def test_without_a_manager_the_links_to_the_units_still_go(tmp_path: Path, syste
     wanted.mkdir(parents=True)
     (wanted / "mnemond.service").symlink_to("../mnemond.service")
     (wanted / "other.service").symlink_to("../other.service")
-    absent = units.missing()
+    absent = units.unavailable()
     assert absent is not None
-    assert "no systemd looks after services of this user here" in absent.message
+    assert "systemd does not run services of this user here" in absent.message
     assert "Failed to connect to bus" in absent.message
     units.disable()
-    units.forget()
+    units.after_removal()
     assert [path.name for path in wanted.iterdir()] == ["other.service"]
 
 
@@ -302,14 +300,14 @@ def test_what_launchctl_is_asked_for(tmp_path: Path, systemctl: Path) -> None:
     domain = f"gui/{os.getuid()}"
     service = f"{domain}/dev.mnemon.mnemond"
     agent = Launchd(tmp_path / ".mnemon", tmp_path)
-    assert agent.missing() is None
+    assert agent.unavailable() is None
     assert not agent.installed()
     agent.enable()
     (systemctl / "answer").write_text('case "$1" in print) exit 113;; esac\n')
     assert not agent.active()
     agent.enable()
     agent.disable()
-    agent.forget()
+    agent.after_removal()
     path = tmp_path / "Library" / "LaunchAgents" / "dev.mnemon.mnemond.plist"
     assert called(systemctl) == [
         f"print {domain}",
@@ -318,24 +316,24 @@ def test_what_launchctl_is_asked_for(tmp_path: Path, systemctl: Path) -> None:
         f"enable {service}", f"print {service}", f"bootstrap {domain} {path}", f"kickstart {service}",
         f"bootout {service}",
     ]  # fmt: skip
-    absent = agent.missing()
+    absent = agent.unavailable()
     assert absent is not None
-    assert "no launchd looks after agents of this user here" in absent.message
+    assert "launchd does not run agents of this user here" in absent.message
 
 
 def test_each_system_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for platform, name in (("linux", "systemd"), ("darwin", "launchd")):
         monkeypatch.setattr("sys.platform", platform)
-        assert supervisors.of_this_system(tmp_path).name == name
-        assert supervisors.of(tmp_path) is None  # nothing is installed
+        assert service.platform_supervisor(tmp_path).name == name
+        assert service.installed_supervisor(tmp_path) is None  # nothing is installed
 
 
 def test_a_program_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    absent = Systemd(tmp_path / ".mnemon", {}, tmp_path).missing()
+    absent = Systemd(tmp_path / ".mnemon", {}, tmp_path).unavailable()
     assert absent is not None
     assert "systemctl cannot be run" in absent.message
-    assert not supervisors.succeeds(["systemctl"])
+    assert not service.succeeds(["systemctl"])
 
 
 def test_a_whole_command_line(home: Path, systemctl: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl.logs import LONGEST, LogReader
+from mnemonctl.logs import MAX_LINE, LogReader
 from mnemond.logs import LogFile
 
 
@@ -74,10 +74,10 @@ def test_a_file_that_was_cut_back_is_read_from_its_beginning(tmp_path: Path, log
 
 
 def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path, log: Path) -> None:
-    log.write_bytes(b"x" * (LONGEST + 10) + b"\nnext\n")
+    log.write_bytes(b"x" * (MAX_LINE + 10) + b"\nnext\n")
     with LogReader(tmp_path) as reader:
         lines = reader.last(9, everything)
-    assert [len(line) for line in lines] == [LONGEST, 10, 4]
+    assert [len(line) for line in lines] == [MAX_LINE, 10, 4]
 
 
 def test_the_rest_of_a_file_is_not_lost_when_a_new_one_begins(tmp_path: Path, log: Path) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from mnemonctl import fast, logs
 from mnemonctl.logs import LogEntry, Options, of_file, of_journal
-from mnemonctl.service.supervisors import of_this_system
+from mnemonctl.service import platform_supervisor
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
 from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
@@ -181,7 +181,7 @@ def journalctl(home: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None
     (programs / "journalctl").write_text(f"#!/bin/sh\n{script}\n")
     (programs / "journalctl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    (unit,) = (file for file in of_this_system(home).files() if file.path.suffix == ".service")
+    (unit,) = (file for file in platform_supervisor(home).files() if file.path.suffix == ".service")
     unit.write()
 
 
@@ -189,7 +189,7 @@ def test_the_log_of_a_service_is_in_the_journal(home: Path, monkeypatch: pytest.
     journalctl(home, monkeypatch, """echo "$@" > "$(dirname "$0")/argv"; echo '{"MESSAGE":"hi","PRIORITY":"4"}'""")
     assert run(home, "--text", "-n", "3", "--level", "error") == 0
     assert capfd.readouterr().out == f"{'':19} warning hi\n"
-    unit = of_this_system(home).unit
+    unit = platform_supervisor(home).unit
     assert (home / "bin" / "argv").read_text() == (
         f"--quiet --user-unit={unit}.service --output=json --lines=3 --priority=err\n"
     )

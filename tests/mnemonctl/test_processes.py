@@ -55,9 +55,7 @@ def test_an_answer_that_cannot_be_written_is_not_lost_silently(tmp_path: Path) -
             stdout=full, stderr=subprocess.PIPE, check=False, timeout=30,
         )  # fmt: skip
     assert done.returncode == 74
-    assert done.stderr == (
-        b"mnemonctl: the command was carried out, but its answer cannot be written: No space left on device\n"
-    )
+    assert done.stderr == (b"mnemonctl: the command ran, but its output cannot be written: No space left on device\n")
 
 
 def test_standard_input_reaches_the_daemon(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mnemonctl import doctor, salvage
+from mnemonctl import doctor
 from mnemonctl.doctor import Options
 from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, LOCKED, NOT_FOUND, STORAGE, MnemonError
@@ -92,7 +92,7 @@ def test_what_people_are_told(directory: Path) -> None:
 
 
 def test_of_a_sound_store_nothing_is_lost_and_copies_come_to_an_end(directory: Path) -> None:
-    names = [run(directory)[1]["store"] for _ in range(salvage.MAX_COPIES)]
+    names = [run(directory)[1]["store"] for _ in range(doctor.MAX_COPIES)]
     assert names == ["default-salvaged", "default-salvaged-2", "default-salvaged-3"]
     with pytest.raises(MnemonError, match="3 stores were salvaged") as refused:
         run(directory)

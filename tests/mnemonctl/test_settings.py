@@ -46,7 +46,7 @@ def write(path: Path, text: str) -> Path:
 
 def test_every_file_is_checked(tmp_path: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(tmp_path, "config", "check", "--text") == 0
-    assert capfd.readouterr().out == "fine: there is no file, and every default counts\n"
+    assert capfd.readouterr().out == "fine: there is no file; the defaults apply\n"
     base = write(tmp_path / "config.toml", "[diff]\nduplicate = 0.7\n")
     own = write(tmp_path / "data" / "shop" / "config.toml", "[diff]\nupdate = 0.6\n")
     write(tmp_path / "data" / "no name" / "config.toml", "nonsense = ")

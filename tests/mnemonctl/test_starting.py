@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl import daemon, files
+from mnemonctl import daemon, daemon_commands, files, service
 from mnemond.cli.grammar import Output
 from mnemond.errors import (
     BUSY,
@@ -43,7 +43,9 @@ def home(tmp_path: Path) -> Path:
 
 def program(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     """Let something else stand in for the daemon."""
-    monkeypatch.setattr(daemon, "command", lambda directory: [sys.executable, "-IS", "-c", source, str(directory)])
+    monkeypatch.setattr(
+        service, "daemon_command", lambda directory: [sys.executable, "-IS", "-c", source, str(directory)]
+    )
 
 
 def failure(directory: Path, wait: float = PATIENCE_S) -> MnemonError:
@@ -82,7 +84,7 @@ def test_a_daemon_that_leaves_is_reported_at_once(home: Path, monkeypatch: pytes
 )
 def test_the_status_of_the_daemon_is_that_of_the_client(home: Path, status: int, sentence: str, kind: Kind) -> None:
     told = f'{{"event":"ready"}}\nmnemond: {sentence.format(home=home)}\n  do this\n'
-    error = daemon.of("it does not start:", told, status, home, "Its log.")
+    error = daemon.start_failure("it does not start:", told, status, home, "Its log.")
     assert error.kind is kind
     assert error.hint == "do this"
     assert error.message.startswith("it does not start:\n  ")
@@ -92,7 +94,7 @@ def test_the_status_of_the_daemon_is_that_of_the_client(home: Path, status: int,
 def test_each_complaint_has_a_line_of_its_own(home: Path) -> None:
     path = home / "config.toml"
     complaints = [f'{path}:{number}: unknown key "a;b{number}"; did you mean "c"?' for number in range(1, 13)]
-    error = daemon.of("it does not start:", f"mnemond: {'; '.join(complaints)}\n", 2, home, "Its log.")
+    error = daemon.start_failure("it does not start:", f"mnemond: {'; '.join(complaints)}\n", 2, home, "Its log.")
     shown = error.message.splitlines()
     assert shown[:2] == ["it does not start:", f"  {complaints[0]}"]
     assert shown[10:] == [f"  {complaints[9]}", "  … and 2 more"]
@@ -102,7 +104,7 @@ def test_each_complaint_has_a_line_of_its_own(home: Path) -> None:
 @given(st.text(), st.integers(-20, 255))
 def test_whatever_a_daemon_says_is_harmless(said: str, status: int) -> None:
     for words in (said, f"mnemond: {said}"):
-        error = daemon.of("it does not start:", words, status, Path("/d"), "Its log.")
+        error = daemon.start_failure("it does not start:", words, status, Path("/d"), "Its log.")
         assert unsafe_left(error.message + (error.hint or "")) == []
         assert len(error.message) < 30_000
 
@@ -204,8 +206,8 @@ def test_the_child_inherits_nothing_but_the_log(home: Path, monkeypatch: pytest.
 
 
 def test_run_says_why_it_cannot(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon, "command", lambda _: ["/nowhere/python"])
-    error = daemon.run(home)
+    monkeypatch.setattr(service, "daemon_command", lambda _: ["/nowhere/python"])
+    error = daemon_commands.run_in_foreground(home)
     assert error.kind is INTERNAL
     assert "cannot run /nowhere/python" in error.message
 
@@ -259,7 +261,7 @@ def test_status_of_a_daemon_without_stores(tmp_path: Path) -> None:
         return json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode() + b"\n"
 
     with fake_daemon(tmp_path, answer) as served:
-        shown = daemon.status(tmp_path, Output("text"))
+        shown = daemon_commands.status(tmp_path, Output("text"))
     assert shown.stdout == f"mnemond 1.2.3 runs (pid 7)\n  socket  {tmp_path / 'sock'}\n  stores  0 stores\n"
     assert len(served.messages) == 2  # asking for the status of a store would have created it
 
@@ -270,7 +272,7 @@ def test_a_daemon_that_stops_answering_while_it_is_asked(tmp_path: Path) -> None
         return b'{"result":{"pid":7,"version":"1.2.3","protocol":1}}\n' if greets else b""
 
     with fake_daemon(tmp_path, answer):
-        for act in (lambda: daemon.stop(tmp_path), lambda: daemon.status(tmp_path, Output("json"))):
+        for act in (lambda: daemon.stop(tmp_path), lambda: daemon_commands.status(tmp_path, Output("json"))):
             with pytest.raises(MnemonError) as caught:
                 act()
             assert caught.value.kind is UNREACHABLE

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from mnemonctl import commands
-from mnemonctl.commands import CLEAR, Options
+from mnemonctl.commands import CLEAR, TopOptions
 from mnemond.cli.grammar import Output
 from mnemond.errors import UNREACHABLE, MnemonError
 from tests.cli.test_top_text import TEXT, TOP
@@ -30,13 +30,13 @@ def daemon(tmp_path: Path) -> Iterator[FakeDaemon]:
 
 
 def test_once(daemon: FakeDaemon, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert commands.run_top(tmp_path, Options(once=True, interval=2.5), Output(tty=True)) == 0
+    assert commands.run_top(tmp_path, TopOptions(once=True, interval=2.5), Output(tty=True)) == 0
     assert capfd.readouterr().out == TEXT
     assert json.loads(daemon.messages[0])["params"] == {"interval_s": 2.5}
 
 
 def test_json(daemon: FakeDaemon, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert commands.run_top(tmp_path, Options(once=True), Output(form="json")) == 0
+    assert commands.run_top(tmp_path, TopOptions(once=True), Output(form="json")) == 0
     assert msgspec.json.decode(capfd.readouterr().out, type=type(TOP)) == TOP
 
 
@@ -47,7 +47,7 @@ def test_again_and_again_until_the_reader_leaves(tty: bool, daemon: FakeDaemon, 
     os.dup2(writing, 1)
     os.close(writing)
     codes: list[int] = []
-    watching = threading.Thread(target=lambda: codes.append(commands.run_top(tmp_path, Options(), Output(tty=tty))))
+    watching = threading.Thread(target=lambda: codes.append(commands.run_top(tmp_path, TopOptions(), Output(tty=tty))))
     try:
         watching.start()
         with os.fdopen(reading, "rb") as reader:
@@ -63,6 +63,6 @@ def test_again_and_again_until_the_reader_leaves(tty: bool, daemon: FakeDaemon, 
 
 def test_no_daemon_is_started_for_it(tmp_path: Path) -> None:
     with pytest.raises(MnemonError) as refused:
-        commands.run_top(tmp_path, Options(once=True), Output())
+        commands.run_top(tmp_path, TopOptions(once=True), Output())
     assert refused.value.kind is UNREACHABLE
     assert list(tmp_path.iterdir()) == []

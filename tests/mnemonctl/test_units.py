@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from mnemonctl import daemon
-from mnemonctl.service import supervisors
-from mnemonctl.service.supervisors import (
+from mnemonctl.service import (
     SANDBOX,
     TEMPLATE,
     Launchd,
     Systemd,
     UnitFile,
+    daemon_command,
     quoted,
     signed,
     template,
+    unit_name,
     with_values,
 )
 from mnemond.errors import DATA_DIR, MnemonError
@@ -100,7 +100,7 @@ def test_a_mistake_would_be_noticed(tmp_path: Path) -> None:
 
 def test_a_unit_names_this_program_and_this_data_directory(tmp_path: Path) -> None:
     socket, service = Systemd(tmp_path / "my data", {}, tmp_path).files()
-    name = supervisors.unit_name(tmp_path / "my data", tmp_path)
+    name = unit_name(tmp_path / "my data", tmp_path)
     assert f"\nListenStream={tmp_path}/my data/sock\n" in socket.text
     assert f'\nExecStart={sys.executable} -P -m mnemond --data-dir "{tmp_path}/my data"\n' in service.text
     assert f"\nRequires={name}.socket\nAfter={name}.socket\n" in service.text
@@ -108,12 +108,13 @@ def test_a_unit_names_this_program_and_this_data_directory(tmp_path: Path) -> No
 
 
 def test_the_program_is_the_one_that_the_client_starts() -> None:
-    assert supervisors.program(Path("/x")) == daemon.command(Path("/x"))
+    unit = Systemd(Path("/x"), {}, Path("/home/ada")).files()[1]
+    assert f"\nExecStart={' '.join(daemon_command(Path('/x')))}\n" in unit.text
 
 
 def test_each_data_directory_has_a_unit_of_its_own() -> None:
     home = Path("/home/ada")
-    names = [supervisors.unit_name(path, home) for path in (home / ".mnemon", home / "work", Path("/srv/.mnemon"))]
+    names = [unit_name(path, home) for path in (home / ".mnemon", home / "work", Path("/srv/.mnemon"))]
     assert names[0] == "mnemond"
     assert len(set(names)) == 3
 
@@ -153,7 +154,7 @@ def test_words_are_quoted_as_systemd_reads_them(word: str, expected: str) -> Non
 def test_a_setting_that_the_unit_does_not_have_once_is_a_mistake() -> None:
     assert with_values("\nA=1\nB=2\n", {"B": "3"}) == "\nA=1\nB=3\n"
     for text in ("\nA=1\n", "\nB=1\nB=2\n"):
-        with pytest.raises(ValueError, match="B stands in the unit"):
+        with pytest.raises(ValueError, match="B occurs . times in the unit"):
             with_values(text, {"B": "3"})
 
 
@@ -182,7 +183,7 @@ def test_the_agent_of_launchd_has_its_socket_and_its_program(tmp_path: Path) -> 
 
 def test_every_file_travels_with_the_package() -> None:
     included = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert included["force-include"] == {"systemd": "mnemonctl/service/units"}
+    assert included["force-include"] == {"systemd": "mnemonctl/units"}
     assert sorted(path.name for path in (ROOT / "systemd").iterdir()) == sorted(SHIPPED)
 
 

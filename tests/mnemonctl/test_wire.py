@@ -102,7 +102,7 @@ def test_each_stream_is_told_of(monkeypatch: pytest.MonkeyPatch, terminals: set[
     monkeypatch.setattr(posix, "isatty", lambda descriptor: descriptor in terminals)
     params = sent(["list"])
     assert (params.tty, params.tty_err) == (1 in terminals, 2 in terminals)
-    assert slow.facts(["list"]) == msgspec.structs.replace(params, client_version=None, protocol=None)
+    assert slow.terminal_params(["list"]) == msgspec.structs.replace(params, client_version=None, protocol=None)
 
 
 @pytest.mark.parametrize(("width", "told"), [(0, 80), (5, 20), (100_000, 1000)])
@@ -167,13 +167,13 @@ def test_what_needs_the_daemon_takes_the_fast_path(argv: list[str]) -> None:
 
 
 def is_slow(argv: list[str]) -> bool:
-    return fast.command_of(argv) in fast.SLOW_WORDS
+    return fast.command_of(argv) in fast.SLOW_COMMANDS
 
 
 @pytest.mark.parametrize(
     ("argv", "seconds"),
     [
-        (["embed", "--all"], fast.PATIENT_S), (["--store", "work", "embed"], fast.PATIENT_S),
+        (["embed", "--all"], fast.LONG_DEADLINE_S), (["--store", "work", "embed"], fast.LONG_DEADLINE_S),
         (["recall", "embed"], fast.DEADLINE_S), (["--store", "embed", "list"], fast.DEADLINE_S),
     ],
 )  # fmt: skip
@@ -306,7 +306,7 @@ def test_everything_is_written_to_a_slow_reader() -> None:
 
 
 def test_errors_that_mean_nobody_reads() -> None:
-    assert set(fast._NOBODY_READS) == {errno.EBADF, errno.EPIPE}
+    assert set(fast._CLOSED) == {errno.EBADF, errno.EPIPE}
 
 
 def test_a_reader_who_left_is_no_error() -> None:
@@ -330,7 +330,7 @@ def test_a_reader_who_left_is_no_error() -> None:
 )
 def test_whatever_answers_the_slow_path_says_so_in_words(tmp_path: Path, reply: bytes) -> None:
     with fake_daemon(tmp_path, lambda _: reply + b"\n"), pytest.raises(MnemonError):
-        rpc.call(tmp_path, "hello", {}, 10, daemon.Running)
+        rpc.call(tmp_path, "hello", {}, daemon.Running, 10)
 
 
 def test_an_exit_status_no_process_has_is_left_to_the_slow_path() -> None:
@@ -343,6 +343,9 @@ def test_an_exit_status_no_process_has_is_left_to_the_slow_path() -> None:
 
 
 def test_an_endless_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "LONGEST_REPLY", 1000)
-    with fake_daemon(tmp_path, lambda _: b"x" * 200_000), pytest.raises(fast.NoAnswer, match="longer than 1000 bytes"):
-        rpc.call(tmp_path, "hello", {}, 10, daemon.Running)
+    monkeypatch.setattr(fast, "MAX_REPLY", 1000)
+    with (
+        fake_daemon(tmp_path, lambda _: b"x" * 200_000),
+        pytest.raises(rpc.NoReplyError, match="longer than 1000 bytes"),
+    ):
+        rpc.call(tmp_path, "hello", {}, daemon.Running, 10)

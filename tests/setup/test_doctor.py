@@ -158,11 +158,11 @@ def test_when_each_called_last_is_told(place: SetupEnvironment) -> None:
     run(place)
     (place.home / ".codex" / "trusted-by-test").write_text("", "utf-8")
     seen = {"codex": "2026-11-22T10:00:00.123456Z", "cline": "2026-11-22T10:00:01.000000Z"}
-    found = check.of(place, seen)
+    found = check.check_agents(place, seen)
     assert {each.host: each.last_seen for each in found.hosts} == {
         "claude-code": None, "codex": "2026-11-22T10:00:00.123456Z", "cursor": None,
     }  # fmt: skip
     details = {each.name: each.detail for each in found.checks}
     assert details["codex"].endswith("; last called at 2026-11-22T10:00:00Z")
     assert details["claude-code"].endswith("; no hook of it has called since the daemon started")
-    assert "called" not in {each.name: each.detail for each in check.of(place).checks}["codex"]
+    assert "called" not in {each.name: each.detail for each in check.check_agents(place).checks}["codex"]

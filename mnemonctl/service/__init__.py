@@ -1,1 +1,0 @@
-"""mnemond as a service of systemd or launchd."""
