@@ -29,7 +29,7 @@ from benchmarks.report import Cell, median, say, table, write_json
 from benchmarks.wire import Json
 from mnemond.config.settings import HnswSettings
 from mnemond.embed import registry
-from mnemond.index.hnsw import Approximate
+from mnemond.index.hnsw import ApproximateIndex
 from mnemond.index.vectors import RESCORED, Dense, Quantised, leading
 
 Matrix = npt.NDArray[np.float32]
@@ -96,7 +96,7 @@ class Scan:
         self.hnsw: Dense | None = None
         self.building_ms: float | None = None
         if graph:
-            approximate = Approximate(HnswSettings(), spawn=lambda work: work())
+            approximate = ApproximateIndex(HnswSettings(), spawn=lambda work: work())
             self.building_ms = timed_ms(lambda: approximate.keep_up(matrix, present, present))
             if approximate.lacking is not None:
                 raise SystemExit(approximate.lacking)

@@ -35,8 +35,7 @@ from mnemond.api.types_admin import (
 from mnemond.clock import Clock, monotonic_s
 from mnemond.config.settings import Config
 from mnemond.errors import BUSY, NOT_FOUND, PROTOCOL_VERSION, STORAGE, MnemonError
-from mnemond.index.snapshot import Snapshot
-from mnemond.index.writer import footprint
+from mnemond.index.snapshot import Snapshot, footprint
 from mnemond.jobs.scheduler import Scheduler
 from mnemond.store import exchanges
 from mnemond.store.connection import SqliteError
@@ -278,7 +277,7 @@ class DaemonHandlers:
             connections=self._life.connections(),
             hosts=self._life.hosts(),
         )
-        return warm.marked(result, unreadable or warm.degraded_reason or snapshot.graph_lacking)
+        return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 
     @handles("daemon.stop")
     async def daemon_stop(self, call: Call, params: types_admin.DaemonStopParams) -> types_admin.DaemonStopResult:
@@ -369,8 +368,8 @@ def _result_stats(
         embedding=embedding,
         embedded=snapshot.embedded,
         embedded_share=1.0 if not snapshot.live else round(snapshot.embedded / snapshot.live, 6),
-        age_days=_quantiles(_days(snapshot.created_us[live], now_us)),
-        unused_days=_quantiles(_days(snapshot.accessed_us[live], now_us)),
+        age_days=_quantiles(_days(snapshot.columns.created_us[live], now_us)),
+        unused_days=_quantiles(_days(snapshot.columns.accessed_us[live], now_us)),
         importance=_quantiles(importance),
         importance_bands=_bands(importance),
         database_bytes=figures.database,

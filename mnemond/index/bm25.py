@@ -1,8 +1,9 @@
-"""Which memories contain a term, and BM25 over them (Robertson and Zaragoza 2009, the form of Lucene).
+"""The words of memories: the terms of each, the rows that contain a term, and BM25 over them (Robertson and Zaragoza
+2009, in the form of Lucene).
 
-All lists lie in one arena: a list that is full moves to the arena's end with twice the room, and what it leaves
-behind is never reused, so a reader that holds the old place still finds the old list there. Rows within a list ascend
-because memories are only appended; a reader of an older snapshot cuts each list at its own number of rows.
+All lists of postings lie in one arena: a list that is full moves to the arena's end with twice the room, and the space
+it leaves is never reused, so a reader that holds the old place still finds the old list there. Rows within a list
+ascend because memories are only appended; a reader of an older snapshot cuts each list at its own number of rows.
 """
 
 from __future__ import annotations
@@ -12,23 +13,157 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.arrays import grown
+from mnemond.index.arrays import Floats, GrowableArray, Marks, Rows, grown
+from mnemond.model.memory import Insight
+from mnemond.text.caches import text_cache
+from mnemond.text.features import inner_terms, question_share
+from mnemond.text.tokens import index_terms
 
-PostingsFloats = npt.NDArray[np.float32]
-PostingsRows = npt.NDArray[np.int64]
+OPENING: Final = 120
+"""Characters of the first line that may be its title (docs/decisions/0015-two-stage-ranking.md)."""
+OPENING_SHARE: Final = 0.5
+"""Additional count of each term of the opening."""
 
-SMALLEST_MOVED_LIST = 4
-"""Room a list of one posting gets when it first moves. Half of all terms never need it."""
+DATED: Final = "\x1f"
+"""Begins the terms of the day a memory was made on, so that a plain word never matches them by chance."""
 
+MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+MAX_TERM_NUMBER: Final = 0xFFFFFFFF
+
+MIN_MOVED_LIST = 4
+"""Room of a list of one posting when it first moves. Half of all terms never need it."""
 
 MAX_QUERY_TERMS = 64
-"""Different terms of a query that count, the rarest first: a pasted log must not cost what a hundred questions do."""
+"""Different terms of a query that count, the rarest first: a pasted log must not cost as much as 100 questions."""
+
+
+# Documents: the terms of one memory.
+
+
+class Document(NamedTuple):
+    """`counts`: how often each term counts; `length`: all terms with their repeats, `own` those of the content alone.
+
+    `breadth`: number of different terms of the content. `order`: a number for each term of the content in its order,
+    as bytes of uint32. `asking`: share of the content that asks. `dated`: whether the content mentions a date.
+    """
+
+    counts: dict[str, float]
+    length: int
+    own: int
+    breadth: int
+    order: bytes
+    asking: float
+    dated: bool
+
+
+def document_of(insight: Insight) -> Document:
+    """Count the terms of the content, the names inside it, its tags and entities, and the day it was made on.
+
+    A name or a tag found nowhere in the content must still find the memory.
+    """
+    text = insight.content
+    content = index_terms(text)
+    inner = inner_terms(text)
+    named = index_terms("\n".join((*insight.tags, *insight.entities))) if insight.tags or insight.entities else []
+    day = day_terms(insight.created_at[:10])
+    counts: dict[str, float] = {}
+    for term in (*content, *inner, *named, *day):
+        counts[term] = counts.get(term, 0) + 1
+    title = text.lstrip()[:OPENING].split("\n", 1)[0]
+    for term in content[: len(content) if len(title) == len(text) else len(index_terms(title))]:
+        counts[term] += OPENING_SHARE
+    own = len(content) + len(inner)
+    order = array("I", [hash(term) & MAX_TERM_NUMBER for term in content]).tobytes()
+    dated = insight.event_start is not None
+    return Document(counts, own + len(named) + len(day), own, len(set(content)), order, question_share(text), dated)
+
+
+def term_number(term: str) -> int:
+    """Return a number below 2³² for a term, the same for the lifetime of this process."""
+    return hash(term) & MAX_TERM_NUMBER
+
+
+@text_cache(maxsize=4096)
+def day_terms(day: str) -> tuple[str, ...]:
+    """Return the terms of a day such as "2023-05-08": its number, month, year and weekday; none for invalid days."""
+    try:
+        year, month, number = (int(part) for part in day.split("-"))
+        weekday = WEEKDAYS[_weekday(year, month, number)]
+        words = index_terms(f"{number} {MONTHS[month - 1]} {year} {weekday}")
+    except (ValueError, IndexError):
+        return ()
+    return tuple(DATED + word for word in words)
+
+
+def _weekday(year: int, month: int, day: int) -> int:
+    """0 for Monday (Sakamoto 1993, Gregorian calendar)."""
+    year -= month < 3
+    return (
+        year + year // 4 - year // 100 + year // 400 + (0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4)[month - 1] + day - 1
+    ) % 7
+
+
+class PassageColumns(NamedTuple):
+    """Text features for ranking, computed once when a row is added.
+
+    `own`: terms of the content of each row, `asking`: the share of it that asks, `dated`: 1 where it mentions a date;
+    shape (rows,). `orders`: the terms of each row in order, as `Document.order`; newer rows may follow.
+    """
+
+    own: Floats
+    asking: Floats
+    dated: Marks
+    orders: Sequence[bytes]
+
+    def order(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.uint32], Rows]:
+        """Return the terms of several rows one behind the other, and how many each has."""
+        parts = [self.orders[row] for row in rows]
+        sizes = np.array(list(map(len, parts)), dtype=np.int64) // np.dtype(np.uint32).itemsize
+        return np.frombuffer(b"".join(parts), dtype=np.uint32), sizes
+
+
+class Passages:
+    """The writer's side of `PassageColumns`."""
+
+    def __init__(self) -> None:
+        self._own = GrowableArray.empty(np.float32)
+        self._asking = GrowableArray.empty(np.float32)
+        self._dated = GrowableArray.empty(np.uint8)
+        self._orders: list[bytes] = []
+
+    def append(self, document: Document) -> None:
+        """Append one row."""
+        self._own.append(document.own)
+        self._asking.append(document.asking)
+        self._dated.append(document.dated)
+        self._orders.append(document.order)
+
+    def view(self) -> PassageColumns:
+        """The rows appended so far."""
+        return PassageColumns(self._own.view(), self._asking.view(), self._dated.view(), self._orders)
+
+    def compacted(self, kept: Rows) -> Passages:
+        """The rows `kept`, in that order."""
+        fewer = Passages()
+        fewer._own, fewer._asking, fewer._dated = (
+            GrowableArray(column.view()[kept]) for column in (self._own, self._asking, self._dated)
+        )
+        fewer._orders = [self._orders[row] for row in kept.tolist()]
+        return fewer
+
+
+# Postings.
 
 
 class Bm25(msgspec.Struct, frozen=True):
@@ -39,30 +174,30 @@ class Bm25(msgspec.Struct, frozen=True):
 
 
 class Corpus(NamedTuple):
-    """What a snapshot knows of its rows. `alive` is None when no row is dead.
+    """The rows of a snapshot as BM25 sees them. `alive` is None when no row is dead.
 
     `lengths`: terms of each row, shape (rows,), float32. `live`: live rows. `total_length`: terms of the live rows.
     """
 
     rows: int
-    alive: npt.NDArray[np.uint8] | None
-    lengths: PostingsFloats
+    alive: Marks | None
+    lengths: Floats
     live: int
     total_length: int
 
 
 _List: TypeAlias = tuple[int, int, int]
-"""Where a list lies in the arena: start, postings in use, room."""
+"""Position of a list in the arena: start, postings in use, room."""
 
-_NOWHERE: _List = (0, 0, 0)
-_NO_ROWS: PostingsRows = np.zeros(0, dtype=np.int64)
-_NO_TIMES: PostingsFloats = np.zeros(0, dtype=np.float32)
+_EMPTY_LIST: _List = (0, 0, 0)
+_NO_ROWS: Rows = np.zeros(0, dtype=np.int64)
+_NO_TIMES: Floats = np.zeros(0, dtype=np.float32)
 
 
 class Postings:
     """Lists of (row, times) by term. One writer; each list is published in one assignment, so readers see it whole."""
 
-    def __init__(self, lists: dict[str, _List], rows: PostingsRows, times: PostingsFloats) -> None:
+    def __init__(self, lists: dict[str, _List], rows: Rows, times: Floats) -> None:
         """`rows` and `times` are the arena, shape (postings,), and become the property of this object."""
         self._lists = lists
         self._arena = (rows, times)
@@ -70,7 +205,7 @@ class Postings:
 
     @classmethod
     def build(cls, documents: Iterable[Mapping[str, float]]) -> Postings:
-        """Index many documents at once, rows 0, 1, 2 …: how often each of their terms counts."""
+        """Index many documents at once, as rows 0, 1, 2 …; each maps its terms to how often they count."""
         numbers: defaultdict[str, int] = defaultdict(count().__next__)
         terms, sizes, times = array("i"), array("i"), array("f")
         for counts in documents:
@@ -92,7 +227,7 @@ class Postings:
         lists = self._lists
         rows, times = self._arena
         for term, repeats in counts.items():
-            start, used, capacity = lists.get(term, _NOWHERE)
+            start, used, capacity = lists.get(term, _EMPTY_LIST)
             if used == capacity:
                 start, capacity = self._moved(start, used)
                 rows, times = self._arena
@@ -101,8 +236,8 @@ class Postings:
             lists[term] = (start, used + 1, capacity)
 
     def _moved(self, start: int, used: int) -> tuple[int, int]:
-        """Start and capacity of the copy of a full list, at the end of the arena. Publishes nothing."""
-        room = max(SMALLEST_MOVED_LIST, 2 * used) if used else 1
+        """Copy a full list to the end of the arena, publishing nothing; the start and capacity of the copy."""
+        room = max(MIN_MOVED_LIST, 2 * used) if used else 1
         new = self._used
         self._used = new + room
         if self._used > len(self._arena[0]):
@@ -114,11 +249,11 @@ class Postings:
             times[new : new + used] = times[start : start + used]
         return new, room
 
-    def scores(self, terms: Sequence[str], corpus: Corpus, parameters: Bm25) -> tuple[PostingsFloats, float]:
-        """BM25 of every row, shape (rows,), and the bound no document can reach: above 0 if there are terms.
+    def scores(self, terms: Sequence[str], corpus: Corpus, parameters: Bm25) -> tuple[Floats, float]:
+        """Return BM25 of every row, shape (rows,), and the bound no document can reach: above 0 if there are terms.
 
         Document frequencies count live rows alone, so the scores are those of an index built from them. Dead rows
-        get scores too; whoever selects rows leaves them out. A repeated term counts as often as it is repeated.
+        get scores too; the caller leaves them out. A repeated term counts as often as it is repeated.
         """
         k1, b, live = parameters.k1, parameters.b, corpus.live
         total = np.zeros(corpus.rows, dtype=np.float32)
@@ -140,43 +275,42 @@ class Postings:
         np.add.at(total, rows, part)
         return total, sum(most)
 
-    def frequencies(self, terms: Iterable[str]) -> list[int]:
-        """How many rows have each term by now; rows that are dead count too."""
-        known = self._lists.get
-        return [known(term, _NOWHERE)[1] for term in terms]
-
-    def live_frequency(self, term: str, corpus: Corpus) -> int:
-        """How many of the rows of `corpus` have a term and are live. The list is read before the arena it lies in."""
-        if corpus.alive is not None:
-            return int(np.count_nonzero(corpus.alive[self.of(term, corpus.rows)[0]]))
-        start, used, _ = self._lists.get(term, _NOWHERE)
-        return _below(self._arena[0], start, used, corpus.rows)
-
-    def shared(self, terms: Iterable[str], rows: int) -> PostingsRows:
-        """How many of these different terms each row has, shape (rows,); rows that are dead count too."""
-        lists = self.rows_of(terms, rows)
-        found = np.concatenate(lists) if lists else _NO_ROWS
-        counts: PostingsRows = np.bincount(found, minlength=rows)
-        return counts
-
-    def _rarest(self, terms: Sequence[str], corpus: Corpus) -> list[tuple[int, int, PostingsRows, PostingsFloats]]:
-        """Live document frequency, repeats in the query, rows and times of each term worth a look."""
+    def _rarest(self, terms: Sequence[str], corpus: Corpus) -> list[tuple[int, int, Rows, Floats]]:
+        """Live document frequency, repeats in the query, rows and times of each term that counts."""
         repeats: dict[str, int] = {}
         for term in terms:
             repeats[term] = repeats.get(term, 0) + 1
-        lists: list[tuple[int, int, PostingsRows, PostingsFloats]] = []
+        lists: list[tuple[int, int, Rows, Floats]] = []
         alive = corpus.alive
         for term, repeated in repeats.items():
             rows, times = self.of(term, corpus.rows)
             found = len(rows) if alive is None else int(np.count_nonzero(alive[rows]))
             lists.append((found, repeated, rows, times))
         if len(lists) > MAX_QUERY_TERMS:
-            lists.sort(key=lambda each: (not each[0], each[0]))  # what nobody wrote is rarest and finds nothing
+            lists.sort(key=lambda each: (not each[0], each[0]))  # a term without live rows is rarest and finds nothing
             del lists[MAX_QUERY_TERMS:]
         return lists
 
-    def of(self, term: str, rows: int) -> tuple[PostingsRows, PostingsFloats]:
-        """A term's rows below `rows` and its times in each. The list is read before the arena it lies in."""
+    def frequencies(self, terms: Iterable[str]) -> list[int]:
+        """Return how many rows have each term by now; rows that are dead count too."""
+        known = self._lists.get
+        return [known(term, _EMPTY_LIST)[1] for term in terms]
+
+    def live_frequency(self, term: str, corpus: Corpus) -> int:
+        """Return how many of the live rows of `corpus` have a term."""
+        if corpus.alive is not None:
+            return int(np.count_nonzero(corpus.alive[self.of(term, corpus.rows)[0]]))
+        start, used, _ = self._lists.get(term, _EMPTY_LIST)  # read before the arena it lies in, here and below
+        return _below(self._arena[0], start, used, corpus.rows)
+
+    def shared(self, terms: Iterable[str], rows: int) -> Rows:
+        """Return how many of these different terms each row has, shape (rows,); rows that are dead count too."""
+        lists = self.rows_of(terms, rows)
+        counts: Rows = np.bincount(np.concatenate(lists) if lists else _NO_ROWS, minlength=rows)
+        return counts
+
+    def of(self, term: str, rows: int) -> tuple[Rows, Floats]:
+        """Return the rows of a term below `rows`, and its times in each."""
         place = self._lists.get(term)
         if place is None:
             return _NO_ROWS, _NO_TIMES
@@ -185,14 +319,14 @@ class Postings:
         end = start + _below(arena_rows, start, used, rows)
         return arena_rows[start:end], arena_times[start:end]
 
-    def rows_of(self, terms: Iterable[str], rows: int) -> list[PostingsRows]:
-        """The rows below `rows` of each of many terms. All lists are read before the arena they lie in."""
-        places = [self._lists.get(term, _NOWHERE) for term in terms]
+    def rows_of(self, terms: Iterable[str], rows: int) -> list[Rows]:
+        """Return the rows below `rows` of each of many terms."""
+        places = [self._lists.get(term, _EMPTY_LIST) for term in terms]
         arena_rows, _ = self._arena
         return [arena_rows[start : start + _below(arena_rows, start, used, rows)] for start, used, _ in places]
 
-    def compacted(self, alive: npt.NDArray[np.uint8], renumbered: PostingsRows) -> Postings:
-        """The same without dead rows, packed; `renumbered[row]` is a live row's new number. Order is kept."""
+    def compacted(self, alive: Marks, renumbered: Rows) -> Postings:
+        """The same without dead rows, packed; `renumbered[row]` is the new number of a live row. Order is kept."""
         terms = list(self._lists)
         places = np.array([self._lists[term] for term in terms], dtype=np.int64).reshape(-1, 3)
         starts, sizes = places[:, 0], places[:, 1]
@@ -211,75 +345,8 @@ class Postings:
         return Postings(lists, renumbered[rows[kept]], arena_times[at[kept]])
 
 
-def _below(arena_rows: PostingsRows, start: int, used: int, rows: int) -> int:
-    """How many of a list's postings are of rows below `rows`: nearly always all."""
+def _below(arena_rows: npt.NDArray[Any], start: int, used: int, rows: int) -> int:
+    """How many postings of a list are of rows below `rows`: nearly always all."""
     if not used or arena_rows.item(start + used - 1) < rows:
         return used
     return int(np.searchsorted(arena_rows[start : start + used], rows))
-
-
-# The k best of many scores, without sorting the others, and always in the same order.
-
-
-BLOCK = 256
-"""Scores a block: one pass for the largest of each place in a block, then the k-th of these bounds the k-th of all."""
-
-FEWEST_BLOCKS = 4
-"""Blocks from which on two short steps are faster than one selection among all scores (equal at 1,000 scores)."""
-
-FEW = 48
-"""Numbers up to which sorting a list takes less time than calling numpy thrice."""
-
-SelectionFloats = npt.NDArray[np.float32]
-SelectionRows = npt.NDArray[np.int64]
-
-
-def at_least_kth(scores: SelectionFloats, k: int) -> SelectionRows:
-    """Positions of every score not below the k-th largest, ascending; a negative score never counts.
-
-    More than k of them exactly when scores tie at the k-th place.
-    """
-    found: SelectionRows = (scores >= max(at_most_kth(scores, k), 0.0)).nonzero()[0]
-    if len(found) > k:
-        values = scores[found]
-        found = found[values >= kth(values, k)]
-    return found
-
-
-def at_most_kth(scores: SelectionFloats, k: int) -> float:
-    """A number not above the k-th largest score, and close to it: the k-th largest maximum of disjoint groups."""
-    width = max(BLOCK, FEWEST_BLOCKS * k)
-    blocks = len(scores) // width
-    if blocks >= FEWEST_BLOCKS:
-        return kth(np.maximum.reduce(scores[: blocks * width].reshape(blocks, width)), k)
-    return kth(scores, k) if len(scores) > k else 0.0
-
-
-def kth(scores: SelectionFloats, k: int) -> float:
-    """The k-th largest of at least k scores."""
-    place = len(scores) - k
-    moved = scores.copy()
-    moved.partition(place)
-    return float(moved[place])
-
-
-def not_behind_kth(keys: Sequence[npt.NDArray[Any]], k: int) -> npt.NDArray[np.bool_]:
-    """Which positions are not behind the k-th when sorted by the keys: the first counts most, large values first."""
-    order = np.lexsort([-key for key in reversed(keys)])
-    kth = order[min(k, len(order)) - 1]
-    kept = np.ones(len(order), dtype=np.bool_)
-    for key in reversed(keys):
-        kept = (key > key[kth]) | ((key == key[kth]) & kept)
-    return kept
-
-
-def top(rows: SelectionRows, values: SelectionFloats, k: int) -> list[tuple[int, float]]:
-    """The k rows with the largest values, best first, of equal ones the later row: (row, value)."""
-    if len(rows) <= FEW:
-        ranked = sorted(zip(values.tolist(), rows.tolist(), strict=True), reverse=True)
-        return [(row, value) for value, row in ranked[:k]]
-    if 0 < k < len(rows):
-        kept = values >= kth(values, k)
-        rows, values = rows[kept], values[kept]
-    order = np.lexsort((-rows, -values))[:k]
-    return list(zip(rows[order].tolist(), values[order].tolist(), strict=True))

@@ -1,21 +1,25 @@
-"""Links between rows. One writer appends, readers of older generations see what was there in theirs.
+"""Links between rows. One writer appends, readers of older generations see those of theirs.
 
 Nearly every edge comes with a new row, so a row's links only ever grow at their end, by links to rows that are newer
-than any reader's generation: these are told by their number and left out. Nothing is copied for them. Any other change
-gives a row a new list of links, in a new list of all rows.
+than any reader's generation: readers recognise these by their number and leave them out. Nothing is copied for them.
+Any other change gives a row a new list of links, in a new list of all rows.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from mnemond.index.arrays import Rows
 from mnemond.model.memory import EDGE_TYPES
+
+EDGE_CODES = {name: code for code, name in enumerate(EDGE_TYPES)}
+CAUSAL = EDGE_CODES["causal"]
 
 LINK = np.dtype(
     [("row", np.int32), ("weight", np.float32), ("type", np.uint8), ("outgoing", np.uint8)],
@@ -26,19 +30,22 @@ LINK = np.dtype(
 Links = npt.NDArray[np.void]
 """Shape (links,), dtype LINK, ordered by row, type, outgoing. Not to be written to."""
 
-CAUSAL = EDGE_TYPES.index("causal")
-
 OUT, IN = 1, 0
 """Values of `outgoing`."""
-
-NO_LINKS: Links = np.zeros(0, dtype=LINK)
 
 OUTWARDS, INWARDS, BOTH = 1, 2, 3
 """Ways of a stored link: one edge, or two of the same weight that lead there and back."""
 
+TURNED = (0, INWARDS, OUTWARDS, BOTH)
+"""Ways as seen from the other end."""
+
 STORED = np.dtype([("row", np.int32), ("weight", np.float32), ("type", np.uint8), ("ways", np.uint8)], align=True)
 PACKED = struct.Struct("@ifBBxx")
 """The same twelve bytes, written one at a time."""
+_PACK = PACKED.pack
+
+NO_LINKS: Links = np.zeros(0, dtype=LINK)
+_NO_STORED: npt.NDArray[np.void] = np.zeros(0, dtype=STORED)
 
 Ends = list["bytearray | None"]
 """Of each row its stored links, as bytes of STORED; None, or nothing, for a row that has none."""
@@ -47,8 +54,8 @@ Ends = list["bytearray | None"]
 class EdgeArrays(NamedTuple):
     """Edges between rows, each part of shape (edges,): int64 rows, uint8 types, float32 weights."""
 
-    source: npt.NDArray[np.int64]
-    target: npt.NDArray[np.int64]
+    source: Rows
+    target: Rows
     kind: npt.NDArray[np.uint8]
     weight: npt.NDArray[np.float32]
 
@@ -59,13 +66,19 @@ class Adjacency:
     __slots__ = ("counts", "ends", "rows")
 
     def __init__(self, ends: Ends, rows: int, counts: tuple[int, ...] = (0,) * len(EDGE_TYPES)) -> None:
-        """`counts`: logical links by type. Two rows are linked once a type, a causal link once a direction."""
+        """`counts`: logical links by type. Two rows are linked once per type, by causal links once per direction."""
         self.ends = ends
         self.rows = rows
         self.counts = counts
 
+    @classmethod
+    def build(cls, edges: EdgeArrays, rows: int) -> Adjacency:
+        """Build from many edges at once; of edges with equal ends and type the largest weight counts."""
+        edges = _distinct(edges)
+        return cls(_ends(edges), rows, _logical_counts(edges))
+
     def stored(self, row: int) -> npt.NDArray[np.void]:
-        """The links of `row` as they are kept, dtype STORED, in no order that means anything."""
+        """Return the stored links of `row`, dtype STORED, in no order."""
         ends = self.ends[row] if row < len(self.ends) else None
         if not ends:
             return _NO_STORED
@@ -73,13 +86,13 @@ class Adjacency:
         return found[found["row"] < self.rows]
 
     def listed(self, row: int) -> list[tuple[int, float, int, int]]:
-        """The same as tuples, which takes less time for the links of one row."""
+        """Return the stored links of `row` as tuples, which takes less time for one row."""
         ends = self.ends[row] if row < len(self.ends) else None
         return [link for link in PACKED.iter_unpack(bytes(ends)) if link[0] < self.rows] if ends else []
 
-    def fan(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.void]]:
-        """The links of several rows at once: the position in `rows` each belongs to, shape (links,), and the links,
-        dtype STORED. For whoever follows links whichever way they lead."""
+    def fan(self, rows: Sequence[int]) -> tuple[Rows, npt.NDArray[np.void]]:
+        """Return the links of several rows at once, for walks in either direction: the position in `rows` each belongs
+        to, shape (links,), and the links, dtype STORED."""
         known = self.ends
         parts = [bytes(known[row] or b"") if row < len(known) else b"" for row in rows]
         links: npt.NDArray[np.void] = np.frombuffer(b"".join(parts), dtype=STORED)
@@ -88,7 +101,7 @@ class Adjacency:
         return (owners, links) if seen.all() else (owners[seen], links[seen])
 
     def links(self, row: int) -> Links:
-        """Every edge of `row`, in both directions."""
+        """Return every edge of `row`, in both directions."""
         stored = self.stored(row)
         if not len(stored):
             return NO_LINKS
@@ -101,14 +114,8 @@ class Adjacency:
         links["outgoing"][: len(outwards)] = OUT
         return links[np.lexsort((links["outgoing"], links["type"], links["row"]))]
 
-    @classmethod
-    def build(cls, edges: EdgeArrays, rows: int) -> Adjacency:
-        """From many edges at once; of edges with equal ends and type the largest weight counts."""
-        edges = _distinct(edges)
-        return cls(_ends(edges), rows, _logical_counts(edges))
-
-    def compacted(self, renumbered: npt.NDArray[np.int64], rows: int) -> Adjacency:
-        """The same links between new row numbers. No dead row may have links."""
+    def compacted(self, renumbered: Rows, rows: int) -> Adjacency:
+        """Return the same links between new row numbers. No dead row may have links."""
         ends: Ends = [None] * rows
         for row in range(min(self.rows, len(self.ends))):
             stored = self.stored(row)
@@ -119,21 +126,18 @@ class Adjacency:
         return Adjacency(ends, rows, self.counts)
 
 
-_NO_STORED: npt.NDArray[np.void] = np.zeros(0, dtype=STORED)
-
-
 def degrees_of(edges: EdgeArrays, rows: int) -> npt.NDArray[np.int32]:
-    """How many pairs of neighbour and type each row has, shape (rows,)."""
+    """Return how many pairs of neighbour and type each row has, shape (rows,)."""
     owners = np.concatenate([edges.source, edges.target])
     others = np.concatenate([edges.target, edges.source])
     kinds = np.tile(edges.kind.astype(np.int64), 2)
     apart = owners != others
-    keys = _once(((owners * rows + others) * len(EDGE_TYPES) + kinds)[apart])
+    keys = _unique(((owners * rows + others) * len(EDGE_TYPES) + kinds)[apart])
     return np.bincount(keys // (rows * len(EDGE_TYPES)), minlength=rows).astype(np.int32)
 
 
 def logical(links: Links) -> list[int]:
-    """How many logical links of each type one row's edges make up."""
+    """Return how many logical links of each type the edges of one row make up."""
     counts = []
     for kind in range(len(EDGE_TYPES)):
         rows = links["row"][links["type"] == kind]
@@ -156,16 +160,16 @@ def _logical_counts(edges: EdgeArrays) -> tuple[int, ...]:
     low = np.where(swap, edges.target, edges.source)
     high = np.where(swap, edges.source, edges.target)
     rows = 1 + int(np.maximum(low, high).max(initial=0))
-    keys = _once((low * rows + high) * len(EDGE_TYPES) + edges.kind.astype(np.int64))
+    keys = _unique((low * rows + high) * len(EDGE_TYPES) + edges.kind.astype(np.int64))
     return tuple(np.bincount(keys % len(EDGE_TYPES), minlength=len(EDGE_TYPES)).tolist())
 
 
-def _once(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _unique(keys: Rows) -> Rows:
     """Each number once, ascending: of hundreds of thousands in a third of the time of `np.unique`."""
     ordered = np.sort(keys)
     first = np.ones(len(ordered), dtype=np.bool_)
     first[1:] = ordered[1:] != ordered[:-1]
-    found: npt.NDArray[np.int64] = ordered[first]
+    found: Rows = ordered[first]
     return found
 
 
@@ -178,64 +182,50 @@ def _ends(edges: EdgeArrays) -> Ends:
     stored["row"] = np.concatenate([other, one])
     stored["weight"] = np.tile(weight, 2)
     stored["type"] = np.tile(kind, 2)
-    stored["ways"] = np.concatenate([ways, _turned(ways)])
+    stored["ways"] = np.concatenate([ways, np.array(TURNED, dtype=np.uint8)[ways.astype(np.intp)]])
     owners = np.concatenate([one, other])
     order = np.argsort(owners, kind="stable")
     rows, starts = np.unique(owners[order], return_index=True)
+    size, packed = STORED.itemsize, stored[order].tobytes()
     ends: Ends = [None] * (1 + int(rows[-1]))
-    for row, part in zip(rows.tolist(), _parts(stored[order].tobytes(), starts.tolist()), strict=True):
-        ends[row] = part
+    for row, (start, end) in zip(rows.tolist(), pairwise([*starts.tolist(), len(order)]), strict=True):
+        ends[row] = bytearray(packed[start * size : end * size])
     return ends
 
 
 def _paired(edges: EdgeArrays) -> tuple[npt.NDArray[np.generic], ...]:
-    """One row, the other, weight, type and ways of each link, seen from the one: two edges of one weight are one."""
+    """One row, the other, weight, type and ways of each link, as seen from the first; two edges of equal weight are one
+    link."""
     high, low = np.maximum(edges.source, edges.target), np.minimum(edges.source, edges.target)
     outwards = edges.source > edges.target
     order = np.lexsort((~outwards, edges.kind, low, high))
     high, low, kind, weight = high[order], low[order], edges.kind[order], edges.weight[order]
     ways = np.where(outwards[order], OUTWARDS, INWARDS).astype(np.uint8)
     twins = (high[1:] == high[:-1]) & (low[1:] == low[:-1]) & (kind[1:] == kind[:-1]) & (weight[1:] == weight[:-1])
-    first = np.append(twins, False)
-    ways[first] = BOTH
+    ways[np.append(twins, False)] = BOTH
     kept = np.append(True, ~twins)
     return high[kept], low[kept], weight[kept], kind[kept], ways[kept]
 
 
-def _turned(ways: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
-    """The same ways seen from the other end."""
-    return np.array([0, INWARDS, OUTWARDS, BOTH], dtype=np.uint8)[ways.astype(np.intp)]
-
-
-def _parts(stored: bytes, starts: list[int]) -> Iterable[bytearray]:
-    ends = [*starts, len(stored) // STORED.itemsize]
-    return (bytearray(stored[start * STORED.itemsize : end * STORED.itemsize]) for start, end in pairwise(ends))
-
-
-# The links of one generation on the way to those of the next.
+# Changes: from the links of one generation to those of the next.
 
 
 NEW = -1
-"""Stands for the degree of a row that was not there."""
+"""Degree before the operation of a row that it adds."""
 
 _End = tuple[int, int, int]  # row at the other end, type, OUT or IN
 _Link = tuple[int, int, int]  # the newer row, the older one, type
 
-_PACK = PACKED.pack
-
-Beginning = tuple[int, int, float, int]
-"""A link that a new row begins with: the older row, type, weight, and ways as seen from the new row."""
-
-TURNED = (0, INWARDS, OUTWARDS, BOTH)
-"""Ways as seen from the other end."""
+FirstLink = tuple[int, int, float, int]
+"""One of the links that a new row comes with: the older row, type, weight, and ways as seen from the new row."""
 
 
 class Editor:
-    """Changes of one operation. Edges of a row to itself say nothing and are ignored.
+    """Changes of one operation. Edges of a row to itself are ignored.
 
-    `_first` holds the links that a new row begins with, each once, by that row. `_late` holds links that a new row
-    brings one by one, each as the weights of its edges from the newer row and to it. Both are appended to what the
-    other row has, which need not be read. `_touched` holds all edges of a row that is changed in any other way. While
+    `_first` holds the links that a new row comes with, each once, by that row. `_late` holds links that a new row
+    gets one by one, each as the weights of its edges from the newer row and to it. Both are appended to the links of
+    the other row, which need not be read. `_touched` holds all edges of a row that is changed in any other way. While
     there is anything in one of the others, `_first` is empty.
     """
 
@@ -246,10 +236,10 @@ class Editor:
         self._counts = list(base.counts)
         self._touched: dict[int, dict[_End, float]] = {}
         self._late: dict[_Link, list[float | None]] = {}
-        self._first: dict[int, Sequence[Beginning]] = {}
+        self._first: dict[int, Sequence[FirstLink]] = {}
 
-    def begin(self, newer: int, links: Sequence[Beginning]) -> None:
-        """Give a new row its first links, to rows that were there before, each once a type."""
+    def begin(self, newer: int, links: Sequence[FirstLink]) -> None:
+        """Give a new row its first links, to older rows, each once per type."""
         if self._touched or self._late or self._first:
             for older, kind, weight, ways in links:
                 if ways & OUTWARDS:
@@ -262,7 +252,7 @@ class Editor:
             self._counts[kind] += 1
 
     def put(self, source: int, target: int, kind: int, weight: float) -> None:
-        """Add an edge, or give the one that is there this weight."""
+        """Add an edge, or give the existing one this weight."""
         if source > target:
             link, way = (source, target, kind), OUT
         elif source < target:
@@ -272,7 +262,10 @@ class Editor:
         if self._first:
             self._postpone()
         if link[0] < self._first_new or (self._touched and not self._touched.keys().isdisjoint(link[:2])):
-            self._put(source, target, kind, weight)
+            here, there = self._ends(source), self._ends(target)
+            if (target, kind, OUT) not in here:
+                self._counts[kind] += kind == CAUSAL or (target, kind, IN) not in here
+            here[target, kind, OUT] = there[source, kind, IN] = weight
             return
         weights = self._late.get(link)
         if weights is None:
@@ -282,21 +275,15 @@ class Editor:
             self._counts[kind] += 1
         weights[way] = weight
 
-    def _put(self, source: int, target: int, kind: int, weight: float) -> None:
-        here, there = self._ends(source), self._ends(target)
-        if (target, kind, OUT) not in here:
-            self._counts[kind] += kind == CAUSAL or (target, kind, IN) not in here
-        here[target, kind, OUT] = there[source, kind, IN] = weight
-
     def remove(self, source: int, target: int, kind: int) -> None:
-        """Take an edge away, if it is there."""
+        """Remove an edge, if it exists."""
         here, there = self._ends(source), self._ends(target)
         if here.pop((target, kind, OUT), None) is not None:
             del there[source, kind, IN]
             self._counts[kind] -= kind == CAUSAL or (target, kind, IN) not in here
 
     def isolate(self, row: int) -> None:
-        """Take every edge of `row` away."""
+        """Remove every edge of `row`."""
         for other, kind, direction in list(self._ends(row)):
             if direction == OUT:
                 self.remove(row, other, kind)
@@ -314,11 +301,8 @@ class Editor:
                 self.put(other, to, kind, weight)
 
     def degrees(self, before: npt.NDArray[np.int32]) -> dict[int, tuple[int, int]]:
-        """Of each row whose edges were looked at: how many pairs of neighbour and type (spec 4, rules) it had, `NEW`
-        for a row that was not there, and has now.
-
-        `before`: what it was for each row that was there, shape (at least first_new,).
-        """
+        """Return, of each row whose edges were read, how many pairs of neighbour and type it had (`NEW` for a new row)
+        and has now. `before`: the degrees of the older rows, shape (at least first_new,)."""
         now = self._degrees(before)
         rows = [*now]
         known = before[rows].tolist()
@@ -341,7 +325,7 @@ class Editor:
         return found
 
     def done(self, rows: int) -> Adjacency:
-        """The changed links, of a generation with so many rows."""
+        """Return the changed links, of a generation with so many rows."""
         if not self._touched and not self._late and not self._first:
             return Adjacency(self._base.ends, rows, self._base.counts)
         ends = list(self._base.ends) if self._touched else self._base.ends
@@ -353,13 +337,9 @@ class Editor:
             for older, kind, weight, ways in links:
                 _append(ends, older, _PACK(row, weight, kind, TURNED[ways]))
         for (newer, older, kind), (back, out) in self._late.items():
-            if out == back and out is not None:  # nearly all
-                _append(ends, newer, _PACK(older, out, kind, BOTH))
-                _append(ends, older, _PACK(newer, out, kind, BOTH))
-                continue
-            for weight, ways, turned in _ways(out, back):
+            for weight, ways in _ways(out, back):
                 _append(ends, newer, _PACK(older, weight, kind, ways))
-                _append(ends, older, _PACK(newer, weight, kind, turned))
+                _append(ends, older, _PACK(newer, weight, kind, TURNED[ways]))
         return Adjacency(ends, rows, tuple(self._counts))
 
     def _ends(self, row: int) -> dict[_End, float]:
@@ -375,7 +355,7 @@ class Editor:
         return ends
 
     def _postpone(self) -> None:
-        """First links become late ones, so that one may be given another weight."""
+        """Turn first links into late ones, whose weights can be changed."""
         first, self._first = self._first, {}
         for newer, links in first.items():
             for older, kind, weight, ways in links:
@@ -384,7 +364,7 @@ class Editor:
                 ]  # fmt: skip
 
     def _settle(self) -> None:
-        """Late links become edges like others, so that they can be changed."""
+        """Turn late links into touched edges, which can be removed."""
         late, self._late = self._late, {}
         for (newer, older, kind), (back, out) in late.items():
             here, there = self._ends(newer), self._ends(older)
@@ -394,12 +374,12 @@ class Editor:
                 here[older, kind, IN] = there[newer, kind, OUT] = back
 
 
-def _ways(out: float | None, back: float | None) -> list[tuple[float, int, int]]:
-    """Weight, and ways from either end, of what is stored for the two edges of a link."""
-    if out is not None and out == back:
-        return [(out, BOTH, BOTH)]
-    stored = [] if out is None else [(out, OUTWARDS, INWARDS)]
-    return stored if back is None else [*stored, (back, INWARDS, OUTWARDS)]
+def _ways(out: float | None, back: float | None) -> list[tuple[float, int]]:
+    """Weight and ways of the links that are stored for the two edges between two rows."""
+    if out is not None and out == back:  # nearly always
+        return [(out, BOTH)]
+    stored = [] if out is None else [(out, OUTWARDS)]
+    return stored if back is None else [*stored, (back, INWARDS)]
 
 
 def _append(ends: Ends, row: int, stored: bytes) -> None:
@@ -411,13 +391,13 @@ def _append(ends: Ends, row: int, stored: bytes) -> None:
 
 
 def _packed(edges: dict[_End, float]) -> bytearray | None:
-    """Edges of one row as they are kept."""
+    """Edges of one row as they are stored."""
     links: dict[tuple[int, int], list[float | None]] = {}
     for (other, kind, way), weight in edges.items():
         links.setdefault((other, kind), [None, None])[way] = weight
     parts = [
         _PACK(other, weight, kind, ways)
         for (other, kind), (back, out) in sorted(links.items())
-        for weight, ways, _ in _ways(out, back)
+        for weight, ways in _ways(out, back)
     ]
     return bytearray(b"".join(parts)) if parts else None

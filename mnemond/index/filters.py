@@ -7,43 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from mnemond.index.arrays import Interner
-from mnemond.index.columns import STATUS_CODES, folded_tag
+from mnemond.index.arrays import Interner, Ints, Mask
+from mnemond.index.columns import STATUS_CODES
 from mnemond.model.memory import INSIGHT_NO_METADATA, Scope
 from mnemond.model.query import Condition, Filter, Span, holds
 from mnemond.text.entities import canonical_name
+from mnemond.text.tokens import fold
 
 if TYPE_CHECKING:
     from mnemond.index.snapshot import Parts
-
-Mask = npt.NDArray[np.bool_]
-Ints = npt.NDArray[Any]
-
-FORGOTTEN = STATUS_CODES["forgotten"]
 
 _metadata = msgspec.json.Decoder(dict[str, Any])
 
 
 def visible(parts: Parts, wanted: Filter) -> Mask | None:
-    """Which rows `wanted` lets a reader see, shape (rows,); None when it is all of them."""
+    """Mark the rows that `wanted` lets a reader see, shape (rows,); None when it is all of them."""
     masks = [
         *living(parts),
-        *_stated(parts, wanted),
-        *_scoped(parts, wanted),
-        *_valid(parts, wanted),
-        *_timed(parts, wanted),
-        *_named(parts, wanted),
+        *_of_fields(parts, wanted),
+        *_of_scope(parts, wanted),
+        *_of_validity(parts, wanted),
+        *_of_times(parts, wanted),
+        *_of_labels(parts, wanted),
     ]
     seen = _all_of(masks)
     if wanted.metadata is None:
         return seen
-    return _described(parts, wanted.metadata, np.ones(parts.corpus.rows, dtype=np.bool_) if seen is None else seen)
+    return _of_metadata(parts, wanted.metadata, np.ones(parts.corpus.rows, dtype=np.bool_) if seen is None else seen)
 
 
 def comparable(parts: Parts, scope: Scope) -> Mask | None:
-    """Rows meant for nobody whom a memory of this scope is not meant for, shape (rows,); None when all are."""
+    """Mark the rows that every reader of a memory of this scope sees, shape (rows,); None when it is all of them."""
     columns, names = parts.columns, parts.table.names
     masks = living(parts)
     for name, known, value in (
@@ -52,23 +47,31 @@ def comparable(parts: Parts, scope: Scope) -> Mask | None:
         ("agent", names.agents, scope.agent_id),
     ):
         if len(known) > 1:
-            masks.append(_own_or_common(getattr(columns, name), None if value is None else known.find(value)))
+            masks.append(_equal_or_none(getattr(columns, name), None if value is None else known.find(value)))
     return _all_of(masks)
 
 
 def during(parts: Parts, span: Span) -> Mask:
-    """Rows that were made within a span of time or speak of one that overlaps it, shape (rows,)."""
-    return _made(parts, span) | _speaking_of(parts, span)
+    """Mark the rows that were made within a span of time or whose event overlaps it, shape (rows,)."""
+    return _created_in(parts, span) | _event_in(parts, span)
 
 
 def living(parts: Parts) -> list[Mask]:
-    """The mask of the live rows; none when all are."""
+    """Return the mask of the live rows; none when all are live."""
     alive = parts.corpus.alive
     return [] if alive is None else [alive != 0]
 
 
+def metadata_of(text: str) -> dict[str, Any]:
+    """Parse the metadata of a memory; {} if a damaged file has something else than a JSON object."""
+    try:
+        return _metadata.decode(text)
+    except msgspec.MsgspecError:
+        return {}
+
+
 def _all_of(masks: list[Mask]) -> Mask | None:
-    """Writes into the first."""
+    """The conjunction, written into the first; None of no mask."""
     if not masks:
         return None
     for mask in masks[1:]:
@@ -76,19 +79,16 @@ def _all_of(masks: list[Mask]) -> Mask | None:
     return masks[0]
 
 
-# ------------------------------------------------------------ what a row is
-
-
-def _stated(parts: Parts, wanted: Filter) -> list[Mask]:
+def _of_fields(parts: Parts, wanted: Filter) -> list[Mask]:
     names, columns, masks = parts.table.names, parts.columns, list[Mask]()
-    if wanted.category is not None:
-        masks.append(_equal(columns.category, names.categories.find(wanted.category)))
-    if wanted.source is not None:
-        masks.append(_equal(columns.source, names.sources.find(wanted.source)))
-    if wanted.channel is not None:
-        masks.append(_equal(columns.channel, names.channels.find(wanted.channel)))
-    if wanted.stated_intent is not None:
-        masks.append(_equal(columns.intent, names.intents.find(wanted.stated_intent)))
+    for value, column, known in (
+        (wanted.category, "category", names.categories),
+        (wanted.source, "source", names.sources),
+        (wanted.channel, "channel", names.channels),
+        (wanted.stated_intent, "intent", names.intents),
+    ):
+        if value is not None:
+            masks.append(_equal(getattr(columns, column), known.find(value)))
     if wanted.min_importance > 1:
         masks.append(columns.importance >= wanted.min_importance)
     if parts.extent.quarantined:
@@ -96,9 +96,9 @@ def _stated(parts: Parts, wanted: Filter) -> list[Mask]:
     return masks
 
 
-def _scoped(parts: Parts, wanted: Filter) -> list[Mask]:
+def _of_scope(parts: Parts, wanted: Filter) -> list[Mask]:
     names, columns, scope = parts.table.names, parts.columns, wanted.scope
-    admitted: Callable[[Ints, int | None], Mask] = _equal if wanted.strict_scope else _own_or_common
+    admitted: Callable[[Ints, int | None], Mask] = _equal if wanted.strict_scope else _equal_or_none
     masks = list[Mask]()
     if scope.user_id is not None:
         masks.append(admitted(columns.user, names.users.find(scope.user_id)))
@@ -106,15 +106,12 @@ def _scoped(parts: Parts, wanted: Filter) -> list[Mask]:
         masks.append(admitted(columns.agent, names.agents.find(scope.agent_id)))
     if scope.session_id is not None:
         masks.append(admitted(columns.session, names.sessions.find(scope.session_id)))
-    if scope.session_id is None and not wanted.all_sessions and parts.sessions:
+    elif not wanted.all_sessions and parts.sessions:
         masks.append(columns.session == 0)
     return masks
 
 
-# ------------------------------------------------------------ times
-
-
-def _valid(parts: Parts, wanted: Filter) -> list[Mask]:
+def _of_validity(parts: Parts, wanted: Filter) -> list[Mask]:
     """State and validity; where nothing was ever retired, ended or dated ahead, nothing is compared."""
     columns, extent = parts.columns, parts.extent
     masks: list[Mask] = []
@@ -123,7 +120,7 @@ def _valid(parts: Parts, wanted: Filter) -> list[Mask]:
             masks.append(columns.status == STATUS_CODES[wanted.status])
     elif extent.retired:
         status = columns.status
-        masks.append(status != FORGOTTEN if wanted.historic else status == STATUS_CODES["active"])
+        masks.append(status != STATUS_CODES["forgotten"] if wanted.historic else status == STATUS_CODES["active"])
     if wanted.as_of_us is not None:
         return masks + _valid_at(parts, wanted.as_of_us, ended=wanted.include_invalid)
     if wanted.include_invalid or wanted.now_us is None or wanted.status not in (None, "active"):
@@ -148,24 +145,24 @@ def _valid_now(parts: Parts, now: int, clock: int) -> list[Mask]:
         masks.append(columns.ends_us > now)
     if extent.latest_stated_us > now or extent.latest_us > clock:
         if clock == now:
-            return [*masks, columns.valid_us <= now]  # whether it says so or not
+            return [*masks, columns.valid_us <= now]  # stated or not
         unstated = (columns.valid_us <= columns.created_us) & (columns.valid_us <= clock)
         masks.append((columns.valid_us <= now) | unstated)
     return masks
 
 
-def _timed(parts: Parts, wanted: Filter) -> list[Mask]:
+def _of_times(parts: Parts, wanted: Filter) -> list[Mask]:
     masks: list[Mask] = []
     if wanted.created is not None:
-        masks.append(_made(parts, wanted.created))
+        masks.append(_created_in(parts, wanted.created))
     if wanted.event is not None:
-        masks.append(_speaking_of(parts, wanted.event))
+        masks.append(_event_in(parts, wanted.event))
     if wanted.window is not None:
         masks.append(during(parts, wanted.window))
     return masks
 
 
-def _made(parts: Parts, span: Span) -> Mask:
+def _created_in(parts: Parts, span: Span) -> Mask:
     created = parts.columns.created_us
     mask: Mask = np.ones(len(created), dtype=np.bool_) if span.since_us is None else created >= span.since_us
     if span.until_us is not None:
@@ -173,8 +170,8 @@ def _made(parts: Parts, span: Span) -> Mask:
     return mask
 
 
-def _speaking_of(parts: Parts, span: Span) -> Mask:
-    """A row that speaks of no time has none that overlaps."""
+def _event_in(parts: Parts, span: Span) -> Mask:
+    """A row that mentions no time has no event that overlaps."""
     start, end = parts.columns.event_start_us, parts.columns.event_end_us
     if span.since_us is None:
         mask: Mask = start <= end if span.until_us is None else start < span.until_us
@@ -185,27 +182,25 @@ def _speaking_of(parts: Parts, span: Span) -> Mask:
     return mask
 
 
-# ------------------------------------------------------------ tags, entities, metadata
-
-
-def _named(parts: Parts, wanted: Filter) -> list[Mask]:
+def _of_labels(parts: Parts, wanted: Filter) -> list[Mask]:
+    """Tags and entity."""
     names, columns, rows = parts.table.names, parts.columns, parts.corpus.rows
-    masks = [_pointed(columns.label_row, columns.label_tag, _codes(names.tags, [tag]), rows) for tag in wanted.tags_all]
+    masks = [_owners(columns.label_row, columns.label_tag, _codes(names.tags, [tag]), rows) for tag in wanted.tags_all]
     if wanted.tags_any:
-        masks.append(_pointed(columns.label_row, columns.label_tag, _codes(names.tags, wanted.tags_any), rows))
+        masks.append(_owners(columns.label_row, columns.label_tag, _codes(names.tags, wanted.tags_any), rows))
     if wanted.entity is not None:
         code = names.entities.find(canonical_name(wanted.entity))
         codes = [] if code is None else [code]
-        masks.append(_pointed(columns.mention_row, columns.mention_entity, codes, rows))
+        masks.append(_owners(columns.mention_row, columns.mention_entity, codes, rows))
     return masks
 
 
 def _codes(known: Interner, tags: Iterable[str]) -> list[int]:
-    found = (known.find(folded_tag(tag)) for tag in tags)
+    found = (known.find(fold(tag)) for tag in tags)
     return [code for code in found if code is not None]
 
 
-def _pointed(owners: Ints, values: Ints, codes: list[int], rows: int) -> Mask:
+def _owners(owners: Ints, values: Ints, codes: list[int], rows: int) -> Mask:
     """Rows that own one of the values, of pairs of shape (pairs,)."""
     mask: Mask = np.zeros(rows, dtype=np.bool_)
     for code in codes:
@@ -213,8 +208,8 @@ def _pointed(owners: Ints, values: Ints, codes: list[int], rows: int) -> Mask:
     return mask
 
 
-def _described(parts: Parts, condition: Condition, candidates: Mask) -> Mask:
-    """Those of the candidates whose metadata fit: looked at one by one, as nothing is known of them before."""
+def _of_metadata(parts: Parts, condition: Condition, candidates: Mask) -> Mask:
+    """Those of the candidates whose metadata match, tested one by one: there is no index of metadata."""
     bare = holds(condition, {})
     insights = parts.insights
     kept = [
@@ -227,19 +222,11 @@ def _described(parts: Parts, condition: Condition, candidates: Mask) -> Mask:
     return mask
 
 
-def metadata_of(text: str) -> dict[str, Any]:
-    """The object that a memory's metadata are the text of; nothing where a damaged file has something else."""
-    try:
-        return _metadata.decode(text)
-    except msgspec.MsgspecError:
-        return {}
-
-
 def _equal(column: Ints, code: int | None) -> Mask:
     mask: Mask = np.zeros(len(column), dtype=np.bool_) if code is None else column == code
     return mask
 
 
-def _own_or_common(column: Ints, code: int | None) -> Mask:
+def _equal_or_none(column: Ints, code: int | None) -> Mask:
     common: Mask = column == 0
     return common if code is None else common | (column == code)

@@ -1,6 +1,6 @@
-"""A graph of near neighbours (HNSW) over the vectors of a large store, made and extended in a thread of its own.
+"""A graph of near neighbours (HNSW) over the vectors of a large store, built and extended in a thread of its own.
 
-It needs the extra `hnsw`. While it is missing, or being made, a store is scanned whole; nothing waits for it.
+It needs the extra `hnsw`. While it is missing, or being built, all vectors are scanned; nothing waits for it.
 """
 
 from __future__ import annotations
@@ -14,24 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.settings import HnswSettings
-from mnemond.index.arrays import Matrix
-from mnemond.index.bm25 import SelectionRows
+from mnemond.index.arrays import Floats, Marks, Rows
 from mnemond.model.changes import Vector
 
-Marks = npt.NDArray[np.uint8]
-
 CHUNK = 1024
-"""Rows added between two looks at whether anybody still wants the graph: about .15 s."""
+"""Rows added between two checks for a stop: about .15 s."""
 
 TAIL_SHARE = 0.05
-"""Share of a store that may be new since the graph was made before it is extended. A tail of a twentieth is scanned in
-about the time the graph takes, and extending copies the graph once."""
+"""Share of a store that may be newer than the graph before it is extended. A tail of a twentieth is scanned in about
+the time the graph takes, and extending copies the graph once."""
 
 MIN_TAIL = 1024
 """New rows that are scanned whatever their share: a small store needs no graph."""
 
-LIVE_SHARE = 0.5
-"""Share of the vertices that must still be rows of the store; with fewer a new graph is made."""
+MIN_LIVE_SHARE = 0.5
+"""Share of the vertices that must still be rows of the store; with fewer a new graph is built."""
 
 INSTALL = "pip install 'mnemond[hnsw]'"
 
@@ -39,45 +36,45 @@ INSTALL = "pip install 'mnemond[hnsw]'"
 class Vertices(Protocol):
     """A graph as a library offers it: vertices are numbers from 0, in the order they were added."""
 
-    def add(self, block: Matrix) -> None:
-        """One vertex for each row of `block`, (rows, dimension)."""
+    def add(self, block: Floats) -> None:
+        """Add one vertex for each row of `block`, (rows, dimension)."""
         ...
 
-    def nearest(self, vector: Vector, k: int) -> SelectionRows:
-        """About the k nearest vertices, in no order; fewer when there are fewer. May run in several threads at once."""
+    def nearest(self, vector: Vector, k: int) -> Rows:
+        """Return about the k nearest vertices, in no order; fewer when there are fewer. Thread-safe."""
         ...
 
     def copy(self) -> Vertices:
-        """Another graph with the same vertices."""
+        """Return another graph with the same vertices."""
         ...
 
 
 class Graph(NamedTuple):
-    """`rows` says which row each vertex is, shape (vertices,), -1 for one whose row is gone. It covers the rows below
+    """`rows`: the row of each vertex, shape (vertices,), -1 for one whose row is gone. The graph covers the rows below
     `covered`; of these it lacks the ones without a vector."""
 
     vertices: Vertices
     rows: npt.NDArray[np.int32]
     covered: int
 
-    def nearest(self, vector: Vector, k: int) -> SelectionRows:
-        """About the k nearest rows, in no order, without those that are gone."""
+    def nearest(self, vector: Vector, k: int) -> Rows:
+        """Return about the k nearest rows, in no order, without those that are gone."""
         found = self.rows[self.vertices.nearest(vector, k)].astype(np.int64)
-        kept: SelectionRows = found[found >= 0]
+        kept: Rows = found[found >= 0]
         return kept
 
-    def compacted(self, kept: npt.NDArray[np.int64], renumbered: npt.NDArray[np.int64]) -> Graph:
-        """The same graph when the rows `kept`, ascending, get the numbers `renumbered[row]` and all others go."""
-        numbers = np.full(len(renumbered) + 1, -1, dtype=np.int32)  # the last one is where -1 points
+    def compacted(self, kept: Rows, renumbered: Rows) -> Graph:
+        """Return this graph when the rows `kept`, ascending, get the numbers `renumbered[row]` and all others go."""
+        numbers = np.full(len(renumbered) + 1, -1, dtype=np.int32)  # the last element is the one -1 selects
         numbers[kept] = renumbered[kept]
         return Graph(self.vertices, numbers[self.rows], int(np.searchsorted(kept, self.covered)))
 
 
 Make = Callable[[int, HnswSettings], Vertices]
-"""An empty graph for vectors of a dimension. Raises ImportError without the extra."""
+"""Makes an empty graph for vectors of a dimension. Raises ImportError without the extra."""
 
 Spawn = Callable[[Callable[[], None]], None]
-"""Runs work somewhere that nobody waits for."""
+"""Starts work without waiting for it."""
 
 
 def in_thread(work: Callable[[], None]) -> None:
@@ -86,113 +83,102 @@ def in_thread(work: Callable[[], None]) -> None:
 
 
 def usearch_vertices(dimension: int, settings: HnswSettings) -> Vertices:
-    """An empty graph of usearch. Imported here: it takes 200 ms, and few stores need it."""
+    """Make an empty graph of usearch, whose import takes 200 ms and is needed by few stores."""
     from mnemond.index.usearch_graph import UsearchVertices
 
     return UsearchVertices.empty(dimension, settings)
 
 
-class Approximate:
-    """The newest graph of one numbering of rows. One writer calls `keep_up`; readers take `graph` once a query.
+class ApproximateIndex:
+    """The newest graph of one numbering of rows. One writer calls `keep_up`; readers take `graph` once per query.
 
-    `lacking` says why there is none although there should be one.
+    `lacking`: why there is no graph although there should be one.
     """
 
     def __init__(self, settings: HnswSettings, make: Make = usearch_vertices, spawn: Spawn = in_thread) -> None:
         self.graph: Graph | None = None
         self.lacking: str | None = None
+        self.ended = False
         self._settings = settings
         self._make = make
         self._spawn = spawn
         self._busy = False
-        self._ended = False
 
-    def keep_up(self, vectors: Matrix, present: Marks, alive: Marks) -> None:
-        """Make or extend the graph when enough rows are not in it, without waiting for it.
+    def keep_up(self, vectors: Floats, present: Marks, alive: Marks) -> None:
+        """Build or extend the graph if enough rows are not in it, without waiting for it.
 
         `present` and `alive`: 1 for each row that has a vector, and that is live.
         """
-        if self._busy or self._ended or self.lacking is not None:
+        if self._busy or self.ended or self.lacking is not None:
             return
         base = self.graph
         tail = len(vectors) - (0 if base is None else base.covered)
         if tail <= max(MIN_TAIL, TAIL_SHARE * len(vectors)):
             return
         usable = (present & alive) != 0
-        if base is not None and np.count_nonzero(usable[base.rows[base.rows >= 0]]) < LIVE_SHARE * len(base.rows):
+        if base is not None and np.count_nonzero(usable[base.rows[base.rows >= 0]]) < MIN_LIVE_SHARE * len(base.rows):
             base = None
         first = 0 if base is None else base.covered
         self._busy = True
-        self._spawn(_Job(weakref.ref(self), base, vectors, first + np.flatnonzero(usable[first:])).run)
+        self._spawn(_Build(weakref.ref(self), base, vectors, first + np.flatnonzero(usable[first:])).run)
 
-    def compacted(self, kept: npt.NDArray[np.int64], renumbered: npt.NDArray[np.int64]) -> Approximate:
-        """The same for a new numbering; this one is not extended any more."""
+    def compacted(self, kept: Rows, renumbered: Rows) -> ApproximateIndex:
+        """Return the index of a new numbering; this one is not extended any more."""
         self.end()
-        fewer = Approximate(self._settings, self._make, self._spawn)
+        fewer = ApproximateIndex(self._settings, self._make, self._spawn)
         fewer.lacking = self.lacking
         graph = self.graph
         fewer.graph = None if graph is None else graph.compacted(kept, renumbered)
         return fewer
 
     def end(self) -> None:
-        """Nobody wants a newer graph."""
-        self._ended = True
+        """Stop rebuilding the graph."""
+        self.ended = True
 
     def done(self, graph: Graph | None, lacking: str | None) -> None:
-        """For the thread: the graph is ready, or why there will be none; neither when it was not wanted any more."""
+        """For the thread: publish the graph, or why there is none; neither if the build was stopped."""
         if graph is not None:
             self.graph = graph
         self.lacking = lacking
         self._busy = False
 
     def empty(self, dimension: int) -> Vertices:
-        """For the thread: what to add vectors of that dimension to. Raises ImportError without the extra."""
+        """For the thread: make an empty graph. Raises ImportError without the extra."""
         return self._make(dimension, self._settings)
 
-    @property
-    def wanted(self) -> bool:
-        """Whether anybody waits for a newer graph."""
-        return not self._ended
 
+class _Build(NamedTuple):
+    """Rows to be added to a graph. It holds a weak reference to its owner: when the index is replaced, the thread must
+    not keep its vectors alive."""
 
-class _Job(NamedTuple):
-    """Rows on their way into a graph. It holds no reference to who wants it: a graph that is wanted no more, because
-    its index was replaced, must not keep vectors alive."""
-
-    owner: weakref.ref[Approximate]
+    owner: weakref.ref[ApproximateIndex]
     base: Graph | None
-    vectors: Matrix
-    rows: SelectionRows
+    vectors: Floats
+    rows: Rows
 
     def run(self) -> None:
-        """Make the graph and hand it over."""
         graph, lacking = None, None
         try:
-            graph = self._made()
+            graph = self._built()
         except ImportError:
             lacking = f"the package usearch is not installed, so every vector is scanned; to change that: {INSTALL}"
         except (MemoryError, RuntimeError) as error:
-            lacking = f"no graph of vectors could be made, so every vector is scanned: {error}"
+            lacking = f"the graph of vectors could not be built, so every vector is scanned: {error}"
         if (owner := self.owner()) is not None:
             owner.done(graph, lacking)
 
-    def _made(self) -> Graph | None:
-        vertices = self._begun()
-        if vertices is None:
+    def _built(self) -> Graph | None:
+        if self.base is not None:
+            vertices = self.base.vertices.copy()
+        elif (owner := self.owner()) is not None:
+            vertices = owner.empty(self.vectors.shape[1])
+            del owner
+        else:
             return None
         for first in range(0, len(self.rows), CHUNK):
-            if not self._wanted():
+            if (owner := self.owner()) is None or owner.ended:
                 return None
+            del owner
             vertices.add(self.vectors[self.rows[first : first + CHUNK]])
         older = () if self.base is None else (self.base.rows,)
         return Graph(vertices, np.concatenate([*older, self.rows.astype(np.int32)]), len(self.vectors))
-
-    def _begun(self) -> Vertices | None:
-        if self.base is not None:
-            return self.base.vertices.copy()
-        owner = self.owner()
-        return None if owner is None else owner.empty(self.vectors.shape[1])
-
-    def _wanted(self) -> bool:
-        owner = self.owner()
-        return owner is not None and owner.wanted

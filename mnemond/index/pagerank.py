@@ -1,4 +1,4 @@
-"""How central each memory is: PageRank over the links of a whole store, whichever way they lead (spec 7.7)."""
+"""How central each memory is: PageRank (Page et al. 1999) over the links of a whole store, in both directions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mnemond.config.settings import PageRankSettings
-from mnemond.index.best_rows import Scores
-from mnemond.index.bm25 import SelectionRows
+from mnemond.index.arrays import Rows, Scores
 from mnemond.index.snapshot import Snapshot
 
 DAMPING = PageRankSettings().damping
@@ -27,22 +26,12 @@ class Centrality(NamedTuple):
     prominence: Scores
 
 
-class _Graph(NamedTuple):
-    """Links between different rows, one a pair and direction, grouped by `owner`, each group from a position in
-    `first` on. `share`: of the weight of all links of the row at the other end."""
-
-    owners: SelectionRows
-    first: SelectionRows
-    other: SelectionRows
-    share: Scores
-
-
 def pagerank(snapshot: Snapshot, damping: float = DAMPING, max_rounds: int = MAX_ROUNDS) -> Centrality:
-    """Run PageRank: a walker follows links in proportion to their weights, and with probability 1 − damping starts anew
-    anywhere.
+    """Compute the mass of a random walk that follows links in proportion to their weights and, with probability
+    1 − damping, restarts anywhere.
 
     Of several links between two rows the heaviest counts. A row without links passes its mass on to all rows alike.
-    Takes about 10 ms a round at 100,000 rows with 26 links each: for a thread beside the event loop.
+    Takes about 10 ms per round at 100,000 rows with 26 links each: for a worker thread.
     """
     alive = snapshot.alive()
     if not alive.any():
@@ -53,8 +42,8 @@ def pagerank(snapshot: Snapshot, damping: float = DAMPING, max_rounds: int = MAX
     linked[graph.owners] = True
     mass = everywhere
     for _ in range(max_rounds):
-        anew = (1.0 - damping) + damping * float(mass[~linked].sum())
-        moved = anew * everywhere
+        restarted = (1.0 - damping) + damping * float(mass[~linked].sum())
+        moved = restarted * everywhere
         if len(graph.owners):
             moved[graph.owners] += damping * np.add.reduceat(graph.share * mass[graph.other], graph.first)
         change = float(np.abs(moved - mass).sum())
@@ -62,6 +51,16 @@ def pagerank(snapshot: Snapshot, damping: float = DAMPING, max_rounds: int = MAX
         if change < TOLERANCE:
             break
     return Centrality(mass, mass / mass.max())
+
+
+class _Graph(NamedTuple):
+    """Links between different rows, one per pair and direction, grouped by `owner`, each group from a position in
+    `first` on. `share`: of the weight of all links of the row at the other end."""
+
+    owners: Rows
+    first: Rows
+    other: Rows
+    share: Scores
 
 
 def _graph(snapshot: Snapshot) -> _Graph:
@@ -81,8 +80,8 @@ def _graph(snapshot: Snapshot) -> _Graph:
     return _Graph(owner[first], first, other, weight / of_all[other])
 
 
-def _starts(keys: SelectionRows) -> SelectionRows:
-    """Where in sorted keys each different one begins."""
+def _starts(keys: Rows) -> Rows:
+    """The positions in sorted keys where each different one begins."""
     new = np.ones(len(keys), dtype=np.bool_)
     new[1:] = keys[1:] != keys[:-1]
     return new.nonzero()[0]

@@ -1,4 +1,4 @@
-"""HNSW of usearch. Only imported where the extra `hnsw` may be there; raises ImportError where it is not."""
+"""HNSW by usearch. Importing this raises ImportError without the extra `hnsw`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import numpy as np
 from usearch.index import Index
 
 from mnemond.config.settings import HnswSettings
-from mnemond.index.arrays import Matrix
-from mnemond.index.bm25 import SelectionRows
+from mnemond.index.arrays import Floats, Rows
 from mnemond.model.changes import Vector
 
 
 class UsearchVertices:
-    """Vectors are held as 8 bits a dimension: what is found is rescored anyway."""
+    """Vectors are held as 8 bits per dimension: the results are rescored anyway."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -22,7 +21,7 @@ class UsearchVertices:
 
     @classmethod
     def empty(cls, dimension: int, settings: HnswSettings) -> UsearchVertices:
-        """No vertices yet."""
+        """Make a graph without vertices."""
         return cls(
             Index(
                 ndim=dimension,
@@ -34,18 +33,18 @@ class UsearchVertices:
             )
         )
 
-    def add(self, block: Matrix) -> None:
-        """One vertex a row, on one core: the others are for those who ask, and vertices added by two threads at once
-        may never be found (its issue 735)."""
+    def add(self, block: Floats) -> None:
+        """Add one vertex per row, on one core: the others serve requests, and vertices added by two threads at once
+        may never be found (usearch issue 735)."""
         first = len(self._index)
         self._index.add(np.arange(first, first + len(block)), block, threads=1)
 
-    def nearest(self, vector: Vector, k: int) -> SelectionRows:
-        """About the k nearest vertices."""
+    def nearest(self, vector: Vector, k: int) -> Rows:
+        """Return about the k nearest vertices."""
         with self._one_search:
             found = self._index.search(vector, k, threads=1)
         return np.asarray(found.keys).astype(np.int64)
 
     def copy(self) -> UsearchVertices:
-        """Another graph with the same vertices; .1 s for 100,000."""
+        """Return another graph with the same vertices; takes .1 s for 100,000."""
         return UsearchVertices(self._index.copy())

@@ -1,50 +1,143 @@
-"""The vectors of a store in a quarter of their bytes: int8, each row with a scale of its own.
+"""The vectors of a store and the ways to search them: all of them exactly, all of them by int8 codes, or a graph.
 
-A scan of 100,000 rows reads 26 MB instead of 102. What it finds is rescored with the float32 rows
-(docs/decisions/0014-scanning-many-vectors.md).
+However rows were found, the cosines of those that come out on top are exact. A scan of 100,000 rows of codes reads
+26 MB instead of 102 (docs/decisions/0014-scanning-many-vectors.md).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numkong
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.arrays import GrowableArray, Matrix, grown
-from mnemond.index.bm25 import FEW, SelectionRows, at_least_kth, at_most_kth, kth, top
-from mnemond.index.hnsw import Approximate, Graph
+from mnemond.config.settings import VectorSettings
+from mnemond.index.arrays import Floats, GrowableArray, Marks, Mask, Rows, grown
+from mnemond.index.hnsw import ApproximateIndex, Graph
+from mnemond.index.selection import MAX_SORTED, at_least_kth, at_most_kth, kth, top
 from mnemond.model.changes import Vector
 
-Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.int8]
 
-LARGEST = 127
+UNIT_TOLERANCE = 1e-3
+"""How far a length may be off 1 before a vector is scaled; float32 embedders stay a thousand times closer."""
+
+MAX_CODE = 127
 """The largest code. -128 is left out, so that a vector and its opposite have opposite codes."""
 
 AT_ONCE = 16
-"""Vectors compared with all codes at once: for 100,000 rows, 13 MB are needed meanwhile."""
+"""Vectors compared with all codes at once: for 100,000 rows this needs 13 MB."""
 
 BLOCK = 4096
 """Rows encoded at once: what is needed besides the codes stays at 8 MB for 256 dimensions."""
 
-
 ROUNDING = 1e-4
-"""More than what float32 arithmetic adds to the error of a code: a few units in the seventh place a product."""
+"""More than what float32 arithmetic adds to the error of a code: a few units in the seventh place per product."""
+
+RESCORED = 100
+"""Rows whose exact cosine is computed after a coarse search: the exact best 20 are among the coarse best 30 already
+(seven embedders; 100,000 sentences and 400 questions with the built-in one)."""
+
+RESCORED_EACH = 5
+"""Rows rescored for each row wanted, where more than 20 are."""
+
+SCANNED_FROM = 3_000
+"""With `vector.index = "auto"`: rows from which a write compares its vector with codes first, which then are kept for
+it alone (docs/decisions/0012-what-a-remember-costs.md)."""
+
+CODE_TAIL = 64
+"""Rows that wait for their codes where only writers use them: encoding one takes as long as encoding sixty."""
+
+BELOW_ALL = np.float32(-2.0)
+"""Below every cosine."""
+
+
+# The matrix of the writer.
+
+
+class Vectors:
+    """Rows of length 1, shape (rows, dimension), float32, C-contiguous; a missing vector is a row of zeros.
+
+    A vector of another dimension (of another model), of length 0 or not finite counts as missing.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self.present = GrowableArray.empty(np.uint8)
+        self._matrix: Floats = np.zeros((0, dimension), dtype=np.float32)
+
+    def append(self, vector: Vector | None) -> bool:
+        """Append one row; True if its vector is present."""
+        used = len(self.present)
+        self._matrix = grown(self._matrix, used, used + 1)
+        row = self._matrix[used]
+        usable = self._usable(vector)
+        squared = 0.0 if usable is None else float(np.dot(usable, usable))
+        if usable is not None and abs(squared - 1.0) <= UNIT_TOLERANCE:
+            row[:] = usable
+            self.present.append(1)
+            return True
+        row[:] = 0.0 if usable is None else usable
+        present = normalise(self._matrix[used : used + 1])
+        self.present.extend(present)
+        return bool(present[0])
+
+    def extend(self, vectors: Sequence[Vector | None]) -> int:
+        """Append a row for each; return the number of those that are present."""
+        used = len(self.present)
+        self._matrix = grown(self._matrix, used, used + len(vectors))
+        block = self._matrix[used : used + len(vectors)]
+        block[:] = 0.0
+        for row, vector in zip(block, vectors, strict=True):
+            if (usable := self._usable(vector)) is not None:
+                row[:] = usable
+        present = normalise(block)
+        self.present.extend(present)
+        return int(np.count_nonzero(present))
+
+    def _usable(self, vector: Vector | None) -> Vector | None:
+        return vector if vector is not None and vector.shape == (self.dimension,) else None
+
+    def view(self) -> Floats:
+        """Return the rows written so far, shape (rows, dimension)."""
+        return self._matrix[: len(self.present)]
+
+    def compacted(self, kept: Rows) -> Vectors:
+        """Return the rows `kept`, in that order."""
+        fewer = Vectors(self.dimension)
+        fewer._matrix = self._matrix[kept]
+        fewer.present = GrowableArray(self.present.view()[kept])
+        return fewer
+
+
+def normalise(block: Floats) -> Marks:
+    """Scale each row to length 1 in place, or to zeros when it has no direction; 1 for each row that has one."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float32))
+    present: npt.NDArray[np.bool_] = np.isfinite(lengths) & (lengths > 0.0)
+    block[~present] = 0.0
+    off = present & (np.abs(lengths - 1.0) > UNIT_TOLERANCE)
+    if off.any():
+        block[off] /= lengths[off, np.newaxis]
+    return present.view(np.uint8)
+
+
+# Codes: each vector in a quarter of its bytes, as int8 numbers with a scale of its own.
 
 
 class Codes(NamedTuple):
-    """A row of `matrix`, (rows, dimension), times its number of `scales`, (rows,), is about the vector of that row: not
-    farther from it than `off`, where vectors have length 1 at most."""
+    """A row of `matrix`, (rows, dimension), times its number of `scales`, (rows,), approximates the vector of that row:
+    not farther from it than `off`, where vectors have length 1 at most."""
 
     matrix: Bytes
     scales: Floats
     off: float = math.inf
 
     def cosines(self, vector: Vector, first: int = 0) -> Floats:
-        """About the cosine of every row from `first` on with `vector`, shape (rows - first,); there is at least one.
+        """Return about the cosine of every row from `first` on with `vector`, shape (rows - first,), at least one.
 
         Each component is off by at most half a scale, which with the built-in model makes .0011 of a cosine on average
         and .0075 at worst (100,000 sentences, 400 questions).
@@ -52,19 +145,20 @@ class Codes(NamedTuple):
         return self._products(*encode(vector[np.newaxis]), first)
 
     def cosines_within(self, vector: Vector) -> tuple[Floats, float]:
-        """About the cosine of every row with `vector` (length 1 at most), shape (rows,), and how far off any may be.
+        """Return about the cosine of every row with `vector` (length 1 at most), shape (rows,), and how far off any may
+        be.
 
-        |x·v − x̂·v̂| ≤ |x̂|·|v − v̂| + |x − x̂|·|v| (Cauchy and Schwarz) for a row x and what their codes say, x̂ and v̂.
+        |x·v − x̂·v̂| ≤ |x̂|·|v − v̂| + |x − x̂|·|v| (Cauchy and Schwarz) for a row x, and x̂ and v̂ as their codes.
         """
-        scale = np.abs(vector).max() / np.float32(LARGEST)
+        scale = np.abs(vector).max() / np.float32(MAX_CODE)
         code = np.rint(vector / scale if scale > 0.0 else vector).astype(np.int8)
         apart = code * scale - vector
         coded = math.sqrt(np.dot(apart, apart))
         return self._products(code[np.newaxis], scale, 0), self._off_by(coded)
 
-    def all_within(self, vectors: Matrix) -> list[tuple[Floats, float]]:
-        """The same for each of `vectors`, shape (n, dimension): of 32 in a seventh of the time, as they share what it
-        takes to read the codes."""
+    def all_within(self, vectors: Floats) -> list[tuple[Floats, float]]:
+        """The same for each of `vectors`, shape (n, dimension): 32 take a seventh of the time, as the codes are read
+        once."""
         found: list[tuple[Floats, float]] = []
         for start in range(0, len(vectors), AT_ONCE):
             block = vectors[start : start + AT_ONCE]
@@ -89,8 +183,8 @@ class Codes(NamedTuple):
 def _dots(codes: Bytes, matrix: Bytes) -> npt.NDArray[np.int32]:
     """The products of each of `codes`, (n, dimension), with each row of `matrix`, shape (n, rows).
 
-    As int32: what is wanted as anything else is converted number by number, which takes longer than the products
-    (10,000 rows of 256, one vector: 71 µs instead of 123; 32 vectors: 17 µs each instead of 127).
+    As int32: any other type is converted number by number, which takes longer than the products (10,000 rows of 256,
+    one vector: 71 µs instead of 123; 32 vectors: 17 µs each instead of 127).
     """
     if len(codes) == 1:
         turned = np.empty((len(matrix), 1), dtype=np.int32)
@@ -101,18 +195,27 @@ def _dots(codes: Bytes, matrix: Bytes) -> npt.NDArray[np.int32]:
     return found
 
 
+def encode(block: Floats) -> tuple[Bytes, Floats]:
+    """Return codes, (rows, dimension), and scales, (rows,): the largest component of a row becomes 127. Zeros stay
+    zeros."""
+    scales = np.maximum(block.max(axis=1), -block.min(axis=1)) / np.float32(MAX_CODE)
+    codes = block * np.divide(np.float32(1.0), scales, out=np.zeros_like(scales), where=scales > 0.0)[:, np.newaxis]
+    np.rint(codes, out=codes)
+    return codes.clip(-MAX_CODE, MAX_CODE, out=codes).astype(np.int8), scales
+
+
 class Quantised:
-    """Codes of a growing matrix; readers hold what `view` gave them, as they do with the matrix itself."""
+    """Codes of a growing matrix; readers hold what `view` returned, as they do with the matrix itself."""
 
     def __init__(self, dimension: int) -> None:
         self._matrix: Bytes = np.zeros((0, dimension), dtype=np.int8)
-        self._scales = GrowableArray(np.zeros(0, dtype=np.float32))
+        self._scales = GrowableArray.empty(np.float32)
         self._off = 0.0
 
     def __len__(self) -> int:
         return len(self._scales)
 
-    def keep_up(self, vectors: Matrix) -> None:
+    def keep_up(self, vectors: Floats) -> None:
         """Encode the rows of `vectors` that have no code yet."""
         used, rows = len(self), len(vectors)
         self._matrix = grown(self._matrix, used, rows)
@@ -122,15 +225,17 @@ class Quantised:
         for first in range(used, rows, BLOCK):
             block = vectors[first : first + BLOCK]
             codes, scales = encode(block)
-            self._off = max(self._off, _farthest(codes, scales, block))
+            apart = codes * scales[:, np.newaxis]
+            apart -= block
+            self._off = max(self._off, float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max())))
             self._matrix[first : first + len(codes)] = codes
             self._scales.extend(scales)
 
     def _encode_one(self, vector: Vector) -> None:
-        """What `encode` does, for one row in an eighth of the time: it comes with each write of a lone client."""
-        scale = np.maximum(vector.max(), -vector.min()) / np.float32(LARGEST)
+        """`encode` for one row, in an eighth of the time: each write of a lone client needs it."""
+        scale = np.maximum(vector.max(), -vector.min()) / np.float32(MAX_CODE)
         codes = vector * (np.float32(1.0) / scale if scale > 0.0 else np.float32(0.0))
-        code = np.rint(codes, out=codes).clip(-LARGEST, LARGEST, out=codes).astype(np.int8)
+        code = np.rint(codes, out=codes).clip(-MAX_CODE, MAX_CODE, out=codes).astype(np.int8)
         apart = code * scale
         apart -= vector
         self._off = max(self._off, math.sqrt(np.dot(apart, apart)))
@@ -138,11 +243,11 @@ class Quantised:
         self._scales.append(scale)
 
     def view(self) -> Codes:
-        """The rows encoded so far."""
+        """Return the rows encoded so far."""
         return Codes(self._matrix[: len(self)], self._scales.view(), self._off)
 
-    def compacted(self, kept: npt.NDArray[np.int64]) -> Quantised:
-        """The rows `kept`, ascending, as far as they are encoded."""
+    def compacted(self, kept: Rows) -> Quantised:
+        """Return the rows `kept`, ascending, as far as they are encoded."""
         fewer = Quantised(self._matrix.shape[1])
         encoded = kept[: np.searchsorted(kept, len(self))]
         fewer._matrix = self._matrix[encoded]
@@ -151,70 +256,46 @@ class Quantised:
         return fewer
 
 
-def encode(block: Matrix) -> tuple[Bytes, Floats]:
-    """Codes, (rows, dimension), and scales, (rows,): the largest component of a row becomes 127. Zeros stay zeros."""
-    scales = np.maximum(block.max(axis=1), -block.min(axis=1)) / np.float32(LARGEST)
-    codes = block * np.divide(np.float32(1.0), scales, out=np.zeros_like(scales), where=scales > 0.0)[:, np.newaxis]
-    np.rint(codes, out=codes)
-    return codes.clip(-LARGEST, LARGEST, out=codes).astype(np.int8), scales
-
-
-def _farthest(codes: Bytes, scales: Floats, block: Matrix) -> float:
-    """The largest distance of a row from what its code says."""
-    apart = codes * scales[:, np.newaxis]
-    apart -= block
-    return float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max()))
-
-
-# The vectors of a snapshot and the ways to search them: all of them exactly, all of them coarsely, or a graph.
-#
-# However rows were found, the cosines of those that come out on top are exact.
-
-
-DenseMask = npt.NDArray[np.bool_]
-
-
-RESCORED = 100
-"""Rows whose exact cosine is computed after a coarse search: the exact best 20 are among the coarse best 30 already
-(performance 3.4 for seven embedders; 100,000 sentences and 400 questions with the built-in one)."""
-
-RESCORED_EACH = 5
-"""Rows rescored for each row wanted, where more than 20 are."""
+# Searching.
 
 
 class Dense(NamedTuple):
     """`matrix`: (rows, dimension). `present`: 1 for each row that has a vector. `codes`: of the first rows, perhaps not
-    of the newest. `approximate`: where a graph is or will be; None when none is wanted. `scanned`: the codes for a
-    writer, who has use for them in smaller stores already."""
+    of the newest. `approximate`: holds the graph once it is built; None when none is wanted. `scanned`: the codes for
+    writes, which use them in smaller stores already."""
 
-    matrix: Matrix
-    present: npt.NDArray[np.uint8]
+    matrix: Floats
+    present: Marks
     codes: Codes | None = None
-    approximate: Approximate | None = None
+    approximate: ApproximateIndex | None = None
     scanned: Codes | None = None
 
     def similarity(self, vector: Vector, first: int = 0) -> Floats:
-        """Exact cosines of all rows from `first` on, shape (rows - first,)."""
+        """Return the exact cosines of all rows from `first` on with `vector` (length 1, shape (dimension,)), shape
+        (rows - first,); 0 where there is no vector. Raises ValueError for a vector of another dimension."""
         found: Floats = np.dot(self.matrix[first:], vector)
         return found
 
-    def similarity_of(self, vector: Vector, rows: SelectionRows) -> Floats:
-        """Exact cosines of `rows`, shape (len(rows),)."""
+    def similarity_of(self, vector: Vector, rows: Rows) -> Floats:
+        """Return the exact cosines of `rows`, shape (len(rows),)."""
         found: Floats = np.dot(self.matrix[rows], vector)
         return found
 
-    def similarity_approximate(self, vector: Vector, mask: DenseMask | None) -> Floats:
-        """Cosines of all rows, shape (rows,); exact for the RESCORED best of those in `mask`, else off by what codes
-        are off (`Codes.cosines`)."""
+    def similarity_approximate(self, vector: Vector, mask: Mask | None = None) -> Floats:
+        """Return the cosines of all rows, shape (rows,), in a third of the time in a large store: exact for the
+        RESCORED best of those in `mask`, else off by .001 on average (`Codes.cosines`)."""
         found = self._coarse(vector, 0)
         if self.codes is not None:
             rows = leading(found, RESCORED, mask)
             found[rows] = self.similarity_of(vector, rows)
         return found
 
-    def nearest(self, vector: Vector, k: int, mask: DenseMask | None) -> tuple[SelectionRows, Floats]:
-        """The k rows of `mask` with the largest positive cosine, best first, and these cosines; of equal ones the
-        later row."""
+    def nearest(self, vector: Vector, k: int, mask: Mask | None = None) -> tuple[Rows, Floats]:
+        """Return the k rows of `mask` with the largest positive cosine, best first, and these cosines, exact; of equal
+        ones the later row. With a graph a few of the k may be missed.
+
+        `mask` is from `Snapshot.visible`: without one, dead rows count if there are any.
+        """
         if self.codes is None:
             cosines = self.similarity(vector)
             rows = leading(cosines, k, mask)
@@ -228,25 +309,25 @@ class Dense(NamedTuple):
 
     @property
     def graphed(self) -> bool:
-        """Whether a graph finds the nearest rows without looking at all of them."""
+        """True if a graph finds the nearest rows without reading all of them."""
         return self.approximate is not None and self.approximate.graph is not None
 
     @property
     def graph_lacking(self) -> str | None:
-        """Why there is no graph although one is wanted."""
+        """Why there is no graph although the store is large enough for one."""
         return None if self.approximate is None else self.approximate.lacking
 
-    def _shortlist(self, vector: Vector, k: int, mask: DenseMask | None) -> SelectionRows:
-        """Rows among which the k nearest are, found by their codes or along the graph."""
+    def _shortlist(self, vector: Vector, k: int, mask: Mask | None) -> Rows:
+        """Rows that include the k nearest, found by their codes or along the graph."""
         wanted = max(RESCORED, RESCORED_EACH * k)
         graph = None if self.approximate is None else self.approximate.graph
         if graph is not None and (found := self._along(graph, vector, k, wanted, mask)) is not None:
             return found
         return leading(self._coarse(vector, 0), wanted, mask)
 
-    def _along(self, graph: Graph, vector: Vector, k: int, wanted: int, mask: DenseMask | None) -> SelectionRows | None:
-        """What a graph finds, and the best of the rows it does not cover yet; None when `mask` leaves too little of it
-        to tell what is nearest."""
+    def _along(self, graph: Graph, vector: Vector, k: int, wanted: int, mask: Mask | None) -> Rows | None:
+        """The nearest rows of a graph, and the best of the rows it does not cover yet; None when `mask` leaves too
+        little of it to decide what is nearest."""
         found = graph.nearest(vector, wanted)
         found = found[found < len(self.matrix)]  # a graph may be newer than the snapshot
         if mask is not None:
@@ -266,8 +347,8 @@ class Dense(NamedTuple):
         return found if coded == len(self.matrix) else np.concatenate([found, self.similarity(vector, coded)])
 
 
-def leading(scores: Floats, k: int, mask: DenseMask | None) -> SelectionRows:
-    """The k positions in `mask` with the largest positive scores, in no order; of equal ones the later."""
+def leading(scores: Floats, k: int, mask: Mask | None) -> Rows:
+    """Return the k positions in `mask` with the largest positive scores, in no order; of equal ones the later."""
     ranked = scores if mask is None else scores * mask
     found = at_least_kth(ranked, k)
     values = ranked[found]
@@ -279,57 +360,50 @@ def leading(scores: Floats, k: int, mask: DenseMask | None) -> SelectionRows:
     return np.concatenate([above, tied[len(above) - k :]])
 
 
-# The cosines of one vector with every row of a snapshot: exact wherever anybody looks.
-#
-# In a large store they are worked out from int8 codes, which is a quarter of the bytes to read, and those that are
-# asked for once more from the vectors themselves. What the codes are off by has a bound, so that none is missed.
-
-
-NOWHERE = np.float32(-2.0)
-"""Below every cosine."""
-
-
 class Cosines:
-    """Of one vector with every row, as far as it is asked for."""
+    """The cosines of one vector with every row, each exact when it is read.
+
+    In a large store they are estimated from int8 codes, a quarter of the bytes to read, and those that are read are
+    computed once more from the vectors. The error of codes has a bound, so that none is missed.
+    """
 
     __slots__ = ("_exactly", "_found", "_off")
 
     def __init__(self, found: Floats, exactly: tuple[Dense, Vector] | None = None, off: float = 0.0) -> None:
-        """`found`: shape (rows,), the cosines themselves; with `exactly`, the vector and those it is compared with, up
-        to `off` above or below them."""
+        """`found`: shape (rows,), the cosines themselves; with `exactly` (the matrix and the vector), within `off` of
+        them."""
         self._found = found
         self._exactly = exactly
         self._off = off
 
     def __len__(self) -> int:
-        """How many rows there are."""
         return len(self._found)
 
     def __getitem__(self, row: int) -> float:
-        """The cosine of one row."""
         if self._exactly is None:
             return float(self._found[row])
         dense, vector = self._exactly
         return float(np.dot(dense.matrix[row], vector))
 
     def continued(self, dense: Dense, vector: Vector) -> Cosines:
-        """With the rows that came since, which `dense` has."""
+        """Return the same with the rows of `dense` that are newer."""
         found = np.concatenate([self._found, dense.similarity(vector, len(self._found))])
         return Cosines(found, None if self._exactly is None else (dense, vector), self._off)
 
-    def of(self, rows: SelectionRows) -> Floats:
-        """The cosines of rows, shape (len(rows),)."""
+    def of(self, rows: Rows) -> Floats:
+        """Return the cosines of rows, shape (len(rows),)."""
         if self._exactly is None:
             return self._found[rows]
         dense, vector = self._exactly
         return dense.similarity_of(vector, rows)
 
-    def best_between(self, least: float, below: float, k: int, mask: DenseMask | None) -> list[tuple[int, float]]:
-        """The k rows of `mask` with the largest cosines in [least, below), best first, of equal ones the later."""
-        rows: SelectionRows = (self._found >= least - self._off).nonzero()[0]
+    def best_between(self, least: float, below: float, k: int, mask: Mask | None) -> list[tuple[int, float]]:
+        """Return the k rows of `mask` with the largest cosines in [least, below), best first, of equal ones the later:
+        (row, cosine)."""
+        rows: Rows = (self._found >= least - self._off).nonzero()[0]
         if mask is not None:
             rows = rows[mask[rows]]
-        if self._exactly is not None and len(rows) > FEW:
+        if self._exactly is not None and len(rows) > MAX_SORTED:
             about = self._found[rows]
             certain = about[(about >= least + self._off) & (about < below - self._off)]
             if len(certain) > k:
@@ -338,22 +412,23 @@ class Cosines:
         kept = (cosines >= least) & (cosines < below)
         return top(rows[kept], cosines[kept], k)
 
-    def highest(self, k: int, mask: DenseMask | None) -> list[tuple[int, float]]:
-        """The k rows of `mask` with the largest positive cosine, best first, of equal ones the later: (row, cosine)."""
+    def highest(self, k: int, mask: Mask | None) -> list[tuple[int, float]]:
+        """Return the k rows of `mask` with the largest positive cosine, best first, of equal ones the later: (row,
+        cosine)."""
         if self._exactly is None:
             best = leading(self._found, k, mask)
             return top(best, self._found[best], k)
-        # Whatever is among the best is not below the worst of these by more than both are off.
-        ranked = self._found if mask is None else np.where(mask, self._found, NOWHERE)
+        # A row among the best cannot lie farther below the worst of them than twice the error.
+        ranked = self._found if mask is None else np.where(mask, self._found, BELOW_ALL)
         worst = max(at_most_kth(ranked, k), 0.0) - 2.0 * self._off
-        rows: SelectionRows = (ranked >= max(worst, -self._off)).nonzero()[0]
+        rows: Rows = (ranked >= max(worst, -self._off)).nonzero()[0]
         cosines = self.of(rows)
         positive = cosines > 0.0
         return top(rows[positive], cosines[positive], k)
 
 
 def cosines_of(dense: Dense, vector: Vector) -> Cosines:
-    """From the codes, as far as rows have one, where there are any."""
+    """Compare a vector with all rows, by their codes where they have any."""
     codes = dense.scanned
     if codes is None:
         return Cosines(dense.similarity(vector))
@@ -363,8 +438,8 @@ def cosines_of(dense: Dense, vector: Vector) -> Cosines:
     return Cosines(found, (dense, vector), off)
 
 
-def cosines_of_all(dense: Dense, vectors: Matrix) -> list[Cosines]:
-    """The same of each of `vectors`, shape (n, dimension), in less time than one by one."""
+def cosines_of_all(dense: Dense, vectors: Floats) -> list[Cosines]:
+    """The same for each of `vectors`, shape (n, dimension), in less time than one by one."""
     codes = dense.scanned
     if codes is None:
         return [Cosines(found) for found in np.dot(vectors, dense.matrix.T)]
@@ -375,3 +450,56 @@ def cosines_of_all(dense: Dense, vectors: Matrix) -> list[Cosines]:
     if len(codes.scales) == len(dense.matrix):
         return known
     return [each.continued(dense, vector) for each, vector in zip(known, vectors, strict=True)]
+
+
+class VectorAccelerators:
+    """Codes and graph of a large store, for the writer. Both are made when the store has grown enough, and kept."""
+
+    def __init__(self, settings: VectorSettings, dimension: int) -> None:
+        self.settings = settings
+        self._quantised = Quantised(dimension)
+        self._approximate = ApproximateIndex(settings.hnsw)
+
+    def keep_up(self, vectors: Vectors, alive: Marks) -> bool:
+        """Encode new rows, and start to build or extend the graph, if the store is large enough; True if `view` has
+        anything new then. `alive`: 1 for each live row."""
+        matrix = vectors.view()
+        waiting = len(matrix) - len(self._quantised)
+        due = self._wants_codes(len(matrix)) or (waiting >= CODE_TAIL and self._wants_writer_codes(len(matrix)))
+        if not matrix.size or not due:
+            return False
+        self._quantised.keep_up(matrix)
+        if self._wants_graph(len(matrix)):
+            self._approximate.keep_up(matrix, vectors.present.view(), alive)
+        return waiting > 0
+
+    def _wants_codes(self, rows: int) -> bool:
+        """True if so many rows are searched by codes. A graph needs them: they find what it cannot."""
+        settings = self.settings
+        by_size = settings.index == "auto" and rows >= settings.int8_from
+        return settings.index == "int8" or by_size or self._wants_graph(rows)
+
+    def _wants_writer_codes(self, rows: int) -> bool:
+        return self._wants_codes(rows) or (self.settings.index == "auto" and rows >= SCANNED_FROM)
+
+    def _wants_graph(self, rows: int) -> bool:
+        return self.settings.index == "hnsw" or (self.settings.index == "auto" and rows >= self.settings.exact_limit)
+
+    def view(self, vectors: Vectors) -> Dense:
+        """Return what readers search."""
+        matrix = vectors.view()
+        codes = self._quantised.view() if len(self._quantised) else None
+        coded = codes is not None and self._wants_codes(len(matrix))
+        graph = self._approximate if coded and self._wants_graph(len(matrix)) else None
+        return Dense(matrix, vectors.present.view(), codes if coded else None, graph, codes)
+
+    def compacted(self, kept: Rows, renumbered: Rows) -> VectorAccelerators:
+        """Return those of the rows `kept`, ascending; `renumbered[row]` is a kept row's new number."""
+        fewer = VectorAccelerators(self.settings, 0)
+        fewer._quantised = self._quantised.compacted(kept)
+        fewer._approximate = self._approximate.compacted(kept, renumbered)
+        return fewer
+
+    def end(self) -> None:
+        """Stop a thread that builds a graph soon."""
+        self._approximate.end()

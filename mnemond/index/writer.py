@@ -1,10 +1,9 @@
-"""One operation on its way into the index: rows appended, buried and patched, edges edited."""
+"""The writer's side of the index: applies changes operation by operation, then publishes the next snapshot."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, assert_never
+from typing import assert_never
 
 import msgspec
 import numpy as np
@@ -12,14 +11,13 @@ import numpy.typing as npt
 
 from mnemond.config.settings import VectorSettings
 from mnemond.errors import INTERNAL, MnemonError
-from mnemond.index.arrays import GrowableArray, Vectors
-from mnemond.index.bm25 import Corpus, Postings
-from mnemond.index.columns import Passages, Table, document_of
+from mnemond.index.arrays import GrowableArray
+from mnemond.index.bm25 import Corpus, Passages, Postings, document_of
+from mnemond.index.columns import Table
 from mnemond.index.conversations import Conversations
-from mnemond.index.edges import BOTH, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
-from mnemond.index.hnsw import Approximate
+from mnemond.index.edges import BOTH, EDGE_CODES, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
 from mnemond.index.snapshot import Parts, Snapshot
-from mnemond.index.vectors import Dense, Quantised
+from mnemond.index.vectors import VectorAccelerators, Vectors
 from mnemond.model.changes import (
     AddEdge,
     AddInsight,
@@ -35,9 +33,7 @@ from mnemond.model.changes import (
     SetVector,
     Vector,
 )
-from mnemond.model.memory import EDGE_TYPES, Edge, Insight
-
-EDGE_CODES = {name: code for code, name in enumerate(EDGE_TYPES)}
+from mnemond.model.memory import Edge, Insight
 
 FOUND_BY = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "scope", "created_at",
@@ -46,8 +42,205 @@ FOUND_BY = (
 """Fields a row is found by. A row of which one changes is buried, and the memory gets a new one."""
 
 
+class Compaction(msgspec.Struct, frozen=True):
+    """Dead rows are dropped when there are more than `dead_rows` of them and they are more than `dead_share` of all.
+
+    A quarter wastes at most a third of every scan, and spreads the cost of renumbering over as many retirements.
+    """
+
+    dead_rows: int = 1024
+    dead_share: float = 0.25
+
+
+class MemoryIndex:
+    """Owned by the one writer of a store; readers on any thread take `snapshot` once and keep it for a whole recall.
+
+    `stage` shows an operation to the writer alone, in `working`; `publish` shows everything staged to the readers.
+    When `stage` raises, or what was staged is rolled back, the index no longer matches its store and must be built
+    again; the published snapshot stays as it was. `begun` counts the operations since the last publication that were
+    staged, completely or in part.
+    """
+
+    def __init__(
+        self,
+        dimension: int,
+        compaction: Compaction | None = None,
+        made_by: str = "",
+        search: VectorSettings | None = None,
+    ) -> None:
+        """An empty index for vectors of shape (dimension,), searched as `search` says; `made_by`: fingerprint of their
+        embedder."""
+        self.made_by = made_by
+        self._compaction = compaction or Compaction()
+        self.table = Table()
+        self.postings = Postings({}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+        self.lengths = GrowableArray.empty(np.float32)
+        self.breadths = GrowableArray.empty(np.float32)
+        self.passages = Passages()
+        self.alive = GrowableArray.empty(np.uint8)
+        self.vectors = Vectors(dimension)
+        self.accelerators = VectorAccelerators(search or VectorSettings(), dimension)
+        self.adjacency = Adjacency([], 0)
+        self.conversations = Conversations()
+        self.live = self.embedded = self.total_length = 0
+        self.begun = 0
+        self._snapshot = self._state(0)
+        self._working: Snapshot | None = self._snapshot
+
+    @classmethod
+    def build(
+        cls,
+        rows: Iterable[tuple[Insight, Vector | None]],
+        edges: Iterable[Edge] | EdgeArrays,
+        dimension: int,
+        compaction: Compaction | None = None,
+        made_by: str = "",
+        search: VectorSettings | None = None,
+    ) -> MemoryIndex:
+        """Index a whole store: its active insights, and its edges as far as both ends are among these; arrays of edges
+        refer to positions in `rows`."""
+        index = cls(dimension, compaction, made_by, search)
+        pairs = list(rows)
+        insights = [insight for insight, _ in pairs]
+        index.table.extend(insights)
+        documents = [document_of(insight) for insight in insights]
+        index.postings = Postings.build(document.counts for document in documents)
+        index.lengths = GrowableArray(np.array([document.length for document in documents], dtype=np.float32))
+        index.breadths = GrowableArray(np.array([document.breadth for document in documents], dtype=np.float32))
+        for document in documents:
+            index.passages.append(document)
+        index.alive = GrowableArray(np.ones(len(insights), dtype=np.uint8))
+        index.conversations.extend(insights)
+        index.embedded = index.vectors.extend([vector for _, vector in pairs])
+        index.relink(edges if isinstance(edges, EdgeArrays) else index._edge_arrays(edges))
+        index.live = len(insights)
+        index.total_length = int(index.lengths.view().sum(dtype=np.int64))
+        index.accelerators.keep_up(index.vectors, index.alive.view())
+        index._snapshot = index._working = index._state(0)
+        return index
+
+    def _edge_arrays(self, edges: Iterable[Edge]) -> EdgeArrays:
+        rows = self.table.rows
+        flat = [
+            (source, target, EDGE_CODES[edge.edge_type], edge.weight)
+            for edge in edges
+            if (source := rows.get(edge.source_id)) is not None and (target := rows.get(edge.target_id)) is not None
+        ]
+        parts = list(zip(*flat, strict=True)) if flat else [(), (), (), ()]
+        return EdgeArrays(
+            np.array(parts[0], dtype=np.int64),
+            np.array(parts[1], dtype=np.int64),
+            np.array(parts[2], dtype=np.uint8),
+            np.array(parts[3], dtype=np.float32),
+        )
+
+    def relink(self, edges: EdgeArrays) -> None:
+        """Give all rows these edges and no others; readers see them with the next publication."""
+        rows = len(self.table.insights)
+        self.adjacency = Adjacency.build(edges, rows)
+        degrees = degrees_of(edges, rows).tolist() if len(edges.source) else [0] * rows
+        self.table.set_degrees(dict(enumerate(degrees)))
+        self._working = None
+
+    @property
+    def search(self) -> VectorSettings:
+        """How vectors are searched."""
+        return self.accelerators.settings
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest published state."""
+        return self._snapshot
+
+    @property
+    def working(self) -> Snapshot:
+        """Everything staged so far, for the writer alone."""
+        if self._working is None:
+            self._working = self._state(self._snapshot.generation + 1)
+        return self._working
+
+    def row_of(self, insight_id: str) -> int | None:
+        """Return the row of a memory that is live, including what is staged so far."""
+        row = self.table.rows.get(insight_id)
+        return row if row is not None and self.alive.view()[row] else None
+
+    def apply(self, changes: Sequence[Change]) -> Snapshot:
+        """Apply changes that are committed already, and publish them as one new snapshot."""
+        self.stage(changes)
+        return self.publish()
+
+    def stage(self, changes: Sequence[Change]) -> dict[int, tuple[int, int]]:
+        """Apply the changes of one operation, in order; return the degree of each row whose edges they touched before
+        (`edges.NEW` for a new row) and now.
+
+        Raises MnemonError(INTERNAL) when a change does not fit: an id that is live already is added, or one that is not
+        is changed. An edge with an end that is not live is left out, as it is when a store is loaded.
+        """
+        if not changes:
+            return {}
+        self.begun += 1
+        degrees = Staging(self).run(changes)
+        self._working = None
+        return degrees
+
+    def publish(self) -> Snapshot:
+        """Show everything staged to every reader that takes a snapshot from now on."""
+        rows = len(self.table.insights)
+        dead = rows - self.live
+        if dead > self._compaction.dead_rows and dead > self._compaction.dead_share * rows:
+            self._compact()
+            self._working = None
+        if self.accelerators.keep_up(self.vectors, self.alive.view()) or self._working is self._snapshot:
+            self._working = None
+        self.begun = 0
+        self._snapshot = self.working
+        self.table.mark_shown()
+        return self._snapshot
+
+    def _state(self, generation: int) -> Snapshot:
+        rows = len(self.table.insights)
+        alive: npt.NDArray[np.uint8] | None = self.alive.view() if self.live < rows else None
+        return Snapshot(
+            generation,
+            Parts(
+                table=self.table,
+                insights=self.table.insights,
+                columns=self.table.columns(),
+                breadths=self.breadths.view(),
+                corpus=Corpus(rows, alive, self.lengths.view(), self.live, self.total_length),
+                postings=self.postings,
+                dense=self.accelerators.view(self.vectors),
+                adjacency=self.adjacency,
+                neighbours=self.conversations.neighbours(),
+                passages=self.passages.view(),
+                embedded=self.embedded,
+                sessions=len(self.table.names.sessions) > 1,
+                ordered=self.table.ordered,
+                extent=self.table.extent,
+                entities=len(self.table.names.spellings),
+                made_by=self.made_by,
+            ),
+        )
+
+    def _compact(self) -> None:
+        """Renumber without the dead rows, into new containers: older snapshots keep the old ones."""
+        alive = self.alive.view()
+        kept = np.flatnonzero(alive)
+        renumbered = np.cumsum(alive, dtype=np.int64) - 1
+        self.table = self.table.compacted(kept, renumbered)
+        self.postings = self.postings.compacted(alive, renumbered)
+        self.lengths = GrowableArray(self.lengths.view()[kept])
+        self.breadths = GrowableArray(self.breadths.view()[kept])
+        self.passages = self.passages.compacted(kept)
+        self.vectors = self.vectors.compacted(kept)
+        self.accelerators = self.accelerators.compacted(kept, renumbered)
+        self.adjacency = self.adjacency.compacted(renumbered, len(kept))
+        self.conversations = self.conversations.compacted(kept)
+        self.alive = GrowableArray(np.ones(len(kept), dtype=np.uint8))
+
+
 class Staging:
-    """Changes of one operation."""
+    """Changes of one operation: rows appended, buried and patched, edges edited."""
 
     def __init__(self, index: MemoryIndex) -> None:
         self._index = index
@@ -58,11 +251,11 @@ class Staging:
         self._alive = index.alive.view()
         self._all_alive = index.live == len(self._alive)
         self._ends: dict[str, int | None] = {}
-        """Rows of ids as `_find` knows them, as long as no row comes or goes: edges of one memory ask for it again."""
+        """Results of `_find`, until a row comes or goes: edges of one memory look it up again and again."""
 
-    def carry_out(self, changes: Sequence[Change]) -> dict[int, tuple[int, int]]:
-        """Change the index; of each row whose edges were touched and that is still live, its degree before and now; see
-        `Editor.degrees`."""
+    def run(self, changes: Sequence[Change]) -> dict[int, tuple[int, int]]:
+        """Change the index; return the degrees before and now of each row whose edges were touched and that is still
+        live; see `Editor.degrees`."""
         for change in changes:
             if isinstance(change, AddEdge):  # most changes are
                 if self._adding:
@@ -94,7 +287,9 @@ class Staging:
                 if (row := self._find(change.id)) is not None:
                     self._drop(row)
             case RemoveEdge():
-                self._unlink(change)
+                source, target = self._find(change.source_id), self._find(change.target_id)
+                if source is not None and target is not None:
+                    self._editor.remove(source, target, EDGE_CODES[change.edge_type])
             case SetVector():
                 if (row := self._find(change.id)) is not None:
                     self._renumber(row, self._insight(row), change.vector)
@@ -111,8 +306,6 @@ class Staging:
             case _:
                 assert_never(change)
 
-    # ------------------------------------------------------------ rows
-
     def _add(self) -> None:
         """Append a row for each memory that waits for one."""
         waiting, self._adding = self._adding, []
@@ -121,27 +314,28 @@ class Staging:
         known = [insight.id for insight in insights if self._find(insight.id) is not None]
         if known or len({insight.id for insight in insights}) < len(insights):
             raise MnemonError(INTERNAL, f"the index holds memory {known[0] if known else insights[-1].id} already")
+        index = self._index
         for insight, vector in waiting:
-            self._append(insight, vector)
-
-    def _append(self, insight: Insight, vector: Vector | None) -> None:
-        index, document = self._index, document_of(insight)
-        index.postings.add(len(index.table.insights), document.counts)
-        index.passages.append(document)
-        index.lengths.append(document.length)
-        index.breadths.append(document.breadth)
-        index.alive.append(1)
-        index.embedded += index.vectors.append(vector)
-        index.table.append(insight)
-        index.conversations.append(insight)
-        index.live += 1
-        index.total_length += document.length
+            document = document_of(insight)
+            index.postings.add(len(index.table.insights), document.counts)
+            index.passages.append(document)
+            index.lengths.append(document.length)
+            index.breadths.append(document.breadth)
+            index.alive.append(1)
+            index.embedded += index.vectors.append(vector)
+            index.table.append(insight)
+            index.conversations.append(insight)
+            index.live += 1
+            index.total_length += document.length
 
     def _put(self, change: PutInsight) -> None:
         row = self._live_row(change.insight.id)
         old, new = self._insight(row), change.insight
-        if change.embedded or any(getattr(old, field) != getattr(new, field) for field in FOUND_BY):
-            self._renumber(row, new, change.vector if change.embedded else self._vector(row))
+        if change.embedded:
+            self._renumber(row, new, change.vector)
+        elif any(getattr(old, field) != getattr(new, field) for field in FOUND_BY):
+            vectors = self._index.vectors
+            self._renumber(row, new, vectors.view()[row] if vectors.present.view()[row] else None)
         else:
             self._patches[row] = new
 
@@ -158,28 +352,6 @@ class Staging:
         self._patches.pop(row, None)
         self._retiring.add(row)
 
-    def _vector(self, row: int) -> Vector | None:
-        vectors = self._index.vectors
-        found: Vector | None = vectors.view()[row] if vectors.present.view()[row] else None
-        return found
-
-    def _insight(self, row: int) -> Insight:
-        return self._patches.get(row) or self._index.table.insights[row]
-
-    def _find(self, insight_id: str) -> int | None:
-        row = self._index.table.rows.get(insight_id)
-        if row is None or row in self._retiring:
-            return None
-        return row if row >= len(self._alive) or self._alive[row] else None  # beyond: brought by this operation
-
-    def _live_row(self, insight_id: str) -> int:
-        row = self._find(insight_id)
-        if row is None:
-            raise MnemonError(INTERNAL, f"the index holds no live memory {insight_id}")
-        return row
-
-    # ------------------------------------------------------------ edges
-
     def _link(self, edge: Edge) -> None:
         source, target = self._row(edge.source_id), self._row(edge.target_id)
         if source is not None and target is not None:
@@ -195,356 +367,44 @@ class Staging:
         ]
         self._editor.begin(newer, links)
 
+    def _insight(self, row: int) -> Insight:
+        return self._patches.get(row) or self._index.table.insights[row]
+
+    def _find(self, insight_id: str) -> int | None:
+        row = self._index.table.rows.get(insight_id)
+        if row is None or row in self._retiring:
+            return None
+        return row if row >= len(self._alive) or self._alive[row] else None  # beyond: added by this operation
+
     def _row(self, insight_id: str) -> int | None:
-        """`_find`, remembered."""
+        """`_find`, cached."""
         try:
             return self._ends[insight_id]
         except KeyError:
             found = self._ends[insight_id] = self._find(insight_id)
             return found
 
-    def _unlink(self, edge: RemoveEdge) -> None:
-        source, target = self._find(edge.source_id), self._find(edge.target_id)
-        if source is not None and target is not None:
-            self._editor.remove(source, target, EDGE_CODES[edge.edge_type])
-
-    # ------------------------------------------------------------ the end
+    def _live_row(self, insight_id: str) -> int:
+        row = self._find(insight_id)
+        if row is None:
+            raise MnemonError(INTERNAL, f"the index holds no live memory {insight_id}")
+        return row
 
     def _finish(self) -> dict[int, tuple[int, int]]:
-        before = self._index.table.degrees()
-        degrees = self._editor.degrees(before)
+        index = self._index
+        degrees = self._editor.degrees(index.table.degrees())
         for row in self._retiring:
             degrees.pop(row, None)
-        self._index.adjacency = self._editor.done(len(self._index.table.insights))
-        self._index.table.patch(self._patches)
-        self._index.table.set_degrees({row: now for row, (_, now) in degrees.items()})
-        self._bury(sorted(self._retiring))
+        index.adjacency = self._editor.done(len(index.table.insights))
+        index.table.patch(self._patches)
+        index.table.set_degrees({row: now for row, (_, now) in degrees.items()})
+        if self._retiring:
+            rows = sorted(self._retiring)
+            alive = index.alive.view().copy()  # snapshots that still see them alive keep the old marks
+            alive[rows] = 0
+            index.alive = GrowableArray(alive)
+            index.conversations.leave(rows)
+            index.live -= len(rows)
+            index.embedded -= int(np.count_nonzero(index.vectors.present.view()[rows]))
+            index.total_length -= int(index.lengths.view()[rows].sum(dtype=np.int64))
         return degrees
-
-    def _bury(self, rows: list[int]) -> None:
-        """Mark rows dead in a copy: snapshots that still see them alive keep the old marks."""
-        if not rows:
-            return
-        index = self._index
-        alive = index.alive.view().copy()
-        alive[rows] = 0
-        index.alive = GrowableArray(alive)
-        index.conversations.leave(rows)
-        index.live -= len(rows)
-        index.embedded -= int(np.count_nonzero(index.vectors.present.view()[rows]))
-        index.total_length -= int(index.lengths.view()[rows].sum(dtype=np.int64))
-
-
-# How much memory a mirror takes, part by part. Room that arrays keep to grow counts; small objects are estimated.
-
-
-OBJECT: Final = 1_000
-"""Bytes of an insight besides its texts: the struct, its fields, its entry in dictionaries (measured, CPython 3.11)."""
-
-
-def footprint(snapshot: Snapshot) -> dict[str, int]:
-    """Bytes of vectors, codes, words, links, passages, columns and memories. Looks at every row: some milliseconds."""
-    parts = snapshot.parts
-    dense = parts.dense
-    coded = [codes for codes in (dense.codes, dense.scanned) if codes is not None]
-    return {
-        "vectors": _bytes([dense.matrix, dense.present]),
-        "codes": _bytes(array for codes in coded for array in (codes.matrix, codes.scales)),
-        "words": _bytes([*_arena(snapshot), parts.corpus.lengths, parts.breadths]),
-        "links": sum(sys.getsizeof(ends) for ends in parts.adjacency.ends if ends is not None),
-        "passages": sum(map(len, parts.passages.orders)) + _bytes(parts.passages[:3]),
-        "columns": _bytes([*parts.columns.all(), *parts.neighbours]),
-        "memories": sum(OBJECT + sys.getsizeof(parts.insights[row].content) for row in range(snapshot.rows)),
-    }
-
-
-def _arena(snapshot: Snapshot) -> tuple[npt.NDArray[Any], ...]:
-    """The two arrays in which all postings lie: what one list of them is a part of."""
-    if not snapshot.rows:
-        return ()
-    term = next(iter(document_of(snapshot.insight(0)).counts), "")
-    return snapshot.postings(term)
-
-
-def _bytes(arrays: Iterable[npt.NDArray[Any]]) -> int:
-    """Of the arrays these are parts of, each counted once."""
-    whole = [array.base if isinstance(array.base, np.ndarray) else array for array in arrays]
-    return sum({id(array): array.nbytes for array in whole}.values())
-
-
-# What a large store keeps beside its vectors so that a search need not read them all: codes, and a graph.
-
-
-SCANNED_FROM = 3_000
-"""With `vector.index = "auto"`: rows from which a write compares its vector with codes first
-(docs/decisions/0012-what-a-remember-costs.md)."""
-
-TAIL = 64
-"""Rows that wait for their codes where only writers use them: encoding one takes as long as sixty."""
-
-
-class Shortcuts:
-    """The writer's side of `Dense`. Both kinds are made when a store has grown enough, and kept from then on."""
-
-    def __init__(self, settings: VectorSettings, dimension: int) -> None:
-        self.settings = settings
-        self._quantised = Quantised(dimension)
-        self._approximate = Approximate(settings.hnsw)
-
-    def keep_up(self, vectors: Vectors, alive: npt.NDArray[np.uint8]) -> bool:
-        """Encode new rows, and have the graph made or extended elsewhere, as far as the store is large enough; whether
-        `view` shows anything new now.
-
-        `alive`: 1 for each live row.
-        """
-        matrix = vectors.view()
-        waiting = len(matrix) - len(self._quantised)
-        due = self._wants_codes(len(matrix)) or (waiting >= TAIL and self._wants_writer_codes(len(matrix)))
-        if not matrix.size or not due:
-            return False
-        self._quantised.keep_up(matrix)
-        if self._wants_graph(len(matrix)):
-            self._approximate.keep_up(matrix, vectors.present.view(), alive)
-        return waiting > 0
-
-    def view(self, vectors: Vectors) -> Dense:
-        """What readers search, as far as the store is large enough for it."""
-        matrix = vectors.view()
-        codes = self._quantised.view() if len(self._quantised) else None
-        coded = codes is not None and self._wants_codes(len(matrix))
-        return Dense(
-            matrix,
-            vectors.present.view(),
-            codes if coded else None,
-            self._approximate if coded and self._wants_graph(len(matrix)) else None,
-            codes,
-        )
-
-    def compacted(self, kept: npt.NDArray[np.int64], renumbered: npt.NDArray[np.int64]) -> Shortcuts:
-        """The rows `kept`, ascending; `renumbered[row]` is a kept row's new number."""
-        fewer = Shortcuts(self.settings, 0)
-        fewer._quantised = self._quantised.compacted(kept)
-        fewer._approximate = self._approximate.compacted(kept, renumbered)
-        return fewer
-
-    def _wants_codes(self, rows: int) -> bool:
-        """Return True if so many rows are searched by codes. A graph needs them: they find what it cannot."""
-        settings = self.settings
-        by_size = settings.index == "auto" and rows >= settings.int8_from
-        return settings.index == "int8" or by_size or self._wants_graph(rows)
-
-    def _wants_writer_codes(self, rows: int) -> bool:
-        """Return True if writes compare their vector with the codes of so many rows."""
-        return self._wants_codes(rows) or (self.settings.index == "auto" and rows >= SCANNED_FROM)
-
-    def _wants_graph(self, rows: int) -> bool:
-        return self.settings.index == "hnsw" or (self.settings.index == "auto" and rows >= self.settings.exact_limit)
-
-    def end(self) -> None:
-        """Let a thread that makes a graph end soon: nobody will ask."""
-        self._approximate.end()
-
-
-# The writer's side of the index: applies changes one operation after another, then publishes the next snapshot.
-
-
-class Compaction(msgspec.Struct, frozen=True):
-    """Dead rows are dropped when there are more than `dead_rows` of them and they are more than `dead_share` of all.
-
-    A quarter wastes at most a third of every scan, and spreads the cost of renumbering over as many retirements.
-    """
-
-    dead_rows: int = 1024
-    dead_share: float = 0.25
-
-
-class MemoryIndex:
-    """Owned by the one writer of a store; readers on any thread take `snapshot` once and keep it for a whole recall.
-
-    `stage` shows an operation to the writer alone, in `working`; `publish` shows everything staged to the readers.
-    When `stage` raises, or what was staged is not to be, the index no longer matches its store and must be built
-    again; the published snapshot stays what it was. `begun` counts the operations since the last publication that
-    were staged, or of which perhaps a part was.
-    """
-
-    def __init__(
-        self,
-        dimension: int,
-        compaction: Compaction | None = None,
-        made_by: str = "",
-        search: VectorSettings | None = None,
-    ) -> None:
-        """An empty index for vectors of shape (dimension,), searched as `search` says; `made_by`: fingerprint of the
-        embedder they come from."""
-        self.made_by = made_by
-        self._compaction = compaction or Compaction()
-        self.table = Table()
-        self.postings = Postings({}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-        self.lengths = GrowableArray(np.zeros(0, dtype=np.float32))
-        self.breadths = GrowableArray(np.zeros(0, dtype=np.float32))
-        self.passages = Passages()
-        self.alive = GrowableArray(np.zeros(0, dtype=np.uint8))
-        self.vectors = Vectors(dimension)
-        self.shortcuts = Shortcuts(search or VectorSettings(), dimension)
-        self.adjacency = Adjacency([], 0)
-        self.conversations = Conversations()
-        self.live = self.embedded = self.total_length = 0
-        self.begun = 0
-        self._snapshot = self._state(0)
-        self._working: Snapshot | None = self._snapshot
-
-    @classmethod
-    def build(
-        cls,
-        rows: Iterable[tuple[Insight, Vector | None]],
-        edges: Iterable[Edge] | EdgeArrays,
-        dimension: int,
-        compaction: Compaction | None = None,
-        made_by: str = "",
-        search: VectorSettings | None = None,
-    ) -> MemoryIndex:
-        """The index of a whole store: its active insights, and its edges as far as both ends are among these; arrays of
-        edges go by the places of the rows."""
-        index = cls(dimension, compaction, made_by, search)
-        pairs = list(rows)
-        insights = [insight for insight, _ in pairs]
-        index.table.extend(insights)
-        documents = [document_of(insight) for insight in insights]
-        index.postings = Postings.build(document.counts for document in documents)
-        index.lengths = GrowableArray(np.array([document.length for document in documents], dtype=np.float32))
-        index.breadths = GrowableArray(np.array([document.breadth for document in documents], dtype=np.float32))
-        index.passages.extend(documents)
-        index.alive = GrowableArray(np.ones(len(insights), dtype=np.uint8))
-        index.conversations.extend(insights)
-        index.embedded = index.vectors.extend([vector for _, vector in pairs])
-        index._link_all(edges)
-        index.live = len(insights)
-        index.total_length = int(index.lengths.view().sum(dtype=np.int64))
-        index.shortcuts.keep_up(index.vectors, index.alive.view())
-        index._snapshot = index._working = index._state(0)
-        return index
-
-    def _link_all(self, edges: Iterable[Edge] | EdgeArrays) -> None:
-        self.relink(edges if isinstance(edges, EdgeArrays) else self._edge_arrays(edges))
-
-    def relink(self, edges: EdgeArrays) -> None:
-        """Give all rows these edges and no others; readers see them with the next publication."""
-        rows = len(self.table.insights)
-        self.adjacency = Adjacency.build(edges, rows)
-        degrees = degrees_of(edges, rows).tolist() if len(edges.source) else [0] * rows
-        self.table.set_degrees(dict(enumerate(degrees)))
-        self._working = None
-
-    @property
-    def search(self) -> VectorSettings:
-        """How vectors are searched."""
-        return self.shortcuts.settings
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The newest published state."""
-        return self._snapshot
-
-    @property
-    def working(self) -> Snapshot:
-        """Everything staged so far, for the writer alone."""
-        if self._working is None:
-            self._working = self._state(self._snapshot.generation + 1)
-        return self._working
-
-    def row_of(self, insight_id: str) -> int | None:
-        """The row of a memory that is live by what is staged so far."""
-        row = self.table.rows.get(insight_id)
-        return row if row is not None and self.alive.view()[row] else None
-
-    def apply(self, changes: Sequence[Change]) -> Snapshot:
-        """Carry out changes that are committed already, and publish them as one new snapshot."""
-        self.stage(changes)
-        return self.publish()
-
-    def stage(self, changes: Sequence[Change]) -> dict[int, tuple[int, int]]:
-        """Carry out the changes of one operation, in order; of each row whose edges they touched, its degree
-        before (`link_editor.NEW` for a new row) and now.
-
-        INTERNAL when a change does not fit: an id that is live already is added, or one that is not is changed. An
-        edge with an end that is not live is left out, as it is from a store that is loaded.
-        """
-        if not changes:
-            return {}
-        self.begun += 1
-        degrees = Staging(self).carry_out(changes)
-        self._working = None
-        return degrees
-
-    def publish(self) -> Snapshot:
-        """Show what was staged to every reader that comes from now on."""
-        if self._is_due():
-            self._compact()
-            self._working = None
-        if self.shortcuts.keep_up(self.vectors, self.alive.view()) or self._working is self._snapshot:
-            self._working = None
-        self.begun = 0
-        self._snapshot = self.working
-        self.table.shown()
-        return self._snapshot
-
-    def _edge_arrays(self, edges: Iterable[Edge]) -> EdgeArrays:
-        rows = self.table.rows
-        flat = [
-            (source, target, EDGE_CODES[edge.edge_type], edge.weight)
-            for edge in edges
-            if (source := rows.get(edge.source_id)) is not None and (target := rows.get(edge.target_id)) is not None
-        ]
-        parts = list(zip(*flat, strict=True)) if flat else [(), (), (), ()]
-        return EdgeArrays(
-            np.array(parts[0], dtype=np.int64),
-            np.array(parts[1], dtype=np.int64),
-            np.array(parts[2], dtype=np.uint8),
-            np.array(parts[3], dtype=np.float32),
-        )
-
-    def _state(self, generation: int) -> Snapshot:
-        rows = len(self.table.insights)
-        alive: npt.NDArray[np.uint8] | None = self.alive.view() if self.live < rows else None
-        return Snapshot(
-            generation,
-            Parts(
-                table=self.table,
-                insights=self.table.insights,
-                columns=self.table.columns(),
-                breadths=self.breadths.view(),
-                corpus=Corpus(rows, alive, self.lengths.view(), self.live, self.total_length),
-                postings=self.postings,
-                dense=self.shortcuts.view(self.vectors),
-                adjacency=self.adjacency,
-                neighbours=self.conversations.neighbours(),
-                passages=self.passages.view(),
-                embedded=self.embedded,
-                sessions=len(self.table.names.sessions) > 1,
-                ordered=self.table.ordered,
-                extent=self.table.extent,
-                entities=len(self.table.names.spellings),
-                made_by=self.made_by,
-            ),
-        )
-
-    def _is_due(self) -> bool:
-        rows = len(self.table.insights)
-        dead = rows - self.live
-        return dead > self._compaction.dead_rows and dead > self._compaction.dead_share * rows
-
-    def _compact(self) -> None:
-        """Renumber without the dead rows, into new containers: older snapshots keep the old ones."""
-        alive = self.alive.view()
-        kept = np.flatnonzero(alive)
-        renumbered = np.cumsum(alive, dtype=np.int64) - 1
-        self.table = self.table.compacted(kept, renumbered)
-        self.postings = self.postings.compacted(alive, renumbered)
-        self.lengths = GrowableArray(self.lengths.view()[kept])
-        self.breadths = GrowableArray(self.breadths.view()[kept])
-        self.passages = self.passages.compacted(kept)
-        self.vectors = self.vectors.compacted(kept)
-        self.shortcuts = self.shortcuts.compacted(kept, renumbered)
-        self.adjacency = self.adjacency.compacted(renumbered, len(kept))
-        self.conversations = self.conversations.compacted(kept)
-        self.alive = GrowableArray(np.ones(len(kept), dtype=np.uint8))

@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from mnemond.config.settings import CommitmentSettings, RedundancySettings
-from mnemond.index.bm25 import PostingsFloats, top
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.arrays import Floats, Mask
+from mnemond.index.selection import top
+from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, leading
 from mnemond.memory.decay import accumulated
 from mnemond.memory.diff import DiffRules, Match, Side, judge, overall, side
@@ -59,7 +60,7 @@ def compare(
     new: Side,
     scope: Scope,
     similarity: Cosines | None,
-    likeness: PostingsFloats | None,
+    likeness: Floats | None,
     rules: DiffRules,
     moment: Moment,
     *,
@@ -125,9 +126,9 @@ def side_of(insight: Insight) -> Side:
 def _alike(
     snapshot: Snapshot,
     new: Side,
-    mask: SnapshotMask | None,
+    mask: Mask | None,
     similarity: Cosines | None,
-    likeness: PostingsFloats | None,
+    likeness: Floats | None,
     override: float,
 ) -> list[int]:
     found = dict.fromkeys(row for row in snapshot.twins(new.normalised) if mask is None or mask[row])
@@ -164,7 +165,7 @@ def _worth_judging(
     return judged if judged or nearest < 0 else [nearest]
 
 
-def _of_its_size(snapshot: Snapshot, likeness: PostingsFloats, size: int, mask: SnapshotMask | None) -> list[int]:
+def _of_its_size(snapshot: Snapshot, likeness: Floats, size: int, mask: Mask | None) -> list[int]:
     """The rows that share the largest part of both texts together (Jaccard, estimated), best first."""
     wanted = likeness >= MIN_LIKENESS
     if mask is not None:
@@ -176,7 +177,7 @@ def _of_its_size(snapshot: Snapshot, likeness: PostingsFloats, size: int, mask: 
     return [row for row, _ in top(rows, shared / together, MAX_BY_WORDS)]
 
 
-def _top(scores: PostingsFloats, least: float, mask: SnapshotMask | None, k: int) -> list[int]:
+def _top(scores: Floats, least: float, mask: Mask | None, k: int) -> list[int]:
     """The k rows with the highest scores of at least `least`, best first, of equal ones the newer row."""
     wanted = scores >= least
     if mask is not None:
@@ -185,7 +186,7 @@ def _top(scores: PostingsFloats, least: float, mask: SnapshotMask | None, k: int
     return [row for row, _ in top(rows, scores[rows], k)]
 
 
-def _heard(similarity: Cosines, least: float, mask: SnapshotMask | None) -> list[int]:
+def _heard(similarity: Cosines, least: float, mask: Mask | None) -> list[int]:
     """The rows with the largest cosines of at least `least`, best first, of equal ones the newer row."""
     return [row for row, _ in similarity.best_between(least, math.inf, MAX_BY_COSINE, mask)]
 
@@ -250,7 +251,7 @@ def pair(
     snapshot: Snapshot,
     newcomer: Insight,
     similarity: Cosines | None,
-    likeness: PostingsFloats | None,
+    likeness: Floats | None,
     settings: CommitmentSettings,
     now_us: int,
 ) -> Paired:
@@ -356,7 +357,7 @@ def _nearest(
     snapshot: Snapshot,
     newcomer: Insight,
     similarity: Cosines | None,
-    likeness: PostingsFloats | None,
+    likeness: Floats | None,
     settings: RedundancySettings,
 ) -> _Nearest | None:
     words = _keyword_set(newcomer.keywords)
@@ -370,7 +371,7 @@ def _nearest(
 
 
 def _worth_a_look(
-    snapshot: Snapshot, newcomer: Insight, similarity: Cosines | None, likeness: PostingsFloats | None
+    snapshot: Snapshot, newcomer: Insight, similarity: Cosines | None, likeness: Floats | None
 ) -> dict[int, float | None]:
     """Rows the newcomer may repeat, those most like it by either signal, and their cosines: 0 where a row has no
     vector, None for all where the newcomer has none."""

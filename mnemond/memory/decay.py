@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mnemond.config.settings import RedundancySettings, TemporalDecaySettings
-from mnemond.index.best_rows import TieOrderScores
+from mnemond.index.arrays import Scores
 
 # The logistic function, in the form that overflows for no argument.
 
@@ -88,12 +88,12 @@ def accumulated(boost_days: float, gap_days: float, settings: RedundancySettings
 # How faded many memories are, at once: the curve of `rank.decay` over arrays (spec 7.6).
 
 
-def effective_ages(age_days: TieOrderScores, boost_days: TieOrderScores) -> TieOrderScores:
+def effective_ages(age_days: Scores, boost_days: Scores) -> Scores:
     """Days of age that count, none below 0; shapes alike."""
     return np.maximum(age_days - boost_days, 0.0)
 
 
-def retentions(effective_days: TieOrderScores, settings: TemporalDecaySettings = DECAY) -> TieOrderScores:
+def retentions(effective_days: Scores, settings: TemporalDecaySettings = DECAY) -> Scores:
     """τ of each, in [floor, 1], shape kept. Negative ages count as 0."""
     days = np.maximum(effective_days, 0.0)
     if not settings.enabled:

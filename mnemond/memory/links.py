@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
+from mnemond.index.arrays import Mask
 from mnemond.index.edges import CAUSAL, OUT, Links, logical
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import FIELD, WriteContext, as_text, plain_problems, size_problems, without_secrets
 from mnemond.memory.edge_builders import causal_chain, is_cause
 from mnemond.memory.history import Find, Present, active_row
@@ -264,7 +265,7 @@ def links_of(snapshot: Snapshot, row: int, wanted: Filter = EVERYTHING) -> tuple
     return {name: count for name, count in counts.items() if count}, ranked[:MAX_LINKS]
 
 
-def _ring(snapshot: Snapshot, ring: list[int], code: int | None, seen: SnapshotMask) -> list[tuple[int, int, float]]:
+def _ring(snapshot: Snapshot, ring: list[int], code: int | None, seen: Mask) -> list[tuple[int, int, float]]:
     """Row, type and weight of the heaviest link to every row not `seen` yet; they are now."""
     links: Links = np.concatenate([snapshot.neighbours(row) for row in ring])
     if code is not None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 import msgspec
 
 from mnemond.config.settings import Config, GraphSettings
-from mnemond.index.neighbourhood import Vicinity
+from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import Reading, read
 from mnemond.memory.edge_builders import BACKBONE_WEIGHT, BUILDERS, PRECEDES, SUCCEEDS, NewMemory, edges_of, two_way
@@ -86,10 +86,10 @@ def _planned(view: View, what: Relinking, settings: GraphSettings) -> _Plan:
     excluded = [row for each in dict.fromkeys(ids) if (row := view.snapshot.row_of(each)) is not None]
     plan = _Plan(what.insight.id)
     for each in what.left:
-        before, after = Vicinity(view.snapshot, each, None, excluded).backbone()
+        before, after = Neighbourhood(view.snapshot, each, None, excluded).backbone()
         if before is not None and after is not None:
             plan.take(two_way(before, after, "temporal", BACKBONE_WEIGHT, PRECEDES, SUCCEEDS))
-    around = Vicinity(view.snapshot, what.insight, view.similarity, excluded)
+    around = Neighbourhood(view.snapshot, what.insight, view.similarity, excluded)
     for builder in BUILDERS:
         if builder.edge_type in what.kinds:
             plan.take(builder.build(what.newcomer, around, settings))

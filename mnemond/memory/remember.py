@@ -14,9 +14,9 @@ import msgspec
 
 from mnemond.config.settings import CausalSettings, Config, SemanticSettings
 from mnemond.errors import INTERNAL, MnemonError
-from mnemond.index.bm25 import PostingsFloats
+from mnemond.index.arrays import Floats
 from mnemond.index.edges import CAUSAL
-from mnemond.index.neighbourhood import Vicinity
+from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory.calibration import WriteRules
@@ -96,9 +96,9 @@ def causal_candidates(
 
 
 def semantic_candidates(
-    around: Vicinity,
+    around: Neighbourhood,
     by_meaning: bool,
-    likeness: PostingsFloats | None,
+    likeness: Floats | None,
     linked: Collection[str],
     settings: SemanticSettings,
 ) -> tuple[Candidate, ...]:
@@ -320,7 +320,7 @@ class _Decision:
 
     def _added(self, compared: Compared) -> ChangeSet:
         insight = self._newcomer()
-        around = Vicinity(self._snapshot, insight, self._similarity)
+        around = Neighbourhood(self._snapshot, insight, self._similarity)
         built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
         paired = self._paired(insight)
         related = _related(compared, insight.id, self._diff.settings.limit)
@@ -347,7 +347,7 @@ class _Decision:
 
     def _replaced(self, compared: Compared, best: Match) -> ChangeSet:
         old, insight = self._insight(best.id), self._newcomer()
-        around = Vicinity(self._snapshot, insight, self._similarity, [self._row(best.id)])
+        around = Neighbourhood(self._snapshot, insight, self._similarity, [self._row(best.id)])
         built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
         apart = parted(self._snapshot, old)
         gone = RetireInsight(old.id, "superseded", successor=insight.id, invalid_at=insight.valid_from)
@@ -404,7 +404,9 @@ class _Decision:
         it = msgspec.structs.replace(insight, effective_importance=weighed)
         return AddInsight(it, self._prepared.vector, self._prepared.reading.mentions, self._prepared.reading.queries)
 
-    def _stored(self, compared: Compared, around: Vicinity, alike: Collection[str], **fields: object) -> Remembered:
+    def _stored(
+        self, compared: Compared, around: Neighbourhood, alike: Collection[str], **fields: object
+    ) -> Remembered:
         by_meaning, limits = self._similarity is not None, self._config.graph.semantic
         return _outcome(
             self._prepared,
@@ -435,7 +437,7 @@ class _Decision:
         return _change_set(self._identity, (*changes, *pruned), told, operation, self._identity.id, detail)
 
 
-def _likeness(prepared: Prepared, snapshot: Snapshot) -> PostingsFloats | None:
+def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
     terms = set(index_terms(prepared.clean.content))
     return snapshot.likeness(terms) if terms else None
 

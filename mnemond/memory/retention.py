@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.settings import Config, LifecycleSettings, TouchSettings
-from mnemond.index.best_rows import TieOrderScores
+from mnemond.index.arrays import Mask, Scores
 from mnemond.index.pagerank import pagerank
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted, partner_of
 from mnemond.memory.decay import DECAY, ISOLATED_WEIGHT
 from mnemond.memory.draft import WriteContext
@@ -63,29 +63,32 @@ def weakest(
     lifecycle: LifecycleSettings,
     values: npt.NDArray[np.float64],
     below: float,
-    seen: SnapshotMask | None = None,
+    seen: Mask | None = None,
 ) -> list[int]:
     """Of these rows the ones whose value lies below a threshold. `values` and `seen` (rows that count at all, None: all
     live ones) have shape (rows,)."""
     wanted = ~immune(snapshot, lifecycle) & (values < below) & (snapshot.alive() if seen is None else seen)
     rows = np.flatnonzero(wanted)
-    found: list[int] = rows[np.lexsort((rows, snapshot.created_us[rows], values[rows]))].tolist()
+    found: list[int] = rows[np.lexsort((rows, snapshot.columns.created_us[rows], values[rows]))].tolist()
     return found
 
 
 def importances(snapshot: Snapshot, now_us: int) -> npt.NDArray[np.float64]:
     """Effective importance of every row at `now_us`, shape (rows,)."""
     return effective_importances(
-        snapshot.importance, snapshot.accesses, (now_us - snapshot.accessed_us) / DAY_US, snapshot.degrees
+        snapshot.columns.importance,
+        snapshot.columns.accesses,
+        (now_us - snapshot.columns.accessed_us) / DAY_US,
+        snapshot.columns.degree,
     )
 
 
 def immune(snapshot: Snapshot, lifecycle: LifecycleSettings) -> npt.NDArray[np.bool_]:
     """Which rows no prune takes for what they are: important, often used, or pinned; shape (rows,)."""
     found: npt.NDArray[np.bool_] = (
-        (snapshot.importance >= lifecycle.immune_importance)
-        | (snapshot.accesses >= lifecycle.immune_access)
-        | (snapshot.pinned != 0)
+        (snapshot.columns.importance >= lifecycle.immune_importance)
+        | (snapshot.columns.accesses >= lifecycle.immune_access)
+        | (snapshot.columns.pinned != 0)
     )
     return found
 
@@ -144,7 +147,7 @@ def weak(snapshot: Snapshot, bounds: Bounds, lifecycle: LifecycleSettings, now_u
         Weak(
             snapshot.insight(row),
             round(float(values[row]), 6),
-            round(max(0.0, (now_us - int(snapshot.accessed_us[row])) / DAY_US), 1),
+            round(max(0.0, (now_us - int(snapshot.columns.accessed_us[row])) / DAY_US), 1),
             snapshot.link_count(row),
         )
         for row in alone[: bounds.limit]
@@ -343,7 +346,7 @@ def measured(snapshot: Snapshot) -> list[Metric]:
     """Every live memory's metrics. Takes some ten microseconds a row: not for the event loop."""
     mass = np.round(pagerank(snapshot).mass, GRAPH_METRICS_DIGITS)
     return [
-        Metric(snapshot.insight(row).id, float(mass[row]), int(snapshot.degrees[row]))
+        Metric(snapshot.insight(row).id, float(mass[row]), int(snapshot.columns.degree[row]))
         for row in np.flatnonzero(snapshot.alive()).tolist()
     ]
 
@@ -415,7 +418,7 @@ def candidates(snapshot: Snapshot, config: Config, now_us: int) -> Candidates:
 def _used_us(snapshot: Snapshot, insight_id: str) -> int | None:
     """When a live memory was used last, or made; None when it is not live."""
     row = snapshot.row_of(insight_id)
-    return None if row is None else int(snapshot.accessed_us[row])
+    return None if row is None else int(snapshot.columns.accessed_us[row])
 
 
 def _excess(snapshot: Snapshot, lifecycle: LifecycleSettings) -> int:
@@ -433,7 +436,7 @@ def _faded(snapshot: Snapshot, config: Config, now_us: int) -> list[str]:
     return [it.id for row in ordered if not keeps_company(snapshot, it := snapshot.insight(row))]
 
 
-def prune_scores(snapshot: Snapshot, now_us: int) -> TieOrderScores:
+def prune_scores(snapshot: Snapshot, now_us: int) -> Scores:
     """PS of every row, shape (rows,): its heaviest link to a live memory times how little it has faded (spec 7.6).
 
     The same as `rank.decay.prune_score` row by row. Ages count from the last use; those of dead rows mean nothing.
@@ -443,9 +446,9 @@ def prune_scores(snapshot: Snapshot, now_us: int) -> TieOrderScores:
     np.maximum.at(strongest, owners, links["weight"].astype(np.float64))
     strongest[strongest < 0.0] = ISOLATED_WEIGHT
     boosts = np.array([snapshot.insight(row).boost_days for row in range(snapshot.rows)], dtype=np.float64)
-    ages = np.maximum(0.0, (now_us - snapshot.accessed_us) / DAY_US - boosts)
+    ages = np.maximum(0.0, (now_us - snapshot.columns.accessed_us) / DAY_US - boosts)
     with np.errstate(over="ignore"):  # what is infinitely old has faded to nothing
-        left: TieOrderScores = (1.0 - DECAY.floor) / (1.0 + np.exp((ages - DECAY.midpoint_days) / DECAY.steepness_days))
+        left: Scores = (1.0 - DECAY.floor) / (1.0 + np.exp((ages - DECAY.midpoint_days) / DECAY.steepness_days))
     return strongest * left
 
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.settings import TraversalSettings
-from mnemond.index.best_rows import Scores, best_in_order, best_rows
-from mnemond.index.bm25 import PostingsFloats, SelectionRows
+from mnemond.index.arrays import Floats, Mask, Rows, Scores
 from mnemond.index.edges import CAUSAL, INWARDS, OUTWARDS
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.selection import best_in_order, best_rows
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.query import Intent
 
@@ -258,7 +258,7 @@ class Paths(NamedTuple):
     row: npt.NDArray[np.int64]
     parent: npt.NDArray[np.int64]
     kind: npt.NDArray[np.uint8]
-    weight: PostingsFloats
+    weight: Floats
     hops: npt.NDArray[np.uint8]
     total: Scores
     score: Scores
@@ -276,9 +276,9 @@ class Reached(NamedTuple):
     """`rows` ascending, each once, anchors included; `scores` of their best paths, not yet on any scale, and which of
     `trails` these are; shapes (rows,)."""
 
-    rows: SelectionRows
+    rows: Rows
     scores: Scores
-    trail: SelectionRows
+    trail: Rows
     trails: Paths
 
     def path(self, position: int) -> tuple[Hop, ...]:
@@ -300,11 +300,11 @@ class Beam(NamedTuple):
     limits: BeamLimits
     weights: EdgeWeights
     path: TraversalSettings
-    cosines: PostingsFloats | None = None
-    mask: SnapshotMask | None = None
+    cosines: Floats | None = None
+    mask: Mask | None = None
 
 
-def search(snapshot: Snapshot, anchors: SelectionRows, scores: Scores, beam: Beam) -> Reached:
+def search(snapshot: Snapshot, anchors: Rows, scores: Scores, beam: Beam) -> Reached:
     """Rows reached from `anchors` (different ones, shape (anchors,)) with `scores`, none of them NaN.
 
     Each depth follows every link of the rows it starts from, either way, and keeps for each row the best path, which
@@ -318,22 +318,22 @@ class _Frontier(NamedTuple):
     """The rows a depth starts from, best first: their rows and trails, shape (front,), and the rows on the way to each,
     itself included, shape (front, depth)."""
 
-    rows: SelectionRows
-    trails: SelectionRows
+    rows: Rows
+    trails: Rows
     passed: npt.NDArray[np.int64]
 
 
 class _Candidates(NamedTuple):
     """Links from the front, each part of shape (ways,) and of the type it has in `Trails`. `place`: from which row."""
 
-    row: SelectionRows
-    place: SelectionRows
+    row: Rows
+    place: Rows
     kind: npt.NDArray[np.uint8]
-    weight: PostingsFloats
+    weight: Floats
     total: Scores
     score: Scores
 
-    def at(self, which: SelectionRows) -> _Candidates:
+    def at(self, which: Rows) -> _Candidates:
         row, place, kind, weight, total, score = self
         return _Candidates(row[which], place[which], kind[which], weight[which], total[which], score[which])
 
@@ -352,7 +352,7 @@ class _Search:
         self._made = 1
         self._left = beam.limits.budget
 
-    def run(self, anchors: SelectionRows, scores: Scores) -> Reached:
+    def run(self, anchors: Rows, scores: Scores) -> Reached:
         limits = self._beam.limits
         front = self._start(anchors, scores)
         for hops in range(1, limits.depth + 1):
@@ -367,7 +367,7 @@ class _Search:
         trail = self._best[rows].astype(np.int64)
         return Reached(rows, self._trails.score[trail], trail, _first(self._trails, self._made))
 
-    def _start(self, anchors: SelectionRows, scores: Scores) -> _Frontier:
+    def _start(self, anchors: Rows, scores: Scores) -> _Frontier:
         kept = best_in_order(self._snapshot, anchors, scores, self._left)
         rows, scores = anchors[kept], scores[kept]
         self._left -= len(rows)
@@ -399,7 +399,7 @@ class _Search:
         found = self._admitted(ways, self._distinct(ways, self._simple(ways, front, found)))
         return ways.at(found)
 
-    def _simple(self, ways: _Candidates, front: _Frontier, found: SelectionRows) -> SelectionRows:
+    def _simple(self, ways: _Candidates, front: _Frontier, found: Rows) -> Rows:
         """Those of the ways `found` that do not come back to a row they have passed."""
         known = self._best[ways.row[found]] != NOBODY
         if not known.any():
@@ -407,10 +407,10 @@ class _Search:
         back = found[known]
         circles = (front.passed[ways.place[back]] == ways.row[back, None]).any(axis=1)
         known[known] = circles
-        kept: SelectionRows = found[~known]
+        kept: Rows = found[~known]
         return kept
 
-    def _distinct(self, ways: _Candidates, found: SelectionRows) -> SelectionRows:
+    def _distinct(self, ways: _Candidates, found: Rows) -> Rows:
         """Those of the ways `found` that are the best to their rows, one a row."""
         row, score = ways.row[found], ways.score[found]
         order = score.argsort()
@@ -420,10 +420,10 @@ class _Search:
         chosen = (best == np.arange(len(row))).nonzero()[0]
         if len(mine) > len(chosen):
             chosen = _first_of_equal(ways, found, mine)
-        best_of: SelectionRows = found[chosen]
+        best_of: Rows = found[chosen]
         return best_of
 
-    def _admitted(self, ways: _Candidates, found: SelectionRows) -> SelectionRows:
+    def _admitted(self, ways: _Candidates, found: Rows) -> Rows:
         """Without the worst of the new rows, where there are more than the budget has room for."""
         new = self._best[ways.row[found]] == NOBODY
         count = int(np.count_nonzero(new))
@@ -434,10 +434,10 @@ class _Search:
         chosen = best_rows(self._snapshot, ways.row[found[places]], ways.score[found[places]], self._left)
         self._left = 0
         new[places[chosen]] = False
-        kept: SelectionRows = found[~new]
+        kept: Rows = found[~new]
         return kept
 
-    def _record(self, ways: _Candidates, parents: SelectionRows, hops: int) -> SelectionRows:
+    def _record(self, ways: _Candidates, parents: Rows, hops: int) -> Rows:
         """Give every row its new trail; the numbers of these."""
         made = self._made
         end = self._made = made + len(ways.row)
@@ -454,7 +454,7 @@ class _Search:
         return numbers
 
 
-def _first_of_equal(ways: _Candidates, found: SelectionRows, mine: SelectionRows) -> SelectionRows:
+def _first_of_equal(ways: _Candidates, found: Rows, mine: Rows) -> Rows:
     """Of positions in `found` of equally good ways to some rows, one a row: that of the best parent, type, weight."""
     of = found[mine]
     order = np.lexsort((-ways.weight[of], ways.kind[of], ways.place[of], ways.row[of]))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from mnemond.index.bm25 import PostingsFloats, SelectionRows
+from mnemond.index.arrays import Floats, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.query import Confidence, Hit, Mode, Signals, Step
 from mnemond.recall.profiles import Profile, label
@@ -42,8 +42,8 @@ class Extra(NamedTuple):
 
     name: str
     worth: float
-    rows: SelectionRows
-    values: PostingsFloats
+    rows: Rows
+    values: Floats
 
 
 def measured_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, lap: Lap) -> RankingResult:
@@ -143,11 +143,11 @@ def _reached(
     return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile)
 
 
-def _every_cosine(snapshot: Snapshot, sought: RankingRequest, near: Closeness | None) -> PostingsFloats | None:
+def _every_cosine(snapshot: Snapshot, sought: RankingRequest, near: Closeness | None) -> Floats | None:
     """Links lead anywhere, so all are needed, also where a graph had told those of the nearest alone."""
     if near is None or sought.vector is None:
         return None
-    return snapshot.similarity_approximate(sought.vector, sought.visible) if near.sparse else near.first
+    return snapshot.dense.similarity_approximate(sought.vector, sought.visible) if near.sparse else near.first
 
 
 def _joined(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], near: Closeness | None) -> Ranked:
@@ -165,7 +165,7 @@ def _joined(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], near: C
     said = [np.float32(each.worth) * _said(each, rows) for each in extras]
     least = float(ranked.scores.min()) - sum(each.worth for each in extras) - BEHIND if len(ranked.rows) else 0.0
     lowest = np.full(len(new), least, dtype=np.float32)
-    scores: PostingsFloats = np.stack([np.concatenate([ranked.scores, lowest]), *said]).sum(axis=0)
+    scores: Floats = np.stack([np.concatenate([ranked.scores, lowest]), *said]).sum(axis=0)
     similar = none if near is None else np.maximum(near.of(new), 0.0)
     bare = np.zeros((len(ranked.parts), len(new)), dtype=np.float32)
     bare[STANDING] = lowest
@@ -178,7 +178,7 @@ def _joined(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], near: C
     )  # fmt: skip
 
 
-def _said(extra: Extra, rows: SelectionRows) -> PostingsFloats:
+def _said(extra: Extra, rows: Rows) -> Floats:
     """How much an extra says for each of `rows`, in [0, 1]; 0 where it says nothing."""
     order = extra.rows.argsort()
     places = np.searchsorted(extra.rows, rows, sorter=order)
@@ -186,7 +186,7 @@ def _said(extra: Extra, rows: SelectionRows) -> PostingsFloats:
     if not len(extra.rows):
         return np.zeros(len(rows), dtype=np.float32)
     found = order[places]
-    said: PostingsFloats = np.where(extra.rows[found] == rows, extra.values[found], np.float32(0.0))
+    said: Floats = np.where(extra.rows[found] == rows, extra.values[found], np.float32(0.0))
     return said
 
 
@@ -206,7 +206,7 @@ def _shown(ranked: Ranked, extras: Sequence[Extra]) -> TraversalScores:
     return shown
 
 
-def _named(extras: Sequence[Extra], rows: SelectionRows) -> PostingsFloats:
+def _named(extras: Sequence[Extra], rows: Rows) -> Floats:
     """How much of what the question names each row names, where that is minded."""
     return next((_said(each, rows) for each in extras if each.name == "entity"), np.zeros(len(rows), dtype=np.float32))
 

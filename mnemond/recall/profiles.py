@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.settings import Fusion, PageRankSettings, RetrievalSettings, TemporalDecaySettings, profile_defaults
-from mnemond.index.best_rows import TieOrderScores
-from mnemond.index.bm25 import Bm25, SelectionRows
+from mnemond.index.arrays import Rows, Scores
+from mnemond.index.bm25 import Bm25
 from mnemond.index.pagerank import pagerank
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.decay import effective_ages, retentions
@@ -22,23 +22,23 @@ from mnemond.recall.ranking import Ranking
 # What speaks for a memory before anything is asked: how fresh, how central and how often read it is (spec 7.7).
 
 
-def access_factor(accesses: npt.NDArray[np.integer], most: int) -> TieOrderScores:
+def access_factor(accesses: npt.NDArray[np.integer], most: int) -> Scores:
     """(1 + ln(1 + a)) / (1 + ln(1 + a_max)), in (0, 1]: small for what was never read, but not 0.
 
     `most`: the largest number of accesses of any memory. S2's form is 0 / 0 at a_max = 1 and never lets anything be
     read that was not read before.
     """
-    factor: TieOrderScores = (1.0 + np.log1p(accesses)) / (1.0 + np.log1p(most))
+    factor: Scores = (1.0 + np.log1p(accesses)) / (1.0 + np.log1p(most))
     return factor
 
 
 def priors(
-    retention: TieOrderScores,
-    prominence: TieOrderScores,
+    retention: Scores,
+    prominence: Scores,
     accesses: npt.NDArray[np.integer],
     most: int,
     settings: PageRankSettings,
-) -> TieOrderScores:
+) -> Scores:
     """((1 − w)·τ + w·p̂)·access factor, in [0, 1]; shapes alike.
 
     A sum, not S2's product τ·p̂, which is to be had: being central keeps a memory from fading, it must not be able to
@@ -53,7 +53,7 @@ def priors(
     return both * access_factor(accesses, most)
 
 
-def with_prior(scores: TieOrderScores, prior: TieOrderScores, weight: float) -> TieOrderScores:
+def with_prior(scores: Scores, prior: Scores, weight: float) -> Scores:
     """score·((1 − ω) + ω·prior); shapes alike."""
     return scores * ((1.0 - weight) + weight * prior)
 
@@ -162,23 +162,21 @@ CONSIDERED = 50
 PRIOR = "prior"
 """Its name among the parts of a score."""
 
-_prominence: WeakKeyDictionary[Snapshot, tuple[float, TieOrderScores]] = WeakKeyDictionary()
+_prominence: WeakKeyDictionary[Snapshot, tuple[float, Scores]] = WeakKeyDictionary()
 """Of the generations that were asked for it, for as long as they are looked at: following all links takes seconds in a
 store of 100,000."""
 
 
-def vigour(
-    snapshot: Snapshot, rows: SelectionRows, now_us: int, decay: TemporalDecaySettings
-) -> tuple[TieOrderScores, TieOrderScores]:
+def vigour(snapshot: Snapshot, rows: Rows, now_us: int, decay: TemporalDecaySettings) -> tuple[Scores, Scores]:
     """Of some rows the retention τ at their effective age, in [0, 1], and their boost in days; shapes (rows,)."""
     boosts = np.array([snapshot.insight(row).boost_days for row in rows.tolist()], dtype=np.float64)
-    ages = (now_us - snapshot.accessed_us[rows]) / DAY_US
+    ages = (now_us - snapshot.columns.accessed_us[rows]) / DAY_US
     return retentions(effective_ages(ages, boosts), decay), boosts
 
 
-def newest_us(snapshot: Snapshot, rows: SelectionRows) -> int:
+def newest_us(snapshot: Snapshot, rows: Rows) -> int:
     """The time of a question that has none: that of the newest of some rows, which are not none."""
-    return int(snapshot.created_us[rows].max())
+    return int(snapshot.columns.created_us[rows].max())
 
 
 def weighed(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile: Profile) -> list[Hit]:
@@ -213,7 +211,7 @@ def _with_prior(explained: Explanation | None, by: float, profile: Profile) -> E
     return msgspec.structs.replace(explained, parts=explained.parts | {PRIOR: round(by, 4)})
 
 
-def prominence(snapshot: Snapshot, damping: float) -> TieOrderScores:
+def prominence(snapshot: Snapshot, damping: float) -> Scores:
     """How central each row is, in [0, 1], shape (rows,)."""
     known = _prominence.get(snapshot)
     if known is None or known[0] != damping:

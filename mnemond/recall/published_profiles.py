@@ -17,9 +17,9 @@ import numpy.typing as npt
 from mnemond.config.settings import RerankRulesSettings, RerankSettings, TraversalSettings
 from mnemond.embed.embedder import Embedder, try_embed
 from mnemond.errors import MnemonError
-from mnemond.index.best_rows import TieOrderScores, in_order
-from mnemond.index.bm25 import PostingsFloats, SelectionRows, at_least_kth
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.arrays import Floats, Mask, Rows, Scores
+from mnemond.index.selection import at_least_kth, in_order
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.memory import DAY_US, EDGE_TYPES, Scope, parse_rfc3339
 from mnemond.model.query import Hit, Intent, Mode, Query, Signals, Step
@@ -61,15 +61,15 @@ DAY_S = 86_400.0
 class Starts(NamedTuple):
     """`rows`, best first, and their scores; shapes (starts,)."""
 
-    rows: SelectionRows
-    scores: TieOrderScores
+    rows: Rows
+    scores: Scores
 
 
 def starts(
     snapshot: Snapshot,
     sought: RankingRequest,
-    keyword: PostingsFloats,
-    cosines: PostingsFloats | None,
+    keyword: Floats,
+    cosines: Floats | None,
     profile: Profile,
 ) -> Starts:
     """The few memories a walk starts at. `keyword`: BM25 of all rows with the question."""
@@ -77,7 +77,7 @@ def starts(
     if not len(rows):
         return Starts(rows, np.zeros(0))
     now_us = newest_us(snapshot, rows) if sought.query.now_us is None else sought.query.now_us
-    ages = (now_us - snapshot.created_us[rows]) / DAY_US
+    ages = (now_us - snapshot.columns.created_us[rows]) / DAY_US
     phrases = [age_phrase(age * DAY_S) for age in ages.tolist()]
     asked = token_set(sought.query.text)
     if sought.vector is None or cosines is None:
@@ -97,10 +97,8 @@ def starts(
     return Starts(best, np.array([of[row] for row in best.tolist()]))
 
 
-def _candidates(
-    snapshot: Snapshot, sought: RankingRequest, keyword: PostingsFloats, cosines: PostingsFloats | None
-) -> SelectionRows:
-    found: list[SelectionRows] = []
+def _candidates(snapshot: Snapshot, sought: RankingRequest, keyword: Floats, cosines: Floats | None) -> Rows:
+    found: list[Rows] = []
     for signal in (keyword, cosines):
         if signal is not None:
             seen = signal if sought.visible is None else signal * sought.visible
@@ -109,9 +107,7 @@ def _candidates(
     return np.unique(np.concatenate(found))
 
 
-def _in_meaning(
-    snapshot: Snapshot, rows: SelectionRows, phrases: Sequence[str], vector: Vector, embedder: Embedder
-) -> TieOrderScores:
+def _in_meaning(snapshot: Snapshot, rows: Rows, phrases: Sequence[str], vector: Vector, embedder: Embedder) -> Scores:
     """Cosines of the question with what is known of each, 0 where that has no direction."""
     texts = list(dict.fromkeys(phrases))
     said = dict(zip(texts, try_embed(embedder, texts, "document")[0], strict=True))
@@ -125,7 +121,7 @@ def _in_meaning(
     return found
 
 
-def _keyword_vectors(snapshot: Snapshot, rows: SelectionRows, embedder: Embedder) -> list[Vector | None]:
+def _keyword_vectors(snapshot: Snapshot, rows: Rows, embedder: Embedder) -> list[Vector | None]:
     known = _keywords.setdefault(snapshot, {})
     names = [(embedder.fingerprint, row) for row in rows.tolist()]
     new = [name for name in names if name not in known]
@@ -144,7 +140,7 @@ class Traversed(NamedTuple):
     """`rows` ascending, those it began at included, and their `scores` in [0, 1]; shapes (rows,). `path` leads to the
     row at a position. `seed` and `draws` are those of a probabilistic walk."""
 
-    rows: SelectionRows
+    rows: Rows
     scores: TraversalScores
     path: Callable[[int], tuple[Step, ...]]
     seed: int | None = None
@@ -156,10 +152,10 @@ def traverse(
     query: Query,
     mode: Mode,
     intent: Intent,
-    anchors: SelectionRows,
+    anchors: Rows,
     scores: TraversalScores,
-    cosines: PostingsFloats | None,
-    visible: SnapshotMask | None,
+    cosines: Floats | None,
+    visible: Mask | None,
     profile: Profile,
 ) -> Traversed:
     """What is reached from `anchors` (best first, different rows) over visible rows. `cosines`: of all rows, None
@@ -183,10 +179,10 @@ def _no_path(position: int) -> tuple[Step, ...]:
 def _beam(
     snapshot: Snapshot,
     intent: Intent,
-    anchors: SelectionRows,
+    anchors: Rows,
     scores: TraversalScores,
-    cosines: PostingsFloats | None,
-    visible: SnapshotMask | None,
+    cosines: Floats | None,
+    visible: Mask | None,
     settings: TraversalSettings,
 ) -> Traversed:
     beam = Beam(BEAM_LIMITS[intent], EDGE_WEIGHTS[intent], settings, cosines, visible)
@@ -201,9 +197,7 @@ def _beam(
     return Traversed(reached.rows, min_max(reached.scores), path)
 
 
-def _walk(
-    snapshot: Snapshot, query: Query, anchors: SelectionRows, visible: SnapshotMask | None, profile: Profile
-) -> Traversed:
+def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None, profile: Profile) -> Traversed:
     """The walk of Mnemosyne: memories that fade are passed by more often (spec 7.17, 11.3). It starts from the best few
     anchors (7.8, top-K)."""
     seed = seed_of(query.text) if query.seed is None else query.seed
@@ -211,7 +205,7 @@ def _walk(
         return Traversed(anchors, np.zeros(0), _no_path, seed)
     now_us = newest_us(snapshot, anchors) if query.now_us is None else query.now_us
 
-    def fading(rows: SelectionRows) -> tuple[TraversalScores, TraversalScores]:
+    def fading(rows: Rows) -> tuple[TraversalScores, TraversalScores]:
         return vigour(snapshot, rows, now_us, profile.settings.temporal_decay)
 
     starts = anchors[: profile.settings.start_node.top_k].tolist()
@@ -267,10 +261,10 @@ def literal_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, l
     return RankingResult(hits, told, len(begun.rows), len(rows), mode, reached.seed, reached.draws)
 
 
-def _cosines(snapshot: Snapshot, sought: RankingRequest, profile: Profile) -> PostingsFloats | None:
+def _cosines(snapshot: Snapshot, sought: RankingRequest, profile: Profile) -> Floats | None:
     if sought.vector is None:
         return None
-    cosines = snapshot.similarity_approximate(sought.vector, sought.visible)
+    cosines = snapshot.dense.similarity_approximate(sought.vector, sought.visible)
     return (
         raised(snapshot, cosines, sought.vector, sought.embedder) if profile.settings.anchors.hypothetical else cosines
     )
@@ -280,10 +274,10 @@ def _begun(
     snapshot: Snapshot,
     sought: RankingRequest,
     terms: list[str],
-    cosines: PostingsFloats | None,
+    cosines: Floats | None,
     entities: dict[str, float],
     profile: Profile,
-) -> tuple[dict[str, SelectionRows], Ranks]:
+) -> tuple[dict[str, Rows], Ranks]:
     """What each signal begins with, and all of it in one order."""
     if profile.fusion == "start_node":
         keyword, _ = snapshot.keyword(terms, profile.bm25)
@@ -305,13 +299,13 @@ def _anchors(
     snapshot: Snapshot,
     sought: RankingRequest,
     terms: list[str],
-    cosines: PostingsFloats | None,
+    cosines: Floats | None,
     entities: dict[str, float],
     profile: Profile,
-) -> dict[str, SelectionRows]:
+) -> dict[str, Rows]:
     """The best rows of each signal that takes part, best first."""
     wanted, most = sought.signals(profile), profile.settings.anchors.top_k
-    found: dict[str, SelectionRows] = {}
+    found: dict[str, Rows] = {}
     if "keyword" in wanted:
         scores, _ = snapshot.keyword(terms, profile.bm25)
         found["keyword"] = _best(snapshot, scores, 0.0, sought, most)
@@ -324,20 +318,20 @@ def _anchors(
     return found
 
 
-def _best(snapshot: Snapshot, scores: PostingsFloats, above: float, sought: RankingRequest, most: int) -> SelectionRows:
+def _best(snapshot: Snapshot, scores: Floats, above: float, sought: RankingRequest, most: int) -> Rows:
     ranked = scores if sought.visible is None else np.where(sought.visible, scores, np.float32(-1.0))
     rows = at_least_kth(ranked, most)
     rows = rows[ranked[rows] > above]
-    best: SelectionRows = rows[in_order(snapshot, rows, ranked[rows].astype(np.float64))[:most]]
+    best: Rows = rows[in_order(snapshot, rows, ranked[rows].astype(np.float64))[:most]]
     return best
 
 
 def _signals(
     snapshot: Snapshot,
-    rows: SelectionRows,
+    rows: Rows,
     terms: list[str],
     entities: dict[str, float],
-    cosines: PostingsFloats | None,
+    cosines: Floats | None,
     reached: Traversed,
 ) -> SignalArrays:
     """Each in [0, 1] for every row reached (spec 7.10)."""
@@ -358,13 +352,13 @@ def _signals(
 def _hits(
     snapshot: Snapshot,
     sought: RankingRequest,
-    rows: SelectionRows,
-    best: SelectionRows,
+    rows: Rows,
+    best: Rows,
     scores: TraversalScores,
     signals: SignalArrays,
     weights: dict[str, float],
     reached: Traversed,
-    anchors: dict[str, SelectionRows],
+    anchors: dict[str, Rows],
     profile: Profile,
 ) -> list[Hit]:
     by_row: dict[int, list[str]] = {}

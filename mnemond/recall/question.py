@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.embed.embedder import Embedder, PrecomputedEmbedder, WordEmbedder, try_embed
-from mnemond.index.best_rows import in_order
-from mnemond.index.bm25 import PostingsFloats, SelectionRows, at_least_kth
-from mnemond.index.columns import DATED, numbered
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.arrays import Floats, Mask, Rows
+from mnemond.index.bm25 import DATED, term_number
+from mnemond.index.selection import at_least_kth, in_order
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.recall.corrections import asks_past, asks_state
 from mnemond.recall.question_features import Question, SoftList, TermList
@@ -73,7 +73,7 @@ def build_question(
     *,
     words: bool = True,
     window: tuple[int, int] | None = None,
-    visible: SnapshotMask | None = None,
+    visible: Mask | None = None,
 ) -> Question:
     """What `text` asks of a store. Without `words` it asks by its meaning alone. `window`: a span of time, in
     microseconds, that it names without leaving out everything else. `visible`: rows whose sources may be named."""
@@ -98,7 +98,7 @@ def build_question(
     )
 
 
-def _speaking(snapshot: Snapshot, term: str, visible: SnapshotMask | None) -> tuple[int, ...]:
+def _speaking(snapshot: Snapshot, term: str, visible: Mask | None) -> tuple[int, ...]:
     """Numbers of the sources named by a term that said anything the reader may see."""
     source = snapshot.parts.columns.source
     return tuple(
@@ -216,7 +216,7 @@ def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[Term]) ->
     weight = {each.text: rarity(snapshot, each.frequency) for each in found}
     most = math.log(max(2, snapshot.live) / SHARED_BY_ALL)
     return tuple(
-        (numbered(one), numbered(other), min(weight[one] + weight[other], most))
+        (term_number(one), term_number(other), min(weight[one] + weight[other], most))
         for one, other in dict.fromkeys(pairwise(content))
         if one in weight and other in weight
     )
@@ -245,7 +245,7 @@ class _Noted(NamedTuple):
     """Vectors of questions, shape (n, dimension), and whose each is."""
 
     fingerprint: str
-    rows: SelectionRows
+    rows: Rows
     vectors: npt.NDArray[np.float32]
 
 
@@ -257,7 +257,7 @@ def can_embed(embedder: Embedder | None) -> bool:
     return embedder is not None and embedder.inline and not isinstance(embedder, PrecomputedEmbedder)
 
 
-def raised(snapshot: Snapshot, cosines: PostingsFloats, vector: Vector, embedder: Embedder | None) -> PostingsFloats:
+def raised(snapshot: Snapshot, cosines: Floats, vector: Vector, embedder: Embedder | None) -> Floats:
     """`cosines` of all rows with a question, each the largest of its own and those of the questions noted with it."""
     if embedder is None or not can_embed(embedder):
         return cosines
@@ -315,8 +315,8 @@ def _embedded(snapshot: Snapshot, embedder: Embedder) -> _Noted:
 class Naming(NamedTuple):
     """`rows`, best first, and for each how much of what the question names it names, in (0, 1]; shapes (n,)."""
 
-    rows: SelectionRows
-    shares: PostingsFloats
+    rows: Rows
+    shares: Floats
 
 
 NOBODY = Naming(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
@@ -330,7 +330,7 @@ def names_in(snapshot: Snapshot, text: str) -> dict[str, float]:
     return {name: math.log(1.0 + snapshot.live / many) if many else 0.0 for name, many in holders.items()}
 
 
-def naming(snapshot: Snapshot, names: Mapping[str, float], visible: SnapshotMask | None, most: int) -> Naming:
+def naming(snapshot: Snapshot, names: Mapping[str, float], visible: Mask | None, most: int) -> Naming:
     """The best `most` visible rows by the summed rarity of the names they have; of equal ones the more important first,
     then the newer, then the smaller id."""
     total = sum(names.values())
@@ -343,5 +343,5 @@ def naming(snapshot: Snapshot, names: Mapping[str, float], visible: SnapshotMask
         sums *= visible
     rows = at_least_kth(sums, most)
     rows = rows[sums[rows] > 0.0]
-    best: SelectionRows = rows[in_order(snapshot, rows, sums[rows].astype(np.float64))[:most]]
+    best: Rows = rows[in_order(snapshot, rows, sums[rows].astype(np.float64))[:most]]
     return Naming(best, np.minimum(sums[best], np.float32(1.0)))

@@ -9,17 +9,18 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.bm25 import at_least_kth
-from mnemond.index.columns import LARGEST_NUMBER
-from mnemond.index.snapshot import Snapshot, SnapshotMask
-from mnemond.index.vectors import Dense, DenseMask
+from mnemond.index.arrays import Mask
+from mnemond.index.bm25 import MAX_TERM_NUMBER
+from mnemond.index.selection import at_least_kth
+from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Dense
 from mnemond.model.changes import Vector
 from mnemond.recall.question_features import Floats, Gathered, Question, Rows, gathered_relatives, gathered_terms
 
 # Whether words stand side by side in a memory as they do in the question.
 
 
-_NUMBER_BITS: Final = LARGEST_NUMBER.bit_length()
+_NUMBER_BITS: Final = MAX_TERM_NUMBER.bit_length()
 """Of the number of a word; the two of a pair have room in one of 64."""
 
 _BEHIND: Final = np.uint64(_NUMBER_BITS)
@@ -88,7 +89,7 @@ NEAREST = 30
 """Rows looked for along a graph: more than the twenty results of most answers, in .4 ms for 100,000 (150: 2.4 ms)."""
 
 
-def closeness(dense: Dense, vector: Vector, visible: DenseMask | None, nearest: int = NEAREST) -> Closeness:
+def closeness(dense: Dense, vector: Vector, visible: Mask | None, nearest: int = NEAREST) -> Closeness:
     """The cosines a ranking goes by. `nearest`: so many rows are looked for where there is a graph of vectors, which is
     in large stores alone (docs/decisions/0014)."""
     if not dense.graphed:
@@ -201,7 +202,7 @@ WIDER = 3
 
 
 def shortlist(
-    snapshot: Snapshot, question: Question, near: Closeness | None, visible: SnapshotMask | None, ranking: Ranking
+    snapshot: Snapshot, question: Question, near: Closeness | None, visible: Mask | None, ranking: Ranking
 ) -> Candidates:
     """The best rows and those beside them, as far as they are visible. `near` is None without a vector.
 
@@ -269,7 +270,7 @@ def _best(snapshot: Snapshot, every: Floats, most: int) -> Rows:
     return found
 
 
-def _with_those_beside(snapshot: Snapshot, rows: Rows, visible: SnapshotMask | None) -> Rows:
+def _with_those_beside(snapshot: Snapshot, rows: Rows, visible: Mask | None) -> Rows:
     """Ascending, each once."""
     marked = np.zeros(snapshot.rows + 1, dtype=np.bool_)
     marked[around(snapshot, rows)] = True

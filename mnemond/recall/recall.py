@@ -18,8 +18,9 @@ import numpy as np
 from mnemond.config.settings import RerankSettings, RetrievalSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
-from mnemond.index.bm25 import Bm25, SelectionRows
-from mnemond.index.columns import PREFIX, ends_us, event_us, folded_tag, valid_us
+from mnemond.index.arrays import Rows
+from mnemond.index.bm25 import Bm25
+from mnemond.index.columns import PREFIX_LENGTH, ends_us, event_us, valid_us
 from mnemond.index.filters import metadata_of
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.history import any_row
@@ -54,7 +55,7 @@ from mnemond.store.connection import Connection
 from mnemond.text.cues import intent_of
 from mnemond.text.entities import canonical_name
 from mnemond.text.query_window import query_window
-from mnemond.text.tokens import index_terms
+from mnemond.text.tokens import fold, index_terms
 
 EMPTY_QUERY = "empty_query"
 
@@ -328,10 +329,10 @@ def _overlaps(times: tuple[int, int], span: Span | None) -> bool:
 
 
 def _names(wanted: Filter, it: Insight) -> bool:
-    tags = set(map(folded_tag, it.tags))
+    tags = set(map(fold, it.tags))
     return (
-        all(folded_tag(tag) in tags for tag in wanted.tags_all)
-        and (not wanted.tags_any or any(folded_tag(tag) in tags for tag in wanted.tags_any))
+        all(fold(tag) in tags for tag in wanted.tags_all)
+        and (not wanted.tags_any or any(fold(tag) in tags for tag in wanted.tags_any))
         and (wanted.entity is None or canonical_name(wanted.entity) in set(map(canonical_name, it.entities)))
     )
 
@@ -416,11 +417,11 @@ def _characters(snapshot: Snapshot) -> int:
     return sum(len(snapshot.insight(row).content) for row in range(snapshot.rows))
 
 
-def _newest_first(snapshot: Snapshot, query: Query) -> SelectionRows:
+def _newest_first(snapshot: Snapshot, query: Query) -> Rows:
     """The visible rows; of equal times the one stored later is newer."""
     mask = snapshot.visible(query.filter)
     rows = np.arange(snapshot.rows) if mask is None else np.flatnonzero(mask)
-    newest: SelectionRows = rows[np.argsort(snapshot.created_us[rows], kind="stable")[::-1]]
+    newest: Rows = rows[np.argsort(snapshot.columns.created_us[rows], kind="stable")[::-1]]
     return newest
 
 
@@ -543,8 +544,8 @@ def page_start(connection: Connection, named: str) -> Insight:
 
     Raises MnemonError(INVALID_PARAMS) for too short a beginning, NOT_FOUND, or AMBIGUOUS with the first matches.
     """
-    if len(named) < PREFIX:
-        sentence = f"before has {len(named)} characters; it needs {PREFIX}, as the beginning of any id does"
+    if len(named) < PREFIX_LENGTH:
+        sentence = f"before has {len(named)} characters; it needs {PREFIX_LENGTH}, as the beginning of any id does"
         raise invalid([FieldProblem("before", sentence)])
     return any_row(connection, named, Scope())
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.config.settings import RetrievalSettings, StartNodeSettings
-from mnemond.index.best_rows import TieOrderScores, in_order
-from mnemond.index.bm25 import SelectionRows
+from mnemond.index.arrays import Rows, Scores
+from mnemond.index.selection import in_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.query import Intent
@@ -84,12 +84,12 @@ def available(weights: RerankWeights, signals: Signals) -> RerankWeights:
     return RerankWeights(*(taken.get(name, 0.0) / total if total else 0.0 for name in SIGNALS))
 
 
-def final_scores(signals: Signals, weights: RerankWeights) -> TieOrderScores:
+def final_scores(signals: Signals, weights: RerankWeights) -> Scores:
     """The weighted sum of the signals, shape (candidates,); one that takes no part counts as 0.
 
     ValueError when no signal takes part: how many candidates there are is not known.
     """
-    total: TieOrderScores | None = None
+    total: Scores | None = None
     for name in SIGNALS:
         signal = getattr(signals, name)
         if signal is not None:
@@ -111,7 +111,7 @@ worth as much as 3, 2, 1, to the last bit."""
 class Ranking(NamedTuple):
     """`rows`, best first, each once; every term is multiplied by `weight`, at least 0."""
 
-    rows: SelectionRows
+    rows: Rows
     weight: float = 1.0
 
 
@@ -119,9 +119,9 @@ class Ranks(NamedTuple):
     """Every row of any list, best first: `scores` are sums of weight / (k + rank + 1) with ranks from 0, `normalised`
     the same with the best one at 1; shapes (rows,)."""
 
-    rows: SelectionRows
-    scores: TieOrderScores
-    normalised: TieOrderScores
+    rows: Rows
+    scores: Scores
+    normalised: Scores
 
 
 def reciprocal_rank_fusion(snapshot: Snapshot, rankings: Sequence[Ranking], k: int) -> Ranks:
@@ -180,16 +180,14 @@ def meta_vector(phrase: Vector, domain_state: Vector | None, keywords: Vector | 
     return total / np.float32(length) if length > 0.0 else None
 
 
-def meta_share(age_days: TieOrderScores, settings: StartNodeSettings) -> TieOrderScores:
+def meta_share(age_days: Scores, settings: StartNodeSettings) -> Scores:
     """α, in [0, alpha_meta], shape kept: the more the older a memory is; negative ages count as 0."""
     if settings.alpha_mode == "fixed":
         return np.full_like(age_days, settings.alpha_meta)
     return settings.alpha_meta * np.clip(age_days / RAMP_DAYS, 0.0, 1.0)
 
 
-def start_scores(
-    age_days: TieOrderScores, meta: TieOrderScores, query: TieOrderScores, settings: StartNodeSettings
-) -> TieOrderScores:
+def start_scores(age_days: Scores, meta: Scores, query: Scores, settings: StartNodeSettings) -> Scores:
     """S = α·S_meta + (1 − α)·S_query; shapes alike.
 
     `meta` and `query` are cosines of the question with the meta vectors and, the largest counting, with the contents
@@ -199,9 +197,7 @@ def start_scores(
     return share * meta + (1.0 - share) * query
 
 
-def start_rows(
-    snapshot: Snapshot, rows: SelectionRows, scores: TieOrderScores, settings: StartNodeSettings
-) -> SelectionRows:
+def start_rows(snapshot: Snapshot, rows: Rows, scores: Scores, settings: StartNodeSettings) -> Rows:
     """The starts among `rows`, best first; where none is good enough the best one, unless it is not above 0.
 
     Of equal ones the more important first, then the newer, then the smaller id.
@@ -210,5 +206,5 @@ def start_rows(
     rows, scores = rows[found], scores[found]
     best = in_order(snapshot, rows, scores)[: settings.top_k]
     good = best[scores[best] >= settings.min_score]
-    starts: SelectionRows = rows[good if len(good) else best[:1]]
+    starts: Rows = rows[good if len(good) else best[:1]]
     return starts

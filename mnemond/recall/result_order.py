@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.embed.embedder import Embedder
+from mnemond.index.arrays import Mask
 from mnemond.index.columns import NO_EVENT, event_us, time_us
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.memory import Insight
 from mnemond.model.query import Explanation, Hit, Intent, Query, Window
@@ -74,7 +75,7 @@ class RankingRequest(NamedTuple):
     window: Window | None
     vector: Vector | None
     embedder: Embedder | None
-    visible: SnapshotMask | None
+    visible: Mask | None
 
     def signals(self, profile: Profile) -> frozenset[str]:
         """Which take part."""

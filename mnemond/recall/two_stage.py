@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.arrays import Mask
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import DAY_US
 from mnemond.recall.corrections import ASSISTANT, UNSORTED, newer_first
 from mnemond.recall.question_features import Floats, Question, Rows
@@ -62,7 +63,7 @@ def rank(
     snapshot: Snapshot,
     question: Question,
     near: Closeness | None,
-    visible: SnapshotMask | None,
+    visible: Mask | None,
     most: int,
     ranking: Ranking,
 ) -> Ranked:

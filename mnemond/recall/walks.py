@@ -14,13 +14,13 @@ import msgspec
 import numpy as np
 
 from mnemond.config.settings import TraversalSettings
-from mnemond.index.best_rows import Scores, best_in_order, best_rows
-from mnemond.index.bm25 import SelectionRows
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.arrays import Mask, Rows, Scores
+from mnemond.index.selection import best_in_order, best_rows
+from mnemond.index.snapshot import Snapshot
 from mnemond.recall.beam import min_max
 from mnemond.text.similarity import normalised
 
-Vigour = Callable[[SelectionRows], tuple[Scores, Scores]]
+Vigour = Callable[[Rows], tuple[Scores, Scores]]
 """Of some rows the retention τ at their effective age, in [0, 1], and their boost in days; shapes (rows,)."""
 
 SEED_BYTES = 8
@@ -114,7 +114,7 @@ def walk(
     draws: Iterator[float],
     vigour: Vigour,
     settings: TraversalSettings,
-    mask: SnapshotMask | None = None,
+    mask: Mask | None = None,
     max_draws: int = MAX_DRAWS,
 ) -> Walk:
     """Rows visited from `starts`, at most `max_nodes` of them, starts included, a row once.
@@ -140,7 +140,7 @@ class _Walker:
         draws: Iterator[float],
         vigour: Vigour,
         settings: TraversalSettings,
-        mask: SnapshotMask | None,
+        mask: Mask | None,
         max_draws: int,
     ) -> None:
         self._snapshot = snapshot
@@ -237,7 +237,7 @@ class LocalPageRankPolicy(msgspec.Struct, frozen=True):
 class Spread(NamedTuple):
     """`rows` ascending, anchors included; `mass` of the walk there, summing to 1; `scores`, the same from 0 to 1."""
 
-    rows: SelectionRows
+    rows: Rows
     mass: Scores
     scores: Scores
 
@@ -246,16 +246,16 @@ class _Links(NamedTuple):
     """Links of the expanded rows, the heaviest of each pair, each part of shape (links,): the position of the expanded
     row they leave from, the row they lead to, and which share of the walks at the one goes there."""
 
-    place: SelectionRows
-    row: SelectionRows
+    place: Rows
+    row: Rows
     share: Scores
 
 
 def personalised_pagerank(
     snapshot: Snapshot,
-    anchors: SelectionRows,
+    anchors: Rows,
     scores: Scores,
-    mask: SnapshotMask | None = None,
+    mask: Mask | None = None,
     policy: LocalPageRankPolicy | None = None,
 ) -> Spread:
     """Where a walk from `anchors` (different rows, shape (anchors,)) spends its time; it begins at each as often as its
@@ -284,8 +284,8 @@ def personalised_pagerank(
 
 
 def _expand(
-    snapshot: Snapshot, anchors: SelectionRows, starts: Scores, mask: SnapshotMask | None, policy: LocalPageRankPolicy
-) -> tuple[SelectionRows, _Links]:
+    snapshot: Snapshot, anchors: Rows, starts: Scores, mask: Mask | None, policy: LocalPageRankPolicy
+) -> tuple[Rows, _Links]:
     """The rows that are expanded, anchors first, and their links: ring by ring, those first that most walks reach."""
     known = np.zeros(snapshot.rows, dtype=np.bool_)
     expanded, ring, mass = anchors, anchors, starts
@@ -307,7 +307,7 @@ def _expand(
     return expanded, _Links(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def _links(snapshot: Snapshot, ring: SelectionRows, mask: SnapshotMask | None) -> _Links:
+def _links(snapshot: Snapshot, ring: Rows, mask: Mask | None) -> _Links:
     place, links = snapshot.fan(ring.tolist())
     row = links["row"].astype(np.int64)
     if mask is not None:
@@ -326,9 +326,7 @@ def _links(snapshot: Snapshot, ring: SelectionRows, mask: SnapshotMask | None) -
     return _Links(place, row, weights / of_all[place])
 
 
-def _settled(
-    expanded: SelectionRows, links: _Links, at_start: Scores, rows: int, policy: LocalPageRankPolicy
-) -> Scores:
+def _settled(expanded: Rows, links: _Links, at_start: Scores, rows: int, policy: LocalPageRankPolicy) -> Scores:
     """How much of the walk is at each expanded row, shape (expanded,). What leaves for any other row starts anew."""
     number = np.full(rows, -1, dtype=np.int64)
     number[expanded] = np.arange(len(expanded))
@@ -346,7 +344,7 @@ def _settled(
     return mass
 
 
-def _arriving(at: SelectionRows, mass: Scores, places: int) -> Scores:
+def _arriving(at: Rows, mass: Scores, places: int) -> Scores:
     """The sum of what arrives at each place, shape (places,)."""
     sums: Scores = np.bincount(at, weights=mass, minlength=places).astype(np.float64, copy=False)
     return sums

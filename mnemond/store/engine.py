@@ -20,7 +20,7 @@ import numpy as np
 from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
 from mnemond.errors import Outcome as Certainty
 from mnemond.index.snapshot import Snapshot
-from mnemond.index.vectors import Cosines
+from mnemond.index.vectors import Cosines, cosines_of_all
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PutInsight, RestoreInsight, SetVector, Vector
 from mnemond.model.outcomes import Embedded, Merged, Outcome, Remembered, Restored, Revised
@@ -63,7 +63,7 @@ def _fits(vector: Vector, base: Snapshot) -> bool:
 
 def _compared(base: Snapshot, vectors: Sequence[Vector]) -> Sequence[Cosines]:
     if len(vectors) > 1:
-        return base.cosines_of_all(np.stack(vectors))
+        return cosines_of_all(base.dense, np.stack(vectors))
     return [base.cosines(vector) for vector in vectors]
 
 
@@ -442,7 +442,7 @@ class Engine:
     def close(self) -> None:
         """Copy the log into the database and close. Raises SqliteError when the checkpoint fails; where somebody else
         reads the database that is a failure only if purged memories stand in the log."""
-        self._index.shortcuts.end()
+        self._index.accelerators.end()
         if self._high_water is not None:
             self._high_water.close()
         connection, self._connection = self._connection, None

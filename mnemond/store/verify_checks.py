@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.errors import MnemonError
-from mnemond.index.arrays import UNIT_TOLERANCE, normalise
-from mnemond.index.columns import document_of
+from mnemond.index.bm25 import document_of
 from mnemond.index.edges import INWARDS, OUTWARDS, EdgeArrays, degrees_of
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import UNIT_TOLERANCE, normalise
 from mnemond.model.memory import format_us
 from mnemond.store import health
 from mnemond.store.checksums import faulty_pages
@@ -542,7 +542,7 @@ def _compared(mirror: Snapshot, stored: Keys) -> Steps:
             wrong.add(f"seen from {word}: {len(seen):,} in memory, {len(stored):,} in the database")
         yield None
     degrees = _degrees(stored, mirror.rows)
-    if (off := np.count_nonzero(degrees[live] != mirror.degrees[live])) > 0:
+    if (off := np.count_nonzero(degrees[live] != mirror.columns.degree[live])) > 0:
         wrong.add(f"degree of {off:,} memories")
     yield from wrong.problems("views of the links differ between memory and database", RELOAD)
 

@@ -12,7 +12,7 @@ from mnemond.api import types_admin
 from mnemond.api.types_memories import RememberParams
 from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
-from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Dense
 from mnemond.store.database import Opened
 from tests.api.factories import CALL, Bench, bench
 
@@ -85,6 +85,6 @@ async def test_hello_refuses_another_protocol_in_words(tmp_path: Path) -> None:
 async def test_status_says_that_a_large_store_lacks_its_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with bench(tmp_path) as over:
         await fill(over, "first")
-        monkeypatch.setattr(Snapshot, "graph_lacking", "install the extra")
+        monkeypatch.setattr(Dense, "graph_lacking", "install the extra")
         status = await status_of(over)
         assert (status.degraded, status.degraded_reason) == (True, "install the extra")

@@ -210,7 +210,7 @@ async def check_archive(warm: OpenStore) -> None:
     for row in np.flatnonzero(active.alive()).tolist():
         there = kept.row_of(active.insight(row).id)
         assert there is not None
-        assert kept.degrees[there] == active.degrees[row]
+        assert kept.columns.degree[there] == active.columns.degree[row]
         assert kept.has_vector(there)
 
 

@@ -219,7 +219,8 @@ async def counted(over: Bench, clock: MockClock) -> dict[str, int]:
     await wait_all_tasks_blocked()
     snapshot = await snapshot_of(over)
     return {
-        snapshot.insight(row).content: int(snapshot.accesses[row]) for row in snapshot.alive().nonzero()[0].tolist()
+        snapshot.insight(row).content: int(snapshot.columns.accesses[row])
+        for row in snapshot.alive().nonzero()[0].tolist()
     }
 
 

@@ -203,7 +203,7 @@ def test_staging_shows_the_writer_everything_and_readers_nothing(work: list[list
     published = portrait(index.snapshot)
     for number, changes in enumerate(work, 1):
         before = index.working
-        counted = before.degrees.tolist()
+        counted = before.columns.degree.tolist()
         degrees = index.stage(changes)
         for change in changes:
             world.carry_out(change)
@@ -211,7 +211,7 @@ def test_staging_shows_the_writer_everything_and_readers_nothing(work: list[list
         assert portrait(working) == portrait(world.rebuilt())
         assert portrait(index.snapshot) == published
         had = dict(enumerate(counted))
-        assert {row: (had.get(row, NEW), int(working.degrees[row])) for row in degrees} == degrees
+        assert {row: (had.get(row, NEW), int(working.columns.degree[row])) for row in degrees} == degrees
         if number % at_once == 0:
             assert index.publish() is index.snapshot is index.working
             assert index.begun == 0

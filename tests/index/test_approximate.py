@@ -12,8 +12,8 @@ import pytest
 
 from mnemond.config.settings import HnswSettings
 from mnemond.index import hnsw as approximates
-from mnemond.index.arrays import Matrix
-from mnemond.index.hnsw import CHUNK, Approximate, Graph, Vertices, in_thread
+from mnemond.index.arrays import Floats
+from mnemond.index.hnsw import CHUNK, ApproximateIndex, Graph, Vertices, in_thread
 from mnemond.index.vectors import Dense
 from mnemond.model.changes import Vector
 from tests.index.vector_worlds import (
@@ -35,14 +35,14 @@ def _small_stores_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(approximates, "MIN_TAIL", 0)
 
 
-def made(matrix: Matrix, **options: Any) -> Approximate:
+def made(matrix: Floats, **options: Any) -> ApproximateIndex:
     """A graph of all rows that is there already."""
-    approximate = Approximate(HnswSettings(), exhaustive, at_once)
+    approximate = ApproximateIndex(HnswSettings(), exhaustive, at_once)
     approximate.keep_up(matrix, options.get("present", marks(len(matrix))), options.get("alive", marks(len(matrix))))
     return approximate
 
 
-def graph_of(approximate: Approximate) -> Graph:
+def graph_of(approximate: ApproximateIndex) -> Graph:
     assert approximate.graph is not None
     return approximate.graph
 
@@ -106,7 +106,7 @@ def test_a_graph_of_mostly_dead_rows_is_made_anew() -> None:
 
 def test_nothing_waits_for_a_graph_and_only_one_is_made_at_a_time() -> None:
     later, matrix = Later(), unit(50, 21)
-    approximate = Approximate(HnswSettings(), exhaustive, later)
+    approximate = ApproximateIndex(HnswSettings(), exhaustive, later)
     approximate.keep_up(matrix, marks(50), marks(50))
     approximate.keep_up(matrix, marks(50), marks(50))
     assert approximate.graph is None
@@ -117,7 +117,7 @@ def test_nothing_waits_for_a_graph_and_only_one_is_made_at_a_time() -> None:
 
 def test_a_graph_that_nobody_wants_any_more_is_not_finished() -> None:
     later, matrix = Later(), unit(50, 22)
-    ended = Approximate(HnswSettings(), exhaustive, later)
+    ended = ApproximateIndex(HnswSettings(), exhaustive, later)
     ended.keep_up(matrix, marks(50), marks(50))
     ended.end()
     later.run()
@@ -128,7 +128,7 @@ def test_a_graph_that_nobody_wants_any_more_is_not_finished() -> None:
 
 def test_a_graph_whose_index_was_replaced_does_not_keep_vectors_alive() -> None:
     later, matrix = Later(), unit(50, 23)
-    approximate = Approximate(HnswSettings(), exhaustive, later)
+    approximate = ApproximateIndex(HnswSettings(), exhaustive, later)
     approximate.keep_up(matrix, marks(50), marks(50))
     gone = weakref.ref(approximate)
     del approximate
@@ -139,18 +139,18 @@ def test_a_graph_whose_index_was_replaced_does_not_keep_vectors_alive() -> None:
 
 @pytest.mark.parametrize("at", [1, 2])
 def test_an_index_may_be_replaced_while_its_graph_is_made(at: int) -> None:
-    owners: list[Approximate] = []
+    owners: list[ApproximateIndex] = []
     added: list[int] = []
 
     class Slow(Exhaustive):
-        def add(self, block: Matrix) -> None:
+        def add(self, block: Floats) -> None:
             added.append(len(block))
             if len(added) == at:
                 owners.clear()
                 gc.collect()
 
     later, matrix = Later(), unit(CHUNK + 50, 24)
-    owners.append(Approximate(HnswSettings(), lambda dimension, parameters: Slow(), later))
+    owners.append(ApproximateIndex(HnswSettings(), lambda dimension, parameters: Slow(), later))
     owners[0].keep_up(matrix, marks(len(matrix)), marks(len(matrix)))
     later.run()
     assert added == [CHUNK, 50][:at]
@@ -168,14 +168,14 @@ def test_compacting_renumbers_what_the_graph_finds() -> None:
         assert searched.nearest(question, 5, None)[0].tolist() == by_hand(matrix[kept], question, 5, None)
     again = fewer.compacted(np.arange(10), np.arange(len(kept)))
     assert sorted(row for row in graph_of(again).rows.tolist() if row >= 0) == list(range(10))
-    assert Approximate(HnswSettings()).compacted(kept, renumbered).graph is None
+    assert ApproximateIndex(HnswSettings()).compacted(kept, renumbered).graph is None
 
 
 def test_without_the_extra_it_says_how_to_get_it_and_does_not_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "usearch.index", None)
     monkeypatch.delitem(sys.modules, "mnemond.index.usearch_graph", raising=False)
     later, matrix = Later(), unit(300, 27)
-    approximate = Approximate(HnswSettings(), spawn=later)
+    approximate = ApproximateIndex(HnswSettings(), spawn=later)
     searched = dense(matrix, coded(matrix), approximate)
     assert searched.graph_lacking is None
     approximate.keep_up(matrix, marks(300), marks(300))
@@ -190,7 +190,7 @@ def test_without_the_extra_it_says_how_to_get_it_and_does_not_try_again(monkeypa
 @pytest.mark.parametrize("failing", ["make", "add"])
 def test_a_graph_that_cannot_be_made_says_why_and_the_store_is_scanned(failing: str) -> None:
     class Full(Exhaustive):
-        def add(self, block: Matrix) -> None:
+        def add(self, block: Floats) -> None:
             raise MemoryError("no room")
 
     def make(dimension: int, parameters: HnswSettings) -> Vertices:
@@ -198,7 +198,7 @@ def test_a_graph_that_cannot_be_made_says_why_and_the_store_is_scanned(failing: 
             raise RuntimeError("no room")
         return Full()
 
-    approximate, matrix = Approximate(HnswSettings(), make, at_once), unit(20, 28)
+    approximate, matrix = ApproximateIndex(HnswSettings(), make, at_once), unit(20, 28)
     approximate.keep_up(matrix, marks(20), marks(20))
     assert approximate.graph is None
     assert "no room" in str(approximate.lacking)
@@ -227,7 +227,7 @@ class Library(Exhaustive):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, keys: Any, block: Matrix, threads: int) -> None:  # type: ignore[override]
+    def add(self, keys: Any, block: Floats, threads: int) -> None:  # type: ignore[override]
         assert keys.tolist() == list(range(len(self.rows), len(self.rows) + len(block)))
         assert threads == 1
         super().add(block)
@@ -247,7 +247,7 @@ def test_the_library_is_asked_with_the_parameters_and_one_thread(monkeypatch: py
     monkeypatch.setitem(sys.modules, "usearch.index", types.SimpleNamespace(Index=Library))
     monkeypatch.delitem(sys.modules, "mnemond.index.usearch_graph", raising=False)
     matrix = unit(600, 29)
-    approximate = Approximate(HnswSettings(m=8), spawn=at_once)
+    approximate = ApproximateIndex(HnswSettings(m=8), spawn=at_once)
     for rows in (300, 600):
         approximate.keep_up(matrix[:rows], marks(rows), marks(rows))
     assert approximate.lacking is None
@@ -263,7 +263,7 @@ def test_the_library_is_asked_with_the_parameters_and_one_thread(monkeypatch: py
 def test_the_real_library_finds_nearly_all_of_the_nearest() -> None:
     pytest.importorskip("usearch")
     matrix, questions = unit(5000, 30, 64), unit(50, 31, 64)
-    approximate = Approximate(HnswSettings(), spawn=at_once)
+    approximate = ApproximateIndex(HnswSettings(), spawn=at_once)
     for rows in (4000, 5000):
         approximate.keep_up(matrix[:rows], marks(rows), marks(rows))
     assert approximate.lacking is None

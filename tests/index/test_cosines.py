@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.settings import VectorSettings
-from mnemond.index import writer
-from mnemond.index.vectors import Cosines, Dense, cosines_of
-from mnemond.index.writer import TAIL, Compaction, MemoryIndex
+from mnemond.index import vectors
+from mnemond.index.vectors import CODE_TAIL, Cosines, Dense, cosines_of
+from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
 from tests.index.vector_worlds import DIMENSION, coded, unit
@@ -110,8 +110,8 @@ def test_nothing_is_among_no_rows() -> None:
 
 
 def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "SCANNED_FROM", 10)
-    matrix = unit(3 * TAIL, 33)
+    monkeypatch.setattr(vectors, "SCANNED_FROM", 10)
+    matrix = unit(3 * CODE_TAIL, 33)
     index = MemoryIndex.build([], [], DIMENSION, Compaction(5, 0.1))
     empty = index.snapshot
     assert empty.parts.dense.scanned is None
@@ -119,7 +119,7 @@ def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows(monkeyp
         index.apply([AddInsight(insight(f"m{row:03}"), matrix[row]) for row in range(at, at + 16)])
         snapshot = index.snapshot
         assert snapshot.parts.dense.codes is None
-        assert (snapshot.parts.dense.scanned is not None) == (snapshot.rows >= TAIL)
+        assert (snapshot.parts.dense.scanned is not None) == (snapshot.rows >= CODE_TAIL)
         assert snapshot.cosines(matrix[3]).highest(1, None)[0][1] == pytest.approx(1.0)
     index.apply([RetireInsight(f"m{row:03}", "forgotten") for row in range(0, len(matrix), 2)])
     assert index.snapshot.rows == len(matrix) // 2
@@ -132,8 +132,8 @@ def test_a_writer_has_codes_long_before_readers_and_they_follow_the_rows(monkeyp
 def test_whoever_wants_every_vector_scanned_has_no_codes(
     monkeypatch: pytest.MonkeyPatch, kind: str, scanned: bool
 ) -> None:
-    monkeypatch.setattr(writer, "SCANNED_FROM", 10)
-    rows = [(insight(f"m{at}"), vector) for at, vector in enumerate(unit(TAIL, 3))]
+    monkeypatch.setattr(vectors, "SCANNED_FROM", 10)
+    rows = [(insight(f"m{at}"), vector) for at, vector in enumerate(unit(CODE_TAIL, 3))]
     settings = VectorSettings(index=kind)  # type: ignore[arg-type]  # one of its kinds
     assert (MemoryIndex.build(rows, [], DIMENSION, search=settings).snapshot.parts.dense.scanned is not None) == scanned
 

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.settings import VectorSettings
-from mnemond.index.arrays import Vectors
-from mnemond.index.vectors import RESCORED, leading
-from mnemond.index.writer import Compaction, MemoryIndex, Shortcuts
+from mnemond.index.vectors import RESCORED, VectorAccelerators, Vectors, leading
+from mnemond.index.writer import Compaction, MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
 from tests.examples import examples
 from tests.index.vector_worlds import DIMENSION, by_hand, coded, dense, marks, unit
@@ -110,7 +109,7 @@ def test_what_a_store_keeps_follows_from_its_size(kind: Any, rows: int, codes: b
     settings = VectorSettings(index=kind, int8_from=20, exact_limit=40)
     vectors = Vectors(DIMENSION)
     vectors.extend(list(unit(rows, 32)))
-    shortcuts = Shortcuts(settings, DIMENSION)
+    shortcuts = VectorAccelerators(settings, DIMENSION)
     shortcuts.end()
     shortcuts.keep_up(vectors, marks(rows))
     shown = shortcuts.view(vectors)
@@ -122,24 +121,24 @@ def test_an_index_keeps_codes_up_through_growth_and_compaction_and_readers_keep_
     matrix = unit(90, 33)
     rows = [(insight(f"m{at:02}"), matrix[at]) for at in range(18)]
     index = MemoryIndex.build(rows, [], DIMENSION, Compaction(5, 0.1), search=SMALL)
-    index.shortcuts.end()
+    index.accelerators.end()
     small = index.snapshot
     assert small.parts.dense.codes is None
     for at in range(18, 60):
         index.apply([AddInsight(insight(f"m{at:02}"), matrix[at])])
     large = index.snapshot
     assert large.parts.dense.codes is not None
-    assert large.nearest(matrix[50], 1)[0].tolist() == [50]
-    assert np.allclose(large.similarity_approximate(matrix[3]), large.similarity(matrix[3]), atol=0.02)
-    assert large.similarity_of(matrix[3], np.array([3])).tolist() == pytest.approx([1.0])
-    assert large.graph_lacking is None
+    assert large.dense.nearest(matrix[50], 1)[0].tolist() == [50]
+    assert np.allclose(large.dense.similarity_approximate(matrix[3]), large.dense.similarity(matrix[3]), atol=0.02)
+    assert large.dense.similarity_of(matrix[3], np.array([3])).tolist() == pytest.approx([1.0])
+    assert large.dense.graph_lacking is None
     index.apply([RetireInsight(f"m{at:02}", "forgotten") for at in range(0, 60, 3)])
     kept = [at for at in range(60) if at % 3]
     compacted = index.snapshot
     assert compacted.rows == len(kept)
-    assert compacted.insight(int(compacted.nearest(matrix[50], 1)[0][0])).id == "m50"
-    assert large.nearest(matrix[51], 1)[0].tolist() == [51]
-    assert small.nearest(matrix[51], 100)[0].max() < 18
+    assert compacted.insight(int(compacted.dense.nearest(matrix[50], 1)[0][0])).id == "m50"
+    assert large.dense.nearest(matrix[51], 1)[0].tolist() == [51]
+    assert small.dense.nearest(matrix[51], 100)[0].max() < 18
 
 
 def test_a_store_without_an_embedder_keeps_nothing() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.columns import DATED, OPENING, OPENING_SHARE, Document, day_terms, document_of, numbered
+from mnemond.index.bm25 import DATED, OPENING, OPENING_SHARE, Document, day_terms, document_of, term_number
 from mnemond.text.features import inner_terms
 from mnemond.text.tokens import index_terms
 from tests.examples import examples
@@ -54,7 +54,7 @@ def test_lengths_are_those_of_what_was_said_and_of_what_else_is_known() -> None:
     made = document_of(insight("a", "call SetOption for the SetOption cache", tags=("speed", "cache")))
     assert (made.own, made.breadth) == (4 + 4, 3)  # the names count once whole and once in parts
     assert made.length == made.own + 2 + len(day_terms("1970-01-01"))
-    assert order(made) == [numbered(term) for term in index_terms("call SetOption for the SetOption cache")]
+    assert order(made) == [term_number(term) for term in index_terms("call SetOption for the SetOption cache")]
 
 
 @pytest.mark.parametrize(("fields", "dated"), [({}, False), ({"event_start": "2023-05-08T00:00:00Z"}, True)])
@@ -96,7 +96,7 @@ def test_nothing_is_lost_of_any_text(content: str, tags: list[str], entities: li
     made = document_of(insight("a", content, tags=tuple(tags), entities=tuple(entities)))
     terms = index_terms(content)
     assert made.own == len(terms) + len(inner_terms(content))
-    assert order(made) == [numbered(term) for term in terms]
+    assert order(made) == [term_number(term) for term in terms]
     opening = (sum(made.counts.values()) - made.length) / OPENING_SHARE
     assert opening == int(opening)
     assert 0 <= opening <= len(terms)

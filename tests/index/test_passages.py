@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index.columns import Document, PassageColumns, Passages
+from mnemond.index.bm25 import Document, PassageColumns, Passages
 
 
 def document(*terms: int, asking: float = 0.0, dated: bool = False) -> Document:
@@ -27,7 +27,8 @@ def order(view: PassageColumns, rows: list[int]) -> tuple[list[int], list[int]]:
 
 def filled() -> Passages:
     made = Passages()
-    made.extend(ROWS)
+    for row in ROWS:
+        made.append(row)
     return made
 
 

@@ -17,7 +17,7 @@ BATCHES = 400
 def read(snapshot: Snapshot) -> tuple[object, ...]:
     scores, bound = snapshot.keyword(["redi", "cach"], BM25)
     mask = snapshot.visible(Filter())
-    assert len(scores) == snapshot.rows == len(snapshot.similarity(unit(1, 1, 1, 1)))
+    assert len(scores) == snapshot.rows == len(snapshot.dense.similarity(unit(1, 1, 1, 1)))
     assert (snapshot.rows if mask is None else int(mask.sum())) == snapshot.live
     best = [snapshot.insight(int(row)).id for row in snapshot.best(scores, 5)]
     newest = [found.id for found in snapshot.newest(Filter(), 5)]

@@ -19,4 +19,4 @@ def test_a_rewritten_row_takes_the_edges_of_both_directions_along() -> None:
         (0, 0, 0.5),
         (2, 1, 0.25),
     ]
-    assert snapshot.degrees.tolist() == [1, 2, 1, 2]
+    assert snapshot.columns.degree.tolist() == [1, 2, 1, 2]

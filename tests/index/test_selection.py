@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemond.index.bm25 import BLOCK, at_least_kth, top
+from mnemond.index.selection import BLOCK, at_least_kth, top
 from mnemond.index.writer import MemoryIndex
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mnemond.index.snapshot import AFTER_ALL, Snapshot
+from mnemond.index.vectors import cosines_of_all
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddEdge, AddInsight, RemoveEdge, RetireInsight
 from mnemond.model.memory import Edge, Scope
@@ -26,7 +27,7 @@ def test_an_empty_store_answers_everything_with_nothing() -> None:
     assert (snapshot.rows, snapshot.live, snapshot.embedded, snapshot.dimension) == (0, 0, 0, DIMENSION)
     assert scores.shape == (0,)
     assert bound > 0
-    assert snapshot.similarity(unit(1, 0, 0, 0)).shape == (0,)
+    assert snapshot.dense.similarity(unit(1, 0, 0, 0)).shape == (0,)
     assert snapshot.best(scores, 5).tolist() == []
     assert snapshot.newest(Filter(), 5) == []
     assert snapshot.by_category() == {}
@@ -198,7 +199,7 @@ def test_vectors_without_direction_or_of_another_dimension_are_missing() -> None
     snapshot = MemoryIndex.build(rows, [], DIMENSION).snapshot
     assert snapshot.embedded == 1
     assert snapshot.without_vector().tolist() == [0, 1, 2, 3]
-    assert snapshot.similarity(unit(0, 1, 0, 0)).tolist() == [0, 0, 0, 0, 1]
+    assert snapshot.dense.similarity(unit(0, 1, 0, 0)).tolist() == [0, 0, 0, 0, 1]
 
 
 def test_degrees_count_neighbours_once_a_type() -> None:
@@ -214,7 +215,7 @@ def test_degrees_count_neighbours_once_a_type() -> None:
     degrees = index.stage([AddEdge(edge) for edge in edges])
     assert degrees == {0: (0, 3), 1: (0, 2), 2: (0, 1)}
     loaded = MemoryIndex.build([(insight(name), None) for name in "abc"], edges, DIMENSION).snapshot
-    assert loaded.degrees.tolist() == index.publish().degrees.tolist() == [3, 2, 1]
+    assert loaded.columns.degree.tolist() == index.publish().columns.degree.tolist() == [3, 2, 1]
     assert index.stage([RemoveEdge("b", "a", "causal"), RemoveEdge("c", "a", "semantic")]) == {
         0: (3, 2),
         1: (2, 2),
@@ -263,9 +264,9 @@ def test_cosines_of_several_vectors_are_those_of_each() -> None:
     rows = [(insight(f"m{number}"), unit(number, 1, 2, 0)) for number in range(3)]
     snapshot = MemoryIndex.build(rows, [], DIMENSION).snapshot
     vectors = np.stack([unit(1, 0, 0, 0), unit(0, 1, 2, 3)])
-    for cosines, vector in zip(snapshot.cosines_of_all(vectors), vectors, strict=True):
+    for cosines, vector in zip(cosines_of_all(snapshot.dense, vectors), vectors, strict=True):
         found = cosines.of(np.arange(3))
-        assert found.tolist() == pytest.approx(snapshot.similarity(vector).tolist())
-        assert snapshot.similarity(vector, 1).tolist() == pytest.approx(found[1:].tolist())
+        assert found.tolist() == pytest.approx(snapshot.dense.similarity(vector).tolist())
+        assert snapshot.dense.similarity(vector, 1).tolist() == pytest.approx(found[1:].tolist())
     with pytest.raises(ValueError, match="not aligned"):
-        snapshot.similarity(np.ones(DIMENSION + 1, dtype=np.float32))
+        snapshot.dense.similarity(np.ones(DIMENSION + 1, dtype=np.float32))

@@ -104,8 +104,8 @@ def test_nothing_staged_is_seen_before_it_is_published() -> None:
     assert [snapshot.find("abcdeg") for snapshot in (old, new)] == [[], ["abcdeg"]]
     assert [snapshot.twins("sqlite") for snapshot in (old, new)] == [[], [2]]
     assert [snapshot.edge_counts()["causal"] for snapshot in (old, new)] == [0, 1]
-    assert (old.degrees.tolist(), new.degrees.tolist()[1:]) == ([0], [1, 1])
-    assert (old.pinned.tolist(), new.pinned.tolist()) == ([0], [0, 0, 1])
+    assert (old.columns.degree.tolist(), new.columns.degree.tolist()[1:]) == ([0], [1, 1])
+    assert (old.columns.pinned.tolist(), new.columns.pinned.tolist()) == ([0], [0, 0, 1])
     assert old.comparable(Scope("u1")) in (None, [True])
     assert index.publish() is index.snapshot is index.working
 
@@ -146,19 +146,20 @@ def test_a_memory_moves_to_a_new_row_when_it_is_found_by_what_changed(field: str
     assert (old.insight(0), snapshot.insight(row)) == (rows[0][0], later)
     assert (snapshot.embedded, snapshot.live, snapshot.has_vector(row)) == (1, 2, True)
     assert snapshot.neighbours(1)["row"].tolist() == [row]
-    assert (int(snapshot.degrees[row]), int(snapshot.degrees[1])) == (1, 1)
-    assert (int(snapshot.accesses[row]), int(snapshot.pinned[row])) == (later.access_count, later.pinned)
-    assert int(snapshot.accessed_us[row]) == (86_400_000_000 if field in ("created_at", "last_accessed_at") else 0)
+    assert (int(snapshot.columns.degree[row]), int(snapshot.columns.degree[1])) == (1, 1)
+    columns = snapshot.columns
+    assert (int(columns.accesses[row]), int(columns.pinned[row])) == (later.access_count, later.pinned)
+    assert int(columns.accessed_us[row]) == (86_400_000_000 if field in ("created_at", "last_accessed_at") else 0)
 
 
 def test_a_text_embedded_anew_has_its_new_vector_or_none() -> None:
     index = MemoryIndex.build([(insight("a"), unit(1, 0, 0, 0))], [], DIMENSION)
     index.apply([PutInsight(insight("a"), vector=unit(0, 1, 0, 0))])
-    assert index.snapshot.similarity(unit(1, 0, 0, 0)).tolist() == [1]
+    assert index.snapshot.dense.similarity(unit(1, 0, 0, 0)).tolist() == [1]
     index.apply([PutInsight(insight("a"), embedded=True, vector=unit(0, 1, 0, 0))])
     row = index.snapshot.row_of("a")
     assert row == 1
-    assert index.snapshot.similarity(unit(0, 1, 0, 0), row).tolist() == [1]
+    assert index.snapshot.dense.similarity(unit(0, 1, 0, 0), row).tolist() == [1]
     index.apply([SetVector("a", None), SetVector("nobody", unit(1, 0, 0, 0))])
     assert (index.snapshot.embedded, index.snapshot.vector(2)) == (0, None)
 

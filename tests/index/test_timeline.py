@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index import neighbourhood
-from mnemond.index.neighbourhood import Vicinity
+from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import RetireInsight
@@ -42,7 +42,7 @@ def everywhere(snapshot: Snapshot) -> Snapshot:
 
 
 def answers(snapshot: Snapshot, at: int, source: str, k: int, within: int) -> tuple[object, ...]:
-    around = Vicinity(snapshot, insight("new", at=at, source=source), None)
+    around = Neighbourhood(snapshot, insight("new", at=at, source=source), None)
     before, after = around.backbone()
     near = around.nearest_in_time(k, within, [row for row in (before, after) if row is not None])
     return before, after, near, [row.id for row, _ in around.recent(k)]

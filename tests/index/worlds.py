@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from mnemond.index.arrays import Mask
 from mnemond.index.bm25 import Bm25
 from mnemond.index.filters import during
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.edge_builders import edges_of
 from mnemond.model.changes import (
@@ -129,7 +130,8 @@ def portrait(snapshot: Snapshot) -> dict[str, Any]:
     alive = np.flatnonzero(snapshot.alive()).tolist()
     assert sorted(live) == alive
     _assert_lists_say_the_same(snapshot)
-    assert snapshot.similarity(PROBE)[live] == pytest.approx([_cosine(snapshot.vector(row)) for row in live], abs=1e-5)
+    cosines = snapshot.dense.similarity(PROBE)[live]
+    assert cosines == pytest.approx([_cosine(snapshot.vector(row)) for row in live], abs=1e-5)
     return {
         "insights": [snapshot.insight(row) for row in live],
         "columns": [_columns(snapshot, row) for row in live],
@@ -160,9 +162,10 @@ def _assert_lists_say_the_same(snapshot: Snapshot) -> None:
 def _columns(snapshot: Snapshot, row: int) -> tuple[int | tuple[float, ...] | None, ...]:
     vector = snapshot.vector(row)
     assert (vector is not None) == snapshot.has_vector(row)
+    columns = snapshot.columns
     return (
-        int(snapshot.importance[row]), int(snapshot.accesses[row]), int(snapshot.accessed_us[row]),
-        int(snapshot.created_us[row]), int(snapshot.pinned[row]), int(snapshot.degrees[row]),
+        int(columns.importance[row]), int(columns.accesses[row]), int(columns.accessed_us[row]),
+        int(columns.created_us[row]), int(columns.pinned[row]), int(columns.degree[row]),
         None if vector is None else tuple(vector.tolist()),
     )  # fmt: skip
 
@@ -172,7 +175,7 @@ def _keyword(snapshot: Snapshot, live: list[int], terms: list[str]) -> tuple[lis
     return scores[live].tolist(), bound
 
 
-def _seen(snapshot: Snapshot, live: list[int], mask: SnapshotMask | None) -> list[bool]:
+def _seen(snapshot: Snapshot, live: list[int], mask: Mask | None) -> list[bool]:
     if mask is None:
         assert snapshot.live == snapshot.rows
         return [True] * len(live)

@@ -31,7 +31,7 @@ class CheckedDecay(DecayRefresh):
             for row in np.flatnonzero(snapshot.alive()).tolist():
                 it = snapshot.insight(row)
                 days = (work.now_us - parse_rfc3339(it.last_accessed_at or it.created_at)) / DAY_US
-                true = effective_importance(it.importance, it.access_count, days, int(snapshot.degrees[row]))
+                true = effective_importance(it.importance, it.access_count, days, int(snapshot.columns.degree[row]))
                 assert abs(it.effective_importance - true) <= tolerance + ROUNDING
         return done
 

@@ -72,7 +72,7 @@ def links(snapshot: Snapshot) -> dict[str, Any]:
     rows = np.flatnonzero(snapshot.alive()).tolist()
     return {
         snapshot.insight(row).id: (
-            int(snapshot.degrees[row]),
+            int(snapshot.columns.degree[row]),
             sorted(
                 (
                     snapshot.insight(int(end["row"])).id,

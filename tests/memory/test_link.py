@@ -354,7 +354,7 @@ def test_linking_and_unlinking_leaves_no_trace(pairs: list[tuple[int, int, EdgeT
 def _portrait(desk: Desk) -> object:
     """Edges, degrees and counts; importance ages with the clock and is compared by another test."""
     rows = [desk.row(number) for number in range(1, 6)]
-    degrees = [int(desk.snapshot.degrees[row]) for row in rows]
+    degrees = [int(desk.snapshot.columns.degree[row]) for row in rows]
     links = [
         sorted((number_of(desk.snapshot.insight(int(each["row"])).id), int(each["type"])) for each in found)
         for found in (desk.snapshot.neighbours(row) for row in rows)

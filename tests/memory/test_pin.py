@@ -14,7 +14,7 @@ from tests.store.factories import forget, insight_id
 def test_a_memory_is_pinned_and_unpinned(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "mnemon.db", memories=2)
     assert (desk.pin(1).pinned, desk.insight(1).pinned, desk.insight(2).pinned) == (True, True, False)
-    assert desk.snapshot.pinned[desk.row(1)] == 1
+    assert desk.snapshot.columns.pinned[desk.row(1)] == 1
     assert desk.pin(1).changed is False
     unpinned = desk.pin(1, pinned=False)
     assert (unpinned.pinned, unpinned.changed, desk.insight(1).pinned) == (False, True, False)
@@ -26,7 +26,7 @@ def test_a_memory_is_pinned_and_unpinned(tmp_path: Path) -> None:
     again.pin(2)
     again.close()
     third = Desk(tmp_path / "mnemon.db")
-    assert (third.insight(2).pinned, third.snapshot.pinned[third.row(2)]) == (True, 1)
+    assert (third.insight(2).pinned, third.snapshot.columns.pinned[third.row(2)]) == (True, 1)
     third.close()
 
 

@@ -52,7 +52,7 @@ def test_scores_are_those_of_the_rule_for_one(
     found = prune_scores(snapshot, NOW_US)
     for row, it in enumerate(insights):
         weights = [w for pair, w in pairs.items() if row in pair]
-        days = (NOW_US - int(snapshot.accessed_us[row])) / DAY_US
+        days = (NOW_US - int(snapshot.columns.accessed_us[row])) / DAY_US
         expected = prune_score(max(weights) if weights else None, effective_age(days, it.boost_days))
         assert found[row] == pytest.approx(expected, abs=1e-9)
 

@@ -52,6 +52,6 @@ def test_who_is_gone_meanwhile_is_left_alone() -> None:
     index.apply(propose({"a": 3, "b": 1, "never": 1}, WHO).changes)
     row = index.snapshot.row_of("a")
     assert row is not None
-    assert int(index.snapshot.accesses[row]) == 5
+    assert int(index.snapshot.columns.accesses[row]) == 5
     assert index.snapshot.insight(row).last_accessed_at == format_us(NOW_US)
     assert index.snapshot.row_of("b") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index.columns import numbered
+from mnemond.index.bm25 import term_number
 from mnemond.recall.question import build_question
 from mnemond.recall.question_features import Question
 from mnemond.recall.ranking import adjacent_words
@@ -21,7 +21,7 @@ EVERY = np.arange(len(TEXTS))
 
 
 def question(*pairs: tuple[str, str, float]) -> Question:
-    numbers = tuple((numbered(one), numbered(other), weight) for one, other, weight in pairs)
+    numbers = tuple((term_number(one), term_number(other), weight) for one, other, weight in pairs)
     return Question(np.zeros(0, np.float32), [], [], np.zeros(0, np.bool_), pairs=numbers)
 
 

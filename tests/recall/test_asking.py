@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import UNAVAILABLE, MnemonError
-from mnemond.index.columns import numbered
+from mnemond.index.bm25 import term_number
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight, Vector
@@ -128,7 +128,7 @@ def test_pairs_weigh_what_both_words_do_but_no_more_than_what_two_of_three_rows_
     crowd = store([*NOTES, *(insight(f"n{number}", f"noise{number} cache") for number in range(96))])
     rare, most = build_question(SNAPSHOT, "redis cache", None), math.log(4 / SHARED_BY_ALL)
     [(first, second, weight)] = rare.pairs
-    assert (first, second) == (numbered("redi"), numbered("cach"))
+    assert (first, second) == (term_number("redi"), term_number("cach"))
     assert weight == pytest.approx(most)
     assert idf(4, 1) + idf(4, 2) > most
     assert idf(100, 98) + idf(100, 1) > math.log(100 / SHARED_BY_ALL)
@@ -139,8 +139,8 @@ def test_pairs_weigh_what_both_words_do_but_no_more_than_what_two_of_three_rows_
 def test_a_pair_counts_once_and_never_with_a_name() -> None:
     pairs = build_question(SNAPSHOT, "redis cache redis cache", None).pairs
     assert [pair[:2] for pair in pairs] == [
-        (numbered("redi"), numbered("cach")),
-        (numbered("cach"), numbered("redi")),
+        (term_number("redi"), term_number("cach")),
+        (term_number("cach"), term_number("redi")),
     ]
     assert build_question(SNAPSHOT, "carol redis", None).pairs == ()
     assert build_question(SNAPSHOT, "redis", None).pairs == ()

@@ -7,7 +7,7 @@ import pytest
 
 from mnemond.config.settings import HnswSettings
 from mnemond.index import hnsw as approximates
-from mnemond.index.hnsw import Approximate
+from mnemond.index.hnsw import ApproximateIndex
 from mnemond.recall.ranking import closeness
 from tests.index.vector_worlds import at_once, by_hand, coded, dense, exhaustive, marks, unit
 
@@ -26,7 +26,7 @@ def test_with_a_graph_only_the_nearest_have_it_and_of_any_row_it_can_be_asked(
     monkeypatch: pytest.MonkeyPatch, hidden: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr(approximates, "MIN_TAIL", 0)
-    graph = Approximate(HnswSettings(), exhaustive, at_once)
+    graph = ApproximateIndex(HnswSettings(), exhaustive, at_once)
     graph.keep_up(MATRIX, marks(len(MATRIX)), marks(len(MATRIX)))
     visible = marks(len(MATRIX), *hidden).astype(np.bool_) if hidden else None
     near = closeness(dense(MATRIX, coded(MATRIX), graph), QUESTION, visible, 10)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.settings import TraversalSettings
-from mnemond.index.best_rows import Scores
-from mnemond.index.bm25 import SelectionRows
+from mnemond.index.arrays import Rows, Scores
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.decay import effective_age, retention
 from mnemond.recall.walks import MAX_DRAWS, Walk, draws_of, seed_of, selection_probability, walk
@@ -34,7 +33,7 @@ def walked(
 ) -> Walk:
     """A walk with these draws, among rows of these ages in days; the others are new."""
 
-    def vigour(rows: SelectionRows) -> tuple[Scores, Scores]:
+    def vigour(rows: Rows) -> tuple[Scores, Scores]:
         fading = [retention((ages or {}).get(snapshot.insight(row).id, 0.0)) for row in rows.tolist()]
         return np.array(fading), np.zeros(len(rows))
 

@@ -172,7 +172,7 @@ def test_a_memory_is_found_by_the_questions_noted_with_it() -> None:
     index = MemoryIndex.build([(PROBLEM, leaning_to("stable"))], (), reader.dimension)
     vector = reader.vector("zebra crossing")
     assert vector is not None
-    cosines = index.snapshot.similarity_approximate(vector)
+    cosines = index.snapshot.dense.similarity_approximate(vector)
     assert cosines.tolist() == [0.0]
     assert raised(index.snapshot, cosines, vector, reader).tolist() == pytest.approx([1.0])
     profile = with_settings(MNEMOND, anchors=AnchorSettings(hypothetical=True))

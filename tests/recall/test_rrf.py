@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.settings import AnchorSettings
-from mnemond.index.best_rows import in_order
+from mnemond.index.selection import in_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.recall.rerank import Ranking, reciprocal_rank_fusion
 from tests.examples import examples

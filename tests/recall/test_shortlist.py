@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.snapshot import Snapshot, SnapshotMask
+from mnemond.index.arrays import Mask
+from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import Scope
 from mnemond.model.query import Filter
 from mnemond.recall.question import build_question
@@ -22,7 +23,7 @@ def found(
     snapshot: Snapshot,
     text: str,
     cosines: Floats | None = None,
-    visible: SnapshotMask | None = None,
+    visible: Mask | None = None,
     knower: WordKnower | None = None,
     **limits: float,
 ) -> Candidates:

@@ -249,7 +249,7 @@ def test_any_question_ranks_any_rows(
     snapshot = store(rows, vectors)
     visible = snapshot.visible(Filter())
     question = build_question(snapshot, text, KNOWER, window=window)
-    near = None if vector is None else told(snapshot.similarity(vector))
+    near = None if vector is None else told(snapshot.dense.similarity(vector))
     every = rank(snapshot, question, near, visible, len(rows), NUMBERS)
     found = every.rows.tolist()
     assert len(set(found)) == len(found) == every.considered
@@ -287,7 +287,7 @@ def test_rows_that_nobody_sees_change_nothing(drawn: Drawn, text: str, vector: V
     assert visible is not None
     question = build_question(alone, text, KNOWER)
     same = build_question(among, text, KNOWER)._replace(weights=question.weights, pairs=question.pairs)
-    near = [None if vector is None else told(each.similarity(vector)) for each in (alone, among)]
+    near = [None if vector is None else told(each.dense.similarity(vector)) for each in (alone, among)]
     expected = rank(alone, question, near[0], None, len(rows), NUMBERS)
     found = rank(among, same, near[1], visible, len(rows), NUMBERS)
     assert found.rows.tolist() == expected.rows.tolist()

@@ -18,16 +18,17 @@ Portrait = dict[str, dict[str, Any]]
 def portrait(snapshot: Snapshot) -> Portrait:
     """What a snapshot holds of each live memory."""
     found: Portrait = {}
+    columns = snapshot.columns
     for row in np.flatnonzero(snapshot.alive()).tolist():
         it, vector = snapshot.insight(row), snapshot.vector(row)
         assert snapshot.row_of(it.id) == row
         found[it.id] = {
             "insight": it,
             "vector": None if vector is None else np.round(vector, 5).tolist(),
-            "degree": int(snapshot.degrees[row]),
+            "degree": int(columns.degree[row]),
             "columns": (
-                int(snapshot.importance[row]), int(snapshot.accesses[row]), int(snapshot.accessed_us[row]),
-                int(snapshot.created_us[row]), int(snapshot.pinned[row]),
+                int(columns.importance[row]), int(columns.accesses[row]), int(columns.accessed_us[row]),
+                int(columns.created_us[row]), int(columns.pinned[row]),
             ),
             "links": sorted(
                 (snapshot.insight(other).id, EDGE_TYPES[kind], outgoing, round(weight, 6))

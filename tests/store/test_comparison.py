@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.index import writer
+from mnemond.index import vectors as vectors_module
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight
 from mnemond.store.engine import Comparison
@@ -19,7 +19,7 @@ from tests.index.worlds import insight
 def test_cosines_are_those_of_the_rows_by_codes_as_without(
     monkeypatch: pytest.MonkeyPatch, scanned_from: int, many: int, late: int
 ) -> None:
-    monkeypatch.setattr(writer, "SCANNED_FROM", scanned_from)
+    monkeypatch.setattr(vectors_module, "SCANNED_FROM", scanned_from)
     rows = unit(200, 1)
     known = [(insight(f"m{number:03}", f"text {number}", at=number), rows[number]) for number in range(200)]
     index = MemoryIndex.build(known, [], DIMENSION)
@@ -33,4 +33,4 @@ def test_cosines_are_those_of_the_rows_by_codes_as_without(
     for now in (base, index.snapshot):
         found = compared.of(many, now)
         assert found is not None
-        assert found.of(np.arange(now.rows)) == pytest.approx(now.similarity(vector), abs=1e-5)
+        assert found.of(np.arange(now.rows)) == pytest.approx(now.dense.similarity(vector), abs=1e-5)

@@ -92,7 +92,7 @@ def test_a_whole_batch_is_compared_as_each_would_be_alone(tmp_path: Path) -> Non
                 assert found is None
             else:
                 assert found is not None
-                assert every(found).tolist() == pytest.approx(snapshot.similarity(vector).tolist(), abs=1e-6)
+                assert every(found).tolist() == pytest.approx(snapshot.dense.similarity(vector).tolist(), abs=1e-6)
     assert Comparison(base, [None]).of(0, base) is None
     assert Comparison(MemoryIndex(0).snapshot, [np.zeros(0, dtype=np.float32)]).of(0, base) is None
 

@@ -61,7 +61,7 @@ def _word(snapshot: Snapshot) -> Snapshot:
 
 
 def _relate(snapshot: Snapshot) -> Snapshot:
-    snapshot.degrees[snapshot.row_of(insight_id(3))] = 5
+    snapshot.columns.degree[snapshot.row_of(insight_id(3))] = 5
     return snapshot
 
 

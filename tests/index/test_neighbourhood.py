@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.neighbourhood import Vicinity, event_us
+from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.vectors import Cosines
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, RetireInsight
@@ -70,14 +70,14 @@ def newest(found: list[tuple[int, Insight]], k: int) -> list[Insight]:
 @given(worlds(), st.integers(0, 4))
 def test_time_and_names_are_those_of_a_plain_list(world: tuple[MemoryIndex, list[Insight], Insight], k: int) -> None:
     index, live, new = world
-    around, seen = Vicinity(index.snapshot, new, None), seen_by(new, live)
+    around, seen = Neighbourhood(index.snapshot, new, None), seen_by(new, live)
     assert around.documents == 1 + len(seen)
     chain = [each for each in seen if link(each[1]) == link(new)]
     before = newest([each for each in chain if at(each[1]) <= at(new)], 1)
     after = sorted((at(it), place, it.id) for place, it in chain if at(it) > at(new))
     assert around.backbone() == (before[0].id if before else None, after[0][2] if after else None)
     earlier = newest([each for each in seen if at(each[1]) <= at(new)], k)
-    assert around.recent(k) == [(it, event_us(it)) for it in earlier]
+    assert around.recent(k) == [(it, None if it.event_start is None else 0) for it in earlier]
     for canonical in ("redis", "bob", "nobody"):
         holding = [each for each in seen if canonical in {name.casefold() for name in each[1].entities}]
         assert around.holders(canonical, k) == (1 + len(holding), [it.id for it in newest(holding, k)])
@@ -99,7 +99,7 @@ def test_the_nearest_in_time_are_those_of_a_plain_list(
         for place, it in seen_by(new, live)
         if abs(at(it) - at(new)) <= seconds * SECOND and it.id not in excluding
     )
-    found = Vicinity(index.snapshot, new, None).nearest_in_time(k, seconds * SECOND, excluding)
+    found = Neighbourhood(index.snapshot, new, None).nearest_in_time(k, seconds * SECOND, excluding)
     assert found == [(name, distance) for distance, _, name in near[:k]]
 
 
@@ -114,7 +114,7 @@ def test_likeness_and_cosines_are_ranked_as_a_plain_list_is(
     index, live, new = world
     snapshot = index.snapshot
     cosines = np.array([data.draw(COSINES) for _ in range(snapshot.rows)], dtype=np.float32)
-    around = Vicinity(snapshot, new, Cosines(cosines))
+    around = Neighbourhood(snapshot, new, Cosines(cosines))
     row = {it.id: snapshot.row_of(it.id) for it in live}
     seen = [it for _, it in seen_by(new, live)]
 
@@ -132,7 +132,7 @@ def test_rows_that_are_excluded_are_nowhere_and_others_stay_seen() -> None:
     index = MemoryIndex(DIMENSION)
     index.apply([AddInsight(insight(f"m{number}", "redis", at=number, entities=("Redis",))) for number in range(3)])
     cosines = np.ones(3, dtype=np.float32)
-    around = Vicinity(index.snapshot, insight("new", at=9), Cosines(cosines), [2])
+    around = Neighbourhood(index.snapshot, insight("new", at=9), Cosines(cosines), [2])
     assert around.documents == 3
     assert around.backbone() == ("m1", None)
     assert [it.id for it, _ in around.recent(5)] == ["m1", "m0"]
@@ -140,13 +140,13 @@ def test_rows_that_are_excluded_are_nowhere_and_others_stay_seen() -> None:
     assert [name for name, _ in around.similar(0.5, 5)] == ["m1", "m0"]
     assert [name for name, _ in around.nearest_in_time(5, SECOND, [])] == ["m1", "m0"]
     index.apply([RetireInsight("m0", "forgotten")])
-    assert Vicinity(index.snapshot, insight("new", at=9), None, [2]).documents == 2
+    assert Neighbourhood(index.snapshot, insight("new", at=9), None, [2]).documents == 2
 
 
 def test_the_first_of_its_chain_has_no_neighbours_and_without_a_vector_nothing_is_like_it() -> None:
     index = MemoryIndex(DIMENSION)
     index.apply([AddInsight(insight("m0", "redis"), unit(1, 0, 0, 0))])
-    around = Vicinity(index.snapshot, insight("new", source="stranger"), None)
+    around = Neighbourhood(index.snapshot, insight("new", source="stranger"), None)
     assert around.backbone() == (None, None)
     assert around.similar(0.0, 5) == around.between(-1.0, 1.0, 5) == []
 
@@ -157,9 +157,11 @@ def test_a_share_of_words_is_never_more_than_all_of_them() -> None:
     snapshot = index.snapshot
     likeness = snapshot.likeness({"redi", "cach"})
     assert likeness.tolist() == [2.0]
-    assert Vicinity(snapshot, insight("new"), None).by_words(likeness, 0.5, 5) == [("m0", 1.0)]
+    assert Neighbourhood(snapshot, insight("new"), None).by_words(likeness, 0.5, 5) == [("m0", 1.0)]
 
 
 @pytest.mark.parametrize(("start", "us"), [(None, None), ("1970-01-01T00:00:01Z", 1_000_000)])
 def test_when_an_event_was(start: str | None, us: int | None) -> None:
-    assert event_us(insight("m0", event_start=start)) == us
+    earlier = insight("m0", event_start=start)
+    index = MemoryIndex.build([(earlier, None)], [], DIMENSION)
+    assert Neighbourhood(index.snapshot, insight("new", at=9), None).recent(1) == [(earlier, us)]

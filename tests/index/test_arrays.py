@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.arrays import BLOCK, GrowableArray, Interner, Ledger
+from mnemond.index.arrays import BLOCK, GrowableArray, Interner, PersistentList
 from tests.examples import examples
 from tests.index.worlds import insight
 
@@ -23,7 +23,7 @@ STEPS = st.lists(
 @examples(50)
 @given(STEPS)
 def test_it_is_a_list_that_remembers_what_it_was(steps: list[tuple[str, int]]) -> None:
-    ledger, truth, made = Ledger(), list[str](), 0
+    ledger, truth, made = PersistentList(), list[str](), 0
     kept = []
     for kind, number in steps:
         if kind == "extend":
@@ -42,12 +42,12 @@ def test_it_is_a_list_that_remembers_what_it_was(steps: list[tuple[str, int]]) -
 
 
 def test_patching_nothing_copies_nothing() -> None:
-    ledger = Ledger([insight("a")])
+    ledger = PersistentList([insight("a")])
     assert ledger.patched({}) is ledger
 
 
 def test_a_patch_copies_only_the_blocks_it_touches() -> None:
-    ledger = Ledger(insight(f"m{number}") for number in range(3 * BLOCK))
+    ledger = PersistentList(insight(f"m{number}") for number in range(3 * BLOCK))
     later = ledger.patched({0: insight("x"), 1: insight("y"), 2 * BLOCK: insight("z")})
     shared = [one is other for one, other in zip(ledger._blocks, later._blocks, strict=True)]
     assert shared == [False, True, False]
@@ -76,4 +76,4 @@ def test_numbers_for_values_stay_and_none_is_zero() -> None:
 
 def test_a_row_beyond_the_end_is_an_error() -> None:
     with pytest.raises(IndexError):
-        Ledger()[0]
+        PersistentList()[0]
