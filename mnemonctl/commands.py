@@ -11,7 +11,7 @@ import msgspec
 
 from mnemonctl import fast, rpc
 from mnemond.api.types_admin import BackupCreateResult, CliRunResult, TopResult
-from mnemond.cli.admin import render_top
+from mnemond.cli.admin import TopOptions, render_top
 from mnemond.cli.grammar import Invocation, Output, success
 from mnemond.cli.output import one_line
 from mnemond.config import loading
@@ -108,13 +108,6 @@ def _result(invocation: Invocation, facts: dict[str, object], text: str) -> CliR
 
 CLEAR: Final = "\x1b[H\x1b[2J"
 """Home, and erase the screen (ECMA-48)."""
-
-
-class TopOptions(msgspec.Struct, frozen=True):
-    """Options of `top`; `interval` is in seconds."""
-
-    once: bool = False
-    interval: float = 1.0
 
 
 def run_top(directory: Path, options: TopOptions, output: Output) -> int:

@@ -14,7 +14,7 @@ from mnemonctl import daemon, rpc, service
 from mnemonctl.daemon import Running
 from mnemonctl.service import State, Supervisor, UnitFile
 from mnemond.api.types_admin import CliRunResult
-from mnemond.cli.admin import duration
+from mnemond.cli.admin import InstallOptions, duration
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import neutralise, one_line
 from mnemond.errors import INTERNAL, INVALID_PARAMS, UNREACHABLE, MnemonError
@@ -36,7 +36,7 @@ def run(name: str, directory: Path, options: Mapping[str, object], output: Outpu
         case "status":
             return status(directory, output)
         case "install" | "uninstall" as action:
-            return run_service(action, directory, wait, msgspec.convert(options, ServiceOptions), output)
+            return run_service(action, directory, wait, msgspec.convert(options, InstallOptions), output)
         case _:
             raise run_in_foreground(directory)
 
@@ -129,15 +129,7 @@ KEEPS_RUNNING = {
 }
 
 
-class ServiceOptions(msgspec.Struct, frozen=True):
-    """Options of `daemon install` and `daemon uninstall`."""
-
-    dry_run: bool = False
-    force: bool = False
-    sandbox: bool = False
-
-
-def run_service(action: str, directory: Path, wait: float, options: ServiceOptions, output: Output) -> CliRunResult:
+def run_service(action: str, directory: Path, wait: float, options: InstallOptions, output: Output) -> CliRunResult:
     """Run `install` or `uninstall`. Raises MnemonError."""
     supervisor = service.platform_supervisor(directory)
     if action == "install":
@@ -152,7 +144,7 @@ Shown = tuple[dict[str, object], list[str]]
 """Fields of the JSON output, and lines of text."""
 
 
-def _install(supervisor: Supervisor, directory: Path, wait: float, options: ServiceOptions) -> Shown:
+def _install(supervisor: Supervisor, directory: Path, wait: float, options: InstallOptions) -> Shown:
     files = supervisor.files(sandbox=options.sandbox)
     states = {file.path: file.state() for file in files}
     if options.dry_run:
@@ -189,7 +181,7 @@ def _install_preview(supervisor: Supervisor, files: list[UnitFile], states: Mapp
     ]
 
 
-def _uninstall(supervisor: Supervisor, options: ServiceOptions) -> Shown:
+def _uninstall(supervisor: Supervisor, options: InstallOptions) -> Shown:
     files = supervisor.files(sandbox=options.sandbox)
     states = {file.path: state for file in files if (state := file.state()) != "missing"}
     if not states:
@@ -207,7 +199,7 @@ def _uninstall(supervisor: Supervisor, options: ServiceOptions) -> Shown:
     return {"status": "uninstalled", "files": removed}, [*lines, *(f"  {one_line(path)}" for path in removed)]
 
 
-def _check_ours(states: Mapping[Path, State], options: ServiceOptions, verb: str) -> None:
+def _check_ours(states: Mapping[Path, State], options: InstallOptions, verb: str) -> None:
     """Raise MnemonError if a file was changed or made by somebody else, and --force is not given."""
     kept = [f"{path} is {STATES[state]}" for path, state in states.items() if state in ("edited", "foreign")]
     if kept and not options.force:

@@ -29,7 +29,7 @@ from mnemond.api.types_admin import (
     SalvageResult,
     VerifyResult,
 )
-from mnemond.cli.admin import render_doctor, render_salvage
+from mnemond.cli.admin import DoctorOptions, render_doctor, render_salvage
 from mnemond.cli.grammar import Output
 from mnemond.config import loading
 from mnemond.config.loading import FILE, Sources
@@ -49,15 +49,6 @@ PROBLEM_FOUND: Final = 1
 DATABASE: Final = "mnemon.db"
 
 
-class Options(msgspec.Struct, frozen=True):
-    """Options of the command line."""
-
-    store: str | None = None
-    all: bool = False
-    full: bool = False
-    salvage: bool = False
-
-
 class Facts(msgspec.Struct, frozen=True):
     """Where to look. `running` is the daemon that answered, `silent` why none did although its socket is there."""
 
@@ -67,7 +58,7 @@ class Facts(msgspec.Struct, frozen=True):
     silent: MnemonError | None
 
 
-def run(directory: Path, options: Options, output: Output, environ: Mapping[str, str]) -> CliRunResult:
+def run(directory: Path, options: DoctorOptions, output: Output, environ: Mapping[str, str]) -> CliRunResult:
     """Check everything, or salvage a store. Raises MnemonError for an invalid name of a store."""
     named = options.store or environ.get("MNEMON_STORE") or None
     store = None if named is None else registry.check(named)

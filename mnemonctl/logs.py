@@ -18,7 +18,7 @@ import msgspec
 
 from mnemonctl.files import log_path
 from mnemonctl.service import platform_supervisor
-from mnemond.cli.admin import USUAL_LINES
+from mnemond.cli.admin import LogsOptions
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style, one_line
 from mnemond.config.settings import LEVELS, Level
@@ -28,15 +28,7 @@ POLL_S = 0.25
 """Seconds between two looks at a file that is followed."""
 
 
-class Options(msgspec.Struct, frozen=True):
-    """Options of the command line; `level` is the least level shown."""
-
-    follow: bool = False
-    lines: int = USUAL_LINES
-    level: Level | None = None
-
-
-def run(directory: Path, options: Options, output: Output) -> int:
+def run(directory: Path, options: LogsOptions, output: Output) -> int:
     """Print entries until the log, or the reader of the output, ends; return the exit status.
 
     Raises MnemonError, KeyboardInterrupt.
@@ -60,7 +52,7 @@ def run(directory: Path, options: Options, output: Output) -> int:
 
 
 def in_file(
-    directory: Path, options: Options, sleep: Callable[[float], None] = time.sleep
+    directory: Path, options: LogsOptions, sleep: Callable[[float], None] = time.sleep
 ) -> Generator[LogEntry, None, None]:
     """Yield entries of the log files, without end if they are followed. Raises MnemonError(NOT_FOUND), OSError."""
 
@@ -78,7 +70,7 @@ def in_file(
             sleep(POLL_S)
 
 
-def in_journal(unit: str, options: Options) -> Generator[LogEntry, None, None]:
+def in_journal(unit: str, options: LogsOptions) -> Generator[LogEntry, None, None]:
     """Yield entries of the journal. Raises MnemonError(NOT_FOUND) if it cannot be read.
 
     Not `--user --unit`, which reads only the files of one user: a journal that is kept in memory has none.

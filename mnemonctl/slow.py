@@ -13,6 +13,7 @@ import msgspec
 
 from mnemonctl import daemon, fast, files, rpc
 from mnemond.api.types_admin import CliRunParams, CliRunResult
+from mnemond.cli.admin import DoctorOptions, LogsOptions, TopOptions
 from mnemond.cli.grammar import Invocation, failure, output_of, parse
 from mnemond.cli.output import one_line
 from mnemond.errors import INVALID_PARAMS, MnemonError
@@ -53,15 +54,15 @@ def _run_here(argv: list[str], invocation: Invocation, deadline: float) -> int:
         case "top":
             from mnemonctl import commands
 
-            return commands.run_top(directory, msgspec.convert(options, commands.TopOptions), output)
+            return commands.run_top(directory, msgspec.convert(options, TopOptions), output)
         case "logs":
             from mnemonctl import logs
 
-            return logs.run(directory, msgspec.convert(options, logs.Options), output)
+            return logs.run(directory, msgspec.convert(options, LogsOptions), output)
         case "doctor":
             from mnemonctl import doctor
 
-            return show(doctor.run(directory, msgspec.convert(options, doctor.Options), output, os.environ))
+            return show(doctor.run(directory, msgspec.convert(options, DoctorOptions), output, os.environ))
         case "setup":
             from mnemonctl.setup import command
 

@@ -32,6 +32,7 @@ from mnemonctl.setup.plan import (
     render,
 )
 from mnemond.api.types_admin import CliRunResult
+from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
 from mnemond.errors import BUSY, INVALID_PARAMS, STORAGE, MnemonError
@@ -48,21 +49,11 @@ Ask = Callable[[str], bool]
 """Shows what would be done and asks whether to do it."""
 
 
-class Options(msgspec.Struct, frozen=True):
-    """What was typed. `everywhere` is `--global`, which changes nothing: settings are this user's, for all projects."""
-
-    target: list[str] = []
-    everywhere: bool = False
-    dry_run: bool = False
-    yes: bool = False
-    eject: bool = False
-
-
 def run_here(
     directory: Path, options: Mapping[str, object], output: Output, environ: Mapping[str, str]
 ) -> CliRunResult:
     """Run `mnemonctl setup` for this user, who is asked if this is a terminal. Raises MnemonError."""
-    chosen = msgspec.convert(options, Options)
+    chosen = msgspec.convert(options, SetupOptions)
     if options.get("readonly") and not chosen.dry_run:
         message = "setup writes, and --readonly was given; nothing was written"
         raise MnemonError(STORAGE, message, hint="--dry-run shows what it would do", outcome="rejected")
@@ -77,7 +68,7 @@ def confirm(text: str) -> bool:
     return answer.strip().lower() in (b"y", b"yes")
 
 
-def run(place: SetupEnvironment, options: Options, output: Output, ask: Ask | None) -> CliRunResult:
+def run(place: SetupEnvironment, options: SetupOptions, output: Output, ask: Ask | None) -> CliRunResult:
     """Set up, or take back; `ask` is None where nobody can be asked. Raises MnemonError for what concerns all hosts;
     what concerns one is in the report, and the exit status is then that of the first such error."""
     chosen = Chosen.by(place, options.target, eject=options.eject)
@@ -100,7 +91,7 @@ def _locked(place: SetupEnvironment) -> Iterator[None]:
 class _Run:
     """One command over all chosen hosts; one that fails does not keep the others from being done."""
 
-    def __init__(self, place: SetupEnvironment, options: Options, chosen: Chosen) -> None:
+    def __init__(self, place: SetupEnvironment, options: SetupOptions, chosen: Chosen) -> None:
         self.exit = 0
         self._place = place
         self._options = options

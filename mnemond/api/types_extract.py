@@ -70,6 +70,7 @@ class FactParam(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 Messages = Annotated[tuple[MessageParam, ...], Meta(max_length=MAX_MESSAGES)]
 TALK = '[{"role": "user", "content": "I prefer tabs"}]'
+FACTS = '[{"content": "Ana works at Acme", "importance": 7}]'
 
 
 class ExtractParams(ScopedWriteParams, frozen=True, kw_only=True):
@@ -97,7 +98,7 @@ class ExtractParams(ScopedWriteParams, frozen=True, kw_only=True):
             metavar="JSON|-",
             json=True,
             stdin=True,
-            example=TALK,
+            example=FACTS,
         ),
     ] = None
     infer: Annotated[

@@ -122,6 +122,9 @@ DIFF = method(
 # What recall, context, search and list share.
 
 
+Now = Annotated[Time | None, about("what counts as now where dates are understood, RFC 3339")]
+
+
 class FilterParams(ScopeParams, frozen=True, kw_only=True):
     """A filter that is absent does not narrow.
 
@@ -160,7 +163,7 @@ class FilterParams(ScopeParams, frozen=True, kw_only=True):
     all_sessions: Annotated[bool, about("also memories of other sessions")] = False
     as_of: Annotated[Time | None, about("what was valid then (a day: as it began), left recall or not")] = None
     include_invalid: Annotated[bool, about("also what is not valid (any more)")] = False
-    now: Annotated[Time | None, about("what counts as now where dates are understood, RFC 3339")] = None
+    now: Now = None
 
 
 MAX_BUDGET = 100_000
@@ -267,7 +270,7 @@ class ListParams(FilterParams, frozen=True, kw_only=True):
     before: Annotated[
         Name | None,
         about("go on after this memory: the `next` of the page before, or any other id or a unique beginning",
-              metavar="ID", cli="go on after this memory (the page before names it)"),
+              metavar="ID", shortened=True, cli="go on after this memory (the page before names it)"),
     ] = None  # fmt: skip
 
 

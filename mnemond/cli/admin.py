@@ -1,9 +1,16 @@
-"""`mnemonctl status`."""
+"""`mnemonctl status`, `stats`, `top`, `doctor`, `logs`, `setup` and `daemon …`.
+
+The client runs all but the first two by itself; their options and texts are here.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
+import msgspec
+from msgspec import Meta
+
+from mnemond.api import types_admin as admin
 from mnemond.api.types_admin import (
     CheckView,
     DoctorResult,
@@ -17,22 +24,11 @@ from mnemond.api.types_admin import (
     TopResult,
 )
 from mnemond.cli.output import Style, lines, milliseconds, one_line, shorten, wrap
-from mnemond.cli.parser import Arguments, Command, Parser, Request, Split, add_globals
-from mnemond.config.settings import LEVELS
-from mnemond.wire.params import plural
+from mnemond.cli.parser import Command, Group
+from mnemond.config.settings import LEVELS, Level
+from mnemond.wire.params import about, plural
 
 _KIB = 1024
-
-
-def _parser_status() -> Parser:
-    parser = Parser("status")
-    add_globals(parser)
-    return parser
-
-
-def _request_status(arguments: Arguments) -> Request:
-    arguments.nothing("status")
-    return Request("status", arguments.options)
 
 
 def size(count: int) -> str:
@@ -100,105 +96,16 @@ def _render_status(result: StatusResult, style: Style) -> str:
     )
 
 
-STATUS_COMMAND = Command(
-    name="status",
-    summary="A store and the daemon that serves it.",
-    words="",
-    examples=("mnemonctl status", "mnemonctl status --store work --json"),
-    parser=_parser_status(),
-    request=_request_status,
+STATUS = Command(
+    "status",
+    Group.LOOK,
+    ("mnemonctl status", "mnemonctl status --store work --json"),
+    method=admin.STATUS,
     render=_render_status,
 )
 
 
-# `mnemonctl daemon …`: run by the client itself; here only its grammar and its help.
-
-
-def seconds(text: str) -> float:
-    """A positive number of seconds, at most an hour. Raises ValueError, which argparse turns into a usage error."""
-    value = float(text)
-    if not 0 < value <= 3600:
-        raise ValueError(text)
-    return value
-
-
-def _parser_daemon(command: str, *, waits: bool = False) -> Parser:
-    parser = Parser(command)
-    if waits:
-        parser.add_argument("--wait", type=seconds, metavar="SECONDS", help="how long it may take to answer; default 2")
-    add_globals(parser)
-    return parser
-
-
-def _installing(command: str, verb: str, *, sandbox: bool = False) -> Parser:
-    parser = Parser(command)
-    parser.add_argument("--dry-run", action="store_true", help=f"show what would be {verb}, and do nothing")
-    parser.add_argument("--force", action="store_true", help="also files that somebody changed, or that are not ours")
-    if sandbox:
-        parser.add_argument("--sandbox", action="store_true", help="see nothing else of the file system as writable")
-    add_globals(parser)
-    return parser
-
-
-START = Command(
-    name="daemon start",
-    summary="Start the daemon, if none runs. Other commands do so by themselves.",
-    words="",
-    examples=("mnemonctl daemon start", "mnemonctl daemon start --wait 10"),
-    details=("They wait as long for its first answer as $MNEMON_START_WAIT says: 10 seconds, unless it is set.",),
-    parser=_parser_daemon("daemon start", waits=True),
-)
-STOP = Command(
-    name="daemon stop",
-    summary="Let the daemon answer what it has received, then leave.",
-    words="",
-    examples=("mnemonctl daemon stop",),
-    parser=_parser_daemon("daemon stop"),
-)
-RESTART = Command(
-    name="daemon restart",
-    summary="Stop the daemon, if one runs, and start it again.",
-    words="",
-    examples=("mnemonctl daemon restart",),
-    details=("The configuration is checked first: a daemon that could not start again is not stopped.",),
-    parser=_parser_daemon("daemon restart", waits=True),
-)
-STATUS = Command(
-    name="daemon status",
-    summary="Whether a daemon runs (exit 69 if not), its process, version and stores.",
-    words="",
-    examples=("mnemonctl daemon status", "mnemonctl daemon status --json"),
-    parser=_parser_daemon("daemon status"),
-)
-RUN = Command(
-    name="daemon run",
-    summary="Run the daemon in the foreground; Ctrl-C stops it.",
-    words="",
-    examples=("mnemonctl daemon run", "mnemonctl daemon run --data-dir /tmp/try-it"),
-    parser=_parser_daemon("daemon run"),
-)
-INSTALL = Command(
-    name="daemon install",
-    summary="Make the daemon a service of systemd or launchd: it starts at login, and again after a crash.",
-    words="",
-    examples=("mnemonctl daemon install", "mnemonctl daemon install --dry-run", "mnemonctl daemon install --sandbox"),
-    details=(
-        "It is a service of this user, not of the machine, and each data directory (--data-dir) can have one.",
-        "Installing again is harmless, and necessary after mnemond moved to another environment.",
-        "--sandbox needs user namespaces, which not every system lets users have.",
-    ),
-    parser=_installing("daemon install", "written and run", sandbox=True),
-)
-UNINSTALL = Command(
-    name="daemon uninstall",
-    summary="Stop the daemon's service and remove it. Memories stay.",
-    words="",
-    examples=("mnemonctl daemon uninstall", "mnemonctl daemon uninstall --dry-run"),
-    parser=_installing("daemon uninstall", "removed"),
-)
-
-
-# `mnemonctl doctor`: run by the client, which asks the daemon about its stores; here its grammar and its text.
+# `mnemonctl doctor`.
 
 
 WORDS: Final = {"ok": "ok", "problem": "PROBLEM", "note": "note", "skipped": "skipped"}
@@ -206,19 +113,13 @@ WIDTH: Final = max(map(len, WORDS.values())) + 2
 MARGIN: Final = " " * WIDTH
 
 
-def _parser_doctor() -> Parser:
-    parser = Parser("doctor")
-    parser.add_argument("--all", action="store_true", help="every store, not only the one that is used")
-    parser.add_argument(
-        "--full", "--verify", action="store_true", help="every row, link, vector and page: about a second for 10,000"
+class DoctorOptions(msgspec.Struct, frozen=True):
+    all: Annotated[bool, about("every store, not only the one that is used")] = False
+    full: Annotated[bool, about("every row, link, vector and page: about a second for 10,000", "--verify")] = False
+    salvage: Annotated[bool, about("read what can be read of a damaged store into a new one; no daemon may run")] = (
+        False
     )
-    parser.add_argument(
-        "--salvage",
-        action="store_true",
-        help="read what can be read of a damaged store into a new one; no daemon may run",
-    )
-    add_globals(parser)
-    return parser
+    store: str | None = None
 
 
 def render_doctor(result: DoctorResult, style: Style) -> str:
@@ -263,97 +164,17 @@ def _check(view: CheckView, style: Style) -> list[str]:
     return found
 
 
-DOCTOR_COMMAND = Command(
-    name="doctor",
-    summary="Whether stores, files, daemon and service are sound (exit 1 if not). Changes nothing stored.",
-    words="",
-    examples=("mnemonctl doctor", "mnemonctl doctor --all --full", "mnemonctl doctor --store work --json"),
+DOCTOR = Command(
+    "doctor",
+    Group.DAEMON,
+    ("mnemonctl doctor", "mnemonctl doctor --all --full", "mnemonctl doctor --store work --json"),
+    summary="Check stores, files, daemon and service (exit 1 for a problem). Changes nothing stored.",
     details=(
         "Without a daemon it looks at files and rows; what a daemon has in memory is compared only where one runs.",
         "--salvage makes a store NAME-salvaged; the damaged one is only read. Exit 1 when something was lost.",
         "A daemon looks at the same, --full excepted, every hour by itself: mnemonctl jobs list.",
     ),
-    parser=_parser_doctor(),
-)
-
-
-# `mnemonctl logs`: run by the client itself; here only its grammar and its help.
-
-
-USUAL_LINES: Final = 50
-"""Lines that are shown unless another number is asked for: a screen or two."""
-
-MAX_LINES: Final = 1_000_000
-
-
-def _lines(text: str) -> int:
-    """A number of lines. Raises ValueError, which argparse turns into a usage error."""
-    value = int(text)
-    if not 0 <= value <= MAX_LINES:
-        raise ValueError(text)
-    return value
-
-
-def _parser_logs() -> Parser:
-    parser = Parser("logs")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on with what comes; Ctrl-C ends it")
-    parser.add_argument("-n", "--lines", type=_lines, metavar="N", help=f"the last N lines; default {USUAL_LINES}")
-    parser.add_argument("--level", choices=list(LEVELS), help="only what is at least as important")
-    add_globals(parser)
-    return parser
-
-
-LOGS_COMMAND = Command(
-    name="logs",
-    summary="What the daemon wrote down of its own doings. No memory's text is in it.",
-    words="",
-    examples=("mnemonctl logs", "mnemonctl logs -f", "mnemonctl logs -n 200 --level warning"),
-    details=(
-        "It works while no daemon runs.",
-        "The log of a service of systemd is in the journal; otherwise it is log/mnemond.log in the data directory.",
-    ),
-    parser=_parser_logs(),
-)
-
-
-# `mnemonctl setup`: run by the client itself; here only its grammar and its help.
-
-
-TARGETS = "claude-code, codex, gemini, cursor, copilot-cli, generic"
-
-
-def _parser_setup() -> Parser:
-    parser = Parser("setup")
-    parser.add_argument("--target", action=Split, metavar="NAME", help=f"only this one, may be repeated: {TARGETS}")
-    parser.add_argument("--dry-run", action="store_true", help="show every change as a diff, and do nothing")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--eject", action="store_true", help="take everything back")
-    parser.add_argument(
-        "--global", dest="everywhere", action="store_true", help="for all projects; so it is in any case"
-    )
-    add_globals(parser)
-    return parser
-
-
-SETUP_COMMAND = Command(
-    name="setup",
-    summary="Tell Claude Code, Codex, Gemini CLI, Cursor or Copilot CLI about mnemond, or take that back.",
-    words="",
-    examples=(
-        "mnemonctl setup",
-        "mnemonctl setup --dry-run",
-        "mnemonctl setup --target codex --yes",
-        "mnemonctl setup --target generic",
-        "mnemonctl setup --eject",
-    ),
-    details=(
-        "Without --target: every one of them that is found here. It shows what it would change, and asks.",
-        "A file that does not parse is left alone, with the line. Entries of others stay as they are, to the byte.",
-        "A backup stands beside each file that was changed.",
-        "--eject puts back what was there before; where somebody changed a file since, it takes out our entries alone.",
-        "generic prints a block for AGENTS.md and an MCP entry for any other program.",
-    ),
-    parser=_parser_setup(),
+    options=DoctorOptions,
 )
 
 
@@ -361,17 +182,6 @@ SETUP_COMMAND = Command(
 
 
 PERCENT = 100
-
-
-def _parser_stats() -> Parser:
-    parser = Parser("stats")
-    add_globals(parser)
-    return parser
-
-
-def _request_stats(arguments: Arguments) -> Request:
-    arguments.nothing("stats")
-    return Request("stats", arguments.options)
 
 
 def _counts_stats(counts: dict[str, int]) -> str:
@@ -410,44 +220,25 @@ def _render_stats(result: StatsResult, style: Style) -> str:
     )
 
 
-STATS_COMMAND = Command(
-    name="stats",
-    summary="A store in figures: what it holds, how old it is, how much room it takes.",
-    words="",
-    examples=("mnemonctl stats", "mnemonctl stats --store work --json"),
-    parser=_parser_stats(),
-    request=_request_stats,
+STATS = Command(
+    "stats",
+    Group.LOOK,
+    ("mnemonctl stats", "mnemonctl stats --store work --json"),
+    method=admin.STATS,
     render=_render_stats,
 )
 
 
-# `mnemonctl top`: run by the client, which asks again and again; here its grammar and its text.
+# `mnemonctl top`.
 
-
-MIN_S: Final = 0.1
-MAX_S: Final = 10.0
-"""What the daemon accepts (a test compares them)."""
 
 NAME: Final = 18
 """Cells of a method's or store's name."""
 
 
-def interval(text: str) -> float:
-    """Seconds to watch. Raises ValueError, which argparse turns into a usage error."""
-    value = float(text)
-    if not MIN_S <= value <= MAX_S:
-        raise ValueError(text)
-    return value
-
-
-def _parser_top() -> Parser:
-    parser = Parser("top")
-    parser.add_argument("--once", action="store_true", help="watch once, print, and leave")
-    parser.add_argument(
-        "--interval", type=interval, metavar="SECONDS", help=f"how long to watch, {MIN_S:g} … {MAX_S:g}; default 1"
-    )
-    add_globals(parser)
-    return parser
+class TopOptions(msgspec.Struct, frozen=True):
+    once: Annotated[bool, about("watch once, print, and leave")] = False
+    interval: admin.Interval = 1.0
 
 
 def render_top(result: TopResult, style: Style) -> str:
@@ -490,11 +281,145 @@ def _store(store: StoreLoad, style: Style) -> str:
     return head + shorten(state, max(style.columns - len(head), NAME))
 
 
-TOP_COMMAND = Command(
-    name="top",
-    summary="What the daemon is doing: rates, latencies, queues, again and again until Ctrl-C.",
-    words="",
-    examples=("mnemonctl top", "mnemonctl top --once", "mnemonctl top --once --interval 5 --json"),
+TOP = Command(
+    "top",
+    Group.DAEMON,
+    ("mnemonctl top", "mnemonctl top --once", "mnemonctl top --once --interval 5 --json"),
+    summary="Show what the daemon is doing, again and again until Ctrl-C: rates, latencies, queues.",
     details=("The daemon is watched only while somebody asks. It is not started for this.",),
-    parser=_parser_top(),
+    options=TopOptions,
+)
+
+
+# `mnemonctl logs`.
+
+
+MAX_LINES: Final = 1_000_000
+
+
+class LogsOptions(msgspec.Struct, frozen=True):
+    follow: Annotated[bool, about("go on with what comes; Ctrl-C ends it", "-f")] = False
+    lines: Annotated[int, Meta(ge=0, le=MAX_LINES), about("the last N lines", "-n")] = 50
+    level: Annotated[Level | None, about("only what is at least as important", choices=tuple(LEVELS))] = None
+
+
+LOGS = Command(
+    "logs",
+    Group.DAEMON,
+    ("mnemonctl logs", "mnemonctl logs -f", "mnemonctl logs -n 200 --level warning"),
+    summary="Show the daemon's own log. No memory's text is in it.",
+    details=(
+        "It works while no daemon runs.",
+        "The log of a service of systemd is in the journal; otherwise it is log/mnemond.log in the data directory.",
+    ),
+    options=LogsOptions,
+)
+
+
+# `mnemonctl setup`.
+
+
+class SetupOptions(msgspec.Struct, frozen=True):
+    target: Annotated[
+        list[str],
+        about(
+            "only this one; may be repeated: claude-code, codex, gemini, cursor, copilot-cli, generic", metavar="NAME"
+        ),
+    ] = []
+    dry_run: Annotated[bool, about("show every change as a diff, and do nothing")] = False
+    yes: Annotated[bool, about("do not ask")] = False
+    eject: Annotated[bool, about("take everything back")] = False
+    everywhere: Annotated[bool, about("for all projects, as in any case", option="--global")] = False
+
+
+SETUP = Command(
+    "setup",
+    Group.AGENTS,
+    (
+        "mnemonctl setup",
+        "mnemonctl setup --dry-run",
+        "mnemonctl setup --target codex --yes",
+        "mnemonctl setup --target generic",
+        "mnemonctl setup --eject",
+    ),
+    summary="Connect Claude Code, Codex, Gemini CLI, Cursor or Copilot CLI to mnemond, or disconnect them.",
+    details=(
+        "Without --target: every one of them that is found here. It shows what it would change, and asks.",
+        "A file that does not parse is left alone, with the line. Entries of others stay as they are, to the byte.",
+        "A backup stands beside each file that was changed.",
+        "--eject puts back what was there before; where somebody changed a file since, it takes out our entries alone.",
+        "generic prints a block for AGENTS.md and an MCP entry for any other program.",
+    ),
+    options=SetupOptions,
+)
+
+
+# `mnemonctl daemon …`.
+
+
+class WaitOptions(msgspec.Struct, frozen=True):
+    wait: Annotated[float, Meta(ge=0.001, le=3600), about("how long it may take to answer", metavar="SECONDS")] = 2.0
+
+
+class UninstallOptions(msgspec.Struct, frozen=True):
+    dry_run: Annotated[bool, about("show what would be done, and do nothing")] = False
+    force: Annotated[bool, about("also files that were changed, or that are not ours")] = False
+
+
+class InstallOptions(UninstallOptions, frozen=True):
+    sandbox: Annotated[bool, about("see nothing else of the file system as writable")] = False
+
+
+DAEMON_START = Command(
+    "daemon start",
+    Group.DAEMON,
+    ("mnemonctl daemon start", "mnemonctl daemon start --wait 10"),
+    summary="Start the daemon, if none runs. Other commands do so by themselves.",
+    details=("They wait as long for its first answer as $MNEMON_START_WAIT says: 10 seconds, unless it is set.",),
+    options=WaitOptions,
+)
+DAEMON_STOP = Command(
+    "daemon stop",
+    Group.DAEMON,
+    ("mnemonctl daemon stop",),
+    summary="Let the daemon answer what it has received, then leave.",
+)
+DAEMON_RESTART = Command(
+    "daemon restart",
+    Group.DAEMON,
+    ("mnemonctl daemon restart",),
+    summary="Stop the daemon, if one runs, and start it again.",
+    details=("The configuration is checked first: a daemon that could not start again is not stopped.",),
+    options=WaitOptions,
+)
+DAEMON_STATUS = Command(
+    "daemon status",
+    Group.DAEMON,
+    ("mnemonctl daemon status", "mnemonctl daemon status --json"),
+    summary="Show whether a daemon runs (exit 69 if not), its process, version and stores.",
+)
+DAEMON_RUN = Command(
+    "daemon run",
+    Group.DAEMON,
+    ("mnemonctl daemon run", "mnemonctl daemon run --data-dir /tmp/try-it"),
+    summary="Run the daemon in the foreground; Ctrl-C stops it.",
+)
+DAEMON_INSTALL = Command(
+    "daemon install",
+    Group.DAEMON,
+    ("mnemonctl daemon install", "mnemonctl daemon install --dry-run", "mnemonctl daemon install --sandbox"),
+    summary="Make the daemon a service of systemd or launchd: it starts at login, and again after a crash.",
+    details=(
+        "It is a service of this user, not of the machine, and each data directory (--data-dir) can have one.",
+        "Installing again is harmless, and necessary after mnemond moved to another environment.",
+        "--sandbox needs user namespaces, which not every system lets users have.",
+    ),
+    options=InstallOptions,
+)
+DAEMON_UNINSTALL = Command(
+    "daemon uninstall",
+    Group.DAEMON,
+    ("mnemonctl daemon uninstall", "mnemonctl daemon uninstall --dry-run"),
+    summary="Stop the daemon's service and remove it. Memories stay.",
+    options=UninstallOptions,
 )

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from mnemond.api.types_extract import CalibrationView, EmbedStatusResult, SwitchView, WorkView
 from mnemond.cli.output import Style, fraction, lines, one_line, short_id
-from mnemond.cli.parser import Arguments, Command, Parser, Request, UsageError, add_globals, add_op_id
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words
 from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, EmbedSwitchResult
-from mnemond.wire.params import plural
+from mnemond.wire.params import WriteParams, about, plural
+
+
+class EmbedOptions(WriteParams, frozen=True, kw_only=True):
+    """One of these, or an id: the command is for four methods."""
+
+    status: Annotated[bool, about("how many memories have a vector, of which model")] = False
+    missing: Annotated[bool, about("make the vectors that are missing")] = False
+    all: Annotated[bool, about("make every vector anew")] = False
+    switch: Annotated[
+        str | None,
+        about(
+            "change to another embedder: builtin, ollama or openai, with or without the name of a model",
+            metavar="PROVIDER[:MODEL]",
+            bare=True,
+        ),
+    ] = None
+    abort: Annotated[bool, about("give a switch up and keep the present embedder")] = False
+    calibrate: Annotated[bool, about("measure on the store what a cosine means")] = False
+
 
 _MODES = ("status", "all", "missing", "switch", "abort", "calibrate")
-
-
-def _parser() -> Parser:
-    parser = Parser("embed")
-    parser.add_argument("--status", action="store_true", help="how many memories have a vector, of which model")
-    parser.add_argument("--missing", action="store_true", help="make the vectors that are missing")
-    parser.add_argument("--all", action="store_true", help="make every vector anew")
-    parser.add_argument(
-        "--switch",
-        nargs="?",
-        const="",
-        metavar="PROVIDER[:MODEL]",
-        help="change to another embedder: builtin, ollama or openai, with or without the name of a model",
-    )
-    parser.add_argument("--abort", action="store_true", help="give a switch up and keep the present embedder")
-    parser.add_argument("--calibrate", action="store_true", help="measure on the store what a cosine means")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
 
 
 def _request(arguments: Arguments) -> Request:
@@ -39,7 +41,7 @@ def _request(arguments: Arguments) -> Request:
         raise UsageError(f"embed does one thing at a time ({given} were given)", "See: mnemonctl embed --help")
     options = {name: value for name, value in arguments.options.items() if name not in _MODES}
     if arguments.words:
-        return Request("embed.run", {**options, "id": arguments.identifier("embed")})
+        return Request("embed.run", {**options, "id": arguments.identifiers(1)[0]})
     match modes or ["status"]:
         case ["switch"]:
             return Request("embed.switch", {**options, **_target(str(arguments.options["switch"]))})
@@ -168,11 +170,10 @@ def _calibrated(result: EmbedCalibrateResult, style: Style) -> str:
     )
 
 
-COMMAND = Command(
-    name="embed",
-    summary="The vectors of a store: how they stand, making them, and changing what makes them.",
-    words="[ID]",
-    examples=(
+EMBED = Command(
+    "embed",
+    Group.STORES,
+    (
         "mnemonctl embed --status",
         "mnemonctl embed --missing",
         "mnemonctl embed 1a2b3c4d",
@@ -180,6 +181,8 @@ COMMAND = Command(
         "mnemonctl embed --abort",
         "mnemonctl embed --calibrate",
     ),
+    summary="Show the vectors of a store, make them, or change the embedder.",
+    words=Words("[ID]"),
     details=(
         "Memories that could not be embedded when they were written are embedded later by themselves.",
         "--missing and --all answer when they are done, and go on if you do not wait; --status says how far they are.",
@@ -187,7 +190,7 @@ COMMAND = Command(
         "Links between memories stay as they are; memories stored after it are linked by the new embedder.",
         "A server is reached only when embedding.provider in config.toml names it.",
     ),
-    parser=_parser(),
+    options=EmbedOptions,
     request=_request,
     render=_render,
 )

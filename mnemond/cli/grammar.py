@@ -10,21 +10,22 @@ import msgspec
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli import help as help_text
-from mnemond.cli import parser
 from mnemond.cli.output import UNLIMITED, Style, escape_json, neutralise, one_line
 from mnemond.cli.parser import (
     GLOBAL_FLAGS,
     GLOBAL_VALUES,
-    SHOWN,
+    MAX_SHOWN,
     Arguments,
     Command,
     Request,
     UsageError,
     looks_like_option,
+    nearest_command,
+    nearest_option,
+    nearest_second_word,
     split_at_dashes,
-    typed,
 )
-from mnemond.cli.registry import BY_NAME, COMMANDS, FIRST_WORDS, GROUPS
+from mnemond.cli.registry import BY_NAME, COMMANDS, FIRST_WORDS, PREFIXES
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.wire.jsonrpc import clean
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION, Access
@@ -150,23 +151,24 @@ def _parse(run: CliRunParams, output: Output) -> Invocation | CliRunResult:
     if answer is not None:
         return CliRunResult(0, False, answer, "")
     found = _find(run.argv)
-    options, words = found.command.parser.split(found.rest)
-    given = typed(options)
-    if found.command.request is None:
-        if not found.command.words:
-            Arguments(words, {}).nothing(found.command.name)
-        return Invocation(found.command, None, {}, given, output, words)
-    readonly = given.pop("readonly", False) is True
-    request = found.command.request(Arguments(words, given, run.stdin))
+    command = found.command
+    options, words = command.parser.split(found.rest, run.stdin)
+    arguments = Arguments(command, words, options, run.stdin)
+    if command.is_local:
+        if not command.words.usage:
+            arguments.nothing()
+        return Invocation(command, None, {}, options, output, words)
+    readonly = options.pop("readonly", False) is True
+    request = arguments.request() if command.request is None else command.request(arguments)
     if readonly:
         request = _reading(request)
-    return Invocation(found.command, request.method, _params(request, run.env_store), given, output)
+    return Invocation(command, request.method, _params(request, run.env_store), options, output)
 
 
 def _params(request: Request, env_store: str | None) -> dict[str, object]:
     """What the method takes of the options every command accepts. --store wins over $MNEMON_STORE, of which an empty
     one counts as unset; without both the daemon decides."""
-    taken = {field.name for field in msgspec.structs.fields(METHODS[request.method].params)}
+    taken = METHODS[request.method].params.__struct_encode_fields__
     given = {"store": env_store, **request.params} if env_store else request.params
     return {name: value for name, value in given.items() if name in taken}
 
@@ -181,7 +183,7 @@ def _reading(request: Request) -> Request:
             hint="repeat it without --readonly",
             outcome="rejected",
         )
-    takes_touch = any(field.name == "touch" for field in msgspec.structs.fields(method.params))
+    takes_touch = "touch" in method.params.__struct_encode_fields__
     return Request(request.method, {**request.params, "touch": False}) if takes_touch else request
 
 
@@ -199,7 +201,7 @@ def _answer(argv: Sequence[str], output: Output, page: Style) -> str | None:
         return _help(words, page)
     if words[:1] == ["version"] or "--version" in head:
         return version_text(output)
-    if words and not (len(words) == 1 and words[0] in GROUPS):
+    if words and not (len(words) == 1 and words[0] in PREFIXES):
         return None
     _only_global_options(head)
     return _help(words, page)
@@ -215,9 +217,9 @@ def version_text(output: Output) -> str:
 def _help(words: Sequence[str], style: Style) -> str:
     if not words:
         return help_text.top(style)
-    if words[0] in GROUPS:
+    if words[0] in PREFIXES:
         name = " ".join(words[:2])
-        return help_text.command(BY_NAME[name], style) if name in BY_NAME else help_text.group(words[0], style)
+        return help_text.command(BY_NAME[name], style) if name in BY_NAME else help_text.prefix(words[0], style)
     return help_text.command(_lookup(words[0]), style)
 
 
@@ -236,10 +238,10 @@ def _only_global_options(head: Sequence[str]) -> None:
 
 def _misplaced(name: str) -> UsageError:
     """The error for an option that stands where only options of every command may."""
-    shown = one_line(name[:SHOWN])
+    shown = one_line(name[:MAX_SHOWN])
     if any(name in command.parser.option_names() for command in COMMANDS):
         return UsageError(f"{shown} stands before the command", "Write the command first: mnemonctl COMMAND [options]")
-    meant = _SHORT.get(name) or parser.option(name, [*GLOBAL_VALUES, *GLOBAL_FLAGS])
+    meant = _SHORT.get(name) or nearest_option(name, [*GLOBAL_VALUES, *GLOBAL_FLAGS])
     hint = f"Did you mean {meant}?" if meant else "See: mnemonctl --help"
     return UsageError(f"there is no option {shown}", hint)
 
@@ -264,7 +266,7 @@ def _command_words(head: Sequence[str]) -> list[str]:
 def _find(argv: Sequence[str]) -> _Found:
     at = _next_word(argv, 0)
     first = argv[at]
-    if first not in GROUPS:
+    if first not in PREFIXES:
         return _Found(_lookup(first), [*argv[:at], *argv[at + 1 :]])
     second_at = _next_word(argv, at + 1)
     second = argv[second_at]
@@ -291,15 +293,15 @@ def _next_word(argv: Sequence[str], start: int) -> int:
 def _lookup(word: str) -> Command:
     if word in BY_NAME:
         return BY_NAME[word]
-    raise _unknown(f"there is no command {_quoted(word)}", parser.command(word, FIRST_WORDS))
+    raise _unknown(f"there is no command {_quoted(word)}", nearest_command(word, FIRST_WORDS))
 
 
 def _lookup_in(group: str, word: str) -> Command:
     name = f"{group} {word}"
     if name in BY_NAME:
         return BY_NAME[name]
-    known = [command.name.partition(" ")[2] for command in GROUPS[group]]
-    meant = parser.second(word, known)
+    known = [command.name.partition(" ")[2] for command in PREFIXES[group]]
+    meant = nearest_second_word(word, known)
     message = f"{group} has no command {_quoted(word)}"
     if meant is None:
         raise UsageError(message, f"It has: {', '.join(known)}. See: mnemonctl {group} --help")

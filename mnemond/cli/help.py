@@ -1,13 +1,12 @@
-"""Help texts: examples first, then what there is to choose from."""
+"""Help texts: examples first."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 
 from mnemond.cli.output import Style, lines, wrap
-from mnemond.cli.parser import Command
-from mnemond.cli.registry import COMMANDS, GROUPS
+from mnemond.cli.parser import GLOBALS, Command, Group, Option
+from mnemond.cli.registry import COMMANDS, PREFIXES
 
 _COLUMN = 30
 """Cells of the left column of a table of options or commands."""
@@ -32,7 +31,7 @@ _EXIT_CODES = (
     ("75", "another daemon holds the lock of the data directory"),
     ("130", "interrupted"),
 )
-"""Those of `mnemond.errors`, in fewer words (a test compares them), and what the client and the shell add."""
+"""Those of `mnemond.errors`, in fewer words (a test compares them), and those that the client and the shell add."""
 
 _NUMBER = 6
 """Cells of the column of exit codes."""
@@ -46,10 +45,10 @@ def top(style: Style) -> str:
         *_examples(_TOP_EXAMPLES, style),
         "",
         style.strong("Commands"),
-        *_table(((_usage(command), command.summary) for command in COMMANDS), style),
+        *(line for group in Group for line in _group(group, style)),
         "",
         style.strong("Options of every command"),
-        *_table(_options(COMMANDS[0], globals_only=True), style),
+        *_table(map(_option, GLOBALS), style),
         "",
         style.strong("Exit codes"),
         *_table(_EXIT_CODES, style, _NUMBER),
@@ -59,22 +58,27 @@ def top(style: Style) -> str:
     )
 
 
-def group(name: str, style: Style) -> str:
+def _group(group: Group, style: Style) -> list[str]:
+    members = [command for command in COMMANDS if command.group is group]
+    return ["", f" {style.strong(group)}", *_table(map(_summary, members), style)]
+
+
+def prefix(word: str, style: Style) -> str:
     """`mnemonctl store --help`."""
-    commands = GROUPS[name]
+    commands = PREFIXES[word]
     return lines(
         *_examples((command.examples[0] for command in commands), style),
         "",
         style.strong("Commands"),
-        *_table(((_usage(command), command.summary) for command in commands), style),
+        *_table(map(_summary, commands), style),
         "",
-        f"More: mnemonctl {name} COMMAND --help",
+        f"More: mnemonctl {word} COMMAND --help",
     )
 
 
 def command(subject: Command, style: Style) -> str:
     """`mnemonctl recall --help`."""
-    own = list(_options(subject, globals_only=False))
+    options = subject.parser.options
     details = (line for text in subject.details for line in wrap(text, style.columns))
     return lines(
         *_examples(subject.examples, style),
@@ -84,29 +88,26 @@ def command(subject: Command, style: Style) -> str:
         "",
         *wrap(subject.summary, style.columns),
         *details,
-        *(["", style.strong("Options"), *_table(own, style)] if own else []),
+        *(["", style.strong("Options"), *_table(map(_option, options), style)] if options else []),
         "",
         "Options of every command: mnemonctl help",
     )
 
 
 def _usage(subject: Command) -> str:
-    return f"{subject.name} {subject.words}".rstrip()
+    return f"{subject.name} {subject.words.usage}".rstrip()
+
+
+def _summary(subject: Command) -> tuple[str, str]:
+    return _usage(subject), subject.summary
 
 
 def _examples(examples: Iterable[str], style: Style) -> list[str]:
     return [style.strong("Examples"), *(f"  {example}" for example in examples)]
 
 
-def _options(subject: Command, *, globals_only: bool) -> Iterable[tuple[str, str]]:
-    for section in subject.parser._action_groups:
-        if (section.title == "global") == globals_only:
-            yield from (_option(action) for action in section._group_actions)
-
-
-def _option(action: argparse.Action) -> tuple[str, str]:
-    names = ", ".join(action.option_strings)
-    return (f"{names} {action.metavar}" if action.metavar else names), action.help or ""
+def _option(option: Option) -> tuple[str, str]:
+    return f"{', '.join((*option.flags, *option.off))} {option.metavar}".rstrip(), option.help
 
 
 def _table(rows: Iterable[tuple[str, str]], style: Style, column: int = _COLUMN) -> list[str]:

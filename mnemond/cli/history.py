@@ -1,4 +1,4 @@
-"""`mnemonctl history`."""
+"""`mnemonctl history`, `log`, `receipt` and `undo`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from mnemond.api import types_changes as changes
 from mnemond.api.types_changes import ReceiptEvent, ReceiptResult
 from mnemond.cli.output import (
     SHORT_ID,
@@ -19,7 +20,7 @@ from mnemond.cli.output import (
     shorten,
     text_width,
 )
-from mnemond.cli.parser import Arguments, Command, Parser, Request, add_globals, add_op_id, whole_number
+from mnemond.cli.parser import ID, Command, Group, Words
 from mnemond.model.answers import EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
 from mnemond.model.outcomes import UndoneView, UndoResult
 from mnemond.wire.params import plural
@@ -46,17 +47,6 @@ _BECAME = " → "
 
 _DOERS = ("host:", "system:")
 """How those begin who cause operations themselves: a tool, and a job of the daemon's own."""
-
-
-def _parser() -> Parser:
-    parser = Parser("history")
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="the newest N operations; default 100")
-    add_globals(parser)
-    return parser
-
-
-def _request(arguments: Arguments) -> Request:
-    return Request("history", {**arguments.options, "id": arguments.identifier("history")})
 
 
 def _render(result: HistoryResult, style: Style) -> str:
@@ -195,17 +185,16 @@ def _link(edge: EdgeState) -> str:
     return f"{edge.edge_type} link {edge.source_id[:8]} {way} {edge.target_id[:8]}, weight {edge.weight:.2f}"
 
 
-COMMAND = Command(
-    name="history",
-    summary="What became of one memory, and which operations did it.",
-    words="ID",
-    examples=("mnemonctl history 1a2b3c4d", "mnemonctl history 1a2b3c4d --json --pretty"),
+HISTORY = Command(
+    "history",
+    Group.LOOK,
+    ("mnemonctl history 1a2b3c4d", "mnemonctl history 1a2b3c4d --json --pretty"),
+    method=changes.HISTORY,
+    words=ID,
     details=(
         "Works for every memory that ever was in the store. An operation's id is what `mnemonctl undo` takes.",
         "Of a purged memory only that and when something was done to it is kept.",
     ),
-    parser=_parser(),
-    request=_request,
     render=_render,
 )
 
@@ -215,18 +204,6 @@ COMMAND = Command(
 
 LOG_LEAST = 12
 """Cells of a detail that are shown even where the terminal is too narrow for them."""
-
-
-def _parser_log() -> Parser:
-    parser = Parser("log")
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="lines; default 20")
-    add_globals(parser)
-    return parser
-
-
-def _request_log(arguments: Arguments) -> Request:
-    arguments.nothing("log")
-    return Request("log", arguments.options)
 
 
 def _render_log(result: list[LogLine], style: Style) -> str:
@@ -243,17 +220,15 @@ def _line(line: LogLine, style: Style) -> str:
     return (style.faint(head) + shorten(line.detail, max(style.columns - len(head), LOG_LEAST))).rstrip()
 
 
-LOG_COMMAND = Command(
-    name="log",
-    summary="What was done lately, newest first.",
-    words="",
-    examples=("mnemonctl log", "mnemonctl log --limit 100 --json", "mnemonctl undo 9f8e7d6c"),
+LOG = Command(
+    "log",
+    Group.LOOK,
+    ("mnemonctl log", "mnemonctl log --limit 100 --json", "mnemonctl undo 9f8e7d6c"),
+    method=changes.LOG,
     details=(
         "A line has when and what, the memory, the operation (for `mnemonctl undo OP`) and a detail.",
         "The newest 5,000 lines are kept. They never hold a memory's text; `mnemonctl history ID` does.",
     ),
-    parser=_parser_log(),
-    request=_request_log,
     render=_render_log,
 )
 
@@ -263,18 +238,6 @@ LOG_COMMAND = Command(
 
 SHORT_HASH = 12
 """Characters of a hash that people are shown."""
-
-
-def _parser_receipt() -> Parser:
-    parser = Parser("receipt")
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="events; default 20")
-    add_globals(parser)
-    return parser
-
-
-def _request_receipt(arguments: Arguments) -> Request:
-    arguments.nothing("receipt")
-    return Request("receipt", arguments.options)
 
 
 def _render_receipt(result: ReceiptResult, style: Style) -> str:
@@ -292,14 +255,12 @@ def _event(event: ReceiptEvent) -> str:
     return f"{when}  {one_line(event.event_name):<20}  {shown}".rstrip()
 
 
-RECEIPT_COMMAND = Command(
-    name="receipt",
-    summary="Evidence of what was done, without what it was about.",
-    words="",
-    examples=("mnemonctl receipt --json > receipt.json", "mnemonctl receipt --limit 100 --json --pretty"),
+RECEIPT = Command(
+    "receipt",
+    Group.LOOK,
+    ("mnemonctl receipt --json > receipt.json", "mnemonctl receipt --limit 100 --json --pretty"),
+    method=changes.RECEIPT,
     details=("Whoever knows the id of a memory can find it in a receipt by its hash; nobody else learns one from it.",),
-    parser=_parser_receipt(),
-    request=_request_receipt,
     render=_render_receipt,
 )
 
@@ -316,20 +277,6 @@ _UNDO_BECAME = {
 
 MAX_SHOWN = 10
 """Memories that are listed one by one."""
-
-
-def _parser_undo() -> Parser:
-    parser = Parser("undo")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request_undo(arguments: Arguments) -> Request:
-    if not arguments.words:
-        return Request("undo", arguments.options)
-    operation = arguments.single("undo", "the id of one operation")
-    return Request("undo", {**arguments.options, "operation": operation})
 
 
 def _render_undo(result: UndoResult, style: Style) -> str:
@@ -367,11 +314,12 @@ def _links_undo(result: UndoResult) -> str | None:
     return f"  {', '.join(told)}" if told else None
 
 
-UNDO_COMMAND = Command(
-    name="undo",
-    summary="Take one whole operation back.",
-    words="[OP]",
-    examples=("mnemonctl undo", "mnemonctl undo 9f8e7d6c", "mnemonctl history 1a2b3c4d"),
+UNDO = Command(
+    "undo",
+    Group.EVERYDAY,
+    ("mnemonctl undo", "mnemonctl undo 9f8e7d6c", "mnemonctl history 1a2b3c4d"),
+    method=changes.UNDO,
+    words=Words("[OP]", ("operation",), optional=True),
     details=(
         "OP is the id of an operation, which every write, `mnemonctl log` and `mnemonctl history` show, or the",
         "beginning of one.",
@@ -379,7 +327,5 @@ UNDO_COMMAND = Command(
         "Refused when a memory was changed again since, or another left its place to it: take that back first.",
         "What was purged cannot come back.",
     ),
-    parser=_parser_undo(),
-    request=_request_undo,
     render=_render_undo,
 )

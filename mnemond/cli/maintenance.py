@@ -1,59 +1,26 @@
-"""`mnemonctl gc`."""
+"""`mnemonctl gc`, `jobs list` and `jobs run`."""
 
 from __future__ import annotations
 
-import argparse
-import math
+from typing import Annotated
 
+import msgspec
+
+from mnemond.api import types_admin as admin
 from mnemond.api.types_admin import JobsListResult, JobsRunResult, JobView
 from mnemond.cli.admin import duration
 from mnemond.cli.output import Style, body, lines, one_line, operation_name, short_id, shorten, wrap
-from mnemond.cli.parser import (
-    MIN_PREFIX,
-    Arguments,
-    Command,
-    Parser,
-    Request,
-    UsageError,
-    add_globals,
-    add_op_id,
-    whole_number,
-)
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words
 from mnemond.model.answers import GcCandidate, GcFlagged, GcResult, GcReview
 from mnemond.model.outcomes import GcDone, GcKept
-from mnemond.wire.params import plural
+from mnemond.wire.params import about, plural
 
 LEAST = 20
 """Cells of the content that are shown even where the terminal is too narrow for them."""
 
 
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"must be a number, not {text[:40]!r}")
-    return value
-
-
-def _parser() -> Parser:
-    parser = Parser("gc")
-    parser.add_argument(
-        "--threshold", type=_number, metavar="X", help="memories of less effective importance; default 0.5"
-    )
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="at most so many; default 20")
-    parser.add_argument("--keep", metavar="ID", help="leave one memory alone from now on")
-    parser.add_argument("--review", action="store_true", help="list texts that may have to be written again")
-    parser.add_argument("--apply", action="store_true", help="take what is listed out of recall; needs --yes")
-    parser.add_argument(
-        "--purge-deleted", type=whole_number, metavar="DAYS",
-        help="remove for good what left recall more than DAYS days ago; needs --yes",
-    )  # fmt: skip
-    parser.add_argument("--yes", action="store_true", help="yes, do it")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
+class GcOptions(msgspec.Struct, frozen=True):
+    yes: Annotated[bool, about("yes, do it")] = False
 
 
 _GRAVE = {
@@ -62,20 +29,14 @@ _GRAVE = {
         "removes memories for good", "See what left recall, and when, first: mnemonctl list --retired"
     ),
 }  # fmt: skip
-"""What is done only where it was meant: what it does, and how to look first."""
+"""Options that need --yes: what they do, and how to look first."""
 
 
-def _request(arguments: Arguments) -> Request:
-    arguments.nothing("gc")
-    options = {name: value for name, value in arguments.options.items() if name != "yes"}
-    sure = arguments.options.get("yes") is True
+def _gc_request(arguments: Arguments) -> Request:
     for name, (what, first) in _GRAVE.items():
-        if name in options and not sure:
+        if name in arguments.options and not arguments.options.get("yes"):
             raise UsageError(f"--{name.replace('_', '-')} {what}; it needs --yes", first)
-    keep = options.get("keep")
-    if isinstance(keep, str) and len(keep) < MIN_PREFIX:
-        raise UsageError(f"the id has {plural(len(keep), 'character')}; it needs {MIN_PREFIX}")
-    return Request("gc", options)
+    return arguments.request()
 
 
 def _render(result: GcResult | GcKept | GcReview | GcDone, style: Style) -> str:
@@ -166,24 +127,24 @@ def _done(result: GcDone, style: Style) -> str:
     )
 
 
-COMMAND = Command(
-    name="gc",
-    summary="What matters least: list it, keep it, let go of it.",
-    words="",
-    examples=(
+GC = Command(
+    "gc",
+    Group.CHANGE,
+    (
         "mnemonctl gc --threshold 0.3",
         "mnemonctl gc --keep 1a2b3c4d",
         "mnemonctl gc --review",
         "mnemonctl gc --apply --yes",
         "mnemonctl gc --purge-deleted 90 --yes",
     ),
+    method=admin.GC,
     details=(
         "Importance fades with time and grows with use and links.",
         "What matters much, is used often or is pinned is never listed, nor is the older of a pair.",
         "--apply can be taken back with `mnemonctl undo`, --purge-deleted cannot.",
     ),
-    parser=_parser(),
-    request=_request,
+    options=GcOptions,
+    request=_gc_request,
     render=_render,
 )
 
@@ -197,29 +158,6 @@ MINUTE = len("2026-02-18T09:30")
 
 MARGIN = 4
 """Cells before the second line of a sentence."""
-
-
-def _list_parser() -> Parser:
-    parser = Parser("jobs list")
-    add_globals(parser)
-    return parser
-
-
-def _run_parser() -> Parser:
-    parser = Parser("jobs run")
-    parser.add_argument("--dry-run", action="store_true", help="say what it would come to, and change nothing")
-    parser.add_argument("--yes", action="store_true", help="let it change as much as there is to change")
-    add_globals(parser)
-    return parser
-
-
-def _list_request(arguments: Arguments) -> Request:
-    arguments.nothing("jobs list")
-    return Request("jobs.list", arguments.options)
-
-
-def _run_request(arguments: Arguments) -> Request:
-    return Request("jobs.run", {**arguments.options, "name": arguments.single("jobs run", "the name of a job")})
 
 
 # ------------------------------------------------------------ text
@@ -280,31 +218,28 @@ def _run_render(result: JobsRunResult, style: Style) -> str:
     )
 
 
-LIST = Command(
-    name="jobs list",
-    summary="What is done to a store in the background, when, and how it went.",
-    words="",
-    examples=("mnemonctl jobs list", "mnemonctl jobs list --store work --json"),
+JOBS_LIST = Command(
+    "jobs list",
+    Group.STORES,
+    ("mnemonctl jobs list", "mnemonctl jobs list --store work --json"),
+    method=admin.JOBS_LIST,
     details=("Jobs run one at a time while a store is not used, or ten minutes late.",),
-    parser=_list_parser(),
-    request=_list_request,
     render=_list_render,
 )
 
-RUN = Command(
-    name="jobs run",
-    summary="Run one background job now.",
-    words="NAME",
-    examples=(
+JOBS_RUN = Command(
+    "jobs run",
+    Group.STORES,
+    (
         "mnemonctl jobs run prune --dry-run",
         "mnemonctl jobs run prune --yes",
         "mnemonctl jobs run decay_refresh",
     ),
+    method=admin.JOBS_RUN,
+    words=Words("NAME", ("name",)),
     details=(
         "prune takes no more than a twentieth of a store without --yes.",
         "What prune and expire did can be taken back with `mnemonctl undo`, by the name they give.",
     ),
-    parser=_run_parser(),
-    request=_run_request,
     render=_run_render,
 )

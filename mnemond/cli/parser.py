@@ -1,21 +1,529 @@
-"""argparse without its habits: it neither prints nor leaves nor guesses abbreviations, and names the nearest option."""
+"""Commands of the command line, and their options, which derive from the parameters of methods."""
 
 from __future__ import annotations
 
-import argparse
 import difflib
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import inspect
 
+from mnemond.api.types_memories import Now
 from mnemond.cli.output import SHORT_ID, Style, one_line
-from mnemond.wire.params import plural
+from mnemond.wire.params import (
+    MAX_EXACT,
+    MIN_PREFIX,
+    Field,
+    Method,
+    ScopeParams,
+    about,
+    bounds,
+    fields_of,
+    limits,
+    plural,
+)
 
-# What a person most likely meant by a command or an option that does not exist.
+
+class UsageError(Exception):
+    """A command line that cannot be run: a sentence, and what to do next."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
 
 
-CLOSE = 0.75
+# Commands.
+
+
+class Group(StrEnum):
+    """Headings of `mnemonctl --help`, in its order."""
+
+    EVERYDAY = "Everyday"
+    REMEMBER = "Remember"
+    RECALL = "Recall"
+    LOOK = "Look"
+    CHANGE = "Change"
+    STORES = "Stores"
+    AGENTS = "Agents"
+    DAEMON = "Daemon"
+
+
+class Words(msgspec.Struct, frozen=True):
+    """The words after the name of a command, as shown in its usage, and the parameters that they give.
+
+    `text`: all words are one text, and "-" is standard input. `what` is the description in errors, if it is not that
+    of the parameter.
+    """
+
+    usage: str = ""
+    fields: tuple[str, ...] = ()
+    text: bool = False
+    optional: bool = False
+    what: str = ""
+
+
+ID = Words("ID", ("id",))
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A method and its parameters by name."""
+
+    method: str
+    params: dict[str, object]
+
+
+class Command(msgspec.Struct, frozen=True, dict=True):
+    """One command. Without `method` and `request` the client runs it by itself.
+
+    `summary` is the method's unless given; `details` are paragraphs of the help. `options` declares options that are no
+    parameters of the method. `request` makes the request where words and options do not already say it. `render` makes
+    the text for people out of the method's result.
+    """
+
+    name: str
+    group: Group
+    examples: tuple[str, ...]
+    method: Method | None = None
+    summary: str = ""
+    words: Words = Words()
+    details: tuple[str, ...] = ()
+    options: type[msgspec.Struct] | None = None
+    request: Callable[[Arguments], Request] | None = None
+    render: Callable[[Any, Style], str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.method is not None and not self.summary:
+            msgspec.structs.force_setattr(self, "summary", self.method.summary)
+
+    @property
+    def is_local(self) -> bool:
+        """True if the client runs it by itself."""
+        return self.method is None and self.request is None
+
+    @cached_property
+    def parser(self) -> Parser:
+        """Its options, derived on first use."""
+        own = [] if self.method is None else options_of(self.method.params)
+        own += [] if self.options is None else options_of(self.options, strict=self.is_local)
+        elsewhere = {*(option.name for option in GLOBALS), *self.words.fields}
+        return Parser(self.name, [each for each in own if each.name not in elsewhere], takes_text=self.words.text)
+
+
+class Arguments(msgspec.Struct, frozen=True):
+    """A parsed command line: its words, the options typed (names on the wire) and standard input, if it was sent."""
+
+    command: Command
+    words: list[str]
+    options: dict[str, Any]
+    stdin: str | None = None
+
+    def request(self) -> Request:
+        """Return what words and options say. Raises UsageError for words that do not fit, or a missing parameter."""
+        method = self.command.method
+        assert method is not None  # noqa: S101  (a command without one makes its request by itself)
+        fields = {field.name: field for field in fields_of(method.params)}
+        params = {**self.options, **self._parameters(fields)}
+        for field in fields.values():
+            if field.required and field.name not in params:
+                raise UsageError(f"{self.command.name} needs --{field.name}", f"one of {', '.join(field.choices)}")
+        return Request(method.name, params)
+
+    def _parameters(self, fields: Mapping[str, Field]) -> dict[str, object]:
+        words = self.command.words
+        if not words.fields:
+            self.nothing()
+            return {}
+        if words.optional and not self.words:
+            return {}
+        first = fields[words.fields[0]]
+        if first.extra.get("shortened"):
+            return dict(zip(words.fields, self.identifiers(len(words.fields)), strict=True))
+        what = words.what or str(first.extra.get("cli", first.text))
+        return {first.name: self.text(what) if words.text else self.single(what)}
+
+    def text(self, what: str) -> str:
+        """All words joined; standard input for a lone "-". Raises UsageError when there is nothing."""
+        if self.words == ["-"]:
+            return standard_input(self.command.name, self.stdin)
+        if not self.words:
+            raise self._error(f"needs {what}")
+        return " ".join(self.words)
+
+    def single(self, what: str) -> str:
+        """The one word a command takes. Raises UsageError for none or several."""
+        count = len(self.words)
+        if count != 1:
+            raise self._error(f"needs {what}" + (f", and only one ({count} were given)" if count else ""))
+        return self.words[0]
+
+    def identifiers(self, count: int) -> list[str]:
+        """The ids of one or two memories, or their beginnings. Raises UsageError for more, fewer, or one too short."""
+        if count == 1:
+            return [long_enough(self.single("the id of a memory"))]
+        if len(self.words) != count:
+            given = "1 was given" if len(self.words) == 1 else f"{len(self.words)} were given"
+            raise self._error(f"needs the ids of two memories ({given})")
+        return [long_enough(word) for word in self.words]
+
+    def nothing(self) -> None:
+        """For a command that takes no words. Raises UsageError for any."""
+        count = len(self.words)
+        if count:
+            given = "1 was given" if count == 1 else f"{count} were given"
+            raise UsageError(f"{self.command.name} takes no arguments, only options ({given})")
+
+    def _error(self, sentence: str) -> UsageError:
+        name = self.command.name
+        return UsageError(f"{name} {sentence}", f"See: mnemonctl {name} --help")
+
+
+def standard_input(command: str, stdin: str | None) -> str:
+    """The text of a "-". Raises UsageError when standard input was not sent."""
+    if stdin is None:
+        raise UsageError(
+            f'"-" means standard input, but none was sent to {command}',
+            'To use a dash as the text itself, write "-- -".',
+        )
+    return stdin.rstrip("\r\n")
+
+
+def long_enough(word: str) -> str:
+    """The id of a memory, or the beginning of one. Raises UsageError for one too short to mean anything."""
+    if len(word) < MIN_PREFIX:
+        raise UsageError(
+            f"the id has {plural(len(word), 'character')}; it needs {MIN_PREFIX}",
+            f"give at least {MIN_PREFIX} characters of the id; `mnemonctl list` shows {SHORT_ID}",
+        )
+    return word
+
+
+# Options, each derived from a field.
+
+
+NOTED = '{"project": "apollo", "build": 7}'
+"""Example of metadata to note; those to look for have comparisons."""
+
+Read = Callable[[str, str], Any]
+"""Makes a value of a word; the second argument is its source, for errors. Raises ValueError or UsageError."""
+
+
+class Option(msgspec.Struct, frozen=True):
+    """An option. `name` is that of the field, `flags` are its spellings, and `off` those that set it to false.
+
+    Without `read` it takes no value. Values of one that `adds` are added to those before. The value of one that is
+    `bare` may be left out; `stdin`: "-" is standard input.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    help: str
+    off: tuple[str, ...] = ()
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    read: Read | None = None
+    adds: bool = False
+    stdin: bool = False
+    bare: bool = False
+
+
+def options_of(owner: type[msgspec.Struct], *, strict: bool = False) -> list[Option]:
+    """Derive the options for the fields of a type. With `strict` they check limits and choices, as no daemon does."""
+    return [option for field in fields_of(owner) for option in _options(field, strict=strict)]
+
+
+def _options(field: Field, *, strict: bool) -> list[Option]:
+    extra: dict[str, Any] = dict(field.extra)
+    long = extra.get("option", "--" + field.name.replace("_", "-"))
+    flags = (long, *extra.get("aliases", ()))
+    text = field.described(extra.get("cli", ""))
+    kinds = field.kind.types if isinstance(field.kind, inspect.UnionType) else (field.kind,)
+    if any(isinstance(kind, inspect.BoolType) for kind in kinds):
+        off = () if field.default is False else (f"--no-{long.removeprefix('--')}",)
+        return [Option(field.name, flags if field.default is not True else (), text, off)]
+    read, metavar, adds = _reader(field, kinds)
+    option = Option(
+        field.name, flags, text + _figures(field), metavar=extra.get("metavar", metavar), choices=field.choices,
+        read=_checked(field, read) if strict else read, adds=adds,
+        stdin=extra.get("stdin", False), bare=extra.get("bare", False),
+    )  # fmt: skip
+    if "item" not in extra:
+        return [option]
+    item = Option(
+        field.name,
+        (extra["item"],),
+        f"one of {long}, commas included; may be repeated",
+        metavar="NAME",
+        read=_one,
+        adds=True,
+    )
+    return [option, item]
+
+
+def _figures(field: Field) -> str:
+    """Limits of a number, and the default."""
+    kinds = field.kind.types if isinstance(field.kind, inspect.UnionType) else (field.kind,)
+    numbers = (each for each in kinds if isinstance(each, (inspect.IntType, inspect.FloatType)))
+    low, high = next(map(limits, numbers), (None, None))
+    shown = "" if low is None or high is None or high == MAX_EXACT else f" ({_figure(low)} to {_figure(high)})"
+    default = field.default
+    return shown + (f"; default {_figure(default)}" if isinstance(default, (str, int, float)) else "")
+
+
+def _figure(value: str | int | float) -> str:  # noqa: PYI041  (numbers are shown by their type)
+    match value:
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:g}"
+        case _:
+            return value
+
+
+def _reader(field: Field, kinds: Sequence[inspect.Type]) -> tuple[Read, str, bool]:
+    """How the value of an option is read, what it is called, and whether several are added up."""
+    example = str(field.extra.get("example", NOTED))
+    if field.extra.get("json"):
+        return lambda word, source: read_json(word, source, example), "JSON", False
+    for kind in kinds:
+        match kind:
+            case inspect.DictType():
+                return lambda word, source: _object(word, source, example), "JSON", True
+            case inspect.ListType() | inspect.VarTupleType():
+                return _split, "A,B", True
+            case inspect.IntType():
+                return lambda word, _: word if word in field.choices else whole_number(word), "N", False
+            case inspect.FloatType():
+                return _decimal, "X", False
+            case _:
+                pass
+    if field.extra.get("shortened"):
+        return lambda word, _: long_enough(word), "ID", False
+    return lambda word, _: word, "NAME" if field.choices else "TEXT", False
+
+
+def _checked(field: Field, read: Read) -> Read:
+    low, high = limits(field.kind)
+
+    def checked(word: str, source: str) -> object:
+        value = read(word, source)
+        if isinstance(value, (int, float)) and not ((low is None or value >= low) and (high is None or value <= high)):
+            raise ValueError(f"must be {bounds(field.kind)}, not {word[:40]!r}")
+        if field.choices and value not in field.choices:
+            raise ValueError(f"must be one of {', '.join(field.choices)}, not {word[:40]!r}")
+        return value
+
+    return checked
+
+
+def _split(word: str, source: str) -> list[str]:
+    del source
+    return [part for each in word.split(",") if (part := each.strip())]
+
+
+def _one(word: str, source: str) -> list[str]:
+    del source
+    return [word]
+
+
+def whole_number(word: str) -> int:
+    """A decimal integer. Raises ValueError, with the sentence for the user."""
+    digits = word.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+        raise ValueError(f"must be a whole number, not {word[:40]!r}")
+    return int(word)
+
+
+def _decimal(word: str, source: str) -> float:
+    del source
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"must be a number, not {word[:40]!r}")
+    return value
+
+
+_MALFORMED = (msgspec.MsgspecError, UnicodeEncodeError, RecursionError)
+
+
+def read_json(word: str, source: str, example: str) -> object:
+    """A JSON value. Raises UsageError, with the source and an example."""
+    try:
+        return msgspec.json.decode(word.encode())
+    except _MALFORMED as error:
+        raise UsageError(f"{source} is not JSON: {error}", f"as in {example}") from error
+
+
+def _object(word: str, source: str, example: str) -> dict[str, object]:
+    """A JSON object, or one of its names and values as NAME=VALUE."""
+    name, equals, value = word.partition("=")
+    if equals and name.strip() and not name.lstrip().startswith("{"):
+        return {name.strip(): _plain(value.strip())}
+    try:
+        return msgspec.json.decode(word.encode(), type=dict[str, object])
+    except _MALFORMED as error:
+        sentence = f"{source} must be a JSON object, such as {example}, or NAME=VALUE"
+        raise UsageError(sentence, f"as in {source} project=apollo") from error
+
+
+def _plain(text: str) -> object:
+    """What JSON would write just like that (7, true, null, "7"), else the text itself: 007 and 1.10 are no numbers."""
+    try:
+        value: object = msgspec.json.decode(text.encode())
+        return value if msgspec.json.encode(value) == text.encode() else text
+    except _MALFORMED:
+        return text
+
+
+class GlobalOptions(ScopeParams, frozen=True, kw_only=True):
+    """Options of every command, before or after its name."""
+
+    json: Annotated[bool, about("one JSON document")] = False
+    text: Annotated[bool, about("text for people")] = False
+    pretty: Annotated[bool, about("indent the JSON")] = False
+    quiet: Annotated[bool, about("only the essential: ids, contents", "-q")] = False
+    now: Now = None
+    data_dir: Annotated[
+        str | None, about("the data directory (default: $MNEMON_DATA_DIR, ~/.mnemon)", metavar="DIR")
+    ] = None
+    readonly: Annotated[bool, about("write nothing, not even that something was recalled")] = False
+    no_color: Annotated[bool, about("no colours (also: a non-empty $NO_COLOR)")] = False
+    help: Annotated[bool, about("show help, with examples", "-h")] = False
+    version: Annotated[bool, about("show the version")] = False
+
+
+GLOBALS = tuple(options_of(GlobalOptions))
+GLOBAL_VALUES = tuple(flag for option in GLOBALS if option.read for flag in option.flags)
+"""Options of every command that take a value; the client looks for the command word behind them."""
+
+GLOBAL_FLAGS = tuple(flag for option in GLOBALS if not option.read for flag in option.flags)
+"""Options of every command that take none."""
+
+
+# Command lines.
+
+
+MAX_SHOWN = 60
+"""Characters of an unknown option that are shown."""
+
+MAX_CLUSTER = 32
+"""Characters of a word such as -qn3 that may be several short options; there are not as many."""
+
+
+class Parser:
+    """Parses the options of one command. Parsing leaves no trace in it.
+
+    Everything that is not an option is a word of the command, wherever it is; after "--" everything is.
+    """
+
+    def __init__(self, command: str, options: Iterable[Option], *, takes_text: bool = False) -> None:
+        self.command = command
+        self.options = tuple(options)
+        self._takes_text = takes_text
+        self._by_flag = {flag: each for each in (*self.options, *GLOBALS) for flag in (*each.flags, *each.off)}
+
+    def option_names(self) -> list[str]:
+        """Every long option."""
+        return [flag for flag in self._by_flag if flag.startswith("--")]
+
+    def split(self, argv: Sequence[str], stdin: str | None = None) -> tuple[dict[str, Any], list[str]]:
+        """Return the options that were typed, by name on the wire, and the words. Raises UsageError for an unknown
+        option or a bad value."""
+        head, tail = split_at_dashes(argv)
+        options: dict[str, Any] = {}
+        words: list[str] = []
+        at = 0
+        while at < len(head):
+            word = head[at]
+            at += 1
+            found = self._match(word)
+            if found is None:
+                if looks_like_option(word):
+                    raise self.unknown_option(word)
+                words.append(word)
+                continue
+            flag, value = found
+            option = self._by_flag[flag]
+            if option.read is None:
+                if value is not None:
+                    if flag.startswith("--"):
+                        raise self._error(option, f"takes no value, but {value[:40]!r} was given")
+                    at -= 1
+                    head[at] = f"-{value}"  # the other letters of a cluster
+                options[option.name] = flag not in option.off
+                continue
+            if value is None and at < len(head) and not self._is_option(head[at]):
+                value = head[at]
+                at += 1
+            if value is None and not option.bare:
+                raise self._error(option, "expected one argument")
+            self._set(options, option, flag, value or "", stdin)
+        return options, words + tail
+
+    def _match(self, word: str) -> tuple[str, str | None] | None:
+        """The flag that a word begins with, and the value or the other flags in the same word."""
+        if word in self._by_flag:
+            return word, None
+        flag, equals, value = word.partition("=")
+        if equals and flag in self._by_flag:
+            return flag, value
+        option = self._by_flag.get(word[:2]) if word[1:2] != "-" else None
+        if option is not None and (option.read is not None or (len(word) <= MAX_CLUSTER and " " not in word)):
+            return word[:2], word[2:]
+        return None
+
+    def _is_option(self, word: str) -> bool:
+        return looks_like_option(word) or self._match(word) is not None
+
+    def _set(self, options: dict[str, Any], option: Option, flag: str, word: str, stdin: str | None) -> None:
+        if option.stdin and word == "-":
+            word, flag = standard_input(self.command, stdin), "standard input"
+        assert option.read is not None  # noqa: S101  (it takes a value)
+        try:
+            value = option.read(word, flag)
+        except ValueError as error:
+            raise self._error(option, str(error)) from None
+        if option.adds and option.name in options:
+            before = options[option.name]
+            value = before | value if isinstance(value, dict) else [*before, *value]
+        options[option.name] = value
+
+    def _error(self, option: Option, sentence: str) -> UsageError:
+        return UsageError(f"{'/'.join(option.flags)}: {sentence}", f"See: mnemonctl {self.command} --help")
+
+    def unknown_option(self, word: str) -> UsageError:
+        """The error for an option this command does not have."""
+        name = word.partition("=")[0]
+        meant = nearest_option(name, self.option_names())
+        hint = f"Did you mean {meant}?" if meant else f"See: mnemonctl {self.command} --help"
+        text = "; what follows -- is text, not options" if self._takes_text and not meant else ""
+        return UsageError(f"{self.command} has no option {one_line(name[:MAX_SHOWN])}", hint + text)
+
+
+def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments before the first "--", and those after it."""
+    words = list(argv)
+    if "--" not in words:
+        return words, []
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
+
+
+def looks_like_option(word: str) -> bool:
+    """True if `word` was meant as an option: not "-", not "-5 °C", not "- buy milk"."""
+    return len(word) > 1 and word[0] == "-" and not word[1].isdigit() and " " not in word
+
+
+# Suggestions for commands and options that do not exist.
+
+
+MIN_RATIO = 0.75
 """Least similarity (difflib's ratio, 0 to 1) of a suggestion. "forgot" is .83 from "forget"; "force" is .73 from
 "source" and was meant to be neither."""
 
@@ -30,10 +538,10 @@ SYNONYMS = {
     "info": "status", "verify": "doctor", "health": "doctor",
     "start": "daemon start", "stop": "daemon stop", "restart": "daemon restart", "run": "daemon run",
 }  # fmt: skip
-"""What other programs call it."""
+"""Commands by their names in other programs."""
 
 OPTION_SYNONYMS = {"unpin": "pin ID --unpin"}
-"""What is no command and an option of one, as it is typed."""
+"""Words that are no command but an option of one, as it is typed."""
 
 GROUP_SYNONYMS = {
     "ls": "list", "new": "create", "add": "create", "make": "create", "delete": "remove", "rm": "remove", "use": "set",
@@ -42,354 +550,28 @@ GROUP_SYNONYMS = {
 """The same for the second word of a command."""
 
 
-def close(word: str, known: Iterable[str]) -> str | None:
-    """The known word that a misspelt one is: similar enough, or the same letters in another order."""
-    choices = list(known)
-    swapped = (choice for choice in choices if len(word) > 1 and sorted(word) == sorted(choice))
-    similar = difflib.get_close_matches(word[:64], choices, n=1, cutoff=CLOSE)
-    return next(swapped, None) or (similar[0] if similar else None)
-
-
-def command(word: str, known: Iterable[str]) -> str | None:
+def nearest_command(word: str, known: Iterable[str]) -> str | None:
     """The command that `word` means, with the option that it means of it."""
-    return OPTION_SYNONYMS.get(word) or SYNONYMS.get(word) or close(word, known)
+    return OPTION_SYNONYMS.get(word) or SYNONYMS.get(word) or _nearest(word, known)
 
 
-def second(word: str, known: Iterable[str]) -> str | None:
+def nearest_second_word(word: str, known: Iterable[str]) -> str | None:
     """The second word of a command that `word` means: one of `known`."""
     choices = list(known)
     synonym = GROUP_SYNONYMS.get(word)
-    return synonym if synonym in choices else close(word, choices)
+    return synonym if synonym in choices else _nearest(word, choices)
 
 
-def option(name: str, known: Iterable[str]) -> str | None:
+def nearest_option(name: str, known: Iterable[str]) -> str | None:
     """The long option that `name`, with its dashes, means. Dashes, which all of them have, are not compared."""
     names = {long.removeprefix("--"): long for long in known if long.startswith("--")}
-    found = close(name.lstrip("-"), names) if name.startswith("--") else None
+    found = _nearest(name.lstrip("-"), names) if name.startswith("--") else None
     return names[found] if found else None
 
 
-SHOWN = 60
-"""Characters of an unknown option that are shown."""
-
-LONGEST_CLUSTER = 32
-"""Characters of a word such as -qn3 that may be several short options; there are not as many."""
-
-
-class UsageError(Exception):
-    """A command line that cannot be run: a sentence, and what to do next."""
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-
-
-class Parser(argparse.ArgumentParser):
-    """Parses the options of one command. Built once; parsing leaves no trace in it.
-
-    Only what was typed appears in the result, under its name on the wire. Everything that is not an option is a word
-    of the command, wherever it stands; after "--" everything is.
-    """
-
-    def __init__(self, command: str, *, takes_text: bool = False) -> None:
-        super().__init__(prog=command, add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS)
-        self.command = command
-        self._takes_text = takes_text
-
-    def error(self, message: str) -> NoReturn:
-        """Called by argparse for a missing or bad value."""
-        raise UsageError(message.removeprefix("argument "), f"See: mnemonctl {self.command} --help")
-
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Never called: there is no option that leaves."""
-        raise UsageError(message or f"the parser left with status {status}")
-
-    def option_names(self) -> list[str]:
-        """Every long option."""
-        return [name for name in self._option_string_actions if name.startswith("--")]
-
-    def split(self, argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-        """(options, words). Raises UsageError for an unknown option or a bad value."""
-        head, tail = split_at_dashes(argv)
-        for word in head:
-            if len(word) > LONGEST_CLUSTER and word.startswith("-") and not word.startswith("--"):
-                raise self.unknown_option(word)  # argparse would take it apart letter by letter
-        options, rest = self.parse_known_args(head)
-        for word in rest:
-            if looks_like_option(word):
-                raise self.unknown_option(word)
-        return options, rest + tail
-
-    def unknown_option(self, word: str) -> UsageError:
-        """The error for an option this command does not have."""
-        name = word.partition("=")[0]
-        meant = option(name, self.option_names())
-        hint = f"Did you mean {meant}?" if meant else f"See: mnemonctl {self.command} --help"
-        text = "; what follows -- is text, not options" if self._takes_text and not meant else ""
-        return UsageError(f"{self.command} has no option {one_line(name[:SHOWN])}", hint + text)
-
-
-def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The arguments before the first "--", and those after it."""
-    words = list(argv)
-    if "--" not in words:
-        return words, []
-    at = words.index("--")
-    return words[:at], words[at + 1 :]
-
-
-def looks_like_option(word: str) -> bool:
-    """Whether a person who typed `word` meant an option: not "-", not "-5 °C", not "- buy milk"."""
-    return len(word) > 1 and word[0] == "-" and not word[1].isdigit() and " " not in word
-
-
-# Options that several commands share, and the kinds of values they take. Destinations are names on the wire.
-
-
-CATEGORIES = "preference, decision, fact, insight, context, general"
-"""Those of `mnemond.model.memory`, which a layer this low does not see (a test compares them)."""
-
-STATUSES = "active, superseded, merged, forgotten, pruned, expired"
-"""Likewise."""
-
-METADATA = '{"project": "apollo", "build": {"gte": 3}}'
-"""An example of what is looked for."""
-
-NOTED = '{"project": "apollo", "build": 7}'
-"""An example of what is noted with a memory: values alone, for a comparison is refused there."""
-
-_ON_METADATA = (
-    '--metadata takes eq ne in nin gt gte lt lte contains icontains, "*" for anything at all, and AND, OR and NOT with '
-    'lists: {"OR": [{"project": "apollo"}, {"ticket": "*"}]}.'
-)
-_ON_VALIDITY = (
-    "Nothing that has ended, has expired or begins later is found unless --as-of or --include-invalid asks for it, and "
-    "what was forgotten only by --status forgotten."
-)
-FILTERS = (_ON_METADATA, _ON_VALIDITY)
-"""About the filters, for the end of a help page."""
-
-GLOBAL_VALUES = (
-    "--store", "--data-dir", "--user", "--user-id", "--session", "--session-id", "--agent", "--agent-id", "--now",
-)  # fmt: skip
-"""Options of every command that take a value; the client looks for the command word behind them."""
-
-GLOBAL_FLAGS = (
-    "--json", "--text", "--pretty", "-q", "--quiet", "--readonly", "--no-color", "-h", "--help", "--version",
-)  # fmt: skip
-"""Options of every command that take none."""
-
-
-class Split(argparse.Action):
-    """Adds the parts of a comma-separated value to a list."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """`--tags a,b` after `--tag c` gives c, a, b."""
-        del parser, option_string
-        parts = [part.strip() for part in str(values).split(",")]
-        before: list[str] = getattr(namespace, self.dest, [])
-        setattr(namespace, self.dest, [*before, *(part for part in parts if part)])
-
-
-class Metadata(argparse.Action):
-    """A JSON object on the command line, or one of its names and values as NAME=VALUE. May be repeated. `const` is the
-    example that is shown to whoever gives neither."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """Raises UsageError for what is neither."""
-        del parser
-        before: dict[str, object] = getattr(namespace, self.dest, {})
-        setattr(namespace, self.dest, before | _metadata(str(values), str(option_string), self.const or NOTED))
-
-
-def _metadata(text: str, option: str, example: str) -> dict[str, object]:
-    name, equals, value = text.partition("=")
-    if equals and name.strip() and not name.lstrip().startswith("{"):
-        return {name.strip(): _plain(value.strip())}
-    try:
-        return msgspec.json.decode(text.encode(), type=dict[str, object])
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
-        sentence = f"{option} must be a JSON object, such as {example}, or NAME=VALUE"
-        raise UsageError(sentence, "as in --metadata project=apollo") from error
-
-
-def _plain(text: str) -> object:
-    """What JSON would write just like that (7, true, null, "7"), else the text itself: 007 and 1.10 are no numbers."""
-    try:
-        value: object = msgspec.json.decode(text.encode())
-        return value if msgspec.json.encode(value) == text.encode() else text
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return text
-
-
-def whole_number(text: str) -> int:
-    """A decimal integer; anything else is a usage error that shows what was given."""
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text[:40]!r}")
-    return int(text)
-
-
-def add_globals(parser: Parser) -> None:
-    """The options every command accepts, before or after its name."""
-    group = parser.add_argument_group("global")
-    group.add_argument("--store", metavar="NAME", help="which store (default: $MNEMON_STORE, then the active one)")
-    group.add_argument("--json", dest="output", action="store_const", const="json", help="one JSON document")
-    group.add_argument("--text", dest="output", action="store_const", const="text", help="text for people")
-    group.add_argument("--pretty", action="store_true", help="indent the JSON")
-    group.add_argument("-q", "--quiet", action="store_true", help="only the essential: ids, contents")
-    group.add_argument("--user", "--user-id", dest="user_id", metavar="ID", help="whose memories")
-    group.add_argument("--session", "--session-id", dest="session_id", metavar="ID", help="of which session")
-    group.add_argument("--agent", "--agent-id", dest="agent_id", metavar="ID", help="of which agent")
-    group.add_argument("--now", metavar="TIME", help="what counts as now where dates are understood, RFC 3339")
-    group.add_argument("--data-dir", metavar="DIR", help="the data directory (default: $MNEMON_DATA_DIR, ~/.mnemon)")
-    group.add_argument("--readonly", action="store_true", help="write nothing, not even that something was recalled")
-    group.add_argument("--no-color", action="store_true", help="no colours (also: a non-empty $NO_COLOR)")
-    group.add_argument("-h", "--help", action="store_true", help="show help, with examples")
-    group.add_argument("--version", action="store_true", help="show the version")
-
-
-def add_filters(parser: Parser) -> None:
-    """What recall, search and list can be narrowed to."""
-    group = parser.add_argument_group("filters")
-    group.add_argument("--category", "--cat", metavar="NAME", help=f"only this category: {CATEGORIES}")
-    group.add_argument("--source", metavar="NAME", help="only from this source")
-    group.add_argument("--channel", metavar="NAME", help="only what came in this way: manual, hook, mcp …")
-    group.add_argument("--tags", "--tag", action=Split, metavar="A,B", help="with all of these tags")
-    group.add_argument("--any-tags", "--any-tag", action=Split, metavar="A,B", help="with one of these tags")
-    group.add_argument("--entity", metavar="NAME", help="that name this; k8s finds Kubernetes")
-    group.add_argument("--stated-intent", metavar="NAME", help="extracted as this: preference, event …")
-    group.add_argument("--min-importance", type=whole_number, metavar="N", help="of at least this importance, 1…5")
-    group.add_argument("--since", metavar="TIME", help="made then or later: 2026-02-18 or RFC 3339")
-    group.add_argument("--until", metavar="TIME", help="made before then, or on that day")
-    group.add_argument("--event-since", metavar="TIME", help="speaking of then or later")
-    group.add_argument("--event-until", metavar="TIME", help="speaking of before then, or of that day")
-    group.add_argument(
-        "--metadata",
-        "--meta",
-        action=Metadata,
-        const=METADATA,
-        metavar="JSON",
-        help=f"whose metadata fit: {METADATA} or NAME=VALUE",
-    )
-    group.add_argument("--status", metavar="NAME", help=f"in this state: {STATUSES}")
-    group.add_argument("--as-of", metavar="TIME", help="what was valid then (a day: as it began), left recall or not")
-    group.add_argument("--include-invalid", action="store_true", help="also what is not valid (any more)")
-    group.add_argument("--all-sessions", action="store_true", help="also memories meant for other sessions")
-    group.add_argument("--strict-scope", action="store_true", help="not what is meant for everybody")
-
-
-def add_op_id(parser: Parser) -> None:
-    """The name of a write, which makes repeating it harmless."""
-    parser.add_argument("--op-id", metavar="ID", help="name of this write: repeating it with the same id is harmless")
-
-
-# What a command is: its names, its options, its request and its text for people.
-
-
-MIN_PREFIX = 6
-"""Characters of an id that are needed to name a memory; the same as in the protocol (a test compares them)."""
-
-
-class Arguments(msgspec.Struct, frozen=True):
-    """A parsed command line: its words, the options typed (names on the wire) and standard input, if it was sent."""
-
-    words: list[str]
-    options: dict[str, object]
-    stdin: str | None = None
-
-    def text(self, command: str, what: str) -> str:
-        """All words joined; standard input for a lone "-". Raises UsageError when there is nothing."""
-        if self.words == ["-"]:
-            return self._standard_input(command)
-        if not self.words:
-            raise UsageError(f"{command} needs {what}", f"See: mnemonctl {command} --help")
-        return " ".join(self.words)
-
-    def single(self, command: str, what: str) -> str:
-        """The one word a command takes. Raises UsageError for none or several."""
-        if len(self.words) == 1:
-            return self.words[0]
-        count = len(self.words)
-        message = f"{command} needs {what}" + (f", and only one ({count} were given)" if count else "")
-        raise UsageError(message, f"See: mnemonctl {command} --help")
-
-    def identifier(self, command: str) -> str:
-        """The id of a memory, or the beginning of one. Raises UsageError for one too short to mean anything."""
-        return long_enough(self.single(command, "the id of a memory"))
-
-    def two_identifiers(self, command: str) -> tuple[str, str]:
-        """The ids of two memories, or their beginnings. Raises UsageError for more, fewer, or one too short."""
-        if len(self.words) != 2:
-            given = "1 was given" if len(self.words) == 1 else f"{len(self.words)} were given"
-            message = f"{command} needs the ids of two memories ({given})"
-            raise UsageError(message, f"See: mnemonctl {command} --help")
-        one, other = map(long_enough, self.words)
-        return one, other
-
-    def nothing(self, command: str) -> None:
-        """For a command that takes no words. Raises UsageError for any."""
-        count = len(self.words)
-        if count:
-            given = "1 was given" if count == 1 else f"{count} were given"
-            raise UsageError(f"{command} takes no arguments, only options ({given})")
-
-    def _standard_input(self, command: str) -> str:
-        if self.stdin is None:
-            raise UsageError(
-                f'"-" means standard input, but none was sent to {command}',
-                'To use a dash as the text itself, write "-- -".',
-            )
-        return self.stdin.rstrip("\r\n")
-
-
-def long_enough(word: str) -> str:
-    """The id of a memory, or the beginning of one. Raises UsageError for one too short to mean anything."""
-    if len(word) < MIN_PREFIX:
-        raise UsageError(
-            f"the id has {plural(len(word), 'character')}; it needs {MIN_PREFIX}",
-            f"give at least {MIN_PREFIX} characters of the id; `mnemonctl list` shows {SHORT_ID}",
-        )
-    return word
-
-
-class Request(msgspec.Struct, frozen=True):
-    """A method of the registry and its parameters by name."""
-
-    method: str
-    params: dict[str, object]
-
-
-class Command(msgspec.Struct, frozen=True):
-    """One command. `words` is what may follow its name; `request` is None for what the client does by itself;
-    `details` are paragraphs of its help.
-
-    `render` makes the text for people, from the method's result; `notes` are lines for standard error.
-    """
-
-    name: str
-    summary: str
-    words: str
-    examples: tuple[str, ...]
-    parser: Parser
-    request: Callable[[Arguments], Request] | None = None
-    render: Callable[[Any, Style], str] | None = None
-    details: tuple[str, ...] = ()
-
-
-def typed(options: argparse.Namespace) -> dict[str, object]:
-    """What the user typed, by name."""
-    return dict(vars(options))
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that a misspelt one is: similar enough, or the same letters in another order."""
+    choices = list(known)
+    swapped = (choice for choice in choices if len(word) > 1 and sorted(word) == sorted(choice))
+    similar = difflib.get_close_matches(word[:64], choices, n=1, cutoff=MIN_RATIO)
+    return next(swapped, None) or (similar[0] if similar else None)

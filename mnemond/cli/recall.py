@@ -1,10 +1,11 @@
-"""`mnemonctl recall`."""
+"""`mnemonctl recall`, `search`, `get`, `list` and `related`."""
 
 from __future__ import annotations
 
 import msgspec
 
-from mnemond.cli.links import EDGE_TYPES
+from mnemond.api import types_changes as changes
+from mnemond.api import types_memories as memories
 from mnemond.cli.output import (
     MIN_WRAP,
     SHORT_ID,
@@ -22,18 +23,7 @@ from mnemond.cli.output import (
     text_width,
     wrap,
 )
-from mnemond.cli.parser import (
-    FILTERS,
-    Arguments,
-    Command,
-    Parser,
-    Request,
-    Split,
-    add_filters,
-    add_globals,
-    long_enough,
-    whole_number,
-)
+from mnemond.cli.parser import ID, Command, Group, Words
 from mnemond.model.answers import (
     CompactHit,
     CompactResult,
@@ -54,6 +44,14 @@ from mnemond.model.answers import (
 )
 from mnemond.wire.params import plural
 
+_FILTERS = (
+    """--metadata takes eq ne in nin gt gte lt lte contains icontains, "*" for anything at all, and AND, OR and NOT \
+with lists: {"OR": [{"project": "apollo"}, {"ticket": "*"}]}.""",
+    """Nothing that has ended, has expired or begins later is found unless --as-of or --include-invalid asks for it, \
+and what was forgotten only by --status forgotten.""",
+)
+"""About the filters, for the end of a help page."""
+
 _INDENT = "   "
 """What stands below the first line of a result."""
 
@@ -62,36 +60,6 @@ _KIND = 12
 
 _LABEL = 6
 """Columns of a confidence: those of "medium"."""
-
-
-def _parser() -> Parser:
-    parser = Parser("recall", takes_text=True)
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="at most so many results; usually 10")
-    parser.add_argument("--intent", metavar="NAME", help="what is asked: why, when, entity or general (default: read)")
-    parser.add_argument("--context", action="store_true", help="as text for a prompt, fenced: data, not instructions")
-    parser.add_argument("--budget", type=whole_number, metavar="N", help="tokens of --context at most; default 1200")
-    parser.add_argument("--compact", action="store_true", help="a line for each result, or a short object")
-    parser.add_argument("--basic", action="store_true", help="what has the words in it as typed, newest first")
-    parser.add_argument("--order", metavar="NAME", help="score: the best first (default); time: the oldest first")
-    parser.add_argument("--explain", action="store_true", help="what each score is made of, and why it stands there")
-    parser.add_argument("--rerank", action="store_true", help="a second look at the best, word by word")
-    parser.add_argument("--no-rerank", action="store_false", dest="rerank", help="none, even if configured")
-    parser.add_argument("--mode", metavar="NAME", help="follow links: none, beam, ppr or probabilistic")
-    parser.add_argument("--seed", type=_seed, metavar="N", help="of the draws of --mode probabilistic; or random")
-    parser.add_argument("--profile", metavar="NAME", help="ranking: mnemond; as published: mnemon, mnemosyne, mem0")
-    add_filters(parser)
-    parser.add_argument("--anchors", action=Split, metavar="A,B", help="only by keyword, vector, entity, recency")
-    parser.add_argument("--no-touch", action="store_false", dest="touch", help="do not count this as use")
-    add_globals(parser)
-    return parser
-
-
-def _seed(text: str) -> int | str:
-    return text if text == "random" else whole_number(text)
-
-
-def _request(arguments: Arguments) -> Request:
-    return Request("recall", {**arguments.options, "query": arguments.text("recall", "a question")})
 
 
 def _render(result: RecallResult | CompactResult | ContextResult, style: Style) -> str:
@@ -187,11 +155,10 @@ def _timing(meta: RecallMeta) -> str:
     return f"{took}: {stages}" if stages else took
 
 
-COMMAND = Command(
-    name="recall",
-    summary="Find the memories that answer a question, and say why.",
-    words="QUERY… | -",
-    examples=(
+RECALL = Command(
+    "recall",
+    Group.EVERYDAY,
+    (
         'mnemonctl recall "why did we choose SQLite"',
         "mnemonctl recall release date --limit 3 --category fact",
         "mnemonctl recall what did we decide last week --tags infra --min-importance 3",
@@ -203,6 +170,8 @@ COMMAND = Command(
         "mnemonctl recall --basic 'snake_case_100%'",
         "mnemonctl recall --json deploy steps | jq -r '.results[].insight.content'",
     ),
+    method=memories.RECALL,
+    words=Words("QUERY… | -", ("query",), text=True),
     details=(
         "score: what ranks the results; comparable within one answer only.",
         "confidence: what speaks for a result by itself; low: perhaps something else.",
@@ -214,10 +183,8 @@ COMMAND = Command(
         "--context: between two marks that no memory can forge, as much as the budget has room for.",
         "--budget: a token is taken to be four letters, or one Chinese character.",
         "--basic: letter for letter, but for case; no character stands for another, nothing is ranked.",
-        *FILTERS,
+        *_FILTERS,
     ),
-    parser=_parser(),
-    request=_request,
     render=_render,
 )
 
@@ -237,16 +204,6 @@ _ENDS = {"to": ", its effect", "from": ", its cause"}
 
 MAX_LINKS = 5
 """Links that people are shown, the heaviest first; JSON has more."""
-
-
-def _parser_get() -> Parser:
-    parser = Parser("get")
-    add_globals(parser)
-    return parser
-
-
-def _request_get(arguments: Arguments) -> Request:
-    return Request("get", {**arguments.options, "id": arguments.identifier("get")})
 
 
 def _render_get(result: GetResult, style: Style) -> str:
@@ -299,14 +256,13 @@ def _value(insight: InsightDetail, name: str) -> str:
     return one_line(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
 
-GET_COMMAND = Command(
-    name="get",
-    summary="Show one memory with everything known about it.",
-    words="ID",
-    examples=("mnemonctl get 1a2b3c4d", "mnemonctl get 1a2b3c4d --json --pretty"),
+GET = Command(
+    "get",
+    Group.LOOK,
+    ("mnemonctl get 1a2b3c4d", "mnemonctl get 1a2b3c4d --json --pretty"),
+    method=memories.GET,
+    words=ID,
     details=("Any unique beginning of the id will do, from six characters on.",),
-    parser=_parser_get(),
-    request=_request_get,
     render=_render_get,
 )
 
@@ -316,23 +272,6 @@ GET_COMMAND = Command(
 
 MIN_CONTENT = 20
 """Cells of the content that are shown even where the terminal is too narrow for them."""
-
-
-def _parser_list() -> Parser:
-    parser = Parser("list")
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="memories a page; default 20")
-    parser.add_argument("--before", metavar="ID", help="go on after this memory (the page before names it)")
-    parser.add_argument("--retired", action="store_true", help="those out of recall, the last to leave first")
-    add_filters(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request_list(arguments: Arguments) -> Request:
-    arguments.nothing("list")
-    if "before" in arguments.options:
-        long_enough(str(arguments.options["before"]))
-    return Request("list", arguments.options)
 
 
 def _render_list(result: ListResult | RetiredResult, style: Style) -> str:
@@ -375,11 +314,10 @@ def _line(head: str, content: str, style: Style) -> str:
     return style.faint(head) + shorten(content, max(style.columns - len(head), MIN_CONTENT))
 
 
-LIST_COMMAND = Command(
-    name="list",
-    summary="Memories, newest first.",
-    words="",
-    examples=(
+LIST = Command(
+    "list",
+    Group.EVERYDAY,
+    (
         "mnemonctl list",
         "mnemonctl list --category decision --limit 50",
         "mnemonctl list --before 1a2b3c4d",
@@ -387,32 +325,17 @@ LIST_COMMAND = Command(
         "mnemonctl list --since 2026-02-01 --until 2026-02-28 --any-tags infra,db",
         "mnemonctl list --as-of 2026-01-01T12:00:00Z",
     ),
+    method=memories.LIST,
     details=(
         "--retired: what was superseded, merged, forgotten, pruned or has expired, since when, and what stands in its",
         "place. `mnemonctl restore ID` brings one back; what was purged is nowhere.",
-        *FILTERS,
+        *_FILTERS,
     ),
-    parser=_parser_list(),
-    request=_request_list,
     render=_render_list,
 )
 
 
 # `mnemonctl related`.
-
-
-def _parser_related() -> Parser:
-    parser = Parser("related")
-    parser.add_argument("--edge", "-t", metavar="TYPE", help=f"only over links of this type: {EDGE_TYPES}")
-    parser.add_argument("--depth", type=whole_number, metavar="N", help="at most so many links away, 1 to 5; default 2")
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="at most so many memories; default 20")
-    parser.add_argument("--all-sessions", action="store_true", help="also memories meant for other sessions")
-    add_globals(parser)
-    return parser
-
-
-def _request_related(arguments: Arguments) -> Request:
-    return Request("related", {**arguments.options, "id": arguments.identifier("related")})
 
 
 def _render_related(result: list[RelatedMemory], style: Style) -> str:
@@ -431,31 +354,18 @@ def _memory(each: RelatedMemory, style: Style) -> str:
     return f"{head}{evidence}\n{body(each.content, style)}"
 
 
-RELATED_COMMAND = Command(
-    name="related",
-    summary="The memories around one, nearest first.",
-    words="ID",
-    examples=("mnemonctl related 1a2b3c4d", "mnemonctl related 1a2b3c4d --edge causal --depth 3"),
+RELATED = Command(
+    "related",
+    Group.RECALL,
+    ("mnemonctl related 1a2b3c4d", "mnemonctl related 1a2b3c4d --edge causal --depth 3"),
+    method=changes.RELATED,
+    words=ID,
     details=("Links are followed whichever way they lead. Memories you may not see are not passed through.",),
-    parser=_parser_related(),
-    request=_request_related,
     render=_render_related,
 )
 
 
 # `mnemonctl search`.
-
-
-def _parser_search() -> Parser:
-    parser = Parser("search", takes_text=True)
-    parser.add_argument("--limit", "-n", type=whole_number, metavar="N", help="at most so many results; default 10")
-    add_filters(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request_search(arguments: Arguments) -> Request:
-    return Request("search", {**arguments.options, "query": arguments.text("search", "the words to look for")})
 
 
 def _render_search(result: list[SearchHit], style: Style) -> str:
@@ -476,21 +386,20 @@ def _hit_search(rank: int, hit: SearchHit, style: Style) -> str:
     )
 
 
-SEARCH_COMMAND = Command(
-    name="search",
-    summary="Find memories by their words alone.",
-    words="WORDS… | -",
-    examples=(
+SEARCH = Command(
+    "search",
+    Group.RECALL,
+    (
         "mnemonctl search WAL checkpoint",
         "mnemonctl search --category decision sqlite -n 3",
         "mnemonctl search sqlite --entity k8s --since 2026-02-01",
     ),
+    method=memories.SEARCH,
+    words=Words("WORDS… | -", ("query",), text=True),
     details=(
         "For a question in your own words use recall, which also goes by meaning.",
         "score: how well the words match, below 1; comparable within one answer only.",
-        *FILTERS,
+        *_FILTERS,
     ),
-    parser=_parser_search(),
-    request=_request_search,
     render=_render_search,
 )

@@ -1,12 +1,14 @@
-"""`mnemonctl remember`."""
+"""`mnemonctl remember`, `diff` and `extract`."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
 import msgspec
 
+from mnemond.api import types_extract as extracting
+from mnemond.api import types_memories as memories
 from mnemond.api.types_extract import ContextMessage, ExtractContext, ExtractResult, FactView
 from mnemond.cli.output import (
     MIN_CONTENT,
@@ -24,27 +26,13 @@ from mnemond.cli.output import (
     undo_hint,
     wrap,
 )
-from mnemond.cli.parser import (
-    CATEGORIES,
-    Arguments,
-    Command,
-    Metadata,
-    Parser,
-    Request,
-    Split,
-    UsageError,
-    add_globals,
-    add_op_id,
-    whole_number,
-)
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, read_json
 from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
 from mnemond.model.outcomes import EdgesCreated, RememberResult
-from mnemond.wire.params import plural
+from mnemond.wire.params import Name, about, plural
 
 # `mnemonctl extract`.
 
-
-STDIN = "-"
 
 _DONE = {
     "CREATE": "new", "UPDATE": "replaced", "MERGE": "merged", "NONE": "known", "FAILED": "failed",
@@ -54,78 +42,40 @@ _DONE = {
 _WIDTH = max(map(len, _DONE.values()))
 
 
-def _parser_extract() -> Parser:
-    parser = Parser("extract", takes_text=True)
-    parser.add_argument("--messages", metavar="JSON|-", help="the conversation: one message or a list, oldest first")
-    parser.add_argument("--facts", metavar="JSON|-", help="facts that were found already; they are only resolved")
-    parser.add_argument("--assistant", metavar="TEXT", help="what was answered to the text")
-    parser.add_argument("--role", metavar="NAME", help="who said the text: user (default) or assistant")
-    parser.add_argument("--name", metavar="NAME", help="what whoever said the text is called")
-    parser.add_argument("--whole", action="store_true", help="read all messages, not the latest exchange alone")
-    parser.add_argument(
-        "--no-infer", dest="infer", action="store_const", const=False, help="store every message as it is"
-    )
-    parser.add_argument(
-        "--importance-threshold", type=whole_number, metavar="N", help="keep nothing below this, 1 to 10; default 3"
-    )
-    parser.add_argument("--observation-date", metavar="TIME", help="when it was said, RFC 3339; default now")
-    parser.add_argument("--conversation-id", "--conversation", metavar="ID", help="the conversation it comes from")
-    parser.add_argument(
-        "--auto-resolve-conflicts",
-        action=argparse.BooleanOptionalAction,
-        help="let a fact take the place of what it contradicts, or keep both",
-    )
-    parser.add_argument(
-        "--show-context", action="store_true", help="show what is needed to find the facts by yourself; write nothing"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="say what would happen and write nothing")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
+class ExtractOptions(msgspec.Struct, frozen=True):
+    """Options about a text, which the command makes a message of."""
+
+    assistant: Annotated[str | None, about("what was answered to the text")] = None
+    role: Annotated[Name, about("who said the text: user or assistant")] = "user"
+    name: Annotated[Name | None, about("name of the speaker of the text")] = None
 
 
-def _request_extract(arguments: Arguments) -> Request:
+def _extract_request(arguments: Arguments) -> Request:
     options = dict(arguments.options)
-    if "observation_date" not in options and "now" in options:
-        options["observation_date"] = options["now"]
-    said: dict[str, object] = {name: options.pop(name) for name in ("assistant", "role", "name") if name in options}
-    given = [name for name in ("messages", "facts") if name in options]
+    if "now" in options:
+        options.setdefault("observation_date", options["now"])
+    of_text = {name: options.pop(name) for name in ExtractOptions.__struct_fields__ if name in options}
+    given = next((name for name in ("messages", "facts") if name in options), None)
     if arguments.words and given:
-        raise UsageError(f"extract takes a text or --{given[0]}, not both", "See: mnemonctl extract --help")
-    for name in given:
-        options[name] = _json(str(options[name]), arguments, f"--{name}")
+        raise UsageError(f"extract takes a text or --{given}, not both", "See: mnemonctl extract --help")
     if isinstance(facts := options.get("facts"), dict) and set(facts) == {"facts"}:
         options["facts"] = facts["facts"]
-    if not given:
-        options["messages"] = _messages(arguments, said)
-    elif said:
-        raise UsageError(f"--{next(iter(said))} is for a text; --{given[0]} says it for each message")
+    if given is None:
+        options["messages"] = _messages(arguments, of_text)
+    elif of_text:
+        raise UsageError(f"--{next(iter(of_text))} is for a text; --{given} says it for each message")
     return Request("extract", options)
 
 
-def _messages(arguments: Arguments, said: dict[str, object]) -> object:
-    """What the words, or standard input, say: a conversation as JSON, else one message."""
-    text = arguments.text("extract", "what was said, or --messages or --facts")
-    if arguments.words == [STDIN] and text.lstrip().startswith(("[", "{")):
-        if said:
-            raise UsageError(f"--{next(iter(said))} is for a text; JSON says it for each message")
-        return _decoded(text, "standard input")
-    first = {"role": said.get("role", "user"), "content": text} | ({"name": said["name"]} if "name" in said else {})
-    return [first, {"role": "assistant", "content": said["assistant"]}] if "assistant" in said else [first]
-
-
-def _json(value: str, arguments: Arguments, option: str) -> object:
-    if value == STDIN:
-        return _decoded(Arguments([STDIN], {}, arguments.stdin).text("extract", option), "standard input")
-    return _decoded(value, option)
-
-
-def _decoded(text: str, where: str) -> object:
-    try:
-        return msgspec.json.decode(text.encode())
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        example = '[{"role": "user", "content": "I prefer tabs"}]'
-        raise UsageError(f"{where} is not JSON: {error}", f"a conversation looks like this: {example}") from error
+def _messages(arguments: Arguments, of_text: dict[str, Any]) -> object:
+    """Read the words, or standard input: a conversation as JSON, else one message."""
+    text = arguments.text("what was said, or --messages or --facts")
+    if arguments.words == ["-"] and text.lstrip().startswith(("[", "{")):
+        if of_text:
+            raise UsageError(f"--{next(iter(of_text))} is for a text; JSON says it for each message")
+        return read_json(text, "standard input", extracting.TALK)
+    first = {"role": "user", "content": text} | {name: of_text[name] for name in ("role", "name") if name in of_text}
+    return [first, {"role": "assistant", "content": of_text["assistant"]}] if "assistant" in of_text else [first]
 
 
 # ------------------------------------------------------------------ text for people
@@ -212,17 +162,18 @@ def _undo(result: ExtractResult, style: Style) -> str | None:
     return undo_hint(written[-1], style) if len(written) == 1 and written[-1] is not None else None
 
 
-EXTRACT_COMMAND = Command(
-    name="extract",
-    summary="Remember what of a conversation is worth it, fact by fact.",
-    words="TEXT… | - | --messages JSON | --facts JSON",
-    examples=(
+EXTRACT = Command(
+    "extract",
+    Group.REMEMBER,
+    (
         'mnemonctl extract "I am Ana and I prefer tabs over spaces" --dry-run',
         'mnemonctl extract "Why?" --assistant "The root cause was a full disk"',
         "mnemonctl extract - --conversation-id chat-7 < conversation.json",
         "mnemonctl extract - --show-context < conversation.json",
         "mnemonctl extract --facts - < facts.json",
     ),
+    method=extracting.EXTRACT,
+    words=Words("TEXT… | - | --messages JSON | --facts JSON", text=True),
     details=(
         "The latest exchange of a conversation is read for facts, by rules and without a model.",
         "Questions, requests, code, logs and progress reports are left out; --json says of each why.",
@@ -232,8 +183,8 @@ EXTRACT_COMMAND = Command(
         "Keys and passwords are cut out before anything is read.",
         "Importance goes from 1 to 10 here; a memory has half of it.",
     ),
-    parser=_parser_extract(),
-    request=_request_extract,
+    options=ExtractOptions,
+    request=_extract_request,
     render=_render_extract,
 )
 
@@ -253,23 +204,6 @@ _KEPT = "remember would add it beside the memory that it would otherwise replace
 _HEADS = ("similarity", "words", "cosine", "novelty")
 
 _SIGNS = len("negation, numbers")
-
-
-def _parser_diff() -> Parser:
-    parser = Parser("diff", takes_text=True)
-    parser.add_argument(
-        "--category", "--cat", metavar="NAME", help=f"as which it would be stored: {CATEGORIES}; default general"
-    )
-    parser.add_argument(
-        "--entity", action="append", dest="entities", metavar="NAME", help="a name in it; may be repeated"
-    )
-    parser.add_argument("--entities", action=Split, dest="entities", metavar="A,B", help="several names")
-    add_globals(parser)
-    return parser
-
-
-def _request_diff(arguments: Arguments) -> Request:
-    return Request("diff", {**arguments.options, "content": arguments.text("diff", "the text to compare")})
 
 
 def _render_diff(result: DiffResult, style: Style) -> str:
@@ -323,64 +257,24 @@ def _scale(limits: DiffThresholds) -> str:
     )
 
 
-DIFF_COMMAND = Command(
-    name="diff",
-    summary="Say what remember would do with a text, and beside which memories.",
-    words="TEXT… | -",
-    examples=(
+DIFF = Command(
+    "diff",
+    Group.REMEMBER,
+    (
         'mnemonctl diff "Deploys on Friday are not allowed"',
         'mnemonctl diff "API rate limit is 200 req/s" --category fact',
         "cat notes.txt | mnemonctl diff - --json",
     ),
+    method=memories.DIFF,
+    words=Words("TEXT… | -", ("content",), text=True),
     details=(
         "words: the share of the shorter text's words that the other has. cosine: likeness in meaning.",
         "similarity: the one of the two that decides. novelty: the share of the text's words the memory lacks.",
         "contrast: where one negates what the other says, or their numbers differ.",
         "-q prints the suggestion alone: ADD, DUPLICATE, CONFLICT or UPDATE.",
     ),
-    parser=_parser_diff(),
-    request=_request_diff,
     render=_render_diff,
 )
-
-
-def _parser() -> Parser:
-    parser = Parser("remember", takes_text=True)
-    parser.add_argument("--category", "--cat", metavar="NAME", help=f"{CATEGORIES}; default general")
-    parser.add_argument(
-        "--importance", type=whole_number, metavar="N", help="1 (trifle) to 5 (never forget); default 3"
-    )
-    parser.add_argument("--tag", action="append", dest="tags", metavar="TAG", help="a tag; may be repeated")
-    parser.add_argument("--tags", action=Split, dest="tags", metavar="A,B", help="several tags")
-    parser.add_argument(
-        "--entity", action="append", dest="entities", metavar="NAME", help="a name in it; may be repeated"
-    )
-    parser.add_argument("--entities", action=Split, dest="entities", metavar="A,B", help="several names")
-    parser.add_argument(
-        "--entity-mode",
-        metavar="MODE",
-        help="merge (yours and found ones; default), provided (only yours), auto (only found ones)",
-    )
-    parser.add_argument("--source", metavar="NAME", help="who said it; default user")
-    parser.add_argument("--conversation-id", "--conversation", metavar="ID", help="the conversation it comes from")
-    parser.add_argument("--created-at", metavar="TIME", help="when it happened, RFC 3339; default now")
-    parser.add_argument(
-        "--metadata", "--meta", action=Metadata, metavar="JSON",
-        help="what else to note: a JSON object, or NAME=VALUE; may be repeated",
-    )  # fmt: skip
-    parser.add_argument(
-        "--channel", metavar="NAME", help="how it came in; default manual. hook, batch, extract: trifles are not kept"
-    )
-    parser.add_argument("--no-diff", action="store_true", help="store it whatever is known already")
-    parser.add_argument("--dry-run", action="store_true", help="say what would happen and write nothing")
-    parser.add_argument("--allow-secret", action="store_true", help="keep what looks like a key or a password as it is")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request(arguments: Arguments) -> Request:
-    return Request("remember", {**arguments.options, "content": arguments.text("remember", "the text to remember")})
 
 
 def _render(result: RememberResult, style: Style) -> str:
@@ -471,24 +365,23 @@ def _why(result: RememberResult) -> str | None:
     return f"{nearest} {result.reason}"
 
 
-COMMAND = Command(
-    name="remember",
-    summary="Store one memory, unless it is known; it replaces what it corrects.",
-    words="TEXT… | -",
-    examples=(
+REMEMBER = Command(
+    "remember",
+    Group.EVERYDAY,
+    (
         'mnemonctl remember "We chose SQLite" --cat decision --importance 4',
         'mnemonctl remember "Ana prefers tabs" --cat preference --entity Ana',
         "git log -1 --format=%B | mnemonctl remember - --source git",
         'mnemonctl remember "Build 7 is out" --metadata project=apollo',
         'mnemonctl remember --dry-run "Deploys on Friday are not allowed"',
     ),
+    method=memories.REMEMBER,
+    words=Words("TEXT… | -", ("content",), text=True),
     details=(
         'Words are joined by spaces; "-" reads the text from standard input; after "--" everything is text.',
         "A text that is known already is not stored again. One that corrects or refines a memory takes its place;",
         "`mnemonctl undo` takes that back, and `mnemonctl diff` tells it beforehand.",
         "Keys and passwords are cut out before anything is written.",
     ),
-    parser=_parser(),
-    request=_request,
     render=_render,
 )

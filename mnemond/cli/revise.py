@@ -1,7 +1,13 @@
-"""`mnemonctl update`."""
+"""`mnemonctl update`, `forget`, `merge`, `pin`, `restore` and `supersede`."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+
+from mnemond.api import types_changes as changes
+from mnemond.api import types_memories as memories
 from mnemond.cli.output import (
     DONE_BEFORE,
     Style,
@@ -14,57 +20,9 @@ from mnemond.cli.output import (
     short_id,
     undo_hint,
 )
-from mnemond.cli.parser import (
-    CATEGORIES,
-    Arguments,
-    Command,
-    Metadata,
-    Parser,
-    Request,
-    Split,
-    UsageError,
-    add_globals,
-    add_op_id,
-    whole_number,
-)
+from mnemond.cli.parser import ID, Arguments, Command, Group, Request, UsageError, Words
 from mnemond.model.outcomes import ForgetResult, MergeResult, PinResult, RestoreResult, SupersedeResult, UpdateResult
-from mnemond.wire.params import plural
-
-
-def _parser_update() -> Parser:
-    parser = Parser("update")
-    parser.add_argument("--content", metavar="TEXT", help='the new text; "-" reads standard input')
-    parser.add_argument("--category", "--cat", metavar="NAME", help=CATEGORIES)
-    parser.add_argument("--importance", type=whole_number, metavar="N", help="1 (trifle) to 5 (never forget)")
-    parser.add_argument("--tag", action="append", dest="tags", metavar="TAG", help="a tag; may be repeated")
-    parser.add_argument("--tags", action=Split, dest="tags", metavar="A,B", help='several tags; "" for none')
-    parser.add_argument(
-        "--entity", action="append", dest="entities", metavar="NAME", help="a name in it; may be repeated"
-    )
-    parser.add_argument("--entities", action=Split, dest="entities", metavar="A,B", help='several names; "" for none')
-    parser.add_argument(
-        "--entity-mode",
-        metavar="MODE",
-        help="merge (yours and found ones), provided (only yours), auto (only found ones)",
-    )
-    parser.add_argument("--source", metavar="NAME", help="who said it")
-    parser.add_argument("--conversation-id", "--conversation", metavar="ID", help="the conversation it comes from")
-    parser.add_argument("--created-at", metavar="TIME", help="when it happened, RFC 3339")
-    parser.add_argument(
-        "--metadata", "--meta", action=Metadata, metavar="JSON",
-        help="what else is noted, all of it: a JSON object, or NAME=VALUE; {} for nothing",
-    )  # fmt: skip
-    parser.add_argument("--allow-secret", action="store_true", help="keep what looks like a key or a password as it is")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request_update(arguments: Arguments) -> Request:
-    options = dict(arguments.options)
-    if options.get("content") == "-":
-        options["content"] = Arguments(["-"], {}, arguments.stdin).text("update", "the new text")
-    return Request("update", {**options, "id": arguments.identifier("update")})
+from mnemond.wire.params import about, plural
 
 
 def _render_update(result: UpdateResult, style: Style) -> str:
@@ -82,22 +40,21 @@ def _render_update(result: UpdateResult, style: Style) -> str:
     )
 
 
-UPDATE_COMMAND = Command(
-    name="update",
-    summary="Give one memory another text or other fields.",
-    words="ID",
-    examples=(
+UPDATE = Command(
+    "update",
+    Group.CHANGE,
+    (
         "mnemonctl update 1a2b3c4d --importance 5",
         'mnemonctl update 1a2b3c4d --content "We chose SQLite 3.51"',
         "mnemonctl update 1a2b3c4d --tags db,architecture",
     ),
+    method=changes.UPDATE,
+    words=ID,
     details=(
         "What is not given stays as it is; lists replace the ones before.",
         "A new text is read, embedded and linked as if it were new.",
         "The former values stay in the history: `mnemonctl undo` takes an update back.",
     ),
-    parser=_parser_update(),
-    request=_request_update,
     render=_render_update,
 )
 
@@ -105,25 +62,18 @@ UPDATE_COMMAND = Command(
 # `mnemonctl forget`.
 
 
-def _parser_forget() -> Parser:
-    parser = Parser("forget")
-    parser.add_argument("--purge", action="store_true", help="remove it from the store's files; cannot be undone")
-    parser.add_argument("--yes", action="store_true", help="yes, --purge is meant")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
+class ForgetOptions(msgspec.Struct, frozen=True):
+    yes: Annotated[bool, about("yes, --purge is meant")] = False
 
 
-def _request_forget(arguments: Arguments) -> Request:
-    identifier = arguments.identifier("forget")
-    options = dict(arguments.options)
-    sure = options.pop("yes", False)
-    if options.get("purge") and not sure:
+def _forget_request(arguments: Arguments) -> Request:
+    request = arguments.request()
+    if request.params.get("purge") and not request.params.get("yes"):
         raise UsageError(
             "forget --purge removes the memory, its history and its links for good; nothing was done",
-            f"If that is meant: mnemonctl forget {one_line(identifier)} --purge --yes",
+            f"If that is meant: mnemonctl forget {one_line(str(request.params['id']))} --purge --yes",
         )
-    return Request("forget", {**options, "id": identifier})
+    return request
 
 
 def _render_forget(result: ForgetResult, style: Style) -> str:
@@ -139,11 +89,12 @@ def _render_forget(result: ForgetResult, style: Style) -> str:
     )
 
 
-FORGET_COMMAND = Command(
-    name="forget",
-    summary="Take one memory out of recall.",
-    words="ID",
-    examples=("mnemonctl forget 1a2b3c4d", "mnemonctl forget 1a2b3c4d --purge --yes"),
+FORGET = Command(
+    "forget",
+    Group.EVERYDAY,
+    ("mnemonctl forget 1a2b3c4d", "mnemonctl forget 1a2b3c4d --purge --yes"),
+    method=memories.FORGET,
+    words=ID,
     details=(
         "The memory is marked as deleted, not erased: `mnemonctl restore ID` brings it back.",
         "Any unique beginning of the id will do, from six characters.",
@@ -151,31 +102,13 @@ FORGET_COMMAND = Command(
         "It takes retired memories as well. Copies of the store beside it that still hold it are named.",
         "Copies elsewhere, snapshots of the file system and freed blocks of a disk are beyond its reach.",
     ),
-    parser=_parser_forget(),
-    request=_request_forget,
+    options=ForgetOptions,
+    request=_forget_request,
     render=_render_forget,
 )
 
 
 # `mnemonctl merge`.
-
-
-def _parser_merge() -> Parser:
-    parser = Parser("merge")
-    parser.add_argument("--into", metavar="ID", help="which of the two keeps its id; default the older")
-    parser.add_argument("--content", metavar="TEXT", help='what both say, in your words; "-" reads standard input')
-    parser.add_argument("--allow-secret", action="store_true", help="keep what looks like a key or a password as it is")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request_merge(arguments: Arguments) -> Request:
-    one, other = arguments.two_identifiers("merge")
-    options = dict(arguments.options)
-    if options.get("content") == "-":
-        options["content"] = Arguments(["-"], {}, arguments.stdin).text("merge", "the common text")
-    return Request("merge", {**options, "id": one, "other_id": other})
 
 
 def _render_merge(result: MergeResult, style: Style) -> str:
@@ -192,39 +125,26 @@ def _render_merge(result: MergeResult, style: Style) -> str:
     )
 
 
-MERGE_COMMAND = Command(
-    name="merge",
-    summary="Make one memory of two.",
-    words="ID OTHER",
-    examples=(
+MERGE = Command(
+    "merge",
+    Group.CHANGE,
+    (
         "mnemonctl merge 1a2b3c4d 9f8e7d6c",
         'mnemonctl merge 1a2b3c4d 9f8e7d6c --content "SQLite, one file a store"',
     ),
+    method=changes.MERGE,
+    words=Words("ID OTHER", ("id", "other_id")),
     details=(
         "Without --content the newer text is kept; of the older one, a clause is appended only when more than half",
         "of its words are new. The older text stays in history: `mnemonctl history ID`.",
         "The importance is the larger one, the tags are those of both.",
         "The other memory leaves recall; its row and history stay.",
     ),
-    parser=_parser_merge(),
-    request=_request_merge,
     render=_render_merge,
 )
 
 
 # `mnemonctl pin`.
-
-
-def _parser_pin() -> Parser:
-    parser = Parser("pin")
-    parser.add_argument("--unpin", action="store_true", help="let it be pruned and replaced again")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request_pin(arguments: Arguments) -> Request:
-    return Request("pin", {**arguments.options, "id": arguments.identifier("pin")})
 
 
 def _render_pin(result: PinResult, style: Style) -> str:
@@ -237,31 +157,18 @@ def _render_pin(result: PinResult, style: Style) -> str:
     )
 
 
-PIN_COMMAND = Command(
-    name="pin",
-    summary="Keep one memory from being pruned or replaced.",
-    words="ID",
-    examples=("mnemonctl pin 1a2b3c4d", "mnemonctl pin 1a2b3c4d --unpin"),
+PIN = Command(
+    "pin",
+    Group.CHANGE,
+    ("mnemonctl pin 1a2b3c4d", "mnemonctl pin 1a2b3c4d --unpin"),
+    method=memories.PIN,
+    words=ID,
     details=("A pinned memory can still be updated, merged or forgotten by hand.",),
-    parser=_parser_pin(),
-    request=_request_pin,
     render=_render_pin,
 )
 
 
 # `mnemonctl restore`.
-
-
-def _parser_restore() -> Parser:
-    parser = Parser("restore")
-    parser.add_argument("--force", action="store_true", help="even though another memory stands in its place")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request_restore(arguments: Arguments) -> Request:
-    return Request("restore", {**arguments.options, "id": arguments.identifier("restore")})
 
 
 def _render_restore(result: RestoreResult, style: Style) -> str:
@@ -277,35 +184,22 @@ def _render_restore(result: RestoreResult, style: Style) -> str:
     )
 
 
-RESTORE_COMMAND = Command(
-    name="restore",
-    summary="Bring a retired memory back into recall.",
-    words="ID",
-    examples=("mnemonctl restore 1a2b3c4d", "mnemonctl restore 1a2b3c4d --force"),
+RESTORE = Command(
+    "restore",
+    Group.CHANGE,
+    ("mnemonctl restore 1a2b3c4d", "mnemonctl restore 1a2b3c4d --force"),
+    method=changes.RESTORE,
+    words=ID,
     details=(
         "For what was forgotten, superseded, merged, pruned or has expired.",
         "Its automatic links are made anew.",
         "While the memory in its place is active, only --force restores it beside that one.",
     ),
-    parser=_parser_restore(),
-    request=_request_restore,
     render=_render_restore,
 )
 
 
 # `mnemonctl supersede`.
-
-
-def _parser_supersede() -> Parser:
-    parser = Parser("supersede")
-    add_op_id(parser)
-    add_globals(parser)
-    return parser
-
-
-def _request_supersede(arguments: Arguments) -> Request:
-    old, new = arguments.two_identifiers("supersede")
-    return Request("supersede", {**arguments.options, "old_id": old, "new_id": new})
 
 
 def _render_supersede(result: SupersedeResult, style: Style) -> str:
@@ -321,16 +215,15 @@ def _render_supersede(result: SupersedeResult, style: Style) -> str:
     )
 
 
-SUPERSEDE_COMMAND = Command(
-    name="supersede",
-    summary="Let one memory take the place of another.",
-    words="OLD NEW",
-    examples=("mnemonctl supersede 1a2b3c4d 9f8e7d6c",),
+SUPERSEDE = Command(
+    "supersede",
+    Group.CHANGE,
+    ("mnemonctl supersede 1a2b3c4d 9f8e7d6c",),
+    method=changes.SUPERSEDE,
+    words=Words("OLD NEW", ("old_id", "new_id")),
     details=(
         "The old one leaves recall and its links move to the new one; its row and history stay.",
         "Where the old one was superseded before, the one in its place is meant.",
     ),
-    parser=_parser_supersede(),
-    request=_request_supersede,
     render=_render_supersede,
 )

@@ -1,9 +1,13 @@
-"""`mnemonctl store …`: named stores."""
+"""`mnemonctl store …`, `backup` and `config …`."""
 
 from __future__ import annotations
 
 import json
+from typing import Annotated
 
+import msgspec
+
+from mnemond.api import types_admin as admin
 from mnemond.api.types_admin import (
     BackupCreateResult,
     BackupListResult,
@@ -18,27 +22,12 @@ from mnemond.api.types_admin import (
     StoreRemoveResult,
     StoreSetResult,
 )
-from mnemond.cli import parser
 from mnemond.cli.admin import size
 from mnemond.cli.output import Style, lines, one_line
-from mnemond.cli.parser import Arguments, Command, Parser, Request, UsageError, add_globals
-from mnemond.wire.params import plural
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, nearest_second_word
+from mnemond.wire.params import StoreName, about, plural
 
 _NAMES = 'A name is a letter or digit, then up to 63 letters, digits, "_" or "-".'
-
-
-def _parser_store(command: str, *, removes: bool = False) -> Parser:
-    parser = Parser(command)
-    if removes:
-        parser.add_argument("--yes", action="store_true", help="yes, remove it")
-        parser.add_argument("--purge", action="store_true", help="make no last backup, and delete the earlier ones")
-    add_globals(parser)
-    return parser
-
-
-def _list_request(arguments: Arguments) -> Request:
-    arguments.nothing("store list")
-    return Request("store.list", {})
 
 
 def _list_render(result: StoreListResult, style: Style) -> str:
@@ -49,19 +38,11 @@ def _list_render(result: StoreListResult, style: Style) -> str:
     return lines(*(f"{'*' if store.active else ' '} {one_line(store.name)}" for store in result.stores))
 
 
-def _create_request(arguments: Arguments) -> Request:
-    return Request("store.create", {"name": arguments.single("store create", "the name of the new store")})
-
-
 def _create_render(result: StoreCreateResult, style: Style) -> str:
     name = one_line(result.name)
     if style.quiet:
         return lines(name)
     return lines(f'Created store "{name}"' if result.created else f'Store "{name}" exists already')
-
-
-def _set_request(arguments: Arguments) -> Request:
-    return Request("store.set", {"name": arguments.single("store set", "the name of a store")})
 
 
 def _set_render(result: StoreSetResult, style: Style) -> str:
@@ -71,20 +52,8 @@ def _set_render(result: StoreSetResult, style: Style) -> str:
     return lines(f'The active store is "{name}"' + (f' (it was "{previous}")' if name != previous else ""))
 
 
-def _path_request(arguments: Arguments) -> Request:
-    if not arguments.words:
-        return Request("store.path", arguments.options)
-    return Request("store.path", {"store": arguments.single("store path", "the name of a store")})
-
-
 def _path_render(result: StorePathResult, style: Style) -> str:
     return lines(one_line(result.path))
-
-
-def _remove_request(arguments: Arguments) -> Request:
-    name = arguments.single("store remove", "the name of a store")
-    given = {key: value for key, value in arguments.options.items() if key in {"yes", "purge"}}
-    return Request("store.remove", {"name": name, **given})
 
 
 def _remove_render(result: StoreRemoveResult, style: Style) -> str:
@@ -96,60 +65,54 @@ def _remove_render(result: StoreRemoveResult, style: Style) -> str:
     return lines(f'Removed store "{name}"', f"  to bring it back: mnemonctl backup restore {one_line(result.backup)}")
 
 
-LIST = Command(
-    name="store list",
-    summary="Every store; * marks the active one.",
-    words="",
-    examples=("mnemonctl store list",),
-    parser=_parser_store("store list"),
-    request=_list_request,
+STORE_LIST = Command(
+    "store list",
+    Group.STORES,
+    ("mnemonctl store list",),
+    method=admin.STORE_LIST,
     render=_list_render,
 )
 
-CREATE = Command(
-    name="store create",
-    summary="Make a new, empty store.",
-    words="NAME",
-    examples=("mnemonctl store create work", 'mnemonctl remember --store work "The office opens at nine"'),
+STORE_CREATE = Command(
+    "store create",
+    Group.STORES,
+    ("mnemonctl store create work", 'mnemonctl remember --store work "The office opens at nine"'),
+    method=admin.STORE_CREATE,
+    words=Words("NAME", ("name",)),
     details=(_NAMES,),
-    parser=_parser_store("store create"),
-    request=_create_request,
     render=_create_render,
 )
 
-SET = Command(
-    name="store set",
-    summary="Choose the store that is used when none is named.",
-    words="NAME",
-    examples=("mnemonctl store set work", "mnemonctl store set default"),
+STORE_SET = Command(
+    "store set",
+    Group.STORES,
+    ("mnemonctl store set work", "mnemonctl store set default"),
+    method=admin.STORE_SET,
+    words=Words("NAME", ("name",)),
     details=("--store NAME goes before it, and so does $MNEMON_STORE.",),
-    parser=_parser_store("store set"),
-    request=_set_request,
     render=_set_render,
 )
 
 STORE_PATH = Command(
-    name="store path",
-    summary="Where a store's file lies.",
-    words="[NAME]",
-    examples=("mnemonctl store path", "mnemonctl store path work"),
+    "store path",
+    Group.STORES,
+    ("mnemonctl store path", "mnemonctl store path work"),
+    method=admin.STORE_PATH,
+    words=Words("[NAME]", ("store",), optional=True, what="the name of a store"),
     details=("For looking, not for copying: mnemonctl backup copies a store that is in use.",),
-    parser=_parser_store("store path"),
-    request=_path_request,
     render=_path_render,
 )
 
-REMOVE = Command(
-    name="store remove",
-    summary="Delete a store, after a last backup of it; needs --yes.",
-    words="NAME",
-    examples=("mnemonctl store remove old --yes", "mnemonctl store remove old --purge --yes"),
+STORE_REMOVE = Command(
+    "store remove",
+    Group.STORES,
+    ("mnemonctl store remove old --yes", "mnemonctl store remove old --purge --yes"),
+    method=admin.STORE_REMOVE,
+    words=Words("NAME", ("name",)),
     details=(
         "The active store cannot be removed; `mnemonctl store set` makes another one active.",
         "--purge leaves nothing of it: neither a last backup nor the earlier ones.",
     ),
-    parser=_parser_store("store remove", removes=True),
-    request=_remove_request,
     render=_remove_render,
 )
 
@@ -168,16 +131,17 @@ _WHY = {
 _SEE = "See: mnemonctl backup --help"
 
 
-def _parser_backup() -> Parser:
-    parser = Parser("backup")
-    parser.add_argument("-o", "--output", dest="file", metavar="FILE", help="copy the new backup into FILE as well")
-    parser.add_argument("--into", metavar="NAME", help="restore into this store; it may be a new one")
-    parser.add_argument("--yes", action="store_true", help="yes, replace the store that is there")
-    add_globals(parser)
-    return parser
+class BackupOptions(msgspec.Struct, frozen=True):
+    """The command is for four methods; each of these is for one."""
+
+    file: Annotated[
+        str | None, about("copy the new backup into FILE as well", "-o", option="--output", metavar="FILE")
+    ] = None
+    into: Annotated[StoreName | None, about("restore into this store; it may be a new one")] = None
+    yes: Annotated[bool, about("yes, replace the store that is there")] = False
 
 
-def _request_backup(arguments: Arguments) -> Request:
+def _backup_request(arguments: Arguments) -> Request:
     match arguments.words:
         case []:
             return _only(arguments, "backup.create", "file")
@@ -190,7 +154,7 @@ def _request_backup(arguments: Arguments) -> Request:
         case ["verify" | "restore" as verb, *_]:
             raise UsageError(f"backup {verb} needs the name of one backup", "`mnemonctl backup list` shows them")
         case [word, *_]:
-            meant = parser.second(word, ("list", "verify", "restore"))
+            meant = nearest_second_word(word, ("list", "verify", "restore"))
             hint = f"Did you mean: mnemonctl backup {meant}?" if meant else _SEE
             raise UsageError(f'backup has no command "{one_line(word[:60])}"', hint)
     raise AssertionError(arguments.words)
@@ -258,25 +222,26 @@ def _holds(backup: BackupView) -> str:
     return f"{memories}, {size(backup.bytes)}{_WHY.get(backup.kind, '')}"
 
 
-COMMAND = Command(
-    name="backup",
-    summary="Copy a store while it serves; list, check and restore the copies.",
-    words="[list | verify BACKUP | restore BACKUP]",
-    examples=(
+BACKUP = Command(
+    "backup",
+    Group.STORES,
+    (
         "mnemonctl backup",
         "mnemonctl backup --store work -o work.db",
         "mnemonctl backup list",
         "mnemonctl backup verify 20260218T093000.000000Z-asked",
         "mnemonctl backup restore 20260218T093000.000000Z-asked --into work2",
     ),
+    summary="Copy a store while it serves; list, check and restore the copies.",
+    words=Words("[list | verify BACKUP | restore BACKUP]"),
     details=(
         "A backup holds everything acknowledged before it began, and was read through before it got its name.",
         "The newest ten of each store are kept, see backup.keep in config.toml.",
         "A store that is replaced becomes a backup first; that needs --yes.",
         "The beginning of a name is enough where it means one backup.",
     ),
-    parser=_parser_backup(),
-    request=_request_backup,
+    options=BackupOptions,
+    request=_backup_request,
     render=_render_backup,
 )
 
@@ -286,21 +251,6 @@ COMMAND = Command(
 
 _COLUMN = 44
 """Cells of a setting and its value where its origin follows."""
-
-
-def _parser_config(command: str, *, shows: bool = False) -> Parser:
-    parser = Parser(command)
-    if shows:
-        parser.add_argument("--origin", action="store_true", help="say where each value came from")
-    add_globals(parser)
-    return parser
-
-
-def _request_config(arguments: Arguments) -> Request:
-    if not arguments.words:
-        return Request("config.show", arguments.options)
-    below = arguments.single("config show", "one table or setting, such as diff")
-    return Request("config.show", {**arguments.options, "below": below})
 
 
 def _render_config(result: ConfigShowResult, style: Style) -> str:
@@ -321,33 +271,31 @@ def _shown(value: object) -> str:
     return "unset" if value is None else one_line(json.dumps(value, ensure_ascii=False))
 
 
-SHOW = Command(
-    name="config show",
-    summary="Every setting with the value that counts.",
-    words="[TABLE]",
-    examples=("mnemonctl config show", "mnemonctl config show diff --origin", "mnemonctl config show --store work"),
+CONFIG_SHOW = Command(
+    "config show",
+    Group.DAEMON,
+    ("mnemonctl config show", "mnemonctl config show diff --origin", "mnemonctl config show --store work"),
+    method=admin.CONFIG_SHOW,
+    words=Words("[TABLE]", ("below",), optional=True),
     details=(
         "What goes before what: the command line of mnemond, the environment, the store's own config.toml,",
         "config.toml of the data directory, the profile, the default.",
     ),
-    parser=_parser_config("config show", shows=True),
-    request=_request_config,
     render=_render_config,
 )
 
 CONFIG_PATH = Command(
-    name="config path",
-    summary="Where the settings stand, with --store those of one store.",
-    words="",
-    examples=("mnemonctl config path", "mnemonctl config path --store work"),
-    parser=_parser_config("config path"),
+    "config path",
+    Group.DAEMON,
+    ("mnemonctl config path", "mnemonctl config path --store work"),
+    summary="Show where the settings are, with --store those of one store.",
 )
 
-CHECK = Command(
-    name="config check",
-    summary="Whether the settings could be used; every mistake with its line (exit 2).",
-    words="[FILE]",
-    examples=("mnemonctl config check", "mnemonctl config check draft.toml"),
+CONFIG_CHECK = Command(
+    "config check",
+    Group.DAEMON,
+    ("mnemonctl config check", "mnemonctl config check draft.toml"),
+    summary="Check whether the settings could be used; every mistake with its line (exit 2).",
+    words=Words("[FILE]"),
     details=("Without FILE: config.toml of the data directory, of every store, and the variables that are set.",),
-    parser=_parser_config("config check"),
 )

@@ -34,17 +34,20 @@ def about(
     example: str = "",
     stdin: bool = False,
     json: bool = False,
+    bare: bool = False,
+    shortened: bool = False,
 ) -> Meta:
     """Describe a field of parameters: `Annotated[bool, about("both ways", "-b")] = False`.
 
     The other arguments are for the command line. `aliases` are further spellings of the option, `option` its spelling
     where that is not the field's name; `cli` replaces the text in help. `item` is an option that adds a single value to
     a list. `choices` are the values where the type does not name them, `example` is shown where a value is malformed.
-    With `stdin` a "-" reads standard input; with `json` the value is JSON.
+    With `stdin` a "-" reads standard input; with `json` the value is JSON; with `bare` it may be left out. `shortened`
+    marks an id of which the beginning will do.
     """
     extra = {
         "aliases": aliases, "option": option, "metavar": metavar, "cli": cli, "item": item, "choices": choices,
-        "example": example, "stdin": stdin, "json": json,
+        "example": example, "stdin": stdin, "json": json, "bare": bare, "shortened": shortened,
     }  # fmt: skip
     return Meta(description=text, extra={name: value for name, value in extra.items() if value})
 
@@ -140,7 +143,7 @@ StoreName = Annotated[str, Meta(min_length=1, max_length=64, extra={"metavar": "
 MIN_PREFIX = 6
 """Characters of an id that are needed to name a memory."""
 
-IdOrPrefix = Annotated[str, Meta(min_length=MIN_PREFIX, max_length=64, extra={"metavar": "ID"})]
+IdOrPrefix = Annotated[str, Meta(min_length=MIN_PREFIX, max_length=64, extra={"metavar": "ID", "shortened": True})]
 Limit = Annotated[int, Meta(ge=1, le=1000)]
 
 MAX_EXACT = 2**53 - 1
@@ -197,7 +200,7 @@ class Method(msgspec.Struct, frozen=True):
     """One method. `positional` names the parameters that may also be given by position, in order."""
 
     name: str
-    params: type
+    params: type[Params]
     result: type | UnionType
     access: Access
     summary: str
@@ -222,7 +225,7 @@ def method(
     positional: tuple[str, ...] = (),
 ) -> TypedMethod[Signature, R]:
     """Declare a method."""
-    return TypedMethod(name, cast("type", params), cast("type", result), access, summary, positional)
+    return TypedMethod(name, cast("type[Params]", params), cast("type", result), access, summary, positional)
 
 
 # Versions exchanged in a handshake.

@@ -16,7 +16,7 @@ from mnemond.api.types_extract import (
 )
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import Style
-from mnemond.cli.remember import EXTRACT_COMMAND
+from mnemond.cli.remember import EXTRACT
 from tests.cli.extraction_results import EXTRACTED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 
@@ -96,8 +96,8 @@ def test_what_cannot_be_meant(argv: list[str], stdin: str | None, sentence: str)
 
 
 def shown(result: ExtractResult | ExtractContext, **style: bool) -> str:
-    assert EXTRACT_COMMAND.render is not None
-    return EXTRACT_COMMAND.render(result, Style(columns=72, **style))
+    assert EXTRACT.render is not None
+    return EXTRACT.render(result, Style(columns=72, **style))
 
 
 def with_fact(**fields: object) -> ExtractResult:

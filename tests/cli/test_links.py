@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 
 from mnemond.api.types_admin import CliRunResult
 from mnemond.cli.grammar import Invocation, parse
-from mnemond.cli.links import EDGE_TYPES
 from mnemond.cli.output import Style
 from mnemond.model import memory
 from tests.cli.results import DETAIL, GOT, LINKED, PINNED, UNLINKED
@@ -73,10 +70,10 @@ def test_requests(argv: list[str], expected: tuple[str, dict[str, object]]) -> N
         (["link", ONE, "9f8", "-t", "causal"], "the id has 3 characters; it needs 6", "at least 6 characters"),
         (["link", ONE, OTHER, "-t", "causal", "--weight", "much"], "--weight/-w: must be a number, not 'much'", None),
         (["link", ONE, OTHER, "-t", "causal", "--weight", "nan"], "--weight/-w: must be a number, not 'nan'", None),
-        (["link", ONE, OTHER, "-t", "causal", "--meta", "[1]"], "--meta must be a JSON object; 3 characters", "as in"),
-        (["link", ONE, OTHER, "-t", "causal", "--meta", "{a:1}"], "--meta must be a JSON object; 5 characters", None),
+        (["link", ONE, OTHER, "-t", "causal", "--meta", "[1]"], "--meta must be a JSON object, such as", "as in"),
+        (["link", ONE, OTHER, "-t", "causal", "--meta", "{a:1}"], "--meta must be a JSON object, such as", None),
         (["link", ONE, OTHER, "-t", "causal", "--meta", "\ud800"], "--meta must be a JSON object", None),
-        (["link", ONE, OTHER, "-t", "causal", "--meta", "[" * 100_000], "--meta must be a JSON object; 100,000", None),
+        (["link", ONE, OTHER, "-t", "causal", "--meta", "[" * 100_000], "--meta must be a JSON object", None),
         (["related"], "related needs the id of a memory", None),
         (["related", ONE, "--depth", "x"], "--depth: must be a whole number, not 'x'", None),
         (["pin", "1a"], "the id has 2 characters; it needs 6", None),
@@ -100,8 +97,9 @@ def test_any_line_is_understood_or_answered(argv: list[str]) -> None:
     assert isinstance(parsed, (Invocation, CliRunResult))
 
 
-def test_the_types_of_a_link_are_those_of_the_model() -> None:
-    assert tuple(EDGE_TYPES.split(", ")) == memory.EDGE_TYPES == get_args(memory.EdgeType)
+@pytest.mark.parametrize("command", ["link", "unlink", "related"])
+def test_the_types_of_a_link_are_those_of_the_model(command: str) -> None:
+    assert ", ".join(memory.EDGE_TYPES) in " ".join(answered("help", command).stdout.split())
 
 
 def test_what_became_of_a_link() -> None:

@@ -223,6 +223,6 @@ def test_diff_takes_words_or_standard_input_and_whom_it_is_for() -> None:
 
 
 def test_no_option_is_without_effect() -> None:
-    helps = [action.help or "" for command in BY_NAME.values() for action in command.parser._actions]
+    helps = [option.help for command in BY_NAME.values() for option in command.parser.options]
     assert helps
     assert not any("no effect" in each for each in helps)

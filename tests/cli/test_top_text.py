@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import get_args, get_type_hints
-
 import msgspec
 import pytest
 
 from mnemond.api.types_admin import CliRunParams, CliRunResult, MethodRate, StoreLoad, TopParams, TopResult
-from mnemond.cli.admin import MAX_S, MIN_S, render_top
+from mnemond.cli.admin import TopOptions, render_top
 from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import Style
+from mnemond.wire.params import fields_of, limits
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 
 TOP = TopResult(
@@ -70,5 +69,7 @@ def test_an_interval_that_is_none(given: str) -> None:
 
 
 def test_client_and_daemon_mean_the_same_interval() -> None:
-    _, meta, *_ = get_args(get_type_hints(TopParams, include_extras=True)["interval_s"])
-    assert (meta.ge, meta.le) == (MIN_S, MAX_S)
+    (asked,) = (field for field in fields_of(TopOptions) if field.name == "interval")
+    (taken,) = fields_of(TopParams)
+    assert limits(asked.kind) == limits(taken.kind) == (0.1, 10.0)
+    assert asked.default == taken.default

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl import doctor
-from mnemonctl.doctor import Options
+from mnemond.cli.admin import DoctorOptions
 from mnemond.cli.grammar import Output
 from tests.daemon.test_dialects import by_socket
 from tests.wire.hooks.recorded import Recorded, recorded
@@ -123,6 +123,6 @@ def test_who_has_called_is_told(daemon: DaemonProcess, tmp_path: Path) -> None:
         assert f"claude-code {seen['events']} event" in " ".join(shown.split())
     (tmp_path / ".claude").mkdir()
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    printed = json.loads(doctor.run(daemon.data_dir, Options(), Output("json"), environ).stdout)
+    printed = json.loads(doctor.run(daemon.data_dir, DoctorOptions(), Output("json"), environ).stdout)
     hosts = {each["host"]: each["last_seen"] for each in printed["hosts"]}
     assert hosts["claude-code"] == seen["last_event_at"]

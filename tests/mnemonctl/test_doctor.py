@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from mnemonctl import doctor
-from mnemonctl.doctor import Options
+from mnemond.cli.admin import DoctorOptions
 from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, MnemonError
 from tests.mnemonctl.daemons import Behaviour, fake_daemon
@@ -39,7 +39,7 @@ def directory(tmp_path: Path) -> Path:
 
 def look(root: Path, environ: dict[str, str] | None = None, **typed: Any) -> tuple[int, dict[str, Any]]:
     """Exit status, and what was printed with the checks by name."""
-    found = doctor.run(root, Options(**typed), JSON, environ or {})
+    found = doctor.run(root, DoctorOptions(**typed), JSON, environ or {})
     printed = json.loads(found.stdout)
     checks = printed.pop("checks")
     assert printed["ok"] == (found.exit_code == 0) == all(each["ok"] for each in checks)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mnemonctl import daemon, daemon_commands, fast, service
-from mnemonctl.daemon_commands import ServiceOptions
 from mnemonctl.service import Launchd, Systemd, UnitFile, signed
+from mnemond.cli.admin import InstallOptions
 from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, UNREACHABLE, MnemonError
 from tests.mnemonctl.daemons import fake_daemon
@@ -90,7 +90,7 @@ def served(home: Path) -> Iterator[None]:
         yield
 
 
-def act(name: str, home: Path, options: ServiceOptions = ServiceOptions(), form: str = "text") -> str:  # noqa: B008 - frozen
+def act(name: str, home: Path, options: InstallOptions = InstallOptions(), form: str = "text") -> str:  # noqa: B008 - frozen
     output = Output("json") if form == "json" else Output()
     return daemon_commands.run_service(name, home, 2.0, options, output).stdout
 
@@ -145,7 +145,7 @@ def test_what_somebody_else_wrote_is_left_alone_unless_forced(home: Path, record
         assert caught.value.kind is INVALID_PARAMS
         assert str(path) in caught.value.message
         assert (names(recorder), path.read_text(), recorder.asked) == (["mnemond.service"], before, [])
-    act("install", home, ServiceOptions(force=True))
+    act("install", home, InstallOptions(force=True))
     assert path.read_text() != before
     act("uninstall", home)
     assert names(recorder) == []
@@ -153,10 +153,10 @@ def test_what_somebody_else_wrote_is_left_alone_unless_forced(home: Path, record
 
 def test_a_dry_run_shows_everything_and_does_nothing(home: Path, recorder: Recorder) -> None:
     recorder.absent = MnemonError(UNAVAILABLE, "nobody is there to ask")
-    shown = act("install", home, ServiceOptions(dry_run=True, sandbox=True))
+    shown = act("install", home, InstallOptions(dry_run=True, sandbox=True))
     assert f"# {recorder.units}/mnemond.service.d/s.conf: new\n" in shown
     assert shown.endswith("# then:\nsystemctl --user start 'a b'\n")
-    facts = json.loads(act("install", home, ServiceOptions(dry_run=True), "json"))
+    facts = json.loads(act("install", home, InstallOptions(dry_run=True), "json"))
     assert facts["files"][0]["text"] == recorder.files()[0].text
     assert (recorder.asked, recorder.units.exists(), list(home.iterdir())) == ([], False, [])
 
@@ -188,11 +188,11 @@ def test_a_service_that_does_not_listen_is_no_success(home: Path, recorder: Reco
 
 @pytest.mark.usefixtures("served")
 def test_uninstall_takes_away_what_install_brought(home: Path, recorder: Recorder) -> None:
-    act("install", home, ServiceOptions(sandbox=True))
-    assert "would remove" in act("uninstall", home, ServiceOptions(dry_run=True, sandbox=True))
+    act("install", home, InstallOptions(sandbox=True))
+    assert "would remove" in act("uninstall", home, InstallOptions(dry_run=True, sandbox=True))
     assert len(names(recorder)) == 3
     recorder.asked.clear()
-    shown = act("uninstall", home, ServiceOptions(sandbox=True))
+    shown = act("uninstall", home, InstallOptions(sandbox=True))
     assert recorder.asked == ["disable", "after removal"]
     assert shown.startswith("mnemond is no service of systemd any more; removed:\n")
     assert list(recorder.units.iterdir()) == []

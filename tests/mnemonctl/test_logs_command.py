@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl import fast, logs
-from mnemonctl.logs import LogEntry, Options, of_file, of_journal
+from mnemonctl.logs import LogEntry, of_file, of_journal
 from mnemonctl.service import platform_supervisor
+from mnemond.cli.admin import LogsOptions
 from mnemond.cli.grammar import Output
 from mnemond.cli.output import Style
 from mnemond.errors import DATA_DIR, NOT_FOUND, MnemonError
@@ -129,7 +130,7 @@ def test_following_goes_on_with_what_comes(home: Path) -> None:
 
     seen: list[str] = []
     with suppress(KeyboardInterrupt):
-        for entry in logs.in_file(home, Options(follow=True, level="error"), rest):
+        for entry in logs.in_file(home, LogsOptions(follow=True, level="error"), rest):
             seen.append(entry.event)  # noqa: PERF401 - it ends with an exception
     assert steps == []
     assert seen == ["configuration refused", FATAL.decode()]
@@ -141,7 +142,7 @@ def test_a_reader_that_leaves_ends_it(home: Path, monkeypatch: pytest.MonkeyPatc
     os.close(reading)
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _, data: os.writev(writing, [data]))
-        assert logs.run(home, Options(follow=True), Output("json")) == 0
+        assert logs.run(home, LogsOptions(follow=True), Output("json")) == 0
     os.close(writing)
 
 
@@ -153,7 +154,7 @@ def test_an_answer_that_cannot_be_written_is_no_success(home: Path, monkeypatch:
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(MnemonError, match="No space left on device"):
-        logs.run(home, Options(), Output("json"))
+        logs.run(home, LogsOptions(), Output("json"))
 
 
 def test_ctrl_c_ends_following_without_a_word(home: Path) -> None:
@@ -203,7 +204,7 @@ def test_a_journal_that_cannot_be_read_is_said(home: Path, monkeypatch: pytest.M
 
 def test_a_journal_is_followed_until_nobody_wants_more(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journalctl(home, monkeypatch, """case "$*" in *--follow*) echo '{"MESSAGE":"hi"}'; exec sleep 60;; esac""")
-    following = logs.in_journal("mnemond", Options(follow=True))
+    following = logs.in_journal("mnemond", LogsOptions(follow=True))
     assert next(following).event == "hi"
     following.close()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mnemonctl import doctor
-from mnemonctl.doctor import Options
+from mnemond.cli.admin import DoctorOptions
 from mnemond.cli.grammar import Output
 from mnemond.errors import INVALID_PARAMS, LOCKED, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store.connection import Connection, SqliteError
@@ -60,7 +60,7 @@ def is_readable(path: Path) -> bool:
 
 
 def run(root: Path, **typed: Any) -> tuple[int, dict[str, Any]]:
-    found = doctor.run(root, Options(salvage=True, **typed), Output(form="json"), {})
+    found = doctor.run(root, DoctorOptions(salvage=True, **typed), Output(form="json"), {})
     return found.exit_code, json.loads(found.stdout)
 
 
@@ -79,12 +79,15 @@ def test_a_damaged_store_is_salvaged_beside_itself(directory: Path) -> None:
     engine = engine_at(new)
     assert len(contents(engine)) == 38
     engine.close()
-    assert doctor.run(directory, Options(store="default-salvaged", full=True), Output(form="json"), {}).exit_code == 0
+    assert (
+        doctor.run(directory, DoctorOptions(store="default-salvaged", full=True), Output(form="json"), {}).exit_code
+        == 0
+    )
 
 
 def test_what_people_are_told(directory: Path) -> None:
     damage(directory)
-    said = doctor.run(directory, Options(salvage=True), Output(), {}).stdout
+    said = doctor.run(directory, DoctorOptions(salvage=True), Output(), {}).stdout
     assert "default-salvaged: 38 memories, 0 out of recall, read from default, which is as it was" in said
     assert "insights: 38 rows kept" in said
     assert "1 left out" in said
@@ -97,7 +100,7 @@ def test_of_a_sound_store_nothing_is_lost_and_copies_come_to_an_end(directory: P
     with pytest.raises(MnemonError, match="3 stores were salvaged") as refused:
         run(directory)
     assert refused.value.kind is INVALID_PARAMS
-    again = doctor.run(directory, Options(salvage=True, store="default-salvaged"), Output(), {})
+    again = doctor.run(directory, DoctorOptions(salvage=True, store="default-salvaged"), Output(), {})
     assert (again.exit_code, "nothing was lost" in again.stdout) == (0, True)
 
 

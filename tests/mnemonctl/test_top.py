@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from mnemonctl import commands
-from mnemonctl.commands import CLEAR, TopOptions
+from mnemonctl.commands import CLEAR
+from mnemond.cli.admin import TopOptions
 from mnemond.cli.grammar import Output
 from mnemond.errors import UNREACHABLE, MnemonError
 from tests.cli.test_top_text import TEXT, TOP

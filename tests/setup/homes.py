@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mnemonctl.setup import command
 from mnemonctl.setup.host import SetupEnvironment
+from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
 from tests.setup.json_files import OBJECTS, laid_out, written
 
@@ -46,7 +47,7 @@ def with_program(place: SetupEnvironment, name: str) -> None:
 
 def run(place: SetupEnvironment, **typed: Any) -> tuple[int, dict[str, Any]]:
     """`mnemonctl setup --json`: its exit status and what it printed, targets by name."""
-    done = command.run(place, command.Options(**{"yes": True, **typed}), JSON, None)
+    done = command.run(place, SetupOptions(**{"yes": True, **typed}), JSON, None)
     said = json.loads(done.stdout)
     said["targets"] = {each["target"]: each for each in said["targets"]}
     return done.exit_code, said

@@ -14,6 +14,7 @@ from mnemonctl.setup import command
 from mnemonctl.setup import files as setup_files
 from mnemonctl.setup.files import digest
 from mnemonctl.setup.host import SetupEnvironment
+from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output
 from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, STORAGE, UNAVAILABLE, MnemonError
 from tests.setup.homes import JSON, everything, home_at, run, with_program
@@ -50,7 +51,7 @@ def refused(place: SetupEnvironment, target: str = "gemini") -> dict[str, Any]:
 
 def test_a_dry_run_shows_the_difference_and_does_nothing(place: SetupEnvironment) -> None:
     before = everything(place)
-    done = command.run(place, command.Options(dry_run=True), Output(), None)
+    done = command.run(place, SetupOptions(dry_run=True), Output(), None)
     assert done.exit_code == 0
     assert f"--- {settings(place)}\n+++ {settings(place)}\n@@ -1,3 +1," in done.stdout
     assert '-  "theme": "dark"\n+  "theme": "dark",\n' in done.stdout
@@ -68,21 +69,21 @@ def test_what_is_asked_shows_the_same_and_no_is_no(place: SetupEnvironment) -> N
         shown.append(text)
         return False
 
-    done = command.run(place, command.Options(), JSON, no)
+    done = command.run(place, SetupOptions(), JSON, no)
     assert (done.exit_code, json.loads(done.stdout)["status"]) == (command.CANCELLED, "cancelled")
     assert "@@" in shown[0]
     assert everything(place) == before
-    assert command.run(place, command.Options(), JSON, lambda _: True).exit_code == 0
+    assert command.run(place, SetupOptions(), JSON, lambda _: True).exit_code == 0
     assert "mnemond" in settings(place).read_text("utf-8")
-    assert command.run(place, command.Options(), JSON, no).exit_code == 0, "nothing to ask about"
-    assert command.run(place, command.Options(eject=True), JSON, no).exit_code == command.CANCELLED
+    assert command.run(place, SetupOptions(), JSON, no).exit_code == 0, "nothing to ask about"
+    assert command.run(place, SetupOptions(eject=True), JSON, no).exit_code == command.CANCELLED
     assert "mnemond" in settings(place).read_text("utf-8")
 
 
 def test_where_nobody_can_be_asked_somebody_has_to_say_yes(place: SetupEnvironment) -> None:
     before = everything(place)
     with pytest.raises(MnemonError, match="nobody can be asked") as raised:
-        command.run(place, command.Options(), JSON, None)
+        command.run(place, SetupOptions(), JSON, None)
     assert (raised.value.kind, everything(place)) == (INVALID_PARAMS, before)
 
 
@@ -96,7 +97,7 @@ def test_two_at_once_do_not_get_in_each_others_way(place: SetupEnvironment) -> N
 
 
 def test_nothing_is_made_before_somebody_agreed(place: SetupEnvironment) -> None:
-    command.run(place, command.Options(), JSON, lambda _: False)
+    command.run(place, SetupOptions(), JSON, lambda _: False)
     assert not place.directory.exists()
 
 
@@ -153,7 +154,7 @@ def test_one_that_fails_does_not_keep_others_from_being_done(place: SetupEnviron
     assert (code, said["status"]) == (CONFIG.exit, "failed")
     assert said["targets"]["gemini"]["state"] == "failed"
     assert said["targets"]["cursor"]["state"] == "installed"
-    text = command.run(place, command.Options(yes=True), Output(), None).stdout
+    text = command.run(place, SetupOptions(yes=True), Output(), None).stdout
     assert f"FAILED    {settings(place)}: line 1" in text
 
 

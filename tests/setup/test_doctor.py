@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mnemonctl import doctor
-from mnemonctl.doctor import Options
 from mnemonctl.setup import check
 from mnemonctl.setup.host import SetupEnvironment
+from mnemond.cli.admin import DoctorOptions
 from tests.setup.homes import JSON, everything, home_at, run, with_program
 
 
@@ -23,7 +23,7 @@ def place(tmp_path: Path) -> SetupEnvironment:
 def look(place: SetupEnvironment) -> tuple[dict[str, Any], dict[str, Any]]:
     """(hosts, checks about them) by name; and nothing was changed by looking."""
     before = everything(place)
-    printed = json.loads(doctor.run(place.directory, Options(), JSON, place.environ).stdout)
+    printed = json.loads(doctor.run(place.directory, DoctorOptions(), JSON, place.environ).stdout)
     assert everything(place) == before
     return {each["host"]: each for each in printed["hosts"]}, {each["name"]: each for each in printed["checks"]}
 
