@@ -9,8 +9,8 @@ from functools import partial
 from benchmarks.report import say
 from mnemond.config.settings import DiffSettings
 from mnemond.embed import registry
+from mnemond.embed.calibration import scaled, shipped
 from mnemond.embed.embedder import Embedder
-from mnemond.embed.registry import scaled, shipped
 from mnemond.errors import MnemonError
 from mnemond.memory.diff import DiffRules, Safeguards, Side, Verdict, cosine_thresholds, judge, side
 from mnemond.model.changes import Vector

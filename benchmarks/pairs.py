@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.diff_paths import LITERAL, DiffPath, paths, prepared
 from benchmarks.report import Cell, percentile, say, table
 from mnemond.embed import registry
-from mnemond.embed.registry import unrelated_pairs
+from mnemond.embed.calibration import unrelated_pairs
 from mnemond.memory.diff import SAFEGUARDS, Side, Verdict
 from mnemond.model.changes import Vector
 from mnemond.text.similarity import token_set

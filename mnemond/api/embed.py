@@ -15,8 +15,8 @@ from mnemond.api.embed_worker import EmbeddingState, EmbeddingWorker, Tally
 from mnemond.api.requests import Identities, one_active
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.embed import registry
+from mnemond.embed.calibration import shipped
 from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, Supply, sentence
-from mnemond.embed.registry import shipped
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.memory import embedding
 from mnemond.memory.draft import WriteContext
@@ -62,7 +62,7 @@ def counted_embed_views(connection: Connection) -> Counted:
 def lacking(embedder: Embedder) -> str | None:
     """Why an embedder is not to be had just now; blocks."""
     try:
-        registry.check_embedders(embedder)
+        registry.check_available(embedder)
     except MnemonError as error:
         if error.kind is not UNAVAILABLE:
             raise

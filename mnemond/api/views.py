@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from mnemond.config.settings import CausalSettings
-from mnemond.embed.registry import Calibration, unscaled
+from mnemond.embed.calibration import Calibration, unscaled
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.diff import Verdict
 from mnemond.memory.remember import CausalCandidate, causal_candidates

@@ -1,1 +1,1 @@
-""""""
+"""Settings: their declaration, and where they are read from."""

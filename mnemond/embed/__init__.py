@@ -1,1 +1,1 @@
-"""Embedders: what one promises, the two that ship with the package, and how to get one by its name."""
+"""Embedders: models that turn texts into vectors, built in or behind a server."""

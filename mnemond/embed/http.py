@@ -1,7 +1,7 @@
-"""Where a request may go: plain HTTP to this machine alone, HTTPS elsewhere, and nothing hidden in the URL.
+"""HTTP requests to embedding servers: which addresses are allowed, and requests with a deadline and a size limit.
 
-Nor to where cloud machines keep their keys, under whatever form of address. A name that only its name server leads
-there passes: those services speak no TLS with a certificate for it, so all they get is the hello.
+Plain HTTP is for this machine alone. The metadata services of clouds, which hand out keys, are refused under any form
+of their address. A name that resolves there passes: these services have no certificate for it, so TLS fails.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     import httpx  # noqa: ASYNC127 - see HttpClient
 
 PORTS: Final = {"http": 80, "https": 443}
-"""What a URL without a port means (RFC 9110 4.2)."""
+"""Default ports (RFC 9110 4.2)."""
 
-LONGEST: Final = 2_000
-"""Characters of a URL that is looked at."""
+MAX_URL: Final = 2_000
+"""Maximum of characters in a URL."""
 
 LOCALHOST: Final = ("127.0.0.1", "[::1]")
-"""What `localhost` stands for (RFC 6761 6.3), tried in this order: no name server has a say in it."""
+"""The addresses of `localhost` (RFC 6761 6.3), tried in this order, without a name server."""
 
-KEEPER_NAMES: Final = frozenset({
+METADATA_HOSTS: Final = frozenset({
     "metadata", "metadata.google.internal", "metadata.goog",  # cloud.google.com, Compute, About VM metadata
     "instance-data", "instance-data.ec2.internal",  # docs.aws.amazon.com, EC2, Instance metadata
     "metadata.azure.internal", "metadata.tencentyun.com", "rancher-metadata",
 })  # fmt: skip
-"""Names that cloud machines resolve to the service that hands out their keys."""
+"""Names of the metadata services of clouds."""
 
-KEEPERS: Final = tuple(
+METADATA_NETWORKS: Final = tuple(
     ipaddress.ip_network(network)
     for network in (
         "169.254.0.0/16",  # RFC 3927, link-local; 169.254.169.254 at most providers, 169.254.170.2 for AWS containers
@@ -53,9 +53,9 @@ KEEPERS: Final = tuple(
         "fd00:100::100:200/128",  # alibabacloud.com/help, the same over IPv6
     )
 )
-"""Addresses of those services."""
+"""Addresses of these services."""
 
-CARRIERS_OF_IPV4: Final = tuple(
+IPV4_IN_IPV6: Final = tuple(
     ipaddress.ip_network(network)
     for network in (
         "::/96",  # RFC 4291, 2.5.5.1, IPv4-compatible; :: and ::1 are none
@@ -67,7 +67,7 @@ CARRIERS_OF_IPV4: Final = tuple(
         "2001::/32",  # RFC 4380, Teredo
     )
 )
-"""Networks of IPv6 whose addresses lead to the IPv4 address inside them."""
+"""Networks of IPv6 whose addresses contain an IPv4 address that they lead to."""
 
 _URL = re.compile(
     r"(https?)://([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?((?:/[\w.~%+-]*)*)", re.ASCII | re.IGNORECASE
@@ -80,7 +80,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Address(msgspec.Struct, frozen=True):
-    """A server and the path below which its API lies ("" or "/v1", without a slash at the end)."""
+    """A server, and the path below which its API lies ("" or "/v1", without a slash at the end)."""
 
     scheme: str
     host: str
@@ -90,27 +90,27 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: what people are told."""
+        """Scheme, host and port."""
         return f"{self.scheme}://{self.authority}"
 
     @property
     def authority(self) -> str:
-        """Host and port, as the header `Host` has them."""
+        """Host and port, as in the header `Host`."""
         return self.host if self.port == PORTS[self.scheme] else f"{self.host}:{self.port}"
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Origins to connect to, in order. A certificate vouches for a name, so only plain HTTP needs addresses."""
+        """Origins to connect to, in order. For TLS it is the name alone, which the certificate is for."""
         hosts = LOCALHOST if self.host == "localhost" and self.scheme == "http" else (self.host,)
         return tuple(f"{self.scheme}://{host}:{self.port}" for host in hosts)
 
 
 def parse(url: str, setting: str) -> Address:
-    """The address a setting names.
+    """Parse the URL in a setting.
 
     Raises MnemonError(CONFIG), which names the setting and says what is wrong, without the URL: it may hold a password.
     """
-    found = _URL.fullmatch(url) if len(url) <= LONGEST else None
+    found = _URL.fullmatch(url) if len(url) <= MAX_URL else None
     if found is None:
         raise _refused(setting, "is not http(s)://host[:port][/path], without user, password, query and fragment")
     scheme, host = found[1].lower(), found[2].lower()
@@ -120,7 +120,7 @@ def parse(url: str, setting: str) -> Address:
     address = _address(host)
     if address is None and not _is_name(host):
         raise _refused(setting, "has a host that is neither a name nor an address in its usual form")
-    if host in KEEPER_NAMES or (address is not None and _is_in(address, KEEPERS)):
+    if host in METADATA_HOSTS or (address is not None and _is_in(address, METADATA_NETWORKS)):
         raise _refused(setting, f"names {host}, where the keys of cloud machines are kept")
     if address is not None:
         _check_address(address, setting)
@@ -138,13 +138,13 @@ def _address(host: str) -> Ip | None:
 
 
 def _is_name(host: str) -> bool:
-    """A name whose last part is a number ("127.1", "2130706433", "0x7f.1") is an address in disguise."""
+    """Return True for a host name. One whose last part is a number ("127.1", "2130706433", "0x7f.1") is an address."""
     return len(host) <= 253 and _NAME.fullmatch(host) is not None and not _NUMBER.fullmatch(host.rpartition(".")[2])
 
 
 def _check_address(address: Ip, setting: str) -> None:
-    """Refuses what reaches no server of one's own, and forms that would slip past the rules for IPv4."""
-    if int(address) > 1 and _is_in(address, CARRIERS_OF_IPV4):
+    """Refuse addresses of no server, and forms that would bypass the rules for IPv4. Raises MnemonError(CONFIG)."""
+    if int(address) > 1 and _is_in(address, IPV4_IN_IPV6):
         raise _refused(setting, f"hides an IPv4 address in {address}; write it as four numbers")
     if address.is_link_local or address.is_multicast or address.is_unspecified:
         raise _refused(setting, f"names {address}, which is no address of a server")
@@ -158,11 +158,8 @@ def _refused(setting: str, why: str) -> MnemonError:
     return MnemonError(CONFIG, f"{setting} {why}", hint='for example "http://localhost:11434" or "https://host/v1"')
 
 
-# How long something may still take, over all its steps.
-
-
 class Deadline:
-    """`seconds` from now on a clock that never goes back."""
+    """The end of `seconds` from now, for all steps together. `now_s` is a monotonic clock."""
 
     def __init__(self, now_s: Callable[[], float], seconds: float) -> None:
         self._now_s = now_s
@@ -170,63 +167,55 @@ class Deadline:
         self.seconds = seconds
 
     def left(self) -> float:
-        """Seconds until the end, 0 after it."""
+        """Return the seconds until the end, 0 after it."""
         return max(0.0, self._end - self._now_s())
-
-
-# One HTTP request at a time, with an end: a deadline for the whole of it and a limit to what is read.
-#
-# No redirects, no proxies or certificates from the environment, no cookies, no compression. What was sent and what
-# came back never enter an error.
 
 
 Method = Literal["GET", "POST"]
 
 
 class Reply(NamedTuple):
-    """A whole answer."""
+    """A complete answer."""
 
     status: int
     body: bytes
 
 
 class NoAnswerError(MnemonError):
-    """UNAVAILABLE because no answer came: nothing listens there, the line broke, or the time was up."""
+    """UNAVAILABLE because no answer came: nothing listens there, the connection broke, or the time was up."""
 
 
 class HttpClient:
     """Requests to one server. Blocking, for any thread that runs no event loop; threads may share it.
+
+    No redirects, no proxies or certificates from the environment, no cookies, no compression. Errors quote neither the
+    request nor the answer.
 
     Every request runs in an event loop of its own, because only there does a deadline hold for all of it: looking up
     the name, connecting, and headers or a body that arrive byte by byte. That costs a connection a request.
     """
 
     def __init__(self, address: Address, service: str, bearer: str | None = None) -> None:
-        """`service` is what errors call the server; `bearer` is sent as the token of every request."""
-        # Here, because a daemon without a remote service need not pay 35 ms for it.
+        """`service` is the name of the server in errors; `bearer` is sent as the token of every request."""
+        # Imported here: it takes 35 ms, and a daemon without a remote server does not need it.
         import httpx  # noqa: ASYNC127 - its successor is another package, to be changed to as a whole or not at all
 
         self._httpx = httpx
         self._address = address
-        self._service = f"{service} {address.origin}"
+        self.service = f"{service} {address.origin}"
         self._headers = {"Host": address.authority, "Accept": "application/json", "Accept-Encoding": "identity"}
         if bearer is not None:
             self._headers["Authorization"] = f"Bearer {bearer}"
-        # A context without authorities trusts nobody, which is right where there is no TLS, and loads at once.
+        # Without TLS a context without authorities will do; it loads at once.
         plain = address.scheme == "http"
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else httpx.create_ssl_context(trust_env=False)
 
-    @property
-    def service(self) -> str:
-        """What errors call the server, with its address."""
-        return self._service
-
     def get(self, path: str, *, deadline: Deadline, max_bytes: int) -> Reply:
-        """The answer to GET, whatever its status. Raises NoAnswerError, or MnemonError(UNAVAILABLE) if not taken."""
+        """Send a GET request; any status is an answer. Raises NoAnswerError, or MnemonError(UNAVAILABLE)."""
         return self._send("GET", path, None, deadline, max_bytes)
 
     def post(self, path: str, body: bytes, *, deadline: Deadline, max_bytes: int) -> Reply:
-        """The answer to POST of a JSON text, whatever its status; raises as `get` does."""
+        """Send a POST request with a JSON text; raises as `get` does."""
         return self._send("POST", path, body, deadline, max_bytes)
 
     def _send(self, method: Method, path: str, body: bytes | None, deadline: Deadline, max_bytes: int) -> Reply:
@@ -234,7 +223,7 @@ class HttpClient:
             return trio.run(self._within, method, path, body, deadline, max_bytes)
         except self._httpx.HTTPError as error:
             raise NoAnswerError(
-                UNAVAILABLE, f"{self._service} cannot be reached ({_reason(error)})", hint="see that it runs"
+                UNAVAILABLE, f"{self.service} cannot be reached ({_reason(error)})", hint="see that it runs"
             ) from None
 
     async def _within(self, method: Method, path: str, body: bytes | None, deadline: Deadline, max_bytes: int) -> Reply:
@@ -242,12 +231,12 @@ class HttpClient:
             return await self._first_target(method, path, body, max_bytes)
         raise NoAnswerError(
             UNAVAILABLE,
-            f"{self._service} did not answer within {deadline.seconds:.1f} s",
+            f"{self.service} did not answer within {deadline.seconds:.1f} s",
             hint="see that it runs and is idle",
         )
 
     async def _first_target(self, method: Method, path: str, body: bytes | None, max_bytes: int) -> Reply:
-        """The answer of the first target that takes a connection."""
+        """Send the request to the first target that accepts a connection."""
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
         async with self._httpx.AsyncClient(verify=self._tls, trust_env=False, timeout=None) as client:
             *others, last = (
@@ -263,24 +252,24 @@ class HttpClient:
         response = await client.send(request, stream=True, follow_redirects=False)
         try:
             if response.is_redirect:
-                raise self._not_taken(f"answered {response.status_code}, a redirect, which is not followed")
+                raise self._invalid(f"answered {response.status_code}, a redirect, which is not followed")
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise self._not_taken("answered with a compressed body, which was not asked for")
+                raise self._invalid("answered with a compressed body, which was not asked for")
             body = await _read(response, max_bytes)
             if len(body) > max_bytes:
-                raise self._not_taken(f"answered with more than {max_bytes:,} bytes")
+                raise self._invalid(f"answered with more than {max_bytes:,} bytes")
             return Reply(response.status_code, body)
         finally:
             await response.aclose()
 
-    def _not_taken(self, what: str) -> MnemonError:
-        return MnemonError(UNAVAILABLE, f"{self._service} {what}", hint="see that the endpoint names the right server")
+    def _invalid(self, what: str) -> MnemonError:
+        return MnemonError(UNAVAILABLE, f"{self.service} {what}", hint="see that the endpoint names the right server")
 
 
 async def _read(response: httpx.Response, max_bytes: int) -> bytes:
-    """The body; a little more than `max_bytes` of it when it has more.
+    """Read the body; a little more than `max_bytes` of it if it has more.
 
-    Reading ends by cancellation, because generators that are left half way complain when they are collected.
+    Reading ends by cancellation: an async generator left half way warns when it is collected.
     """
     body = bytearray()
     with trio.CancelScope() as reading:
@@ -292,7 +281,7 @@ async def _read(response: httpx.Response, max_bytes: int) -> bytes:
 
 
 def _reason(error: BaseException) -> str:
-    """What the system or the TLS library says is the matter; the kind of error where neither says a thing."""
+    """Return the reason given by the system or the TLS library, else the type of the error."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError) and cause.reason:

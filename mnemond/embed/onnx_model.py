@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.embed.embedder import Purpose, unit
-from mnemond.embed.static_model import damaged, fingerprint, read_model, read_word_pieces
+from mnemond.embed.embedder import Purpose, fingerprint, unit
+from mnemond.embed.static_model import damaged, read_model, read_word_pieces
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
 
 MAX_TOKENS = 256
-"""Tokens of a text including [CLS] and [SEP] (`max_seq_length` of all-MiniLM-L6-v2)."""
+"""Maximum of tokens in a text, including [CLS] and [SEP] (`max_seq_length` of all-MiniLM-L6-v2)."""
 
 BATCH = 8
 """Texts a run. Larger batches pad more, peak higher in memory, and gain nothing on one thread."""
@@ -29,23 +29,23 @@ ALGORITHM = "onnx-mean-1"
 """Raised when the same model files would give other vectors: tokenisation, pooling or normalisation changed."""
 
 ERRORS_ONLY = 3
-"""onnxruntime's log severity: warnings about graph details would end up in the daemon's log."""
+"""onnxruntime's log severity: warnings about graph details are of no use in the daemon's log."""
 
 Ids = npt.NDArray[np.int64]
 
 
 class OnnxModel:
-    """Embeds with a transformer, milliseconds a text; see `Embedder`. One thread at a time is let in."""
+    """Embeds with a transformer, milliseconds a text, one thread at a time; see `Embedder`."""
 
     inline = False
 
     def __init__(self, directory: Path) -> None:
-        """Reads `model.onnx` and `vocab.txt`; the directory's name is the model's.
+        """Read `model.onnx` and `vocab.txt`; the directory's name is the model's.
 
-        UNAVAILABLE when onnxruntime is not installed or a file is unusable.
+        Raises MnemonError(UNAVAILABLE) if onnxruntime is not installed or a file is unusable.
         """
         runtime = _runtime()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         model, vocabulary = directory / "model.onnx", directory / "vocab.txt"
         raw = read_model(model)
         self.name = directory.name
@@ -55,13 +55,13 @@ class OnnxModel:
         self.dimension = int(self._session.get_outputs()[0].shape[-1])
 
     def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
-        """One vector a text, whatever its purpose; None for one without a token. Texts of like length run together."""
-        with self._turn:
+        """Return one vector a text; None for a text without a token. Texts of similar length run together."""
+        with self._lock:
             return self._embed(texts)
 
-    def forget(self) -> None:
-        """Let go of the words whose pieces are remembered."""
-        self._word_piece.forget()
+    def clear_cache(self) -> None:
+        """Drop the cached pieces of words."""
+        self._word_piece.clear_cache()
 
     def _embed(self, texts: Sequence[str]) -> list[Vector | None]:
         tokens = [self._encode(text) for text in texts]

@@ -7,7 +7,6 @@ kept: it multiplies every component of a sum alike, and the sum is brought to le
 
 from __future__ import annotations
 
-import hashlib
 import io
 import math
 from collections.abc import Callable, Sequence
@@ -17,25 +16,25 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.embed.embedder import Purpose, unit
+from mnemond.embed.embedder import Purpose, fingerprint, unit
 from mnemond.embed.wordpiece import WordPiece, read_vocabulary
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
 from mnemond.text.tokens import fold, index_term
 
-# Reading a model's files from the package, with errors that say what to do when one is missing or damaged.
+# Model files
 
 
 REINSTALL = "reinstall the package: pip install --force-reinstall mnemond"
 
 
 def damaged(path: Path, what: str) -> MnemonError:
-    """The error for a model file that cannot be used."""
+    """Build the error for an unusable model file."""
     return MnemonError(UNAVAILABLE, f"the embedding model cannot be loaded: {path} {what}", hint=REINSTALL)
 
 
 def read_model(path: Path) -> bytes:
-    """A whole file. UNAVAILABLE when it cannot be read.
+    """Read a file. Raises MnemonError(UNAVAILABLE).
 
     It is copied rather than mapped: replacing the file of a running daemon would kill it at the next page it touches.
     """
@@ -46,9 +45,9 @@ def read_model(path: Path) -> bytes:
 
 
 def read_array(path: Path, raw: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The array of two dimensions in `raw`, the bytes of a .npy file, as a read-only view. UNAVAILABLE for any other.
+    """Return the array of two dimensions in `raw`, the bytes of a .npy file, as a read-only view.
 
-    Nothing in the file is unpickled, and its header allocates nothing.
+    Nothing in the file is unpickled, and its header allocates nothing. Raises MnemonError(UNAVAILABLE).
     """
     stream = io.BytesIO(raw)
     try:
@@ -65,7 +64,7 @@ def read_array(path: Path, raw: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]
 
 
 def read_word_pieces(path: Path) -> WordPiece:
-    """The tokeniser of a `vocab.txt`. UNAVAILABLE when it cannot be read or lacks "[UNK]"."""
+    """Return the tokeniser of a `vocab.txt`. Raises MnemonError(UNAVAILABLE) if it cannot be read or lacks "[UNK]"."""
     try:
         return WordPiece(read_vocabulary(path))
     except OSError as error:
@@ -74,45 +73,34 @@ def read_word_pieces(path: Path) -> WordPiece:
         raise damaged(path, f"is not a vocabulary ({error})") from error
 
 
-def fingerprint(algorithm: str, *parts: bytes) -> str:
-    """sha256 of the algorithm's version and of the model's files, in order; the lengths keep them apart."""
-    digest = hashlib.sha256(algorithm.encode())
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big"))
-        digest.update(part)
-    return f"sha256:{digest.hexdigest()}"
-
-
-# The words most like a word of the vocabulary, looked up in a table that ships beside the model's rows.
-#
-# The table is worked out from the rows alone (models/build_relatives.py); looking a word up compares nothing.
+# Words similar to a word of the vocabulary, in a table made from the model's rows (models/build_relatives.py)
 
 
 FILE: Final = "relatives.npy"
 
 MAX_RELATIVES: Final = 8
-"""Kept for each word; with thirty-two, recall on the development data was no better."""
+"""Relatives kept for each word; with thirty-two, recall on the development data was no better."""
 
 MIN_COSINE: Final = 0.40
-"""From here on a word of the built-in model may stand for another; chosen on the development data with the number."""
+"""Minimum cosine of a relative; chosen on the development data together with MAX_RELATIVES."""
 
 FULL_COSINE: Final = 255
 """A cosine of 1 as it is stored; the steps between are .004."""
 
 RELATIVE: Final = np.dtype([("id", "<u2"), ("cosine", "u1")])
-"""A relative: its row, and its cosine in parts of `FULL_COSINE`. Row 0 is "[PAD]", nobody's relative: there is none."""
+"""A relative: its row, and its cosine in parts of `FULL_COSINE`. Row 0 ("[PAD]") means that there is none."""
 
-REMEMBERED: Final = 2048
-"""Words whose relatives are kept as terms; the memory starts afresh when it is full (about 2 MB)."""
+MAX_CACHED: Final = 2048
+"""Words whose relatives are cached as terms; the cache is cleared when it is full (about 2 MB)."""
 
 _COSINES: Final = tuple(part / FULL_COSINE for part in range(FULL_COSINE + 1))
 
 
 class Relatives(dict[str, tuple[tuple[str, float], ...]]):
-    """From a folded word to the index terms of its relatives with their cosines, best first; () when it has none."""
+    """Maps a folded word to the index terms of its relatives with their cosines, best first; () if it has none."""
 
     def __init__(self, path: Path, word_piece: WordPiece) -> None:
-        """Reads the table of a model with that vocabulary. UNAVAILABLE when it is missing or does not fit."""
+        """Read the table of a model with that vocabulary. Raises MnemonError(UNAVAILABLE) if it does not fit."""
         super().__init__()
         self._rows = _read(path, len(word_piece))
         self._word_piece = word_piece
@@ -123,7 +111,7 @@ class Relatives(dict[str, tuple[tuple[str, float], ...]]):
             return ()
         piece_of = self._word_piece.piece_of
         found = tuple((index_term(piece_of(number)), _COSINES[part]) for number, part in row if number)
-        if len(self) >= REMEMBERED:
+        if len(self) >= MAX_CACHED:
             self.clear()
         self[word] = found
         return found
@@ -139,8 +127,11 @@ def _read(path: Path, tokens: int) -> npt.NDArray[np.void]:
     return rows
 
 
+# The model
+
+
 MAX_TOKENS = 512
-"""Known tokens of a text that count (the default of model2vec's `encode`)."""
+"""Maximum of known tokens in a text (the default of model2vec's `encode`)."""
 
 ALGORITHM = "static-1"
 """Raised when the same model files would give other vectors: tokenisation, pooling or normalisation changed."""
@@ -156,10 +147,9 @@ class StaticModel:
     inline = True
 
     def __init__(self, directory: Path) -> None:
-        """Reads `table.npy`, `vocab.txt` and `relatives.npy`; the directory's name is the model's.
+        """Read `table.npy`, `vocab.txt` and `relatives.npy`; the directory's name is the model's.
 
-        UNAVAILABLE when a file is missing or unusable. The relatives are no part of the fingerprint: they make no
-        vector.
+        Raises MnemonError(UNAVAILABLE). The relatives are no part of the fingerprint: no vector depends on them.
         """
         table, vocabulary = directory / "table.npy", directory / "vocab.txt"
         raw = read_model(table)
@@ -173,19 +163,19 @@ class StaticModel:
         self._relatives = Relatives(directory / FILE, self._word_piece)
 
     def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
-        """One vector a text; None for a text without a known token. Made for comparing alike: no purpose differs."""
+        """Return one vector a text; None for a text without a known token. The purpose makes no difference."""
         return [self._embed_one(text) for text in texts]
 
-    def alike(self, word: str) -> tuple[tuple[str, float], ...]:
-        """Index terms of the words most like a folded word, with their cosines; see `WordEmbedder`."""
+    def related_terms(self, word: str) -> tuple[tuple[str, float], ...]:
+        """Return the index terms of the words most similar to a folded word; see `WordEmbedder`."""
         return self._relatives[word]
 
     def embed_weighed(self, text: str, weight_of: Callable[[str], float]) -> Vector | None:
-        """The direction of a text whose words count differently; see `WordEmbedder`."""
+        """Return the direction of a text whose words count differently; see `WordEmbedder`."""
         unknown = self._word_piece.unknown
         ids: list[int] = []
         weights: list[float] = []
-        for word, pieces in self._word_piece.written(text):
+        for word, pieces in self._word_piece.words_with_ids(text):
             known = pieces if unknown not in pieces else [number for number in pieces if number != unknown]
             if known:
                 ids += known
@@ -200,9 +190,9 @@ class StaticModel:
             shares /= np.abs(shares).max()  # so that float32 can hold any of them, and the squares of their sums
             return unit(shares.astype(np.float32) @ rows)
 
-    def forget(self) -> None:
-        """Let go of the words whose pieces or relatives are remembered."""
-        self._word_piece.forget()
+    def clear_cache(self) -> None:
+        """Drop the cached pieces and relatives of words."""
+        self._word_piece.clear_cache()
         self._relatives.clear()
 
     def _embed_one(self, text: str) -> Vector | None:

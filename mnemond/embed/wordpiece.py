@@ -18,52 +18,52 @@ from mnemond.text.tokens import capped
 
 UNKNOWN = "[UNK]"
 
-LONGEST_WORD = 100
-"""Characters; a longer word is unknown as a whole (`max_input_chars_per_word` of the reference)."""
+MAX_WORD = 100
+"""Maximum of characters in a word; a longer one is unknown as a whole (`max_input_chars_per_word` of the reference)."""
 
-REMEMBERED_WORDS = 16_384
-"""Words whose pieces are kept; the cache starts afresh when it is full (about 3 MB)."""
+MAX_CACHED_WORDS = 16_384
+"""Words whose pieces are cached; the cache is cleared when it is full (about 3 MB)."""
 
-REMEMBERED_CHARACTERS = 4096
-"""Characters outside ASCII whose treatment is kept; more scripts than that in one process are merely slower."""
+MAX_CACHED_CHARACTERS = 4096
+"""Characters outside ASCII whose replacement is cached; more are merely slower."""
 
 HAN = (
     (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
     (0x2B820, 0x2CEAF), (0x2F800, 0x2FA1F),
 )  # fmt: skip
-"""Code points that are words by themselves, as the reference lists them (Kana and Hangul are not among them)."""
+"""Code points that are words by themselves, as in the reference (Kana and Hangul are not among them)."""
 
 ASCII_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 ASCII_MARK = re.compile(r"([!-/:-@\[-`{-~])")
 WHOLE_MATCH = itemgetter(0)
 
-LONGEST_AT_ONCE = 4096
-"""Characters of an ASCII text that is cut in one go, twice as fast; of a longer one only as much as is asked for."""
+MAX_SPLIT_AT_ONCE = 4096
+"""Characters of an ASCII text that is split in one go, which is twice as fast; a longer one is split lazily."""
 
 ASCII_CONTROLS = {code: None for code in (*range(32), 127) if chr(code) not in "\t\n\r"}
 WHITE_SPACE = "\u0020\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
-class Treatment(dict[int, str]):
-    """A table for `str.translate` that works out what becomes of a character when it first meets it."""
+class Replacements(dict[int, str]):
+    """A table for `str.translate` that computes the replacement of a character when it first occurs."""
 
     def __missing__(self, code: int) -> str:
-        text = self.treat(chr(code))
-        if len(self) < REMEMBERED_CHARACTERS:
+        text = self.replace(chr(code))
+        if len(self) < MAX_CACHED_CHARACTERS:
             self[code] = text
         return text
 
     @staticmethod
-    def treat(char: str) -> str:
-        """What `char` is replaced by: itself, nothing, or something with spaces around it."""
+    def replace(char: str) -> str:
+        """Return the replacement of `char`: itself, nothing, or something with spaces around it."""
         raise NotImplementedError
 
 
-class Cleaning(Treatment):
-    """Drops controls and unassigned characters, makes all white space a space, puts spaces around Han characters."""
+class Cleaning(Replacements):
+    """Drops control and unassigned characters, replaces white space by a space, puts spaces around Han characters."""
 
     @staticmethod
-    def treat(char: str) -> str:
+    def replace(char: str) -> str:
         if char in "\t\n\r" or char in WHITE_SPACE:
             return " "
         if char == "\ufffd" or unicodedata.category(char).startswith("C"):
@@ -73,11 +73,11 @@ class Cleaning(Treatment):
         return char
 
 
-class Splitting(Treatment):
-    """Drops what remains of accents after decomposition, puts spaces around punctuation."""
+class Splitting(Replacements):
+    """Drops combining accents, puts spaces around punctuation."""
 
     @staticmethod
-    def treat(char: str) -> str:
+    def replace(char: str) -> str:
         category = unicodedata.category(char)
         if category == "Mn":
             return ""
@@ -87,7 +87,7 @@ class Splitting(Treatment):
 
 
 class Pieces(dict[str, tuple[int, ...]]):
-    """From a word to the ids of its pieces, found by the greedy longest match when the word is first met."""
+    """Maps a word to the ids of its pieces, found by the greedy longest match when the word first occurs."""
 
     def __init__(self, ids: Mapping[str, int]) -> None:
         super().__init__()
@@ -95,16 +95,16 @@ class Pieces(dict[str, tuple[int, ...]]):
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         pieces = self._longest(word)
-        if len(self) >= REMEMBERED_WORDS:
+        if len(self) >= MAX_CACHED_WORDS:
             self.clear()
-        if len(word) <= LONGEST_WORD:
+        if len(word) <= MAX_WORD:
             self[word] = pieces
         return pieces
 
     def _longest(self, word: str) -> tuple[int, ...]:
-        """Greedy from the left; one part without a match makes the whole word unknown."""
+        """Match greedily from the left; one part without a match makes the whole word unknown."""
         unknown = (self._ids[UNKNOWN],)
-        if len(word) > LONGEST_WORD:
+        if len(word) > MAX_WORD:
             return unknown
         pieces: list[int] = []
         start, prefix = 0, ""
@@ -121,7 +121,7 @@ class Pieces(dict[str, tuple[int, ...]]):
 
 
 class WordPiece:
-    """Text to vocabulary ids. The pieces of every word are remembered."""
+    """Converts text to vocabulary ids. The pieces of words are cached."""
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
         """`vocabulary` in id order; it must hold "[UNK]" (ValueError otherwise)."""
@@ -138,15 +138,15 @@ class WordPiece:
         return len(self._ids)
 
     def id_of(self, piece: str) -> int:
-        """The id of a piece such as "[CLS]"; that of "[UNK]" when the vocabulary lacks it."""
+        """Return the id of a piece such as "[CLS]"; that of "[UNK]" if the vocabulary lacks it."""
         return self._ids.get(piece, self.unknown)
 
     def piece_of(self, number: int) -> str:
-        """The piece with the id `number`, which must be one (IndexError otherwise)."""
+        """Return the piece with the id `number`. Raises IndexError."""
         return self._vocabulary[number]
 
     def encode(self, text: str, limit: int, *, keep_unknown: bool) -> list[int]:
-        """The first `limit` ids of `text`, reading no further; unknown words are left out unless kept."""
+        """Return the first `limit` ids of `text`, reading no further; unknown words are left out unless kept."""
         pieces = chain.from_iterable(map(self._pieces.__getitem__, self.words(text)))
         if keep_unknown:
             return list(islice(pieces, limit))
@@ -157,23 +157,23 @@ class WordPiece:
         return list(islice((number for number in chain(ids, pieces) if number != unknown), limit))
 
     def words(self, text: str) -> Iterator[str]:
-        """Lower-case words, single punctuation marks and single Han characters, without accents and controls."""
+        """Split into lower-case words, single marks and single Han characters, without accents and controls."""
         if text.isascii():
             lowered = text.lower()
             if not lowered.isprintable():
                 lowered = lowered.translate(ASCII_CONTROLS)
-            if len(lowered) <= LONGEST_AT_ONCE:
+            if len(lowered) <= MAX_SPLIT_AT_ONCE:
                 return iter(" ".join(ASCII_MARK.split(lowered)).split())
             return map(WHOLE_MATCH, ASCII_WORD.finditer(lowered))
         cleaned = unicodedata.normalize("NFD", capped(text).translate(self._cleaning))
         # A capital sigma is lowered as if it stood inside a word, because the reference lowers each character alone.
         return iter(cleaned.replace("Σ", "σ").lower().translate(self._splitting).split())
 
-    def written(self, text: str) -> Iterator[tuple[str, Sequence[int]]]:
-        """The words of `text` with the ids of each, unknown ones among them.
+    def words_with_ids(self, text: str) -> Iterator[tuple[str, Sequence[int]]]:
+        """Return the words of `text` with the ids of each, unknown ones among them.
 
-        They are cut as `words` cuts them. In a text that is not ASCII they keep their accents and capitals, since other
-        parts of the daemon know a word with them.
+        They are split as by `words`. In a text that is not ASCII they keep their accents and capitals, as in
+        index terms.
         """
         pieces = self._pieces
         if text.isascii():
@@ -182,12 +182,12 @@ class WordPiece:
         cut = composed.translate(self._splitting).split()
         return ((word, [number for part in self.words(word) for number in pieces[part]]) for word in cut)
 
-    def forget(self) -> None:
-        """Let go of every remembered word and character."""
-        for remembered in (self._pieces, self._cleaning, self._splitting):
-            remembered.clear()
+    def clear_cache(self) -> None:
+        """Drop every cached word and character."""
+        for cache in (self._pieces, self._cleaning, self._splitting):
+            cache.clear()
 
 
 def read_vocabulary(path: Path) -> list[str]:
-    """The pieces of a `vocab.txt`, one a line, in id order."""
+    """Read the pieces of a `vocab.txt`, one a line, in id order."""
     return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

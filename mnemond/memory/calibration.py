@@ -7,7 +7,7 @@ from functools import lru_cache
 import msgspec
 
 from mnemond.config.settings import Config
-from mnemond.embed.registry import Calibration, scaled, shipped
+from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.memory.diff import SAFEGUARDS, DiffRules, Safeguards, cosine_thresholds
 from mnemond.store.meta import EmbedderRecord
 

@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 
 from mnemond.embed import registry
+from mnemond.embed.calibration import PAIRS, Calibration, calibrate, token_dropout, unrelated_pairs
 from mnemond.embed.embedder import Embedder, Supply
 from mnemond.embed.http import NoAnswerError
-from mnemond.embed.registry import PAIRS, Calibration, calibrate, token_dropout, unrelated_pairs
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteContext
@@ -109,7 +109,7 @@ def embed_each(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answered
     except NoAnswerError:
         raise
     except MnemonError as error:
-        registry.check_embedders(embedder)
+        registry.check_available(embedder)
         if len(texts) == 1:
             return [], {texts[0].id: error}
     return _one_by_one(embedder, texts)

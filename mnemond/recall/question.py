@@ -207,7 +207,7 @@ def _relatives(
         term = index_term(word)
         if term in number and term not in seen and len(seen) < MAX_RELATED:
             seen.add(term)
-            alike += [(number[term], other, cosine) for other, cosine in by_word.alike(word)]
+            alike += [(number[term], other, cosine) for other, cosine in by_word.related_terms(word)]
     lists = snapshot.rows_of([other for _, other, _ in alike])
     return [SoftList(term, rows, cosine) for (term, _, cosine), rows in zip(alike, lists, strict=True) if len(rows)]
 

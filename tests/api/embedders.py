@@ -44,7 +44,7 @@ class Words:
             raise MnemonError(UNAVAILABLE, f"{self.name} does not like one of {len(texts)} texts")
         return [self.vector(text) for text in texts]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept."""
 
     def vector(self, text: str) -> Vector | None:

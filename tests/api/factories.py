@@ -64,7 +64,7 @@ class ToyEmbedder:
         self.threads.add(threading.current_thread().name)
         return [None if text == "…" else np.array([1, 0], np.float32) for text in texts]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept."""
 
 
@@ -87,9 +87,9 @@ class ToySupply:
     def of_record(self, name: str, dimension: int, fingerprint: str) -> Embedder:
         return self._only(lambda each: each.fingerprint == fingerprint)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         for each in self.embedders:
-            each.forget()
+            each.clear_cache()
 
     def _only(self, fits: Callable[[Embedder], bool]) -> Embedder:
         found = [each for each in self.embedders if fits(each)]

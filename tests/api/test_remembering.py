@@ -11,7 +11,7 @@ import pytest
 
 from mnemond.api.remember import LONG_TEXT, RememberHandlers
 from mnemond.api.types_memories import DiffParams, RememberParams
-from mnemond.embed import registry
+from mnemond.embed import calibration
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.model.answers import DiffResult
@@ -122,7 +122,7 @@ async def test_meanings_that_may_be_related_are_shown_with_their_text(tmp_path: 
 async def test_a_candidate_is_told_on_the_scale_of_the_thresholds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(registry.SHIPPED, "toy", registry.Calibration(unrelated=0.45, paraphrase=0.95))
+    monkeypatch.setitem(calibration.SHIPPED, "toy", calibration.Calibration(unrelated=0.45, paraphrase=0.95))
     async with bench(tmp_path, Listening()) as over:
         await remember(over, "tea tea tea")
         [candidate] = (await remember(over, "a kettle")).semantic_candidates

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.embed import registry
-from mnemond.embed.registry import (
+from mnemond.embed.calibration import (
     PAIRS,
     REFERENCE,
     SHIPPED,

@@ -135,10 +135,10 @@ def test_stores_share_what_is_known_of_a_server() -> None:
 
 def test_every_loaded_model_lets_go_of_what_it_kept() -> None:
     supply = embedders()
-    supply.forget()  # nothing is loaded yet
+    supply.clear_cache()  # nothing is loaded yet
     found = supply.preferred()
     assert isinstance(found, StaticModel)
     found.embed(["xyzzyplugh"])
     assert found._word_piece._pieces
-    supply.forget()
+    supply.clear_cache()
     assert not found._word_piece._pieces

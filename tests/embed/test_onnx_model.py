@@ -78,7 +78,7 @@ def test_nothing_and_very_much(model: OnnxModel) -> None:
 def test_the_words_it_met_can_be_forgotten(model: OnnxModel) -> None:
     model.embed(["xyzzyplugh"])
     assert model._word_piece._pieces
-    model.forget()
+    model.clear_cache()
     assert not model._word_piece._pieces
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.embedder import Embedder
-from mnemond.embed.ollama import embeddings_path
 from mnemond.embed.registry import Embedders
+from mnemond.embed.server_apis import embeddings_path
 from mnemond.errors import CONFIG, UNAVAILABLE, MnemonError
 from tests.embed.hand_clock import HandClock
 from tests.embed.ollama_fake import vector

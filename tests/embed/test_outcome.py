@@ -30,7 +30,7 @@ class Failing:
             raise self.error
         return [np.ones(1, dtype=np.float32) if text else None for text in texts]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept."""
 
 

@@ -73,25 +73,25 @@ def test_no_more_than_eight_and_the_first_of_equals(tmp_path: Path) -> None:
 
 def test_a_word_is_answered_with_terms(tiny: Path) -> None:
     model = StaticModel(tiny)
-    assert model.alike("camps") == model.alike("camps")  # the second time from memory
-    assert [term for term, _ in model.alike("camps")] == ["river", "tent", "lake"]
-    assert [model.alike(word) for word in ("", "xyzzy", "TENT", "##tent", "[UNK]", "the", "\ud83d")] == [()] * 7
+    assert model.related_terms("camps") == model.related_terms("camps")  # the second time from memory
+    assert [term for term, _ in model.related_terms("camps")] == ["river", "tent", "lake"]
+    assert [model.related_terms(word) for word in ("", "xyzzy", "TENT", "##tent", "[UNK]", "the", "\ud83d")] == [()] * 7
 
 
 def test_no_more_words_are_remembered_than_allowed(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static_model, "REMEMBERED", 2)
+    monkeypatch.setattr(static_model, "MAX_CACHED", 2)
     model = StaticModel(tiny)
-    found = [model.alike(word) for word in ("tent", "lake", "river", "unheard")]
+    found = [model.related_terms(word) for word in ("tent", "lake", "river", "unheard")]
     assert list(model._relatives) == ["river"]
-    assert found[0] == model.alike("tent")
-    model.forget()
+    assert found[0] == model.related_terms("tent")
+    model.clear_cache()
     assert not model._relatives
 
 
 def test_relatives_are_no_part_of_the_fingerprint(tiny: Path) -> None:
     before = StaticModel(tiny).fingerprint
     np.save(tiny / FILE, np.zeros((len(TOKENS), MAX_RELATIVES), dtype=RELATIVE))
-    assert StaticModel(tiny).alike("tent") == ()
+    assert StaticModel(tiny).related_terms("tent") == ()
     assert StaticModel(tiny).fingerprint == before
 
 
@@ -158,7 +158,7 @@ def test_the_shipped_relatives_are_the_nearest_rows() -> None:
         for place in np.argsort(-cosines, kind="stable")[:200]:
             best.setdefault(index_term(vocabulary[words[place]]), float(cosines[place]))
         nearest = [(term, cosine) for term, cosine in best.items() if term not in {"", index_term(word)}]
-        assert list(model.alike(word)) == near([found for found in nearest if found[1] >= 0.4][:8])
+        assert list(model.related_terms(word)) == near([found for found in nearest if found[1] >= 0.4][:8])
 
 
 def test_the_script_says_what_it_wrote(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Who may ask a server, and how long the others wait, with a wire that does what it is told."""
+"""Who may ask a server, and how long the others wait, with an API that does what it is told."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from mnemond.config.settings import EmbeddingSettings
 from mnemond.embed.http import Deadline
-from mnemond.embed.remote import Described, Endpoint, Limits, RemoteEmbedder, connect, direction, identify
+from mnemond.embed.remote import Endpoint, ModelInfo, RemoteEmbedder, connect, direction, identify
 from mnemond.errors import MnemonError
 from tests.embed.hand_clock import HandClock
 
 
-class ToyWire:
+class ToyApi:
     """One dimension for each letter a to c. Probes wait until they may go on."""
 
     provider = "toy"
@@ -28,11 +29,11 @@ class ToyWire:
         self.digest = "d1"
         self.allowed: list[float] = []
 
-    def describe(self, deadline: Deadline) -> Described:
+    def describe(self, deadline: Deadline) -> ModelInfo:
         self.allowed.append(deadline.seconds)
         self.reached.set()
         assert self.go_on.wait(10)
-        return Described(self.digest, 3)
+        return ModelInfo(self.digest, 3)
 
     def embeddings(self, texts: Sequence[str], deadline: Deadline) -> list[list[float]]:
         self.allowed.append(deadline.seconds)
@@ -40,51 +41,51 @@ class ToyWire:
 
 
 def test_who_waits_for_a_probe_waits_no_longer_than_it_may() -> None:
-    wire = ToyWire()
-    wire.go_on.clear()
+    api = ToyApi()
+    api.go_on.clear()
     clock = HandClock()
-    endpoint = Endpoint(wire, Limits(), clock)
+    endpoint = Endpoint(api, EmbeddingSettings(), clock)
     first = threading.Thread(target=endpoint.probe)
     first.start()
-    assert wire.reached.wait(10)
+    assert api.reached.wait(10)
     with pytest.raises(MnemonError, match=r"the toy did not answer within 0\.0 s"):
         endpoint.probe(Deadline(clock, 0.01))
-    wire.go_on.set()
+    api.go_on.set()
     first.join()
-    assert endpoint.probe(Deadline(clock, 10)) == Described("d1", 3)
+    assert endpoint.probe(Deadline(clock, 10)) == ModelInfo("d1", 3)
 
 
 @pytest.mark.parametrize(("query", "allowed"), [(False, [2.0, 2.0, 30.0]), (True, [2.0, 2.0, 2.0])])
 def test_every_step_has_its_time(query: bool, allowed: list[float]) -> None:
-    wire, clock = ToyWire(), HandClock()
-    embedder = connect(Endpoint(wire, Limits(), clock))
+    api, clock = ToyApi(), HandClock()
+    embedder = connect(Endpoint(api, EmbeddingSettings(), clock))
     clock.now += 30
     embedder.embed(["a"], purpose="query" if query else "document")
-    assert wire.allowed == allowed
+    assert api.allowed == allowed
 
 
 def test_a_probe_takes_no_more_than_what_asks_for_it_has() -> None:
-    wire, clock = ToyWire(), HandClock()
-    embedder = connect(Endpoint(wire, Limits(timeout_s=0.5, probe_s=60), clock))
+    api, clock = ToyApi(), HandClock()
+    embedder = connect(Endpoint(api, EmbeddingSettings(timeout_s=0.5, probe_timeout_s=60), clock))
     clock.now += 30
     embedder.embed(["a"])
-    assert wire.allowed == [60, 0.5, 0.5]
+    assert api.allowed == [60, 0.5, 0.5]
 
 
 def test_an_identity_depends_on_everything_that_changes_a_vector() -> None:
-    wire = ToyWire()
-    identity = identify(wire, "d1", 3)
+    api = ToyApi()
+    identity = identify(api, "d1", 3)
     assert (identity.name, identity.dimension) == ("letters", 3)
-    others = [identify(wire, "d2", 3), identify(wire, "d1", 4)]
-    wire.model = "letters2"
-    others.append(identify(wire, "d1", 3))
+    others = [identify(api, "d2", 3), identify(api, "d1", 4)]
+    api.model = "letters2"
+    others.append(identify(api, "d1", 3))
     assert len({identity.fingerprint, *(other.fingerprint for other in others)}) == 4
 
 
 def test_stores_of_two_builds_are_told_apart() -> None:
-    wire, clock = ToyWire(), HandClock()
-    endpoint = Endpoint(wire, Limits(), clock)
-    old = RemoteEmbedder(endpoint, identify(wire, "d0", 3))
+    api, clock = ToyApi(), HandClock()
+    endpoint = Endpoint(api, EmbeddingSettings(), clock)
+    old = RemoteEmbedder(endpoint, identify(api, "d0", 3))
     assert connect(endpoint).embed(["a"])[0] is not None
     with pytest.raises(MnemonError, match="another build of letters") as caught:
         old.embed(["a"])

@@ -75,18 +75,18 @@ def test_an_embedder_is_there_or_says_why_not() -> None:
         over = supply(clock, provider="ollama", endpoint=fake.url)
         found = over.preferred()
         assert found is not None
-        supplies.check_embedders(found)
+        supplies.check_available(found)
         fake.models["nomic-embed-text:latest"] = "2" * 64
         clock.now += 31
         with pytest.raises(MnemonError, match="another build") as caught:
-            supplies.check_embedders(found)
+            supplies.check_available(found)
         assert caught.value.kind is UNAVAILABLE
         asked = precompute(found, "tea")
         with pytest.raises(MnemonError, match="another build"):
             asked.embed(["tea"], purpose="query")
         assert provider_of(found.fingerprint) == "ollama"
     built_in = supply().named("builtin", None)
-    supplies.check_embedders(built_in)
+    supplies.check_available(built_in)
     assert provider_of(built_in.fingerprint) == "builtin"
     (vector,) = precompute(built_in, "tea").embed(["tea"])
     assert vector is not None

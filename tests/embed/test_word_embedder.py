@@ -132,4 +132,4 @@ def test_any_text_and_weight_give_a_unit_vector_or_nothing(text: str, weight: fl
 
 @given(HOSTILE)
 def test_any_word_has_relatives_or_none(word: str) -> None:
-    assert len(SHIPPED.alike(word)) <= 8
+    assert len(SHIPPED.related_terms(word)) <= 8

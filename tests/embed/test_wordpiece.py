@@ -87,7 +87,7 @@ def iter_once_then_fail() -> object:
 
 
 def test_the_cache_is_bounded_and_does_not_change_answers(pieces: WordPiece, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordpiece, "REMEMBERED_WORDS", 4)
+    monkeypatch.setattr(wordpiece, "MAX_CACHED_WORDS", 4)
     for number in range(50):
         assert spelled(pieces, f"zz{number} unaffable") == ["[UNK]", "un", "##aff", "##able"]
     assert len(pieces._pieces) <= 4
@@ -98,7 +98,7 @@ def test_what_is_remembered_can_be_forgotten(pieces: WordPiece) -> None:
     assert pieces._pieces
     assert pieces._cleaning
     assert pieces._splitting
-    pieces.forget()
+    pieces.clear_cache()
     assert not pieces._pieces
     assert not pieces._cleaning
     assert not pieces._splitting
@@ -106,7 +106,7 @@ def test_what_is_remembered_can_be_forgotten(pieces: WordPiece) -> None:
 
 
 def test_the_character_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordpiece, "REMEMBERED_CHARACTERS", 8)
+    monkeypatch.setattr(wordpiece, "MAX_CACHED_CHARACTERS", 8)
     pieces = WordPiece(VOCABULARY)
     pieces.encode("".join(map(chr, range(0x4E00, 0x4F00))) + "我", 1000, keep_unknown=True)
     assert len(pieces._cleaning) <= 8
@@ -137,7 +137,7 @@ def test_a_long_text_is_cut_like_a_short_one(text: str, limit: int) -> None:
     pieces = WordPiece(VOCABULARY)
     at_once = pieces.encode(text, limit, keep_unknown=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wordpiece, "LONGEST_AT_ONCE", -1)
+        patch.setattr(wordpiece, "MAX_SPLIT_AT_ONCE", -1)
         assert pieces.encode(text, limit, keep_unknown=True) == at_once
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mnemond.config.settings import DiffSettings
 from mnemond.embed import registry
-from mnemond.embed.registry import Calibration, scaled, shipped
+from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.memory.diff import (
     MEASURED,
     SAFEGUARDS,

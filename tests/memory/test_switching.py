@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mnemond.config.settings import EmbeddingSettings
-from mnemond.embed.registry import Calibration, Embedders
+from mnemond.embed.calibration import Calibration
+from mnemond.embed.registry import Embedders
 from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.memory import embedding
 from mnemond.memory.embedding import wanted_by

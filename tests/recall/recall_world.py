@@ -42,7 +42,7 @@ class Compass:
     def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
         return [np.array([1.0, 0.0], dtype=np.float32) for _ in texts]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept."""
 
 

@@ -42,10 +42,10 @@ class WordKnower:
     def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
         return [self.embed_weighed(text, lambda _: 1.0) for text in texts]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept."""
 
-    def alike(self, word: str) -> tuple[tuple[str, float], ...]:
+    def related_terms(self, word: str) -> tuple[tuple[str, float], ...]:
         return self.relatives.get(word, ())
 
     def embed_weighed(self, text: str, weight_of: Callable[[str], float]) -> Vector | None:

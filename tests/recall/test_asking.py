@@ -281,7 +281,7 @@ class Whole:
             raise MnemonError(UNAVAILABLE, "it is away")
         return [unit(1, 0, 0, 0) for _ in texts]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept."""
 
 

@@ -47,7 +47,7 @@ class Reader:
         length = float(np.linalg.norm(counts))
         return counts / np.float32(length) if length else None
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept."""
 
 

@@ -37,7 +37,7 @@ class WordAxes:
     def embed(self, texts: Sequence[str], *, purpose: Purpose = "document") -> list[Vector | None]:
         return [self._embed_one(text.lower().split()) for text in texts]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Nothing is kept."""
 
     def _embed_one(self, words: list[str]) -> Vector | None:
