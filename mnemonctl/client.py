@@ -7,8 +7,9 @@
         for hit in memory.recall(query="when do we deploy?").results:
             print(hit.score, hit.insight.content)
 
-Parameters are keywords and named as in docs/protocol.md; results are the Structs of `mnemond.protocol`. What the daemon
-refuses is raised as `mnemond.errors.MnemonError`: `kind.rpc` is the code on the wire, `hint` says what to do next.
+Parameters are keywords and named as in docs/protocol.md; results are the Structs that it names, of `mnemond.model` and
+`mnemond.api`. Errors are raised as `mnemond.errors.MnemonError`: `kind.rpc` is the code on the wire, `hint` says what
+to do next.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar
+from types import TracebackType, UnionType
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, get_args
 from uuid import uuid4
 
 import msgspec
@@ -25,29 +26,24 @@ import msgspec
 from mnemonctl import fast, rpc
 from mnemonctl.connection import KeptConnection, LiveEvents
 from mnemond.api import types_admin, types_changes, types_extract, types_memories
-from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import TOPICS, SubscribeParams, Topic
 from mnemond.errors import DATA_DIR, MnemonError
-from mnemond.model import answers, outcomes
-from mnemond.wire.params import Access, Params
+from mnemond.model import answers
+from mnemond.wire.params import Access, Params, TypedMethod, method
 
 # A method of the daemon as a method of a Python object, with the types that the protocol declares.
 
 
 P = ParamSpec("P")
 T = TypeVar("T")
-U = TypeVar("U")
-
-Reader: TypeAlias = Callable[[msgspec.Raw], T]
-"""Makes a result of its JSON. Raises MnemonError for what is no such result: the daemon is of another version."""
 
 
 class Caller(Protocol):
-    """What carries a call out."""
+    """The part of a client that sends calls."""
 
     @property
     def store(self) -> str | None:
-        """The store that is meant where a call names none."""
+        """The store of calls that name none."""
 
     def send(self, method: str, params: Params, *, repeatable: bool) -> msgspec.Raw:
         """The result as JSON. Raises MnemonError."""
@@ -55,22 +51,23 @@ class Caller(Protocol):
 
 
 class Bound(Protocol):
-    """What methods are looked up on."""
+    """An object with methods of the daemon."""
 
     @property
     def caller(self) -> Caller:
-        """Who carries them out."""
+        """The client that sends their calls."""
 
 
-def remote(name: str, params: Callable[P, Params], result: Reader[T]) -> Callable[Concatenate[Bound, P], T]:
-    """The method `name` of the daemon; its fields are keywords, as `params` declares them.
+def remote(declared: TypedMethod[P, T]) -> Callable[Concatenate[Bound, P], T]:
+    """Make a method of the daemon a method of an object; its parameters are keywords.
 
     A write is given an `op_id` unless it has one, so that it can be sent again when the daemon went away before it
     answered: it happens once.
     """
-    method = METHODS[name]
-    fields = frozenset(field.name for field in msgspec.structs.fields(method.params))
-    writes, named = method.access is not Access.READ, "op_id" in fields
+    fields = frozenset(declared.params.__struct_encode_fields__)
+    writes, named = declared.access is not Access.READ, "op_id" in fields
+    results = get_args(declared.result) if isinstance(declared.result, UnionType) else (declared.result,)
+    decoders = [msgspec.json.Decoder(each) for each in results]
 
     def call(self: Bound, /, *args: P.args, **given: P.kwargs) -> T:
         caller = self.caller
@@ -79,43 +76,19 @@ def remote(name: str, params: Callable[P, Params], result: Reader[T]) -> Callabl
             chosen["store"] = caller.store
         if writes and named and chosen.get("op_id") is None:
             chosen["op_id"] = str(uuid4())
-        message = params(*args, **chosen)
-        return result(caller.send(name, message, repeatable=named or not writes))
+        message = declared.params(*args, **chosen)
+        raw = caller.send(declared.name, message, repeatable=named or not writes)
+        for decoder in decoders:
+            try:
+                result: T = decoder.decode(raw)
+            except msgspec.ValidationError:
+                continue  # of another form, if it has several
+            return result
+        raise rpc.not_understood(bytes(raw))
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = method.summary
+    call.__name__ = call.__qualname__ = declared.name
+    call.__doc__ = declared.summary
     return call
-
-
-def one(shape: Callable[..., T]) -> Reader[T]:
-    """A result that is one Struct."""
-    decode = msgspec.json.Decoder(shape).decode
-    return lambda raw: _read(decode, raw)
-
-
-def many(shape: Callable[..., T]) -> Reader[list[T]]:
-    """A result that is a list of Structs."""
-    decode = msgspec.json.Decoder(list[shape]).decode  # type: ignore[valid-type]
-    return lambda raw: _read(decode, raw)
-
-
-def either(first: Reader[T], second: Reader[U]) -> Reader[T | U]:
-    """A result of one of two forms; their fields tell which."""
-
-    def read(raw: msgspec.Raw) -> T | U:
-        try:
-            return first(raw)
-        except MnemonError:
-            return second(raw)
-
-    return read
-
-
-def _read(decode: Callable[[msgspec.Raw], Any], raw: msgspec.Raw) -> Any:  # noqa: ANN401 - the readers above say what
-    try:
-        return decode(raw)
-    except msgspec.ValidationError:
-        raise rpc.not_understood(bytes(raw)) from None
 
 
 class _Methods:
@@ -128,48 +101,54 @@ class _Methods:
 class StoreMethods(_Methods):
     """`store.…`: the named stores."""
 
-    list = remote("store.list", types_admin.StoreListParams, one(types_admin.StoreListResult))
-    create = remote("store.create", types_admin.StoreCreateParams, one(types_admin.StoreCreateResult))
-    set = remote("store.set", types_admin.StoreSetParams, one(types_admin.StoreSetResult))
-    path = remote("store.path", types_admin.StorePathParams, one(types_admin.StorePathResult))
-    remove = remote("store.remove", types_admin.StoreRemoveParams, one(types_admin.StoreRemoveResult))
+    list = remote(types_admin.STORE_LIST)
+    create = remote(types_admin.STORE_CREATE)
+    set = remote(types_admin.STORE_SET)
+    path = remote(types_admin.STORE_PATH)
+    remove = remote(types_admin.STORE_REMOVE)
 
 
 class EmbedMethods(_Methods):
-    """`embed.…`: vectors and what makes them."""
+    """`embed.…`: vectors and their embedder."""
 
-    status = remote("embed.status", types_extract.EmbedStatusParams, one(types_extract.EmbedStatusResult))
-    run = remote("embed.run", types_extract.EmbedRunParams, one(outcomes.EmbedRunResult))
-    switch = remote("embed.switch", types_extract.EmbedSwitchParams, one(outcomes.EmbedSwitchResult))
-    calibrate = remote("embed.calibrate", types_extract.EmbedCalibrateParams, one(outcomes.EmbedCalibrateResult))
+    status = remote(types_extract.EMBED_STATUS)
+    run = remote(types_extract.EMBED_RUN)
+    switch = remote(types_extract.EMBED_SWITCH)
+    calibrate = remote(types_extract.EMBED_CALIBRATE)
 
 
 class JobMethods(_Methods):
-    """`jobs.…`: what the daemon does by itself."""
+    """`jobs.…`: background jobs."""
 
-    list = remote("jobs.list", types_admin.JobsListParams, one(types_admin.JobsListResult))
-    run = remote("jobs.run", types_admin.JobsRunParams, one(types_admin.JobsRunResult))
+    list = remote(types_admin.JOBS_LIST)
+    run = remote(types_admin.JOBS_RUN)
 
 
 class BackupMethods(_Methods):
     """`backup.…`: copies of stores."""
 
-    create = remote("backup.create", types_admin.BackupCreateParams, one(types_admin.BackupCreateResult))
-    list = remote("backup.list", types_admin.BackupListParams, one(types_admin.BackupListResult))
-    verify = remote("backup.verify", types_admin.BackupVerifyParams, one(types_admin.BackupVerifyResult))
-    restore = remote("backup.restore", types_admin.BackupRestoreParams, one(types_admin.BackupRestoreResult))
+    create = remote(types_admin.BACKUP_CREATE)
+    list = remote(types_admin.BACKUP_LIST)
+    verify = remote(types_admin.BACKUP_VERIFY)
+    restore = remote(types_admin.BACKUP_RESTORE)
 
 
 class ConfigMethods(_Methods):
     """`config.…`: settings."""
 
-    show = remote("config.show", types_admin.ConfigShowParams, one(types_admin.ConfigShowResult))
+    show = remote(types_admin.CONFIG_SHOW)
 
 
 class DaemonMethods(_Methods):
     """`daemon.…`: the daemon itself."""
 
-    stop = remote("daemon.stop", types_admin.DaemonStopParams, one(types_admin.DaemonStopResult))
+    stop = remote(types_admin.DAEMON_STOP)
+
+
+RECALL = method(
+    "recall", types_memories.QuestionParams, answers.RecallResult, Access.READ, types_memories.RECALL.summary
+)
+"""recall with one form of result; `context` is a method of its own, and `compact` saves only bytes."""
 
 
 class Client:
@@ -188,7 +167,7 @@ class Client:
         timeout_s: float = fast.DEADLINE_S,
         start: bool = True,
     ) -> None:
-        """Connects to nothing yet. Raises MnemonError when it cannot be told where the daemon lives."""
+        """Connect to nothing yet. Raises MnemonError if the data directory cannot be determined."""
         self._directory, self._timeout_s = _directory(data_dir), timeout_s
         self._connection = KeptConnection(self._directory, timeout_s, start=start)
         self._store = store or os.environ.get("MNEMON_STORE") or None
@@ -199,55 +178,44 @@ class Client:
         self.config = ConfigMethods(self)
         self.daemon = DaemonMethods(self)
 
-    hello = remote("hello", types_admin.HelloParams, one(types_admin.HelloResult))
-    ping = remote("ping", types_admin.PingParams, one(types_admin.PingResult))
-    remember = remote("remember", types_memories.RememberParams, one(outcomes.RememberResult))
-    extract = remote(
-        "extract",
-        types_extract.ExtractParams,
-        either(one(types_extract.ExtractResult), one(types_extract.ExtractContext)),
-    )
-    diff = remote("diff", types_memories.DiffParams, one(answers.DiffResult))
-    recall = remote("recall", types_memories.QuestionParams, one(answers.RecallResult))
-    context = remote("context", types_memories.ContextParams, one(answers.ContextResult))
-    get = remote("get", types_memories.GetParams, one(answers.GetResult))
-    list = remote("list", types_memories.ListParams, either(one(answers.ListResult), one(answers.RetiredResult)))
-    forget = remote("forget", types_memories.ForgetParams, one(outcomes.ForgetResult))
-    search = remote("search", types_memories.SearchParams, many(answers.SearchHit))
-    link = remote("link", types_changes.LinkParams, one(outcomes.LinkResult))
-    unlink = remote("unlink", types_changes.UnlinkParams, one(outcomes.UnlinkResult))
-    related = remote("related", types_changes.RelatedParams, many(answers.RelatedMemory))
-    pin = remote("pin", types_memories.PinParams, one(outcomes.PinResult))
-    update = remote("update", types_changes.UpdateParams, one(outcomes.UpdateResult))
-    supersede = remote("supersede", types_changes.SupersedeParams, one(outcomes.SupersedeResult))
-    merge = remote("merge", types_changes.MergeParams, one(outcomes.MergeResult))
-    restore = remote("restore", types_changes.RestoreParams, one(outcomes.RestoreResult))
-    history = remote("history", types_changes.HistoryParams, one(answers.HistoryResult))
-    undo = remote("undo", types_changes.UndoParams, one(outcomes.UndoResult))
-    gc = remote(
-        "gc",
-        types_admin.GcParams,
-        either(
-            either(one(outcomes.GcKept), one(answers.GcReview)),
-            either(one(outcomes.GcDone), one(answers.GcResult)),
-        ),
-    )
-    log = remote("log", types_changes.LogParams, many(answers.LogLine))
-    receipt = remote("receipt", types_changes.ReceiptParams, one(types_changes.ReceiptResult))
-    verify = remote("verify", types_admin.VerifyParams, one(types_admin.VerifyResult))
-    status = remote("status", types_admin.StatusParams, one(types_admin.StatusResult))
-    top = remote("top", types_admin.TopParams, one(types_admin.TopResult))
-    stats = remote("stats", types_admin.StatsParams, one(types_admin.StatsResult))
+    hello = remote(types_admin.HELLO)
+    ping = remote(types_admin.PING)
+    remember = remote(types_memories.REMEMBER)
+    extract = remote(types_extract.EXTRACT)
+    diff = remote(types_memories.DIFF)
+    recall = remote(RECALL)
+    context = remote(types_memories.CONTEXT)
+    search = remote(types_memories.SEARCH)
+    get = remote(types_memories.GET)
+    list = remote(types_memories.LIST)
+    related = remote(types_changes.RELATED)
+    forget = remote(types_memories.FORGET)
+    pin = remote(types_memories.PIN)
+    update = remote(types_changes.UPDATE)
+    supersede = remote(types_changes.SUPERSEDE)
+    merge = remote(types_changes.MERGE)
+    restore = remote(types_changes.RESTORE)
+    link = remote(types_changes.LINK)
+    unlink = remote(types_changes.UNLINK)
+    history = remote(types_changes.HISTORY)
+    undo = remote(types_changes.UNDO)
+    log = remote(types_changes.LOG)
+    receipt = remote(types_changes.RECEIPT)
+    gc = remote(types_admin.GC)
+    verify = remote(types_admin.VERIFY)
+    status = remote(types_admin.STATUS)
+    stats = remote(types_admin.STATS)
+    top = remote(types_admin.TOP)
 
     def events(self, topics: tuple[Topic, ...] = TOPICS, *, since_seq: int | None = None) -> LiveEvents:
-        """What happens from now on, or since the event of that number: iterate over it, in a thread of its own if
-        there is other work. A daemon that does not run is started, if this client may. Raises MnemonError."""
+        """Return an iterator over events from now on, or since the one of that number. It blocks: use a thread of its
+        own if there is other work. A daemon that does not run is started, if this client may. Raises MnemonError."""
         self.ping()
         return LiveEvents(self._directory, SubscribeParams(topics=topics, since_seq=since_seq), self._timeout_s)
 
     @property
     def caller(self) -> Caller:
-        """Itself: methods with a word before them hold it, too."""
+        """Itself."""
         return self
 
     @property
@@ -256,11 +224,11 @@ class Client:
         return self._store
 
     def send(self, method: str, params: Params, *, repeatable: bool) -> msgspec.Raw:
-        """One call by the name of its method. Raises MnemonError."""
+        """Send one call by the name of its method. Raises MnemonError."""
         return self._connection.call(method, params, repeatable=repeatable)
 
     def close(self) -> None:
-        """Give the connection back. The client can be used again: that makes another."""
+        """Close the connection. The client can be used again: the next call makes another."""
         self._connection.close()
 
     def __enter__(self) -> Self:

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import assert_type
 
 import msgspec
 import pytest
@@ -15,8 +16,11 @@ from mnemonctl import fast
 from mnemonctl.client import Client
 from mnemonctl.connection import given
 from mnemond.api.registry import METHODS
+from mnemond.api.types_admin import JobsRunResult
+from mnemond.api.types_extract import ExtractContext, ExtractResult
 from mnemond.api.types_memories import QuestionParams
 from mnemond.errors import DATA_DIR, INTERNAL, STOPPING, TOO_LARGE, UNREACHABLE, Kind, MnemonError
+from mnemond.model import answers, outcomes
 from mnemond.wire.jsonrpc import encode_error, encode_result
 from tests.mnemonctl.daemons import fake_daemon
 
@@ -243,3 +247,15 @@ def test_a_subscription_waits_no_longer_than_other_calls(tmp_path: Path) -> None
         pytest.raises(MnemonError, match="did not answer within"),
     ):
         client.events()
+
+
+def results_have_types(client: Client) -> None:
+    """Not run: mypy checks it."""
+    assert_type(client.remember(content="x"), outcomes.RememberResult)
+    assert_type(client.recall(query="x"), answers.RecallResult)
+    assert_type(client.search(query="x"), list[answers.SearchHit])
+    assert_type(client.list(limit=3), answers.ListResult | answers.RetiredResult)
+    assert_type(client.extract(messages="x"), ExtractResult | ExtractContext)
+    assert_type(client.jobs.run(name="prune"), JobsRunResult)
+    client.remember(contents="x")  # type: ignore[call-arg]
+    client.link(source_id="x", target_id="y", type="related")  # type: ignore[arg-type]
