@@ -1,154 +1,102 @@
-"""The tools, as models and hosts are told of them."""
+"""The tools of MCP and their schemas, and the texts that models read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from mnemond.api.types_changes import MAX_DEPTH
-from mnemond.wire.params import MAX_NAME, Params
+from mnemond.api.types_changes import DEFAULT_DEPTH, DEFAULT_WEIGHT, Depth, Weight
+from mnemond.model.memory import MAX_CONTENT, MAX_ENTITIES, MAX_TAG, MAX_TAGS, Category, EdgeType
+from mnemond.wire.params import IdOrPrefix, Name, Params, StoreName, about, fields_of
 
-# What each tool takes. The schemas that models read are made of these.
+# The arguments of each tool. Limits and choices are those of the methods, or narrower; the texts are for models.
 
-
-Category: TypeAlias = Literal["preference", "decision", "fact", "insight", "context", "general"]
-LinkType: TypeAlias = Literal["causal", "semantic", "entity", "temporal"]
-
-MAX_CONTENT = 8_000
-"""Characters of a memory, and of a question (spec 8)."""
-
-MOST_TAGS, MAX_TAG = 20, 100
-MAX_ENTITIES = 50
-"""Of one memory, and characters of a tag (spec 8): a model that keeps to the schema is not refused."""
 
 MAX_RECALLED = 30
-"""Memories one call may return: more than that fills a model's context with what it did not ask for."""
+"""Memories one call may return: more than that fills a model's context with unrelated memories."""
 
-Store: TypeAlias = (
-    Annotated[str, Meta(min_length=1, max_length=64, description="Named store; leave out for the active one.")]
-    | UnsetType
-)
-Project: TypeAlias = (
-    Annotated[
-        str,
-        Meta(
-            min_length=1, max_length=4096,
-            description="Name or directory of the project you work on: memories that name it come first.",
-        ),
-    ]
-    | UnsetType
-)  # fmt: skip
-Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
-Tag: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TAG)]
-Identifier: TypeAlias = Annotated[
-    str, Meta(min_length=6, max_length=64, description="Id of the memory, or the first characters that recall shows.")
+Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT)]
+Tags: TypeAlias = Annotated[
+    tuple[Annotated[str, Meta(min_length=1, max_length=MAX_TAG)], ...], Meta(max_length=MAX_TAGS)
 ]
-Moment: TypeAlias = Annotated[str, Meta(max_length=40, description="A day (2026-11-22) or an RFC 3339 time.")]
+Entities: TypeAlias = Annotated[tuple[Name, ...], Meta(max_length=MAX_ENTITIES)]
+Importance: TypeAlias = Annotated[int, Meta(ge=1, le=5)]
+Project: TypeAlias = Annotated[str, Meta(min_length=1, max_length=4096)]
+Identifier: TypeAlias = Annotated[IdOrPrefix, about("Id of the memory, or the first characters that recall shows.")]
+Moment: TypeAlias = Annotated[str, Meta(max_length=40), about("A day (2026-11-22) or an RFC 3339 time.")]
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_RECALLED), about("At most so many memories.")]
 
 
-class RecallArguments(Params, frozen=True, kw_only=True):
-    query: Annotated[
-        str,
-        Meta(
-            min_length=1, max_length=MAX_CONTENT,
-            description="What you want to know, as a question or statement with the names involved.",
-        ),
-    ]  # fmt: skip
-    limit: Annotated[int, Meta(ge=1, le=MAX_RECALLED, description="At most so many memories.")] = 10
-    category: Annotated[Category | UnsetType, Meta(description="Only memories of this kind.")] = UNSET
+class StoreArguments(Params, frozen=True, kw_only=True):
+    store: Annotated[StoreName | UnsetType, about("Named store; leave out for the active one.")] = UNSET
+
+
+class RecallArguments(StoreArguments, frozen=True, kw_only=True):
+    query: Annotated[Text, about("What you want to know, as a question or statement with the names involved.")]
+    limit: Count = 10
+    category: Annotated[Category | UnsetType, about("Only memories of this kind.")] = UNSET
     since: Moment | UnsetType = UNSET
     until: Moment | UnsetType = UNSET
-    entity: Annotated[Name, Meta(description="Only memories that name this person, thing or place.")] | UnsetType = (
+    entity: Annotated[Name | UnsetType, about("Only memories that name this person, thing or place.")] = UNSET
+    project: Annotated[
+        Project | UnsetType,
+        about("Name or directory of the project you work on: memories that name it come first."),
+    ] = UNSET
+
+
+class RememberArguments(StoreArguments, frozen=True, kw_only=True):
+    content: Annotated[
+        Text, about("One or two sentences that a stranger would understand: names, absolute dates, the reason.")
+    ]
+    category: Annotated[Category | UnsetType, about("What kind of memory; general if none fits.")] = UNSET
+    importance: Annotated[Importance | UnsetType, about("5 must never be lost, 3 is usual, 1 is a detail.")] = UNSET
+    tags: Annotated[Tags | UnsetType, about("Words to find it by that it does not say.")] = UNSET
+    entities: Annotated[Entities | UnsetType, about("Whom and what it is about, by name.")] = UNSET
+    source: Annotated[Name | UnsetType, about("Who said so: user, agent, or where you read it.")] = UNSET
+    project: Annotated[Project | UnsetType, about("Name or directory of the project it is about alone.")] = UNSET
+
+
+class RelatedArguments(StoreArguments, frozen=True, kw_only=True):
+    id: Identifier
+    edge: Annotated[EdgeType | UnsetType, about("Only over links of this type.")] = UNSET
+    depth: Annotated[Depth, about("Links away, at most.")] = DEFAULT_DEPTH
+    limit: Count = 10
+
+
+class LinkArguments(StoreArguments, frozen=True, kw_only=True):
+    source_id: Annotated[IdOrPrefix, about("Id of one memory; of a causal link the cause.")]
+    target_id: Annotated[IdOrPrefix, about("Id of the other; of a causal link the effect.")]
+    type: Annotated[EdgeType, about("How they belong together.")]
+    weight: Annotated[Weight | UnsetType, about(f"How closely; {str(DEFAULT_WEIGHT).lstrip('0')} unless given.")] = (
         UNSET
     )
-    project: Project = UNSET
-    store: Store = UNSET
 
 
-class RememberArguments(Params, frozen=True, kw_only=True):
-    content: Annotated[
-        str,
-        Meta(
-            min_length=1, max_length=MAX_CONTENT,
-            description="One or two sentences that a stranger would understand: names, absolute dates, the reason.",
-        ),
-    ]  # fmt: skip
-    category: Annotated[Category | UnsetType, Meta(description="What kind of memory; general if none fits.")] = UNSET
-    importance: (
-        Annotated[int, Meta(ge=1, le=5, description="5 must never be lost, 3 is usual, 1 is a detail.")] | UnsetType
-    ) = UNSET
-    tags: (
-        Annotated[tuple[Tag, ...], Meta(max_length=MOST_TAGS, description="Words to find it by that it does not say.")]
-        | UnsetType
-    ) = UNSET
-    entities: (
-        Annotated[tuple[Name, ...], Meta(max_length=MAX_ENTITIES, description="Whom and what it is about, by name.")]
-        | UnsetType
-    ) = UNSET
-    source: Annotated[Name, Meta(description="Who said so: user, agent, or where you read it.")] | UnsetType = UNSET
-    project: (
-        Annotated[
-            str,
-            Meta(min_length=1, max_length=4096, description="Name or directory of the project it is about alone."),
-        ]
-        | UnsetType
-    ) = UNSET
-    store: Store = UNSET
-
-
-class RelatedArguments(Params, frozen=True, kw_only=True):
+class ForgetArguments(StoreArguments, frozen=True, kw_only=True):
     id: Identifier
-    edge: Annotated[LinkType | UnsetType, Meta(description="Only over links of this type.")] = UNSET
-    depth: Annotated[int, Meta(ge=1, le=MAX_DEPTH, description="Links away, at most.")] = 2
-    limit: Annotated[int, Meta(ge=1, le=MAX_RECALLED, description="At most so many memories.")] = 10
-    store: Store = UNSET
 
 
-class LinkArguments(Params, frozen=True, kw_only=True):
-    source_id: Annotated[Identifier, Meta(description="Id of one memory; of a causal link the cause.")]
-    target_id: Annotated[Identifier, Meta(description="Id of the other; of a causal link the effect.")]
-    type: Annotated[LinkType, Meta(description="How they belong together.")]
-    weight: Annotated[float, Meta(ge=0, le=1, description="How closely; .5 unless given.")] | UnsetType = UNSET
-    store: Store = UNSET
-
-
-class ForgetArguments(Params, frozen=True, kw_only=True):
+class UpdateArguments(StoreArguments, frozen=True, kw_only=True):
     id: Identifier
-    store: Store = UNSET
+    content: Annotated[Text | UnsetType, about("The whole new text.")] = UNSET
+    category: Annotated[Category | UnsetType, about("Another kind.")] = UNSET
+    importance: Annotated[Importance | UnsetType, about("Another importance.")] = UNSET
+    tags: Annotated[Tags | UnsetType, about("All tags, instead of those before.")] = UNSET
+    entities: Annotated[Entities | UnsetType, about("All names, instead of those before.")] = UNSET
 
 
-class UpdateArguments(Params, frozen=True, kw_only=True):
-    id: Identifier
-    content: (
-        Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT, description="The whole new text.")] | UnsetType
-    ) = UNSET
-    category: Annotated[Category | UnsetType, Meta(description="Another kind.")] = UNSET
-    importance: Annotated[int, Meta(ge=1, le=5, description="Another importance.")] | UnsetType = UNSET
-    tags: (
-        Annotated[tuple[Tag, ...], Meta(max_length=MOST_TAGS, description="All tags, instead of those before.")]
-        | UnsetType
-    ) = UNSET
-    entities: (
-        Annotated[tuple[Name, ...], Meta(max_length=MAX_ENTITIES, description="All names, instead of those before.")]
-        | UnsetType
-    ) = UNSET
-    store: Store = UNSET
+class StatusArguments(StoreArguments, frozen=True, kw_only=True):
+    pass
 
 
-class StatusArguments(Params, frozen=True, kw_only=True):
-    store: Store = UNSET
+class PromptArguments(StoreArguments, frozen=True, kw_only=True):
+    """Arguments of the prompts: texts alone (MCP, prompts/get)."""
 
 
-class PromptArguments(Params, frozen=True, kw_only=True):
-    """What the prompts take: texts alone (MCP, prompts/get)."""
-
-    store: Store = UNSET
-
-
-# What models are told of this memory: when to ask it, and what to give it.
+# Instructions for models.
 
 
 INSTRUCTIONS: Final = """\
@@ -189,8 +137,8 @@ what `related`, `update`, `forget` and `link` take. A confidence of low means th
 
 
 class Annotations(msgspec.Struct, frozen=True, rename="camel"):
-    """What a host may assume of a tool. All are told: what is left out counts as dangerous. Memory is closed to the
-    world (MCP, ToolAnnotations names it as the example)."""
+    """Hints for hosts. All are given: an absent one counts as dangerous. Memory is closed to the world (the example of
+    MCP, ToolAnnotations)."""
 
     title: str
     read_only_hint: bool
@@ -212,7 +160,7 @@ class Tool(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class StatusView(msgspec.Struct, frozen=True):
-    """What `status` returns: a store in short."""
+    """Result of `status`: a store in short."""
 
     store: str
     memories: int
@@ -231,17 +179,15 @@ ALWAYS_LOADED: Final = {"anthropic/alwaysLoad": True}
 def schema_of(kind: type[msgspec.Struct]) -> dict[str, object]:
     """The JSON schema (2020-12) of a type without references, which not every host follows."""
     whole = msgspec.json.schema(kind)
-    found: dict[str, object] = {**whole["$defs"][kind.__name__]}
+    found: dict[str, Any] = {**whole["$defs"][kind.__name__]}
     found.pop("title", None)
     found.pop("description", None)
-    properties = found.get("properties", {})
-    assert isinstance(properties, dict)  # noqa: S101  (what msgspec promises of a Struct)
-    found["properties"] = {name: _typed(schema) for name, schema in properties.items()}
+    found["properties"] = {field.name: _typed(found["properties"][field.name]) for field in fields_of(kind)}
     return found
 
 
 def _typed(schema: dict[str, object]) -> dict[str, object]:
-    """Some hosts want the type of a choice told as well."""
+    """Add the type to a choice, as some hosts require."""
     return {"type": "string", **schema} if "enum" in schema else schema
 
 
