@@ -49,7 +49,7 @@ from mnemond.logs import LogFile, Logs, trace_of
 from mnemond.mcp.handlers import McpHandlers
 from mnemond.memory.embedding import wanted_by
 from mnemond.service import supervisor
-from mnemond.service.supervisor import Notifier, Reload, StoreStanding, Supervision
+from mnemond.service.supervisor import Notifier, Reload, StoreHealth, Supervision
 from mnemond.store import connection, gc_tuning, legacy
 from mnemond.store.backups import BackupDirectory, Safekeeping, sweep
 from mnemond.store.connection import check_sqlite_version
@@ -197,17 +197,17 @@ class Daemon:
         self.server.request_stop()
 
     def apply_settings(self, config: Config, loaded: Loaded | None = None) -> None:
-        """Take up the settings that `live_settings.LIVE` lists; what is under way is not disturbed."""
+        """Apply the settings that `loading.LIVE` lists; requests under way are not affected."""
         self.server.apply_settings(Limits.of(config.server))
         self.settings.apply_settings(loaded or configuration.loaded_from(config, self.settings.sources.path))
         self.open_stores.apply_settings()
         self._about.apply_settings(config)
         self._agents.apply_settings(config.hooks, Limits.of(config.server).hook_s)
 
-    def standing(self) -> list[StoreStanding]:
+    def store_health(self) -> list[StoreHealth]:
         """Every open store."""
         stores = self.stores.open_stores()
-        return [StoreStanding(each.name, each.snapshot.live, each.degraded_reason) for each in stores]
+        return [StoreHealth(each.name, each.snapshot.live, each.degraded_reason) for each in stores]
 
     async def writers_answer(self) -> None:
         """Returns once the writer of every open store has answered, if only that it cannot write."""
@@ -265,8 +265,8 @@ def harden_process() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def configured(sources: Sources) -> tuple[Loaded, Embedders]:
-    """What files, environment and command line ask for. Raises MnemonError(CONFIG)."""
+def load_configuration(sources: Sources) -> tuple[Loaded, Embedders]:
+    """Read the configuration, and check its embedding section. Raises MnemonError(CONFIG)."""
     loaded = configuration.loaded(sources)
     return loaded, Embedders(loaded.config.embedding, os.environ, monotonic_s)
 
@@ -286,7 +286,7 @@ def lacking_embedder(supply: Supply) -> str | None:
 
 def check_config(data_dir: Path, said: CliOverrides = NO_OVERRIDES) -> None:
     """Read the configuration as a start would. Raises MnemonError(CONFIG)."""
-    configured(_sources(data_dir, said))
+    load_configuration(_sources(data_dir, said))
 
 
 def run(data_dir: Path, logs: Logs, said: CliOverrides = NO_OVERRIDES) -> None:
@@ -303,12 +303,12 @@ def run(data_dir: Path, logs: Logs, said: CliOverrides = NO_OVERRIDES) -> None:
         held.callback(directory.close)
         instance = lock(directory)
         held.callback(instance.close)
-        loaded, embedders = configured(_sources(directory.path, said))
+        loaded, embedders = load_configuration(_sources(directory.path, said))
         connection.forbid(directory.path)
         _tidy(directory.path, logs.logger)
         listener = adopt(os.environ) or _of_launchd() or bind(directory, instance)
         held.callback(listener.close)
-        log_file = logs_module.settle(logs, directory.path, loaded.config.log, os.environ)
+        log_file = logs_module.open_log(logs, directory.path, loaded.config.log, os.environ)
         trio.run(_Life(directory.path, loaded, embedders, listener, logs, log_file).serve)
 
 
@@ -343,7 +343,7 @@ class _Life:
         self._logs = logs
         self._log_file = log_file
         self._notifier = Notifier.of(os.environ)
-        self._feed_every_s = supervisor.interval_s(os.environ)
+        self._ping_every_s = supervisor.watchdog_interval_s(os.environ)
 
     async def serve(self) -> None:
         """Until somebody asks for the end."""
@@ -352,7 +352,7 @@ class _Life:
         daemon = Daemon(self._data_dir, config, log, self._supply, self._loaded)
         adopted = self._listener.adopted
         log.info("ready", version=SERVER_VERSION, pid=os.getpid(), data_dir=str(self._data_dir), adopted=adopted)
-        supervision = Supervision(self._notifier, self._feed_every_s, daemon, log)
+        supervision = Supervision(self._notifier, self._ping_every_s, daemon, log)
         reload = Reload(config, self._load, lambda config: self._apply_settings(daemon, config), supervision, log)
         async with trio.open_nursery() as nursery:
             await nursery.start(_stop_on_signals, daemon)
@@ -370,14 +370,14 @@ class _Life:
         self._notifier.close()
 
     def _load(self) -> Config:
-        self._loaded, _ = configured(self._loaded.sources)
+        self._loaded, _ = load_configuration(self._loaded.sources)
         return self._loaded.config
 
     def _apply_settings(self, daemon: Daemon, config: Config) -> None:
         daemon.apply_settings(config, self._loaded)
         self._logs.configure(config.log.level)
         if self._log_file is not None:
-            self._log_file.limit(config.log.max_bytes, config.log.older_files)
+            self._log_file.set_limits(config.log.max_bytes, config.log.older_files)
 
 
 async def _tell_of_embedder(supply: Supply, log: FilteringBoundLogger) -> None:

@@ -1,4 +1,4 @@
-"""The daemon's log: entries with a level, an event and fields, handed to wherever they are kept.
+"""The daemon's log: JSON lines in `log/mnemond.log` and on standard error, or lines for the journal of systemd.
 
 Memory text never enters a log.
 """
@@ -17,73 +17,220 @@ from typing import Final
 
 import msgspec
 import structlog
-from structlog.typing import EventDict
+from structlog.typing import EventDict, FilteringBoundLogger
 
 from mnemond.config.settings import LEVELS, Level, LogSettings
-
-# The log's file: private, never too large, and found again when somebody moved it away.
-
 
 NAME: Final = "mnemond.log"
 FOLDER: Final = "log"
 
-_STANDARD_STREAMS: Final = (1, 2)
+PRIORITIES: Final[dict[Level, int]] = {"debug": 7, "info": 6, "warning": 4, "error": 3}
+"""The levels of syslog(3), which sd-daemon(3) reads at the beginning of a line."""
+
+_STDOUT: Final = 1
+_STDERR: Final = 2
+
+_PRINTED_APART: Final = frozenset({"event", "level", "timestamp"})
+"""Fields that a line for the journal does not list: the journal has them, or they are at its beginning."""
+
+Sink = Callable[[EventDict, Level], None]
+"""Writes one entry: its fields, among them `event`, `level` and `timestamp` (UTC, ISO 8601). For any thread; must not
+raise."""
+
+
+class Logs:
+    """A logger, and the sinks of its entries: at first standard error."""
+
+    def __init__(self, level: Level | None = None) -> None:
+        """`level` overrides that of the configuration."""
+        self._override = level
+        self._min_level = LEVELS[level or "info"]
+        self._sinks: Sequence[Sink] = (to_stderr,)
+        self.logger: FilteringBoundLogger = structlog.wrap_logger(
+            _Target(self._write),
+            processors=[
+                self._filter,
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                lambda _logger, _method, entry: ((entry,), {}),  # unrendered: each sink has its own form
+            ],
+            wrapper_class=structlog.make_filtering_bound_logger(min(LEVELS.values())),
+        )
+
+    def configure(self, level: Level) -> None:
+        """Set the minimum level, unless another was given for this process."""
+        self._min_level = LEVELS[self._override or level]
+
+    def write_to(self, *sinks: Sink) -> None:
+        """Replace the sinks."""
+        self._sinks = sinks
+
+    def _write(self, entry: EventDict) -> None:
+        for sink in self._sinks:
+            sink(entry, _level(entry["level"]))
+
+    def _filter(self, _logger: object, method: str, entry: EventDict) -> EventDict:
+        if LEVELS[_level(method)] < self._min_level:
+            raise structlog.DropEvent
+        return entry
+
+
+class _Target:
+    """The logger that structlog wraps."""
+
+    def __init__(self, write: Callable[[EventDict], None]) -> None:
+        self.debug = self.info = self.warning = self.error = self.critical = write
+
+
+def _level(method: str) -> Level:
+    """Return the level of a logger's method; `critical` counts as an error."""
+    return method if method in LEVELS else "error"
+
+
+def open_log(logs: Logs, data_dir: Path, settings: LogSettings, environ: Mapping[str, str]) -> LogFile | None:
+    """Direct the log to the journal, or to its file and standard error; return the file, if there is one.
+
+    Call it while the instance lock is held: only one daemon may rotate the file.
+    """
+    logs.configure(settings.level)
+    if is_journal(environ, _STDERR):
+        logs.write_to(_to_journal)
+        return None
+    try:
+        file = LogFile(data_dir, settings.max_bytes, settings.older_files)
+    except OSError as error:
+        logs.logger.warning("no log file", reason=os.strerror(error.errno or 0))
+        return None
+
+    def to_file(entry: EventDict, _level: Level) -> None:
+        file.write(json_line(entry))
+
+    if file.is_stream(_STDERR):
+        logs.write_to(to_file)
+    else:
+        logs.write_to(to_file, to_stderr)
+    return file
+
+
+def json_line(entry: EventDict) -> bytes:
+    """Format an entry as a JSON object and a line break."""
+    return msgspec.json.encode(entry, enc_hook=repr) + b"\n"
+
+
+def to_stderr(entry: EventDict, _level: Level) -> None:
+    """Write an entry as a JSON line to standard error, if there is one."""
+    write_stderr(json_line(entry))
+
+
+def write_stderr(line: bytes) -> None:
+    """Write a line past the buffer of standard error, and drop what cannot be written.
+
+    A closed pipe or a full disk must not end the daemon. The interpreter writes the rest of the buffer as it ends, and
+    would exit with an error if it could not.
+    """
+    if sys.stderr is not None:
+        raw = getattr(sys.stderr.buffer, "raw", sys.stderr.buffer)  # with -u there is no buffer between
+        left = memoryview(line)
+        with contextlib.suppress(OSError, ValueError):
+            while left and (written := raw.write(left)):  # None if the stream was made non-blocking and is full
+                left = left[written:]
+
+
+def trace_of(error: BaseException) -> list[str]:
+    """Return file, line and function of every frame, and the error's type.
+
+    Not its message, which may quote what a client sent.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    return [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames] + [type(error).__name__]
+
+
+# The journal of systemd
+
+
+def is_journal(environ: Mapping[str, str], descriptor: int) -> bool:
+    """Return True if a descriptor leads to the journal: $JOURNAL_STREAM holds its "device:inode" (systemd.exec(5)).
+
+    A program started by a service inherits the variable, but not always the stream.
+    """
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+
+
+def journal_line(entry: Mapping[str, object], level: Level) -> bytes:
+    """Format an entry as a line: `<6>ready pid=7 data_dir="/home/ada/.mnemon"`.
+
+    Plain ASCII, so that nothing in it can control a terminal.
+    """
+    fields = [f"{name}={_encoded(value)}" for name, value in entry.items() if name not in _PRINTED_APART]
+    event = _encoded(str(entry.get("event", "")))[1:-1]
+    return f"<{PRIORITIES[level]}>{' '.join([event, *fields])}\n".encode()
+
+
+def _encoded(value: object) -> str:
+    return json.dumps(value, default=repr).replace("\x7f", "\\u007f")  # the one control that JSON leaves
+
+
+def _to_journal(entry: EventDict, level: Level) -> None:
+    write_stderr(journal_line(entry, level))
+
+
+# The file
 
 
 class LogFile:
-    """`log/mnemond.log` in a data directory; `mnemond.log.1` is what it was before, and so on. For any thread.
+    """`log/mnemond.log` in a data directory; `mnemond.log.1` is the newest rotated file. For any thread.
 
-    What cannot be written is lost: a full disk must not end the daemon, and there is nowhere left to say so.
+    A line that cannot be written is dropped: a full disk must not end the daemon.
     """
 
     def __init__(self, data_dir: Path, max_bytes: int, older_files: int) -> None:
         """Open it. Raises OSError, for a symbolic link too."""
         self._folder = data_dir / FOLDER
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._max_bytes, self._older_files = max_bytes, older_files
         self._descriptor = self._open()
 
-    def limit(self, max_bytes: int, older_files: int) -> None:
-        """From now on begin a new file at another size, and keep another number of older ones."""
-        with self._turn:
+    def set_limits(self, max_bytes: int, older_files: int) -> None:
+        """Set the size at which the file is rotated, and the number of rotated files."""
+        with self._lock:
             self._max_bytes, self._older_files = max_bytes, older_files
 
     def is_stream(self, descriptor: int) -> bool:
-        """Whether what is written to `descriptor` stands in this file."""
+        """Return True if `descriptor` leads to this file."""
         try:
             return os.path.sameopenfile(descriptor, self._descriptor)
         except OSError:
             return False
 
     def write(self, line: bytes) -> None:
-        """Append a line, in a file that has room for it if one can be had."""
-        with self._turn:
+        """Append a line, after rotating a full file or reopening a missing one."""
+        with self._lock:
             with contextlib.suppress(OSError):
-                self._make_room(len(line))
+                if not self._is_in_place():
+                    self._replace_descriptor()
+                elif (size := os.fstat(self._descriptor).st_size) > 0 and size + len(line) > self._max_bytes:
+                    self._rotate()
             with contextlib.suppress(OSError):
                 os.write(self._descriptor, line)
 
     def close(self) -> None:
-        """Give the descriptor back."""
-        with self._turn:
+        """Close the descriptor."""
+        with self._lock:
             os.close(self._descriptor)
 
-    def _in_place(self) -> bool:
-        """Whether readers still find the open file under its name."""
+    def _is_in_place(self) -> bool:
         try:
             return os.path.samestat(os.lstat(self._folder / NAME), os.fstat(self._descriptor))
         except OSError:
             return False
 
-    def _make_room(self, length: int) -> None:
-        if not self._in_place():
-            self._take(self._open())
-        elif (size := os.fstat(self._descriptor).st_size) > 0 and size + length > self._max_bytes:
-            self._begin_anew()
-
-    def _begin_anew(self) -> None:
-        """Move every file on by one number and start an empty one. If that fails half-way nothing is lost: the open
-        file is written on, wherever it is now."""
+    def _rotate(self) -> None:
+        """Rename every file to the next number and start an empty one. If that fails half-way nothing is lost: lines
+        still go to the open file, wherever it is now."""
         with self._opened_folder() as folder:
             for number in sorted(_numbers(folder), reverse=True):
                 if number >= self._older_files:
@@ -94,11 +241,12 @@ class LogFile:
                 os.rename(NAME, f"{NAME}.1", src_dir_fd=folder, dst_dir_fd=folder)
             else:
                 os.unlink(NAME, dir_fd=folder)
-        self._take(self._open())
+        self._replace_descriptor()
 
-    def _take(self, descriptor: int) -> None:
-        """Write there from now on; what the interpreter says when it dies too, if it went to the old file."""
-        for stream in _STANDARD_STREAMS:
+    def _replace_descriptor(self) -> None:
+        """Open the file anew; redirect standard output and standard error, too, if they lead to the old one."""
+        descriptor = self._open()
+        for stream in (_STDOUT, _STDERR):
             if self.is_stream(stream):
                 os.dup2(descriptor, stream)
         os.close(self._descriptor)
@@ -122,164 +270,6 @@ class LogFile:
 
 
 def _numbers(folder: int) -> list[int]:
-    """Of the older files that there are."""
+    """Return the numbers of the rotated files."""
     endings = [name.removeprefix(f"{NAME}.") for name in os.listdir(folder) if name.startswith(f"{NAME}.")]
     return [int(ending) for ending in endings if ending.isascii() and ending.isdecimal() and ending[0] != "0"]
-
-
-Sink = Callable[[structlog.typing.EventDict, Level], None]
-"""Takes one entry: its fields, among them `event`, `level` and `timestamp` (UTC, ISO 8601). For any thread; must not
-raise."""
-
-
-class Logs:
-    """One logger, and what becomes of what it is told: JSON lines on standard error until somebody says otherwise."""
-
-    def __init__(self, level: Level | None = None) -> None:
-        """`level` goes before the one that the configuration names."""
-        self._chosen = level
-        self._least = LEVELS[level or "info"]
-        self._sinks: Sequence[Sink] = (to_stderr,)
-        self.logger: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(
-            _Fan(self),
-            processors=[
-                self._filter,
-                structlog.processors.add_log_level,
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                _whole,
-            ],
-            wrapper_class=structlog.make_filtering_bound_logger(min(LEVELS.values())),
-        )
-
-    def configure(self, level: Level) -> None:
-        """Keep what is at least as important, unless another level was chosen for this process."""
-        self._least = LEVELS[self._chosen or level]
-
-    def write_to(self, *sinks: Sink) -> None:
-        """Hand every entry to these from now on, and to nobody else."""
-        self._sinks = sinks
-
-    def deliver(self, entry: structlog.typing.EventDict) -> None:
-        """Hand an entry to every sink."""
-        for sink in self._sinks:
-            sink(entry, _level(entry["level"]))
-
-    def _filter(self, _logger: object, method: str, entry: structlog.typing.EventDict) -> structlog.typing.EventDict:
-        if LEVELS[_level(method)] < self._least:
-            raise structlog.DropEvent
-        return entry
-
-
-def _level(method: str) -> Level:
-    """Of a logger's method; what is graver than any of ours is an error."""
-    return method if method in LEVELS else "error"
-
-
-class _Fan:
-    """What structlog takes for a logger."""
-
-    def __init__(self, logs: Logs) -> None:
-        self.debug = self.info = self.warning = self.error = self.critical = logs.deliver
-
-
-def _whole(_logger: object, _method: str, entry: structlog.typing.EventDict) -> tuple[tuple[object], dict[str, object]]:
-    """The entry as it is: how it is written down is for each sink to say."""
-    return (entry,), {}
-
-
-def json_line(entry: structlog.typing.EventDict) -> bytes:
-    """One JSON object and a line break."""
-    return msgspec.json.encode(entry, enc_hook=repr) + b"\n"
-
-
-def to_stderr(entry: structlog.typing.EventDict, _level: Level) -> None:
-    """A JSON line on standard error, where there is one."""
-    write_stderr(json_line(entry))
-
-
-def write_stderr(line: bytes) -> None:
-    """A line that cannot be written is dropped: whoever closed the pipe or filled the disk must not end the daemon with
-    it, and there is nowhere left to say so. Past the buffer, which would keep it: the interpreter writes what is left
-    there as it ends, and a daemon that could not would end as failed."""
-    if sys.stderr is not None:
-        raw = getattr(sys.stderr.buffer, "raw", sys.stderr.buffer)  # unbuffered by -u, there is nothing between
-        left = memoryview(line)
-        with contextlib.suppress(OSError, ValueError):
-            while left and (written := raw.write(left)):  # none where somebody made it one that does not wait
-                left = left[written:]
-
-
-def trace_of(error: BaseException) -> list[str]:
-    """Where an error happened: file, line and function of every frame, and the error's type.
-
-    Not its message, which may quote what a client sent.
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    return [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames] + [type(error).__name__]
-
-
-# Lines as the journal of systemd reads them from standard error: a level in front, as sd-daemon(3) has it.
-
-
-PRIORITIES: Final[dict[Level, int]] = {"debug": 7, "info": 6, "warning": 4, "error": 3}
-"""Those of syslog(3)."""
-
-_OWN_FIELDS: Final = frozenset({"event", "level", "timestamp"})
-"""What the journal keeps by itself, or what stands first."""
-
-
-def is_journal(environ: Mapping[str, str], descriptor: int) -> bool:
-    """Whether what is written there goes to the journal: $JOURNAL_STREAM holds "device:inode" of it (systemd.exec(5)).
-    A program started by a service inherits the variable, but not always the stream."""
-    try:
-        found = os.fstat(descriptor)
-    except OSError:
-        return False
-    return environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
-
-
-def line(entry: Mapping[str, object], level: Level) -> bytes:
-    """One entry of the log on one line: `<6>ready pid=7 data_dir="/home/ada/.mnemon"`. Plain ASCII, so that nothing in
-    it can drive a terminal."""
-    fields = [f"{name}={_shown(value)}" for name, value in entry.items() if name not in _OWN_FIELDS]
-    event = _shown(str(entry.get("event", "")))[1:-1]
-    return f"<{PRIORITIES[level]}>{' '.join([event, *fields])}\n".encode()
-
-
-def _shown(value: object) -> str:
-    return json.dumps(value, default=repr).replace("\x7f", "\\u007f")  # the one control that JSON leaves
-
-
-# Where the log goes: to the journal, or into a file of its own and to whoever started the daemon.
-
-
-_STDERR: Final = 2
-
-
-def settle(logs: Logs, data_dir: Path, settings: LogSettings, environ: Mapping[str, str]) -> LogFile | None:
-    """Let the log go where it belongs; its file, unless the journal takes it or the file cannot be written.
-
-    Call it while the instance lock is held: the file is one daemon's.
-    """
-    logs.configure(settings.level)
-    if is_journal(environ, _STDERR):
-        logs.write_to(_to_journal)
-        return None
-    try:
-        file = LogFile(data_dir, settings.max_bytes, settings.older_files)
-    except OSError as error:
-        logs.logger.warning("no log file", reason=os.strerror(error.errno or 0))
-        return None
-
-    def to_file(entry: EventDict, _level: Level) -> None:
-        file.write(json_line(entry))
-
-    if file.is_stream(_STDERR):
-        logs.write_to(to_file)
-    else:
-        logs.write_to(to_file, to_stderr)
-    return file
-
-
-def _to_journal(entry: EventDict, level: Level) -> None:
-    write_stderr(line(entry, level))

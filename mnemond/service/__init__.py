@@ -1,1 +1,1 @@
-"""Being a good service: what a service manager is told, the log's file, and a configuration read anew."""
+"""The daemon as a service of systemd or launchd."""

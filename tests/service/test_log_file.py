@@ -65,10 +65,10 @@ def test_other_limits_count_from_the_next_line_on(tmp_path: Path) -> None:
         file.write(LINE)
     assert len(kept(tmp_path)) == 6
     (tmp_path / "log" / "mnemond.log.old").write_bytes(b"somebody's own")
-    file.limit(100, 2)
+    file.set_limits(100, 2)
     file.write(LINE)
     assert sorted(kept(tmp_path)) == ["mnemond.log", "mnemond.log.1", "mnemond.log.2", "mnemond.log.old"]
-    file.limit(1000, 2)
+    file.set_limits(1000, 2)
     file.write(LINE)
     assert kept(tmp_path)["mnemond.log"] == LINE * 2
     file.close()

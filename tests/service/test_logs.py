@@ -71,11 +71,11 @@ def test_a_stream_of_the_journal_is_known_by_its_inode(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("level", "prefix"), [("debug", "<7>"), ("info", "<6>"), ("warning", "<4>"), ("error", "<3>")])
 def test_a_line_for_the_journal_says_how_grave_it_is(level: Level, prefix: str) -> None:
     entry = {"event": "ready", "level": level, "timestamp": "2026-01-01T00:00:00Z", "pid": 7, "data_dir": "/home/ada"}
-    assert logs_module.line(entry, level) == f'{prefix}ready pid=7 data_dir="/home/ada"\n'.encode()
+    assert logs_module.journal_line(entry, level) == f'{prefix}ready pid=7 data_dir="/home/ada"\n'.encode()
 
 
 def test_nothing_in_a_line_for_the_journal_drives_a_terminal_or_begins_another() -> None:
-    line = logs_module.line({"event": "a\x1b[2J\u202e", "reason": "b\n<0>c\x9b\x7f", "where": {1}}, "error")
+    line = logs_module.journal_line({"event": "a\x1b[2J\u202e", "reason": "b\n<0>c\x9b\x7f", "where": {1}}, "error")
     assert line == rb'<3>a\u001b[2J\u202e reason="b\n<0>c\u009b\u007f" where="{1}"' + b"\n"
 
 
@@ -98,7 +98,7 @@ def standard_error(path: Path) -> Iterator[None]:
 
 def test_into_a_file_and_to_whoever_started_the_daemon(tmp_path: Path, capsys: Capture) -> None:
     logs = Logs()
-    file = logs_module.settle(logs, tmp_path, LogSettings(level="warning"), {})
+    file = logs_module.open_log(logs, tmp_path, LogSettings(level="warning"), {})
     logs.logger.info("unheard")
     logs.logger.error("heard", path=Path("/x"))
     assert file is not None
@@ -112,7 +112,7 @@ def test_once_where_standard_error_is_the_file(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     with standard_error(tmp_path / "log" / "mnemond.log"):
         logs = Logs()
-        file = logs_module.settle(logs, tmp_path, LogSettings(), {})
+        file = logs_module.open_log(logs, tmp_path, LogSettings(), {})
         logs.logger.info("heard")
     assert file is not None
     file.close()
@@ -122,7 +122,7 @@ def test_once_where_standard_error_is_the_file(tmp_path: Path) -> None:
 def test_to_the_journal_and_nowhere_else(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs_module, "is_journal", lambda *_: True)
     logs = Logs()
-    assert logs_module.settle(logs, tmp_path, LogSettings(), {}) is None
+    assert logs_module.open_log(logs, tmp_path, LogSettings(), {}) is None
     logs.logger.info("heard", pid=7)
     assert capsys.readouterr().err == "<6>heard pid=7\n"
     assert list(tmp_path.iterdir()) == []
@@ -131,7 +131,7 @@ def test_to_the_journal_and_nowhere_else(tmp_path: Path, capsys: Capture, monkey
 def test_where_no_file_can_be_had_that_is_said(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "log").write_text("in the way")
     logs = Logs()
-    assert logs_module.settle(logs, tmp_path, LogSettings(), {}) is None
+    assert logs_module.open_log(logs, tmp_path, LogSettings(), {}) is None
     assert json.loads(capsys.readouterr().err)["event"] == "no log file"
 
 

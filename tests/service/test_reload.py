@@ -125,6 +125,6 @@ async def test_the_daemon_goes_by_what_it_took_up(tmp_path: Path) -> None:
     warm = await daemon.open_stores.open("default")
     assert warm.config.diff.limit == 1
     assert warm.config.lifecycle.max_insights == 1
-    (standing,) = daemon.standing()
-    assert msgspec.structs.astuple(standing) == ("default", 1, None)
+    (health,) = daemon.store_health()
+    assert msgspec.structs.astuple(health) == ("default", 1, None)
     await daemon.close()

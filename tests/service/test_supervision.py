@@ -10,10 +10,10 @@ import trio
 from structlog.testing import CapturingLogger
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.service.supervisor import LONGEST, STATUS_S, Notifier, StoreStanding, Supervision, sentence
+from mnemond.service.supervisor import MAX_STATUS, STATUS_S, Notifier, StoreHealth, Supervision, status_line
 from tests.service.listening import Manager, listening
 
-WELL = StoreStanding("default", 1_234, None)
+WELL = StoreHealth("default", 1_234, None)
 
 
 @pytest.mark.parametrize(
@@ -21,22 +21,22 @@ WELL = StoreStanding("default", 1_234, None)
     [
         ([], None, "no store open"),
         ([WELL], None, "1 store open, 1,234 memories"),
-        ([StoreStanding("a", 1, None)], None, "1 store open, 1 memory"),
+        ([StoreHealth("a", 1, None)], None, "1 store open, 1 memory"),
         (
-            [WELL, StoreStanding("work", 6, "the disk is full")],
+            [WELL, StoreHealth("work", 6, "the disk is full")],
             None,
             "2 stores open, 1,240 memories; degraded: work (the disk is full)",
         ),
         ([WELL], "a restart is needed", "1 store open, 1,234 memories; a restart is needed"),
     ],
 )
-def test_one_line_says_how_it_is(stores: Sequence[StoreStanding], note: str | None, expected: str) -> None:
-    assert sentence(stores, note) == expected
+def test_one_line_says_how_it_is(stores: Sequence[StoreHealth], note: str | None, expected: str) -> None:
+    assert status_line(stores, note) == expected
 
 
 def test_the_line_stays_one_that_people_read() -> None:
-    shown = sentence([StoreStanding("work", 6, "x" * 1000)])
-    assert len(shown) == LONGEST
+    shown = status_line([StoreHealth("work", 6, "x" * 1000)])
+    assert len(shown) == MAX_STATUS
     assert shown.endswith("x…")
 
 
@@ -45,14 +45,14 @@ class Life:
 
     def __init__(self, warms_s: float = 0) -> None:
         self.warms_s = warms_s
-        self.stores: list[StoreStanding] = []
+        self.stores: list[StoreHealth] = []
         self.asked_to_stop = trio.Event()
 
     async def warm_up(self) -> None:
         await trio.sleep(self.warms_s)
         self.stores.append(WELL)
 
-    def standing(self) -> Sequence[StoreStanding]:
+    def store_health(self) -> Sequence[StoreHealth]:
         return self.stores
 
     async def writers_answer(self) -> None:
@@ -75,8 +75,8 @@ def notifier(tmp_path: Path, manager: Manager) -> Iterator[Notifier]:
     found.close()
 
 
-def supervision(notifier: Notifier, life: Life, feed_every_s: float | None = None) -> Supervision:
-    return Supervision(notifier, feed_every_s, life, CapturingLogger())
+def supervision(notifier: Notifier, life: Life, ping_every_s: float | None = None) -> Supervision:
+    return Supervision(notifier, ping_every_s, life, CapturingLogger())
 
 
 async def test_ready_then_how_it_is_then_stopping(
@@ -91,7 +91,7 @@ async def test_ready_then_how_it_is_then_stopping(
         assert manager.told() == [{"READY": "1", "STATUS": "1 store open, 1,234 memories"}]
         await trio.sleep(3 * STATUS_S)
         assert manager.told() == []  # nothing has changed
-        life.stores = [StoreStanding("default", 1_235, "the disk is full")]
+        life.stores = [StoreHealth("default", 1_235, "the disk is full")]
         await trio.sleep(STATUS_S)
         assert manager.told() == [{"STATUS": "1 store open, 1,235 memories; degraded: default (the disk is full)"}]
         life.asked_to_stop.set()
@@ -114,7 +114,7 @@ async def test_the_watchdog_is_fed_even_while_it_warms_up(
     notifier: Notifier, manager: Manager, autojump_clock: MockClock
 ) -> None:
     with trio.move_on_after(35):
-        await supervision(notifier, Life(warms_s=60), feed_every_s=10).run()
+        await supervision(notifier, Life(warms_s=60), ping_every_s=10).run()
     assert [message for message in manager.told() if "WATCHDOG" in message] == [{"WATCHDOG": "1"}] * 4
 
 

@@ -34,7 +34,7 @@ ME = str(os.getpid())
     ],
 )
 def test_half_of_what_the_manager_waits_for(environ: dict[str, str], expected: float | None) -> None:
-    assert supervisor.interval_s(environ) == expected
+    assert supervisor.watchdog_interval_s(environ) == expected
     assert environ == {}
 
 
@@ -59,7 +59,7 @@ async def test_a_sign_each_interval_while_there_are_answers(autojump_clock: Mock
         await trio.sleep(1)
 
     with trio.move_on_after(35):
-        await supervisor.feed(10, ask, signs.fed, signs.late)
+        await supervisor.keep_pinging(10, ask, signs.fed, signs.late)
     assert [(what, at - begin) for what, at in signs.seen] == [("fed", 1), ("fed", 12), ("fed", 23), ("fed", 34)]
 
 
@@ -71,7 +71,7 @@ async def test_no_sign_without_an_answer_and_one_as_soon_as_it_comes(autojump_cl
         await trio.sleep(25)
 
     with trio.move_on_after(40):
-        await supervisor.feed(10, ask, signs.fed, signs.late)
+        await supervisor.keep_pinging(10, ask, signs.fed, signs.late)
     assert [(what, at - begin) for what, at in signs.seen] == [("late", 10), ("fed", 25)]
 
 
@@ -90,7 +90,7 @@ async def test_a_writer_that_hangs_withholds_the_sign(tmp_path: Path, mock_clock
     async with trio.open_nursery() as nursery:
         nursery.start_soon(store.read, hang)
         await trio.to_thread.run_sync(entered.wait)
-        nursery.start_soon(supervisor.feed, 10, daemon.writers_answer, signs.fed, signs.late)
+        nursery.start_soon(supervisor.keep_pinging, 10, daemon.writers_answer, signs.fed, signs.late)
         for _ in range(3):
             await trio.testing.wait_all_tasks_blocked()
             mock_clock.jump(10)
