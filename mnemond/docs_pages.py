@@ -148,7 +148,7 @@ def _closure(shared: dict[str, type[msgspec.Struct]]) -> Iterator[tuple[str, typ
 _CONFIG_PAGE_HEAD = f"""# Configuration
 
 `config.toml` in the data directory (`~/.mnemon` unless `--data-dir` or `MNEMON_DATA_DIR` says otherwise) is TOML; it is
-read when the daemon starts, and every setting is optional. What goes before what, the first first:
+read when the daemon starts, and every setting is optional. An earlier source in this list overrides the later ones:
 
 1. the command line: `mnemond --set diff.update=0.7`, `mnemond --profile NAME`;
 2. the environment: `MNEMON_DIFF__UPDATE=0.7`, the path of a setting in capitals with two underscores between its parts;
@@ -158,9 +158,9 @@ read when the daemon starts, and every setting is optional. What goes before wha
 5. the profile;
 6. the defaults below.
 
-An unknown key is refused with its file, its line and the nearest known one, and so is a variable or an option. A daemon
-that runs goes on with what it has. `mnemonctl config show --origin` says what counts and where it came from,
-`mnemonctl config check` whether a daemon could start with it.
+An unknown key, variable or option is refused; the error names it, the line in the file, and the nearest known name. A
+running daemon keeps its settings until SIGHUP. `mnemonctl config show --origin` shows the settings in force and their
+origins, `mnemonctl config check` checks that a daemon could start with them.
 """
 
 

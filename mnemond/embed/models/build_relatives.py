@@ -1,11 +1,11 @@
-"""Work out which words of a table model are most like each other: `relatives.npy` from `table.npy` and `vocab.txt`.
+"""Compute the most similar words of a table model: `relatives.npy` from `table.npy` and `vocab.txt`.
 
     python -m mnemond.embed.models.build_relatives [DIR]
 
 `DIR` is the model's directory, the default model's if left out. The result is the same to the bit on every machine:
 products of int8 rows are whole numbers that float32 holds exactly, and every step after them is rounded as IEEE 754
-says. It has to be made again when a rule of `mnemond.text.tokens` changes the index terms of English words, since words
-that share a term are one.
+says. It has to be rebuilt when a rule of `mnemond.text.tokens` changes the index terms of English words, since words that
+share a term count as one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AT_ONCE = 512
 
 
 def index_terms_of(vocabulary: Sequence[str]) -> dict[int, str]:
-    """The index term of every row that is a word and has one; the other rows are nobody's relatives."""
+    """Return the index term of every row that is a word and has one; other rows are never relatives."""
     terms = {row: index_term(piece) for row, piece in enumerate(vocabulary) if WORD.fullmatch(piece)}
     return {row: term for row, term in terms.items() if term}
 
@@ -40,7 +40,7 @@ def index_terms_of(vocabulary: Sequence[str]) -> dict[int, str]:
 def relatives(
     table: npt.NDArray[np.int8], vocabulary: Sequence[str], wanted: Sequence[int] | None = None
 ) -> npt.NDArray[np.void]:
-    """The relatives of the rows `wanted` (all, if left out) of an int8 table: shape (rows, 8), dtype `RELATIVE`.
+    """Compute the relatives of the rows `wanted` (default: all) of an int8 table: shape (rows, 8), dtype `RELATIVE`.
 
     Best first, equally good ones in the order of the vocabulary; one word for an index term, none with the word's own.
     """
@@ -65,7 +65,7 @@ def relatives(
 def _near(
     table: npt.NDArray[np.int8], words: npt.NDArray[np.intp], wanted: Sequence[int]
 ) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]]:
-    """For each row wanted: the words that are near enough, best first, and their cosines."""
+    """Yield, for each row of `wanted`, the words of at least MIN_COSINE, best first, and their cosines."""
     others = table[words].astype(np.float32)
     lengths = _lengths(others)
     for start in range(0, len(wanted), AT_ONCE):
@@ -78,13 +78,13 @@ def _near(
 
 
 def _lengths(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """The length of each row, 1 for a row of zeros; exact up to the root for as many as 1024 components of int8."""
+    """Compute the length of each row, 1 for a row of zeros; exact up to the root for up to 1024 components of int8."""
     lengths: npt.NDArray[np.float64] = np.sqrt(np.maximum((rows * rows).sum(axis=1), 1).astype(np.float64))
     return lengths
 
 
 def build(directory: Path) -> Path:
-    """Write the relatives of the model in `directory`; the file's path."""
+    """Write the relatives of the model in `directory`, and return the file's path."""
     target = directory / FILE
     np.save(target, relatives(np.load(directory / "table.npy"), read_vocabulary(directory / "vocab.txt")))
     return target

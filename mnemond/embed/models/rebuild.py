@@ -1,4 +1,4 @@
-"""Make the shipped models again from the published one, or check that the shipped files are the pinned ones.
+"""Rebuild the shipped models from the published one, or check that the shipped files are the pinned ones.
 
     python -m mnemond.embed.models.rebuild --verify
     python -m mnemond.embed.models.rebuild --source DIR --out DIR
@@ -7,7 +7,7 @@
 tokenizer.json, tokenizer_config.json, vocab.txt. Rebuilding needs packages the daemon does not:
     pip install torch "transformers<5" "model2vec[distill]" onnx onnxruntime sympy
 Exporter, optimiser and singular value decomposition round differently from version to version, so the result is as
-good but seldom the same to the bit; the script says how near it comes to the shipped models. With torch 2.15,
+good but seldom identical; the script prints its agreement with the shipped models. With torch 2.15,
 transformers 4.57, model2vec 0.9 and onnxruntime 1.31 that was .996 for the table (whose projection is found with a
 randomised method, and which now lacks the rows of [CLS] and [SEP], never used) and 1.0000 for the transformer.
 """
@@ -46,7 +46,7 @@ OPSET = 14
 HEADS = 12
 HIDDEN = 384
 SAMPLE_STEP = 28
-"""About a thousand of the vocabulary are compared."""
+"""Every 28th word is compared, about a thousand."""
 
 SENTENCES = (
     "We decided to keep one database file for each store.",
@@ -62,27 +62,25 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file, in hexadecimal; "missing" when there is none."""
+    """Return the sha256 of a file, in hexadecimal; "missing" if there is none."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
 
 
 def differing(directory: Path) -> list[str]:
-    """A sentence for every pinned file that `directory` lacks or holds in another form."""
+    """Return a sentence for every pinned file that `directory` lacks or that differs."""
     found = {name: sha256_of(directory / name) for name in SHIPPED_SHA256}
     return [f"{name}: sha256 {found[name]}, pinned {pin}" for name, pin in SHIPPED_SHA256.items() if found[name] != pin]
 
 
 def quantized(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
-    """Rows as int8 with one scale for all: the largest magnitude becomes 127."""
+    """Convert rows to int8 with one scale for all: the largest magnitude becomes 127."""
     whole: npt.NDArray[np.int8] = np.rint(rows * (127.0 / np.abs(rows).max())).astype(np.int8)
     return whole
 
 
 def build_static(source: Path, out: Path) -> None:
-    """model2vec's distillation with its defaults (zipf weighting by rank, sif coefficient 1e-4), then int8.
-
-    Which words are alike is worked out from the result (build_relatives.py).
-    """
+    """Run model2vec's distillation with its defaults (zipf weighting by rank, sif coefficient 1e-4), convert to int8, and
+    compute the relatives of the result (build_relatives.py)."""
     distilled = _load("model2vec.distill").distill(model_name=str(source), pca_dims=STATIC_DIMENSION, device="cpu")
     out.mkdir(parents=True, exist_ok=True)
     np.save(out / "table.npy", quantized(np.asarray(distilled.embedding, dtype=np.float32)))
@@ -125,7 +123,7 @@ def _load(name: str) -> Any:  # noqa: ANN401 - packages the daemon does not depe
 
 
 def static_agreement(built: Path, shipped: Path) -> float:
-    """Cosine between the pairwise similarities of the same tokens in two table models; 1.0 when they are alike.
+    """Compute the cosine between the pairwise similarities of the same tokens in two table models; 1.0 if they agree.
 
     Compared are similarities, not rows, because principal components are defined only up to sign.
     """
@@ -136,7 +134,7 @@ def static_agreement(built: Path, shipped: Path) -> float:
 
 
 def onnx_agreement(built: Path, shipped: Path) -> float:
-    """The least cosine between the vectors that two transformers give the same sentences."""
+    """Return the lowest cosine between the vectors that two transformers give the same sentences."""
     one, other = (OnnxModel(path).embed(SENTENCES) for path in (built, shipped))
     cosines = [
         float(left @ right) for left, right in zip(one, other, strict=True) if left is not None and right is not None
@@ -157,7 +155,7 @@ def _similarities(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def rebuild(source: Path, out: Path) -> list[str]:
-    """Build everything below `out`; the sentences of `differing`. Exits when the source is not the pinned one."""
+    """Build everything below `out`, and return `differing(out)`. Exits if the source is not the pinned one."""
     found = sha256_of(source / "model.safetensors")
     if found != SOURCE_SHA256:
         raise SystemExit(f"{source / 'model.safetensors'}: sha256 {found}, expected {SOURCE_SHA256}")
@@ -172,7 +170,7 @@ def rebuild(source: Path, out: Path) -> list[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """0 when every file has its pinned sha256, 1 otherwise."""
+    """Return 0 if every file has its pinned sha256, else 1."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--verify", action="store_true", help="only check the shipped files")
     parser.add_argument("--source", type=Path, help="directory of the published model")
