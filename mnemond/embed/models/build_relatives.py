@@ -4,8 +4,8 @@
 
 `DIR` is the model's directory, the default model's if left out. The result is the same to the bit on every machine:
 products of int8 rows are whole numbers that float32 holds exactly, and every step after them is rounded as IEEE 754
-says. It has to be rebuilt when a rule of `mnemond.text.tokens` changes the index terms of English words, since words that
-share a term count as one.
+says. It has to be rebuilt when a rule of `mnemond.text.tokens` changes the index terms of English words, since words
+that share a term count as one.
 """
 
 from __future__ import annotations

@@ -79,8 +79,8 @@ def quantized(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
 
 
 def build_static(source: Path, out: Path) -> None:
-    """Run model2vec's distillation with its defaults (zipf weighting by rank, sif coefficient 1e-4), convert to int8, and
-    compute the relatives of the result (build_relatives.py)."""
+    """Run model2vec's distillation with its defaults (zipf weighting by rank, sif coefficient 1e-4), convert to int8,
+    and compute the relatives of the result (build_relatives.py)."""
     distilled = _load("model2vec.distill").distill(model_name=str(source), pca_dims=STATIC_DIMENSION, device="cpu")
     out.mkdir(parents=True, exist_ok=True)
     np.save(out / "table.npy", quantized(np.asarray(distilled.embedding, dtype=np.float32)))
