@@ -24,7 +24,7 @@ from mnemond.store.operations import Proposal, View, Write
 from tests.store.factories import DIMENSION, EMBEDDER, START_US, insight_id, open_at, vector_of
 from tests.store.mirror import Portrait, mirrored, of_file
 
-POLICY = Config(lifecycle=LifecycleSettings(max_insights=8, prune_batch=2))
+CONFIG = Config(lifecycle=LifecycleSettings(max_insights=8, prune_batch=2))
 HOUR_US = 3_600_000_000
 
 
@@ -50,9 +50,9 @@ def identity(step: int) -> WriteContext:
 def remembering(step: int, text: str, vector: Vector | None = None, **fields: object) -> Write:
     """A text, to be decided by the pipeline that decides them all."""
     who = identity(step)
-    prepared = prepare(Draft(content=text, **fields), who.now_us, lambda _: None, POLICY)  # type: ignore[arg-type]
+    prepared = prepare(Draft(content=text, **fields), who.now_us, lambda _: None, CONFIG)  # type: ignore[arg-type]
     prepared = msgspec.structs.replace(prepared, vector=vector)
-    return propose(prepared, who, write_rules(EMBEDDER, POLICY))
+    return propose(prepared, who, write_rules(EMBEDDER, CONFIG))
 
 
 def changing(step: int, *changes: Change) -> Write:

@@ -29,7 +29,7 @@ from mnemond.store.operations import Write
 from mnemond.store.verify import closed
 from tests.store.factories import DIMENSION, EMBEDDER, START_US, engine_at
 
-POLICY = Config(lifecycle=LifecycleSettings(max_insights=6, prune_batch=2))
+CONFIG = Config(lifecycle=LifecycleSettings(max_insights=6, prune_batch=2))
 UNBOUNDED = Config(lifecycle=LifecycleSettings(max_insights=0))
 
 
@@ -44,10 +44,10 @@ def vector_for(text: str) -> Vector:
 class AuditWorld:
     """One engine, a clock of its own, and an operation a method."""
 
-    def __init__(self, path: Path, policy: Config = POLICY) -> None:
+    def __init__(self, path: Path, config: Config = CONFIG) -> None:
         self.defects: list[BaseException] = []
         self.engine: Engine = engine_at(path, defects=self.defects)
-        self.policy = policy
+        self.config = config
         self.clock_us = START_US
         self.made = 0
         self.done: list[str] = []
@@ -75,19 +75,19 @@ class AuditWorld:
     def remember(self, content: str, **fields: Any) -> Outcome | MnemonError:
         identity = self.identity()
         draft = Draft(content=content, **fields)
-        prepared = prepare(draft, identity.now_us, self.snapshot.entity_spelling, self.policy)
+        prepared = prepare(draft, identity.now_us, self.snapshot.entity_spelling, self.config)
         prepared = msgspec.structs.replace(prepared, vector=vector_for(prepared.clean.content))
-        return self.commit(propose(prepared, identity, write_rules(EMBEDDER, self.policy)))
+        return self.commit(propose(prepared, identity, write_rules(EMBEDDER, self.config)))
 
     def forget(self, insight_id: str) -> Outcome | MnemonError:
         return self.commit(revise.propose_forget(revise.Forget(id=insight_id), self.identity(), one_active))
 
     def keep(self, insight_id: str) -> Outcome | MnemonError:
-        return self.commit(retention.propose_keep(insight_id, self.policy.lifecycle, self.identity()))
+        return self.commit(retention.propose_keep(insight_id, self.config.lifecycle, self.identity()))
 
     def collect(self, threshold: float, limit: int) -> Outcome | MnemonError:
         bounds = retention.Bounds(threshold, limit)
-        return self.commit(retention.propose_apply(bounds, self.policy.lifecycle, self.identity()))
+        return self.commit(retention.propose_apply(bounds, self.config.lifecycle, self.identity()))
 
     def revise(self, insight_id: str, **fields: Any) -> Outcome | MnemonError:
         it = self.insight(insight_id)
@@ -125,7 +125,7 @@ class AuditWorld:
             return error
         vectors = undo.Vectors({text: vector_for(text) for text in found.texts})
         identity = msgspec.structs.replace(self.identity(), **fields)
-        return self.commit(undo.propose(found, vectors, identity, write_rules(EMBEDDER, self.policy)))
+        return self.commit(undo.propose(found, vectors, identity, write_rules(EMBEDDER, self.config)))
 
     # ------------------------------------------------------------ what there is
 

@@ -26,7 +26,7 @@ from tests.memory.audit_world import AuditWorld, vector_for
 from tests.store.factories import EMBEDDER
 from tests.store.mirror import Portrait, mirrored
 
-POLICY = config_from({"lifecycle.max_insights": 0, "commitment.redundancy.enabled": False})
+CONFIG = config_from({"lifecycle.max_insights": 0, "commitment.redundancy.enabled": False})
 PAIRING = Config(lifecycle=LifecycleSettings(max_insights=0))
 
 Done = TypeVar("Done")
@@ -38,13 +38,13 @@ Meanwhile = Callable[[], object]
 class RevisionWorld(AuditWorld):
     """The world of the audit, with the operations of this chapter."""
 
-    def __init__(self, path: Path, policy: Config = POLICY) -> None:
-        super().__init__(path, policy)
+    def __init__(self, path: Path, config: Config = CONFIG) -> None:
+        super().__init__(path, config)
         self.path = path
 
     @property
-    def limits(self) -> WriteRules:
-        return write_rules(EMBEDDER, self.policy)
+    def rules(self) -> WriteRules:
+        return write_rules(EMBEDDER, self.config)
 
     def new(self, content: str, **fields: Any) -> str:
         """A memory that is certainly stored; its id."""
@@ -60,7 +60,7 @@ class RevisionWorld(AuditWorld):
         scope = fields.get("scope", Scope())
         vector = None if wanted.content is msgspec.UNSET else vector_for(wanted.content)
         wish = update.Update(id=insight_id, wanted=wanted, scope=scope, vector=vector)
-        return self._done(update.propose(wish, self._identity(op), one_active, self.limits), Revised)
+        return self._done(update.propose(wish, self._identity(op), one_active, self.rules), Revised)
 
     def supersede(self, insight_id: str, successor: str, *, op: str | None = None) -> Superseded:
         wish = revise.Supersede(old_id=insight_id, new_id=successor)
@@ -76,7 +76,7 @@ class RevisionWorld(AuditWorld):
             meanwhile()
         vector = None if text is None else vector_for(text)
         wish = revise.Merge(id=one, other_id=other, embedded_text=text, vector=vector, **fields)
-        return self._done(revise.propose_merge(wish, self._identity(op), one_active, self.limits), Merged)
+        return self._done(revise.propose_merge(wish, self._identity(op), one_active, self.rules), Merged)
 
     def restore(
         self, insight_id: str, *, meanwhile: Meanwhile | None = None, op: str | None = None, force: bool = False
@@ -91,7 +91,7 @@ class RevisionWorld(AuditWorld):
             wish = msgspec.structs.replace(wish, embedded_text=kept.insight.content, vector=vector)
         if meanwhile is not None:
             meanwhile()
-        return self._done(memory_history.propose(wish, self._identity(op), self.limits), Restored)
+        return self._done(memory_history.propose(wish, self._identity(op), self.rules), Restored)
 
     def drop(self, insight_id: str, *, purge: bool = False, op: str | None = None) -> Forgotten:
         wish = revise.Forget(id=insight_id, purge=purge)

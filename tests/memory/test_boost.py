@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mnemond.config.settings import RedundancySettings
 from mnemond.memory.decay import accumulated, boost_gain
 
-POLICY = RedundancySettings()
+SETTINGS = RedundancySettings()
 DAYS = st.floats(-1e12, 1e12)
 
 
@@ -21,13 +21,13 @@ DAYS = st.floats(-1e12, 1e12)
     ],
 )  # fmt: skip
 def test_worked_gains(gap: float, expected: float) -> None:
-    assert boost_gain(gap, POLICY) == pytest.approx(expected, abs=1e-6)
+    assert boost_gain(gap, SETTINGS) == pytest.approx(expected, abs=1e-6)
 
 
 def test_worked_accumulation() -> None:
     boost, seen = 0.0, []
     for gap in (10, 3, 7):
-        boost = accumulated(boost, gap, POLICY)
+        boost = accumulated(boost, gap, SETTINGS)
         seen.append(boost)
     assert seen == pytest.approx([28.577224, 29.116810, 30.0], abs=1e-6)
 
@@ -35,9 +35,9 @@ def test_worked_accumulation() -> None:
 @given(DAYS, DAYS)
 def test_a_longer_gap_never_wins_less(one: float, other: float) -> None:
     shorter, longer = sorted((one, other))
-    assert 0.0 <= boost_gain(shorter, POLICY) <= boost_gain(longer, POLICY) <= POLICY.boost_max_days
+    assert 0.0 <= boost_gain(shorter, SETTINGS) <= boost_gain(longer, SETTINGS) <= SETTINGS.boost_max_days
 
 
 @given(st.floats(0, 30), DAYS)
 def test_a_boost_never_shrinks_nor_exceeds_its_limit(boost: float, gap: float) -> None:
-    assert boost <= accumulated(boost, gap, POLICY) <= POLICY.boost_max_days
+    assert boost <= accumulated(boost, gap, SETTINGS) <= SETTINGS.boost_max_days

@@ -17,7 +17,7 @@ from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import edges as edges_in
 from tests.recall.reading import removed
 
-POLICY = GraphSettings()
+SETTINGS = GraphSettings()
 
 LINES = (
     "Chose SQLite because the team lacks Redis experience",
@@ -54,7 +54,7 @@ def test_each_type_is_built_in_turn_and_counted_as_links() -> None:
         Row("a", LINES[1], hours=-1, entities=("Redis",), cosine=0.9),
         Row("b", LINES[3], hours=2, entities=("Redis", "WAL")),
     )
-    built = build_all(newcomer(LINES[0], "Redis", "WAL"), store, POLICY)
+    built = build_all(newcomer(LINES[0], "Redis", "WAL"), store, SETTINGS)
     assert built.links == EdgesMade(temporal=2, entity=2, causal=1, semantic=1)
     assert removed(built.removed) == [("a", "b", "temporal"), ("b", "a", "temporal")]
     types = [edge.edge_type for edge in edges_in(built.relations)]
@@ -62,14 +62,14 @@ def test_each_type_is_built_in_turn_and_counted_as_links() -> None:
 
 
 def test_an_empty_store_gives_nothing() -> None:
-    built = build_all(newcomer(LINES[0], "Redis"), SmallStore(), POLICY)
+    built = build_all(newcomer(LINES[0], "Redis"), SmallStore(), SETTINGS)
     assert built == ([], [], EdgesMade())
 
 
 @given(ROWS, st.sampled_from(LINES), st.lists(st.sampled_from(NAMES), max_size=8))
 def test_every_edge_can_be_stored(rows: list[Row], content: str, names: list[str]) -> None:
     new = newcomer(content, *names, event_us=5)
-    built = build_all(new, SmallStore(*rows), POLICY)
+    built = build_all(new, SmallStore(*rows), SETTINGS)
     edges = edges_in(built.relations)
     keys = Counter((edge.source_id, edge.target_id, edge.edge_type) for edge in edges)
     assert all(count == 1 for count in keys.values())
@@ -87,7 +87,7 @@ def test_every_edge_can_be_stored(rows: list[Row], content: str, names: list[str
 
 @given(ROWS, st.sampled_from(LINES), st.lists(st.sampled_from(NAMES), max_size=8))
 def test_links_are_counted_as_pairs(rows: list[Row], content: str, names: list[str]) -> None:
-    built = build_all(newcomer(content, *names), SmallStore(*rows), POLICY)
+    built = build_all(newcomer(content, *names), SmallStore(*rows), SETTINGS)
     pairs = {(edge.edge_type, frozenset((edge.source_id, edge.target_id))) for edge in edges_in(built.relations)}
     counts = Counter(edge_type for edge_type, _ in pairs)
     links = built.links
@@ -99,4 +99,4 @@ def test_links_are_counted_as_pairs(rows: list[Row], content: str, names: list[s
 @given(ROWS, st.sampled_from(LINES))
 def test_the_same_surroundings_give_the_same_changes(rows: list[Row], content: str) -> None:
     new = newcomer(content, "Redis", "WAL")
-    assert build_all(new, SmallStore(*rows), POLICY) == build_all(new, SmallStore(*rows), POLICY)
+    assert build_all(new, SmallStore(*rows), SETTINGS) == build_all(new, SmallStore(*rows), SETTINGS)

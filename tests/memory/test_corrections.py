@@ -59,15 +59,15 @@ def ask(tmp_path: Path, embedder: Embedder) -> Iterator[Ask]:
 def _remember(
     engine: Engine, record: EmbedderRecord, embedder: Embedder, number: int, text: str, *, compared: bool
 ) -> None:
-    policy, now_us = Config(), START_US + number * DAY_US
+    config, now_us = Config(), START_US + number * DAY_US
     who = WriteContext(
         id=f"{number:08x}-0000-4000-8000-000000000000", op_id=f"op{number}", client_op_id=False, now_us=now_us,
         store="default", request_digest="",
     )  # fmt: skip
     draft = Draft(content=text, no_diff=not compared)
-    prepared = prepare(draft, now_us, engine.index.snapshot.entity_spelling, policy)
+    prepared = prepare(draft, now_us, engine.index.snapshot.entity_spelling, config)
     embedded = msgspec.structs.replace(prepared, vector=embedder.embed([text])[0])
-    [result] = engine.commit([propose(embedded, who, write_rules(record, policy))])
+    [result] = engine.commit([propose(embedded, who, write_rules(record, config))])
     if isinstance(result, BaseException):
         raise result
 

@@ -35,9 +35,9 @@ def test_the_curve_is_continuous_where_the_line_ends() -> None:
 
 
 def test_without_a_straight_part_the_curve_starts_below_one() -> None:
-    policy = TemporalDecaySettings(linear_cutoff_days=0.0)
-    assert retention(0, policy) == pytest.approx(0.982913, abs=1e-6)
-    assert retention(28, policy) == retention(28)
+    settings = TemporalDecaySettings(linear_cutoff_days=0.0)
+    assert retention(0, settings) == pytest.approx(0.982913, abs=1e-6)
+    assert retention(28, settings) == retention(28)
 
 
 @given(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300))

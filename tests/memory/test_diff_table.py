@@ -8,7 +8,7 @@ from mnemond.config.settings import DiffSettings
 from mnemond.memory.diff import CosineThresholds, DiffRules, Verdict, judge, side
 from tests.memory.diff_rows import LITERAL, OFF, ROWS, SHIPPED, Row
 
-POLICIES = pytest.mark.parametrize("rules", [LITERAL, SHIPPED], ids=["to the letter", "as shipped"])
+BOTH_RULES = pytest.mark.parametrize("rules", [LITERAL, SHIPPED], ids=["to the letter", "as shipped"])
 
 
 def words(first: int, count: int) -> str:
@@ -19,7 +19,7 @@ def judged(old: str, new: str, cosine: float | None = None, rules: DiffRules = L
     return judge(side(old, "general", ()), side(new, "general", ()), cosine, rules)
 
 
-@POLICIES
+@BOTH_RULES
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.new[:40])
 def test_the_table(row: Row, rules: DiffRules) -> None:
     old, new = row.sides()

@@ -20,7 +20,7 @@ from mnemond.model.memory import Insight, Scope
 from mnemond.model.outcomes import Remembered
 from tests.memory.audit_world import AuditWorld, vector_for
 
-POLICY = Config(lifecycle=LifecycleSettings(max_insights=0))
+CONFIG = Config(lifecycle=LifecycleSettings(max_insights=0))
 NOBODY = Scope()
 DAY = 86_400_000_000
 
@@ -37,15 +37,15 @@ class Desk(AuditWorld):
 
     def context(self, scope: Scope = NOBODY) -> Context:
         self.clock_us += 60_000_000
-        return extraction.context_of(self.snapshot, scope, self.policy.extraction, self.clock_us)
+        return extraction.context_of(self.snapshot, scope, self.config.extraction, self.clock_us)
 
     def write(self, fact: Fact, *, as_it_is: bool = False, **provenance: Any) -> Fate:
         identity = self.identity()
         known = self.snapshot.entity_spelling
         whence = Provenance(**provenance)
-        write = extraction.prepare(fact, whence, identity.now_us, known, self.policy, as_it_is=as_it_is)
+        write = extraction.prepare(fact, whence, identity.now_us, known, self.config, as_it_is=as_it_is)
         ready = write.embedded(vector_for(write.content), None)
-        outcome = self.commit(extraction.propose(ready, identity, write_rules(None, self.policy)))
+        outcome = self.commit(extraction.propose(ready, identity, write_rules(None, self.config)))
         if isinstance(outcome, MnemonError):
             raise outcome
         assert isinstance(outcome, Remembered)
@@ -64,7 +64,7 @@ class Desk(AuditWorld):
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    built = Desk(tmp_path / "a.db", POLICY)
+    built = Desk(tmp_path / "a.db", CONFIG)
     yield built
     built.engine.close()
 
@@ -214,12 +214,12 @@ def test_only_the_latest_exchange_is_read_unless_all_of_it_is_wanted(desk: Desk)
 
 
 def test_the_settings_are_heard(desk: Desk) -> None:
-    policy = ExtractionSettings(importance_threshold=7, max_facts=1)
-    context = extraction.context_of(desk.snapshot, NOBODY, policy, desk.clock_us)
+    config = ExtractionSettings(importance_threshold=7, max_facts=1)
+    context = extraction.context_of(desk.snapshot, NOBODY, config, desk.clock_us)
     said = [Message("user", "I prefer tabs over spaces. We never deploy on Fridays. We always squash commits.")]
     found = extraction.extract_exchange(said, context, window=10)
     assert [each.content for each in found.facts] == ["We never deploy on Fridays"]
-    assert extraction.context_of(desk.snapshot, NOBODY, policy, 0, threshold=2).threshold == 2
+    assert extraction.context_of(desk.snapshot, NOBODY, config, 0, threshold=2).threshold == 2
 
 
 def test_another_engine_can_stand_behind_the_same_interface(desk: Desk) -> None:

@@ -20,7 +20,7 @@ from tests.memory.audit_world import UNBOUNDED, AuditWorld, at
 from tests.memory.test_audit_replay import check
 from tests.memory.test_capacity import NOW_US, memory, snapshot_of
 
-POLICY = LifecycleSettings()
+SETTINGS = LifecycleSettings()
 ALL = retention.Bounds(10.0, 100)
 
 
@@ -44,7 +44,7 @@ def test_the_least_important_come_first_with_their_figures() -> None:
     old = memory("old", days=60, importance=2)
     fresh = memory("fresh", days=1.04)
     edges = (Edge("old", "fresh", "temporal", 0.5), Edge("fresh", "old", "temporal", 0.5))
-    found, many = retention.weak(snapshot_of(fresh, old, edges=edges), ALL, POLICY, NOW_US)
+    found, many = retention.weak(snapshot_of(fresh, old, edges=edges), ALL, SETTINGS, NOW_US)
     assert [each.insight.id for each in found] == ["old", "fresh"]
     assert many == 2
     assert found[0] == retention.Weak(old, round(0.3 * 2**-2 * 1.1, 6), 60.0, 1)
@@ -53,10 +53,10 @@ def test_the_least_important_come_first_with_their_figures() -> None:
 
 def test_only_what_lies_below_the_threshold_and_no_more_than_the_limit() -> None:
     snapshot = snapshot_of(*(memory(f"m{number}", days=30 * number) for number in range(5)))
-    found, many = retention.weak(snapshot, retention.Bounds(0.2, 2), POLICY, NOW_US)  # .5, .25, .125, .0625, .03125
+    found, many = retention.weak(snapshot, retention.Bounds(0.2, 2), SETTINGS, NOW_US)  # .5, .25, .125, .0625, .03125
     assert [each.insight.id for each in found] == ["m4", "m3"]
     assert many == 3
-    assert retention.weak(snapshot, retention.Bounds(0.125, 9), POLICY, NOW_US)[1] == 2  # not what is equal to it
+    assert retention.weak(snapshot, retention.Bounds(0.125, 9), SETTINGS, NOW_US)[1] == 2  # not what is equal to it
 
 
 def test_the_immune_are_never_listed() -> None:
@@ -67,7 +67,7 @@ def test_the_immune_are_never_listed() -> None:
         memory("older", days=900, paired_with="younger"),
         memory("younger", days=800, paired_with="older"),
     )
-    assert [each.insight.id for each in retention.weak(snapshot, ALL, POLICY, NOW_US)[0]] == ["younger"]
+    assert [each.insight.id for each in retention.weak(snapshot, ALL, SETTINGS, NOW_US)[0]] == ["younger"]
 
 
 def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
@@ -78,7 +78,7 @@ def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
 
     def seen(scope: Scope) -> set[str]:
         return {
-            each.insight.id for each in retention.weak(snapshot, retention.Bounds(10.0, 9, scope), POLICY, NOW_US)[0]
+            each.insight.id for each in retention.weak(snapshot, retention.Bounds(10.0, 9, scope), SETTINGS, NOW_US)[0]
         }
 
     assert seen(Scope()) == {"ana", "bob", "all", "session"}
@@ -92,7 +92,7 @@ def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
 def test_dead_rows_are_neither_listed_nor_reviewed() -> None:
     index = MemoryIndex.build([(memory("a"), None), (memory("b"), None)], [], 0)
     snapshot = index.apply([RetireInsight("a", "forgotten")])
-    assert [each.insight.id for each in retention.weak(snapshot, ALL, POLICY, NOW_US)[0]] == ["b"]
+    assert [each.insight.id for each in retention.weak(snapshot, ALL, SETTINGS, NOW_US)[0]] == ["b"]
     assert retention.visible_rows(snapshot, Scope()) == [1]
     assert retention.visible_rows(snapshot_of(memory("a")), Scope()) == [0]
 
@@ -132,7 +132,7 @@ def test_keeping_a_memory_makes_it_immune(world: AuditWorld) -> None:
     assert (result.access_count, result.immune, result.content) == (3, True, "weak-1 says")
     assert result.effective_importance == pytest.approx(0.5 * 1.386294, abs=1e-5)  # ln 4, read just now
     assert world.insight("weak-1").last_accessed_at == world.insight("weak-1").updated_at
-    assert retention.weak(world.snapshot, ALL, POLICY, world.clock_us)[1] == 0
+    assert retention.weak(world.snapshot, ALL, SETTINGS, world.clock_us)[1] == 0
     line = world.read(lambda connection: operations.newest(connection, 1))[0]
     assert (line.operation, line.insight_id, line.detail) == ("gc-keep", "weak-1", "access+3")
     record = world.read(lambda connection: history.of_memory(connection, "weak-1", 1))[0]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mnemond.config.settings import EntitySettings
 from mnemond.memory.edge_builders import idf_weight
 
-POLICY = EntitySettings()
+SETTINGS = EntitySettings()
 
 CASES = [
     (5, 2, 1.0), (5, 5, 1.0), (2, 2, 1.0), (6, 2, 0.613147), (100, 1, 1.0), (100, 2, 0.849485), (100, 10, 0.5),
@@ -19,7 +19,7 @@ CASES = [
 
 @pytest.mark.parametrize(("documents", "holders", "expected"), CASES)
 def test_worked_weights(documents: int, holders: int, expected: float | None) -> None:
-    weight = idf_weight(documents, holders, POLICY)
+    weight = idf_weight(documents, holders, SETTINGS)
     assert weight == (None if expected is None else pytest.approx(expected, abs=1e-6))
 
 
@@ -32,7 +32,7 @@ def test_total_for_any_counts_and_policy(documents: int, holders: int, min_docs:
 @given(st.integers(6, 10_000), st.data())
 def test_rarer_never_weighs_less(documents: int, data: st.DataObject) -> None:
     holders = data.draw(st.integers(2, documents - 1))
-    rarer, commoner = idf_weight(documents, holders - 1, POLICY), idf_weight(documents, holders, POLICY)
+    rarer, commoner = idf_weight(documents, holders - 1, SETTINGS), idf_weight(documents, holders, SETTINGS)
     assert rarer is not None
     assert commoner is not None
     assert rarer >= commoner

@@ -130,9 +130,9 @@ def proposed(engine: Engine, number: int, text: str, vector: Vector | None = Non
         id=insight_id(number), op_id=f"op-{number}", client_op_id=False, now_us=now_us, store="default",
         request_digest="",
     )  # fmt: skip
-    policy = Config()
-    prepared = prepare(Draft(content=text, **fields), now_us, engine.index.snapshot.entity_spelling, policy)
-    return propose(msgspec.structs.replace(prepared, vector=vector), who, write_rules(EMBEDDER, policy))
+    config = Config()
+    prepared = prepare(Draft(content=text, **fields), now_us, engine.index.snapshot.entity_spelling, config)
+    return propose(msgspec.structs.replace(prepared, vector=vector), who, write_rules(EMBEDDER, config))
 
 
 def test_of_two_equal_memories_in_one_batch_the_second_is_skipped(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from mnemond.memory.edge_builders import HOUR_US, build_temporal, proximity
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata, removed
 
-POLICY = GraphSettings()
+SETTINGS = GraphSettings()
 CHAIN_ONLY = GraphSettings(temporal=TemporalSettings(max_proximity=0))
 """No proximity edges."""
 
@@ -31,7 +31,7 @@ def test_proximity_is_total(hours: float) -> None:
 
 
 def test_the_first_memory_has_no_links() -> None:
-    assert build_temporal(newcomer(), SmallStore(), POLICY) == []
+    assert build_temporal(newcomer(), SmallStore(), SETTINGS) == []
 
 
 def test_the_backbone_runs_from_the_latest_row_of_the_chain() -> None:
@@ -60,14 +60,14 @@ def test_a_row_before_all_others_removes_nothing() -> None:
 
 def test_proximity_leaves_out_both_neighbours_of_the_backbone() -> None:
     store = SmallStore(Row("a", hours=-0.5), Row("b", hours=0.5), Row("other", hours=-1, chain="else"))
-    made = build_temporal(newcomer(), store, POLICY)
+    made = build_temporal(newcomer(), store, SETTINGS)
     assert added(made)[4:] == [("new", "other", 0.5), ("other", "new", 0.5)]
     assert metadata(made)[4:] == [{"kind": "proximity", "hours": 1.0}] * 2
 
 
 def test_proximity_takes_the_nearest_within_the_window_of_the_rows_own_time() -> None:
     rows = [Row(f"r{hours}", hours=hours, chain="else") for hours in (-30, -24, -6, -2, 2.5, 24.001)]
-    made = build_temporal(newcomer(), SmallStore(*rows), POLICY)
+    made = build_temporal(newcomer(), SmallStore(*rows), SETTINGS)
     assert added(made)[::2] == [
         ("new", "r-2", 0.333333),
         ("new", "r2.5", 0.285714),
@@ -78,7 +78,7 @@ def test_proximity_takes_the_nearest_within_the_window_of_the_rows_own_time() ->
 
 def test_proximity_is_limited_to_ten() -> None:
     rows = [Row(f"r{hours}", hours=-hours, chain="else") for hours in range(1, 15)]
-    made = build_temporal(newcomer(), SmallStore(*rows), POLICY)
+    made = build_temporal(newcomer(), SmallStore(*rows), SETTINGS)
     assert [target for _, target, _ in added(made)[::2]] == [f"r{hours}" for hours in range(1, 11)]
 
 
@@ -91,7 +91,7 @@ def test_the_store_is_asked_for_the_window_in_microseconds() -> None:
             asked.append((k, within_us, excluding))
             return []
 
-    build_temporal(newcomer(), Asked(Row("a")), POLICY)
+    build_temporal(newcomer(), Asked(Row("a")), SETTINGS)
     assert asked == [(10, 86_400_000_000, ["a"])]
 
 
@@ -100,12 +100,12 @@ def test_distances_are_written_with_a_third_of_a_second(distances: list[int]) ->
     rows = [Row(f"r{n}", hours=-distance / HOUR_US, chain="else") for n, distance in enumerate(distances)]
     store = SmallStore(*rows)
     nearest = store.nearest_in_time(10, 24 * HOUR_US, ())
-    made = build_temporal(newcomer(), store, POLICY)
+    made = build_temporal(newcomer(), store, SETTINGS)
     for told, (_, distance), (_, _, weight) in zip(metadata(made)[::2], nearest, added(made)[::2], strict=True):
         assert math.isclose(told["hours"], distance / HOUR_US, abs_tol=5.1e-5)
         assert 0.0 <= weight <= 1.0
 
 
 def test_a_row_is_never_linked_with_itself() -> None:
-    assert build_temporal(newcomer(), SmallStore(Row("new", hours=0)), POLICY) == []
-    assert build_temporal(newcomer(), SmallStore(Row("new", hours=0, chain="else")), POLICY) == []
+    assert build_temporal(newcomer(), SmallStore(Row("new", hours=0)), SETTINGS) == []
+    assert build_temporal(newcomer(), SmallStore(Row("new", hours=0, chain="else")), SETTINGS) == []

@@ -302,7 +302,7 @@ def test_what_is_decided_is_looked_at_again_under_the_writer(world: AuditWorld) 
     found = world.read(lambda connection: undo.look(connection, None))
     world.revise(one, importance=5)
     error = refusal(
-        world.commit(undo.propose(found, undo.Vectors({}), world.identity(), write_rules(EMBEDDER, world.policy)))
+        world.commit(undo.propose(found, undo.Vectors({}), world.identity(), write_rules(EMBEDDER, world.config)))
     )
     assert "was changed again since" in error.message
 

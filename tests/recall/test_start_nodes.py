@@ -11,7 +11,7 @@ from mnemond.config.settings import StartNodeSettings
 from mnemond.recall.rerank import age_phrase, meta_share, meta_vector, start_rows, start_scores
 from tests.index.worlds import built, insight, unit
 
-POLICY = StartNodeSettings()
+SETTINGS = StartNodeSettings()
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_phrases(seconds: float, phrase: str) -> None:
 
 @pytest.mark.parametrize(("days", "share"), [(-1, 0.0), (0, 0.0), (7.5, 0.15), (15, 0.3), (30, 0.6), (90, 0.6)])
 def test_worked_shares_of_metadata(days: float, share: float) -> None:
-    assert meta_share(np.array([float(days)]), POLICY).tolist() == pytest.approx([share])
+    assert meta_share(np.array([float(days)]), SETTINGS).tolist() == pytest.approx([share])
 
 
 def test_a_share_may_be_fixed() -> None:
@@ -37,7 +37,7 @@ def test_a_share_may_be_fixed() -> None:
 
 
 def test_worked_scores() -> None:
-    found = start_scores(np.array([0.0, 15.0, 60.0]), np.array([0.2, 0.5, 0.7]), np.array([0.8, 0.6, 0.3]), POLICY)
+    found = start_scores(np.array([0.0, 15.0, 60.0]), np.array([0.2, 0.5, 0.7]), np.array([0.8, 0.6, 0.3]), SETTINGS)
     assert found.tolist() == pytest.approx([0.80, 0.57, 0.54])
 
 
@@ -56,13 +56,13 @@ def test_worked_scores() -> None:
 def test_starts(scores: list[float], starts: list[str]) -> None:
     """d is the most important, c the newest of the others; a and b are told apart by their ids."""
     snapshot = built(insight("a"), insight("b"), insight("c", at=9), insight("d", importance=5)).snapshot
-    found = start_rows(snapshot, np.arange(len(scores)), np.array(scores), POLICY)
+    found = start_rows(snapshot, np.arange(len(scores)), np.array(scores), SETTINGS)
     assert [snapshot.insight(row).id for row in found.tolist()] == starts
 
 
 def test_starts_are_rows_whichever_are_asked_about() -> None:
     snapshot = built(*(insight(name) for name in "abcd")).snapshot
-    assert start_rows(snapshot, np.array([3, 1]), np.array([0.5, 0.6]), POLICY).tolist() == [1, 3]
+    assert start_rows(snapshot, np.array([3, 1]), np.array([0.5, 0.6]), SETTINGS).tolist() == [1, 3]
 
 
 def test_a_meta_vector_has_the_direction_of_the_sum() -> None:
@@ -79,5 +79,5 @@ def test_a_meta_vector_has_the_direction_of_the_sum() -> None:
 
 @given(st.floats(0, 1e4), st.floats(0, 1), st.floats(0, 1))
 def test_a_score_lies_between_what_it_is_made_of(days: float, meta: float, query: float) -> None:
-    found = start_scores(np.array([days]), np.array([meta]), np.array([query]), POLICY)[0]
+    found = start_scores(np.array([days]), np.array([meta]), np.array([query]), SETTINGS)[0]
     assert min(meta, query) - 1e-12 <= found <= max(meta, query) + 1e-12

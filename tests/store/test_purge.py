@@ -145,8 +145,8 @@ def test_no_name_of_it_stays_either(world: RevisionWorld, story: str) -> None:
         world.identity(), op_id="theirs", client_op_id=True, triggered_by=FIELDS["conversation_id"]
     )
     one = identity.id
-    prepared = prepare(draft, identity.now_us, world.snapshot.entity_spelling, world.policy)
-    world.commit(propose(prepared, identity, world.limits))
+    prepared = prepare(draft, identity.now_us, world.snapshot.entity_spelling, world.config)
+    world.commit(propose(prepared, identity, world.rules))
     world.update(one, tags=("Quuxfoobar",), op="the-change")
     HISTORIES[story](world, one)
     names = [name.encode() for name in (*NAMES.values(), *FIELDS.values(), *NOTED, *NOTED.values())]
