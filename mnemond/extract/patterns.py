@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from mnemond.extract.facts import Intent
-from mnemond.text.quality import COURTESY_TOKENS
+from mnemond.text.quality import courtesy_tokens
 from mnemond.text.resources import regex, words_of
 from mnemond.text.tokens import tokens
 
@@ -436,7 +436,7 @@ def is_question(sentence: str) -> bool:
 
 def is_courtesy(sentence: str) -> bool:
     """Whether it says nothing but hello, thanks or yes."""
-    return set(tokens(sentence)) <= COURTESY_TOKENS
+    return set(tokens(sentence)) <= courtesy_tokens()
 
 
 def is_short(sentence: str) -> bool:

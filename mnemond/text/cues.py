@@ -108,12 +108,12 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 @text_cache(maxsize=CACHED_FOLDS)
 def reading(text: str) -> Reading:
     """Prepare `text`. Linear time."""
-    folded = fold(text)
+    lists, folded = _lists(), fold(text)
     if not text.isascii():
         folded = folded.replace("’", "'")
     plain = " ".join(folded.split())
-    words, phrases = token_set(text), _lists().phrases.found(plain, latin_words(text))
-    return Reading(plain, words, phrases, not phrases and plain.isascii() and _lists().words.isdisjoint(words))
+    words, phrases = token_set(text), lists.phrases.found(plain, latin_words(text))
+    return Reading(plain, words, phrases, not phrases and plain.isascii() and lists.words.isdisjoint(words))
 
 
 CACHED_WORDS: Final = 65_536
@@ -150,8 +150,8 @@ class Phrases:
 
 
 class _Key(msgspec.Struct, frozen=True):
-    """The word that a phrase is filed under. `begins`, `ends`: the phrase has more before it or behind it, so that a word
-    of a text begins or ends there."""
+    """The word that a phrase is filed under. `begins`, `ends`: the phrase has more before it or behind it, so that the
+    word of a text begins or ends there."""
 
     word: str
     begins: bool
@@ -327,8 +327,8 @@ def causal_cue(text: str) -> CausalCue | None:
     """The causal cue of `text`, None if it has none.
 
     If cues of both roles occur, the first in the text gives the role and the signal, as a sentence begins with its
-    subject. The sub-type is the strongest of all cues, prevents before enables before causes; "despite" and other forms of block
-    and enable count for it without being a cue themselves.
+    subject. The sub-type is the strongest of all cues, prevents before enables before causes; "despite" and other forms
+    of block and enable count for it without being a cue themselves.
     """
     folded = fold(text)
     if not _may_have_causal_cue(text, folded):

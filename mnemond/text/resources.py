@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -62,6 +62,11 @@ def _with_lists(value: Any) -> Any:  # noqa: ANN401 - any value of TOML
     if isinstance(value, str) and "\n" in value:
         return list(filter(None, map(str.strip, value.split(",")))) if "," in value else value.split()
     return value
+
+
+def fill(pattern: str, parts: Mapping[str, str]) -> str:
+    """`pattern` with every `{name}` replaced by the part of that name; quantifiers like `{1,3}` stay."""
+    return re.sub(r"\{([a-z_]+)\}", lambda found: parts[found[1]], pattern)
 
 
 def words_of(*lines: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mnemond.text import contrast, date_phrases, dates
 from mnemond.text.cues import _CAUSAL_CUE, _may_have_causal_cue
 from mnemond.text.intervals import Rule
-from mnemond.text.quality import PATTERNS, QualityPattern
+from mnemond.text.quality import QualityPattern, _lists
 from mnemond.text.tokens import fold, latin_words
 from tests.examples import examples
 from tests.text.spellings import spellings
@@ -90,7 +90,7 @@ def test_no_date_is_passed_over(rule: Rule) -> None:
         never_passes_over(re.compile(rule.pattern), found, lambda text: dates._may_have_latin(text, fold(text)))
 
 
-@pytest.mark.parametrize("pattern", [each for each in PATTERNS if any(map(str.isascii, each.needles))])
+@pytest.mark.parametrize("pattern", [each for each in _lists().patterns if any(map(str.isascii, each.needles))])
 def test_no_warning_is_passed_over(pattern: QualityPattern) -> None:
     def found(text: str) -> bool:
         needed = any(needle in text.lower() for needle in pattern.needles)

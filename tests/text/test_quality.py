@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.quality import (
-    LONGEST_MATCH,
-    MAX_A_CODE,
+    MAX_MATCH,
+    MAX_PER_CODE,
     MAX_TRIED,
     MAX_WARNINGS,
-    PATTERNS,
-    WORDLESS,
     QualityWarning,
+    _lists,
     quality_warnings,
 )
 
@@ -124,12 +123,12 @@ def test_what_only_looks_stale_is_excused(text: str) -> None:
 
 
 def test_every_pattern_has_an_example() -> None:
-    assert {code for code, _, match in FIRING if match} == {pattern.code for pattern in PATTERNS}
+    assert {code for code, _, match in FIRING if match} == {pattern.code for pattern in _lists().patterns}
 
 
 @pytest.mark.parametrize(("code", "text", "match"), FIRING)
 def test_every_needle_is_needed_only_to_save_time(code: str, text: str, match: str | None) -> None:
-    patterns = [pattern for pattern in PATTERNS if pattern.code == code]
+    patterns = [pattern for pattern in _lists().patterns if pattern.code == code]
     for pattern in patterns:
         if pattern.regex.search(text):
             assert any(needle in text.lower() for needle in pattern.needles)
@@ -148,7 +147,7 @@ def test_offsets_count_characters_even_where_lower_case_is_longer() -> None:
 
 
 def test_a_kind_is_told_three_times_at_most() -> None:
-    assert len(quality_warnings("currently " * 100)) == MAX_A_CODE
+    assert len(quality_warnings("currently " * 100)) == MAX_PER_CODE
 
 
 def test_all_kinds_at_once_are_bounded() -> None:
@@ -158,7 +157,7 @@ def test_all_kinds_at_once_are_bounded() -> None:
 
 def test_a_quotation_is_cut() -> None:
     (warning,) = quality_warnings("in " + "/".join(["directory_of_code"] * 8) + "/a.py:12")
-    assert len(warning.match) == LONGEST_MATCH
+    assert len(warning.match) == MAX_MATCH
 
 
 def test_excused_places_are_given_up_after_a_while() -> None:
@@ -172,10 +171,10 @@ def test_any_text_has_bounded_warnings_that_quote_it(text: str) -> None:
     found = quality_warnings(text)
     assert len(found) <= MAX_WARNINGS
     for warning in found:
-        assert len(warning.match) <= LONGEST_MATCH
+        assert len(warning.match) <= MAX_MATCH
         assert text[warning.offset :].startswith(warning.match)
 
 
 def test_a_text_without_any_of_the_words_is_read_by_the_other_patterns() -> None:
-    assert [pattern for pattern in PATTERNS if not pattern.words] == list(WORDLESS) != []
+    assert [pattern for pattern in _lists().patterns if not pattern.words] == list(_lists().wordless) != []
     assert quality_warnings("billing service, cheap") == ()
