@@ -490,7 +490,7 @@ def _since(words: list[str], place: int) -> int:
 # The first clause of a text: what it is about, short enough for a label or a question (spec 6.9, 6.10).
 
 
-LONGEST_CLAUSE = 120
+MAX_CLAUSE = 120
 """Characters of a first clause (spec 6.9)."""
 
 LOOKED_AT = 400
@@ -513,7 +513,7 @@ _CLAUSES_END = regex(
 )
 
 
-def first_clause(text: str, longest: int = LONGEST_CLAUSE) -> str:
+def first_clause(text: str, longest: int = MAX_CLAUSE) -> str:
     """The first clause of `text`, on one line, without list marks, labels and closing punctuation; "" if there is none.
 
     At most `longest` characters, cut between words where there are any, the last one then an ellipsis.
@@ -526,7 +526,7 @@ def first_clause(text: str, longest: int = LONGEST_CLAUSE) -> str:
     return shortened(" ".join(clause.split()).strip(" \"'“”‘’`*_()（）「」.,;:!?。，；：！？"), longest)
 
 
-def shortened(line: str, longest: int = LONGEST_CLAUSE) -> str:
+def shortened(line: str, longest: int = MAX_CLAUSE) -> str:
     """`line` if it fits into `longest` characters (1 or more), else its beginning and an ellipsis."""
     if len(line) <= longest:
         return line

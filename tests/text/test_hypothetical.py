@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.hypothetical import LONGEST_QUERY, TEMPLATES, hypothetical_queries, parse_queries
+from mnemond.text.hypothetical import MAX_QUERY, TEMPLATES, hypothetical_queries, parse_queries
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_empty_and_repeated_questions_are_left_out() -> None:
 def test_any_reply_is_read(reply: str, most: int) -> None:
     questions = parse_queries(f"Q1: {reply}\n{reply}", most)
     assert len(questions) <= max(0, most)
-    assert all(0 < len(question) <= LONGEST_QUERY for question in questions)
+    assert all(0 < len(question) <= MAX_QUERY for question in questions)

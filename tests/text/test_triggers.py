@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.hypothetical import trigger_text, trigger_type
-from mnemond.text.statements import LONGEST_CLAUSE, first_clause
+from mnemond.text.statements import MAX_CLAUSE, first_clause
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_text_of_a_trigger_is_its_type_and_first_clause(text: str, expected:
 def test_a_long_clause_is_cut_between_words() -> None:
     clause = first_clause("word " * 200)
     assert clause == "word " * 23 + "word…"
-    assert len(first_clause("x" * 500)) == LONGEST_CLAUSE
+    assert len(first_clause("x" * 500)) == MAX_CLAUSE
 
 
 @given(st.text(max_size=400))
@@ -99,5 +99,5 @@ def test_any_text_has_a_type_or_none_and_a_short_first_clause(text: str) -> None
     kind = trigger_type(text)
     assert kind is None or trigger_text(kind, text).startswith(kind)
     clause = first_clause(text)
-    assert len(clause) <= LONGEST_CLAUSE
+    assert len(clause) <= MAX_CLAUSE
     assert clause == " ".join(clause.split())
