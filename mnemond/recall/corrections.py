@@ -29,14 +29,13 @@ from mnemond.text.statements import (
     BE,
     ENDS,
     FIXED,
-    LONGEST,
+    MAX_SENTENCE,
+    MAX_TEXT,
     MOVE,
     NOW,
     ONE_AT_A_TIME,
-    ONE_OF_MANY,
     PERSONS,
     PREPOSITION,
-    READ,
     SWITCH,
     USE,
     Sentence,
@@ -263,7 +262,7 @@ class _Between:
         state = self._old.state
         if not self._begins:
             return self._is_role(kind)
-        if not state or not self._stands_behind_its_verb() or not ONE_OF_MANY.isdisjoint(self._old.words):
+        if not state or not self._stands_behind_its_verb() or self._old.one_of_many:
             return False
         if state == USE:
             return self._behind >= 1
@@ -359,14 +358,14 @@ class Heard(NamedTuple):
 
 def told(content: str) -> Told:
     """A memory as it is compared. Linear time."""
-    return _told(content[:READ])  # what is remembered would keep the rest as well, long after the memory has left
+    return _told(content[:MAX_TEXT])  # what is remembered would keep the rest as well, long after the memory has left
 
 
 @text_cache(maxsize=MAX_TOLD)
 def _told(content: str) -> Told:
     changes = announces(content)
     pieces = tuple(_piece(each, changes=changes) for each in sentences(content))
-    return Told(pieces, len(content) <= LONGEST, changes)
+    return Told(pieces, len(content) <= MAX_SENTENCE, changes)
 
 
 def _piece(sentence: Sentence, *, changes: bool) -> Piece:

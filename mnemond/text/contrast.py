@@ -1,8 +1,8 @@
-"""What makes two similar texts contradict each other: negation, numbers, and words of change (spec 6.5).
+"""Contrasts between similar texts: negation, numbers, and words of change.
 
 A difference in any of them turns a near-duplicate into a conflict, so each function leaves out what looks like a
-contrast without being one: "not only", 区别, the 256 of sha256. `labels` tells the numbers that contradict nothing
-because they name what the text is about.
+contrast without being one: "not only", 区别, the 256 of sha256. `labels` returns the numbers that contradict nothing
+because they name the subject of the text.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from mnemond.text.date_phrases import number as chinese_number
 from mnemond.text.dates import whole_dates
-from mnemond.text.resources import regex, words_of
+from mnemond.text.resources import on_first_use, read, regex, words_of
 from mnemond.text.tokens import fold, latin_words
 
 # ---------------------------------------------------------------- negation
@@ -34,7 +36,7 @@ _NEGATION = (
 _NEGATION_CHINESE = "[不没沒别別]"
 _SENTENCE = r"(?P<nor>\bnor\b)|(?P<end>[.!?;。！？；\n])"
 _STARTS = r"\b[acdhinosw]|n't|[.!?;\n]"
-"""What any of it starts with: a cheap test before the alternatives are tried."""
+"""The start of every match: a cheap test before the alternatives are tried."""
 
 _POLARITY_ASCII = regex(rf"(?={_STARTS})(?:(?P<none>{_NOT_NEGATION})|{_SENTENCE}|(?P<negator>{_NEGATION}))")
 _POLARITY = regex(
@@ -46,14 +48,13 @@ _NEGATORS = words_of(
     "havent hadnt cant wont couldnt wouldnt shouldnt",
 )
 _NEGATORS_CHINESE = regex("[不没沒别別]")
-"""Every negator has one of these words or characters."""
+"""Every negator has one of `_NEGATORS` or one of these characters."""
 
 
 def polarity(text: str) -> int:
-    """0 or 1: the parity of the negators in `text` (spec 6.5).
+    """0 or 1: the parity of the negators in `text`.
 
-    "no longer" and 没有 are one negator, and so is "neither … nor": a "nor" goes on with the negation of its sentence.
-    To the list of the specification belong here nobody, nothing, nowhere, and "dont" as it is often typed.
+    "no longer" and 没有 are one negator, and so is "neither … nor": a "nor" continues the negation of its sentence.
     """
     folded = fold(text).replace("’", "'")
     if _NEGATORS.isdisjoint(latin_words(text)) and (folded.isascii() or _NEGATORS_CHINESE.search(folded) is None):
@@ -75,7 +76,7 @@ _UNIT = (
     r"[nuµμm]s|s|secs?|mins?|h|hrs?|d|days?|w|wks?|y|yrs?|k|[kmgtp]i?b|[mgtp]|bn?|px|x|st|nd|rd|th|am|pm|fps|[kmg]?hz"
     r"|usd|eur|[kcm]?m|mi|ft|k?g|lbs?|k?w|k?wh|v|mah|[rqt]ps|°?[cf]|c|f"
 )
-"""What may stand right behind a number and leaves it one: units, ordinals, and a plural or magnitude letter."""
+"""Letters that may follow a number directly: units, ordinals, and a plural or magnitude letter."""
 
 _FILE = (
     r"\.(?:py|pyi|go|js|jsx|ts|tsx|rs|c|h|cc|cpp|hpp|java|kt|rb|php|cs|swift|sh|md|rst|txt|toml|ya?ml|json|jsonl|xml|html?"
@@ -90,19 +91,19 @@ _NUMBER = regex(
 )
 _PERCENT = regex(r"(?<=[0-9])\s?(?:%|percent\b|per\s+cent\b|pct\b)")
 _PARTS_OF_PERCENT = ("%", "cent", "pct")
-"""One of these stands in every match."""
+"""Every match of `_PERCENT` has one of these."""
 _DIGIT = regex("[0-9０-９]")
 _EDGES = "()[]{}<>\"'`.,;:!?*。，；：！？、（）"
 
 
 def numbers(text: str) -> frozenset[str]:
-    """The numbers of `text` in one spelling (spec 6.5): integers, decimals, percent, versions, clock times, dates.
+    """The numbers of `text` in one spelling: integers, decimals, percent, versions, clock times, dates.
 
     1,000 is 1000, 10k is 10000, "50 percent" is 50%, v1.2.3 is 1.2.3, "May 8, 2023" is 2023-05-08; units are left out
-    (100ms and 100 ms are alike). Zeros at the end of a decimal fall away beside a currency, unit or percent sign and
-    below one; elsewhere only a fraction of nothing but zeros does, because 1.20 and 1.2 are different versions and to
-    take a change for a repetition would lose it. Digits of names do not count: sha256, gpt-4, #12, file names, URLs,
-    and hexadecimal ids.
+    (100ms and 100 ms are alike). Zeros at the end of a decimal are dropped beside a currency, unit or percent sign and
+    below one; elsewhere only a fraction of zeros alone is, because 1.20 and 1.2 are different versions, and a change
+    that is taken for a repetition is lost. Digits of names do not count: sha256, gpt-4, #12, file names, URLs, and
+    hexadecimal ids.
     """
     if _DIGIT.search(text) is None:
         return frozenset()
@@ -118,7 +119,7 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def _numbers_of(word: str) -> Iterable[str]:
-    """The numbers of a word with a digit and without the marks around it."""
+    """The numbers of a word that has a digit, without the marks around it."""
     if word.isdigit() and word.isascii():
         return (word.lstrip("0") or "0",)
     return () if _IDENTIFIER.search(word) else map(_normal, _NUMBER.finditer(word))
@@ -138,47 +139,47 @@ def _normal(number: re.Match[str]) -> str:
 
 # ---------------------------------------------------------------- labels
 
-LABEL_NOUNS = frozenset({
-    "act", "adr", "apartment", "appendix", "article", "assignment", "attempt", "batch", "bug", "build", "call",
-    "case", "channel", "chapter", "clause", "code", "core", "customer", "cw", "cycle", "day", "db", "defect",
-    "device", "draft", "entry", "epic", "episode", "epoch", "errno", "error", "example", "exercise", "exit",
-    "experiment", "extension", "fig", "figure", "flat", "game", "gate", "gpu", "homework", "house", "http",
-    "incident", "invoice", "issue", "item", "iteration", "job", "kw", "lab", "lane", "lecture", "lesson", "level",
-    "line", "machine", "match", "meeting", "memory", "milestone", "module", "month", "mr", "no", "node", "note",
-    "number", "option", "order", "page", "paragraph", "part", "pep", "phase", "platform", "pr", "problem", "proposal",
-    "question", "quiz", "rack", "recipe", "release", "replica", "request", "revision", "rfc", "room", "round", "rule",
-    "run", "scenario", "scene", "season", "seat", "section", "server", "session", "shard", "signal", "slide",
-    "sprint", "stage", "status", "step", "story", "table", "task", "test", "ticket", "topic", "trial", "tutorial",
-    "user", "verse", "vol", "volume", "week", "worker", "workshop", "year", "zone",
-})  # fmt: skip
-"""Nouns that a number right behind them turns into a name. What is *set to* a number (a port, limit, version, timeout)
-is not among them: another number corrects it."""
 
-_LABEL_NOUNS_CHINESE = (
-    "冲刺|迭代|阶段|步骤|任务|问题|议题|工单|需求|缺陷|里程碑|笔记|章节|附录|选项|方案|实验|案例|用例|练习|习题|例题|测试|会议|课程|条目"
-    "|编号|订单|节点|服务器|用户|错误码|状态码|退出码|错误"
-)
+class _Nouns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/contrast.toml"""
+
+    label_nouns: frozenset[str]
+    chinese_label_nouns: tuple[str, ...]
+
+
+@on_first_use
+def _nouns() -> _Nouns:
+    return read("contrast", _Nouns)
+
+
+def label_nouns() -> frozenset[str]:
+    """English nouns that a number behind them turns into a name."""
+    return _nouns().label_nouns
+
+
 _COUNTERS = "阶段|季度|[章节節步条條次期页頁课課集卷回届屆轮輪天周週季部版号號项項题題例篇讲講册幕场場关關批代个個]"
 _COUNTED = (
     r"\s?(?:%|percent\b|[个個次天月年分秒元块塊人条條]|小时|[$€£¥]"
     r"|(?:[nuµμm]s|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?|am|pm|[kmgt]i?b|usd|eur"
     r"|dollars?|euros?|people|times)(?![a-z0-9_]))"
 )
-"""What makes of a number behind a noun the size of it: "meeting 30 min", 测试3次."""
+"""Behind a number that gives the size of the noun before it: "meeting 30 min", 测试3次."""
 
 _NAME = (
     r"[0-9]{1,9}(?:\.[0-9]{1,6}){0,3}"
     rf"(?![a-z0-9_]|[.:][0-9]|,[0-9]{{3}}|(?<=[0-9]{{4}})-[0-9]{{2}}|{_COUNTED})"
 )
 _LABEL = regex(
-    r"(?<![a-z0-9])(?<!\bevery )(?<!\beach )(?<!\bper )(?<!\ba )(?P<noun>[a-z]{1,12})"
-    r"\.?[ _-]?(?P<numbered>(?:no\.?|number) )?(?P<marked>#)?"
-    rf"(?P<names>{_NAME}(?P<more>(?: ?(?:,|&|and|to|-|–) ?#?{_NAME}){{0,9}}))"
-    rf"|(?P<zh_noun>{_LABEL_NOUNS_CHINESE}) ?#?(?P<zh_name>{_NAME})"
-    rf"|第 ?(?P<zh_nth>[0-9]{{1,9}}|[一二两兩三四五六七八九十]{{1,3}}) ?(?P<counter>{_COUNTERS})"
-    r"|(?<![a-z0-9_.,:/-])(?P<nth>[0-9]{1,6})(?:st|nd|rd|th) (?P<noun_of_nth>[a-z]{1,12})"
-    r"|(?<![0-9a-z_.月])(?P<zh_number>[0-9]{1,6}) ?(?P<hao>[号號])(?![召称稱])"
-    r"|(?<![\w#&/])(?P<hash>#)(?P<bare>[0-9]{1,9})(?![\w.])"
+    lambda: (
+        r"(?<![a-z0-9])(?<!\bevery )(?<!\beach )(?<!\bper )(?<!\ba )(?P<noun>[a-z]{1,12})"
+        r"\.?[ _-]?(?P<numbered>(?:no\.?|number) )?(?P<marked>#)?"
+        rf"(?P<names>{_NAME}(?P<more>(?: ?(?:,|&|and|to|-|–) ?#?{_NAME}){{0,9}}))"
+        rf"|(?P<zh_noun>{'|'.join(_nouns().chinese_label_nouns)}) ?#?(?P<zh_name>{_NAME})"
+        rf"|第 ?(?P<zh_nth>[0-9]{{1,9}}|[一二两兩三四五六七八九十]{{1,3}}) ?(?P<counter>{_COUNTERS})"
+        r"|(?<![a-z0-9_.,:/-])(?P<nth>[0-9]{1,6})(?:st|nd|rd|th) (?P<noun_of_nth>[a-z]{1,12})"
+        r"|(?<![0-9a-z_.月])(?P<zh_number>[0-9]{1,6}) ?(?P<hao>[号號])(?![召称稱])"
+        r"|(?<![\w#&/])(?P<hash>#)(?P<bare>[0-9]{1,9})(?![\w.])"
+    )
 )
 _NUMERAL = regex(r"[0-9.]+[0-9]|[0-9]")
 _MAY_NAME = regex("[0-9０-９第]")
@@ -188,9 +189,9 @@ def labels(text: str) -> frozenset[str]:
     """The numbers that name something, each behind its noun: "sprint 12", "章 3", "# 12".
 
     "Sprint 12" and "sprint 13" are two sprints, while a limit of 100 and one of 200 are one limit. The noun, one of
-    `LABEL_NOUNS`, stands right before the number or behind an ordinal ("the 3rd round"); in the plural there have to
-    be several numbers ("chapters 3 and 4"), because "replicas 3" counts them. A number with a unit, a clock time and a
-    date are sizes: "meeting 30 min", "session 10:30".
+    `label_nouns`, is right before the number or behind an ordinal ("the 3rd round"); a plural must have several numbers
+    ("chapters 3 and 4"), because "replicas 3" counts them. A number with a unit, a clock time and a date are sizes:
+    "meeting 30 min", "session 10:30".
     """
     if _MAY_NAME.search(text) is None:
         return frozenset()
@@ -204,19 +205,21 @@ def labels(text: str) -> frozenset[str]:
 
 
 def _noun(match: re.Match[str]) -> str:
-    """What a number of `_LABEL` belongs to; "" when that is nothing a number names."""
+    """The noun of a match of `_LABEL`; "" if it is none that a number names."""
     word = match["noun"] or match["noun_of_nth"]
     if word is None:
         return match["zh_noun"] or match["counter"] or match["hao"] or match["hash"]
     forms = (word, word.removesuffix("s"), f"{word.removesuffix('ies')}y") if match["more"] else (word,)
-    return next((form for form in forms if form in LABEL_NOUNS), match["marked"] or (match["numbered"] and word) or "")
+    return next(
+        (form for form in forms if form in label_nouns()), match["marked"] or (match["numbered"] and word) or ""
+    )
 
 
 # ---------------------------------------------------------------- change
 
 _MOVED = "switch(?:e[sd]|ing)?|migrat(?:e[sd]?|ing)|mov(?:ed|ing)|chang(?:ed|ing)"
 _WORD = r"\w[\w'/-]{0,40}(?:\.\w{1,20}){0,3}"
-"""A word, with the dots of a file name or version but not the one that ends a sentence."""
+"""A word, with the dots of a file name or version but without the one that ends a sentence."""
 
 _CHANGE = regex(
     r"\b(?:replac(?:e[sd]?|ing|ements?)|instead\s+of|no\s+longer|deprecat(?:e[sd]?|ing|ion)|rather\s+than"
@@ -226,37 +229,36 @@ _CHANGE = regex(
 )
 
 
-_ANNOUNCING = words_of(
+_CHANGE_WORDS = words_of(
     "replace replaces replaced replacing replacement replacements instead longer deprecate deprecates deprecated",
     "deprecating deprecation rather switch switches switched switching migrate migrates migrated migrating moved",
     "moving changed changing",
 )
-_USED = words_of("use uses using")
-_ANNOUNCING_CHINESE = regex("[替改不放取]")
-"""Every change cue has one of these words, one of the next behind "now", or one of these characters."""
+_NOW_WORDS = words_of("use uses using")
+_CHANGE_CHARACTERS = regex("[替改不放取]")
+"""Every change cue has one of `_CHANGE_WORDS`, one of `_NOW_WORDS` behind "now", or one of these characters."""
 
 
 def change_cues(text: str) -> tuple[str, ...]:
-    """Every change cue of `text` in order, folded, with single spaces (spec 6.5).
+    """Every change cue of `text` in order, folded, with single spaces.
 
-    "switched the database to" is given as "switched to", so that the same change told in other words looks alike.
+    "switched the database to" is given as "switched to", so that the same change in other words is equal.
     """
     folded = fold(text)
-    if not _may_announce(text, folded):
+    if not _may_have_change_cue(text, folded):
         return ()
-    cues = []
-    for found in _CHANGE.finditer(folded):
-        verb, way = found["verb"], found["way"]
-        cues.append(f"{verb} {way}" if verb else " ".join(found[0].split()))
-    return tuple(cues)
+    return tuple(
+        f"{found['verb']} {found['way']}" if found["verb"] else " ".join(found[0].split())
+        for found in _CHANGE.finditer(folded)
+    )
 
 
-def _may_announce(text: str, folded: str) -> bool:
-    """Whether `text` has a word that no change cue goes without."""
+def _may_have_change_cue(text: str, folded: str) -> bool:
+    """False if `text` has none of the words that every change cue has one of."""
     words = latin_words(text)
-    if not _ANNOUNCING.isdisjoint(words) or ("now" in words and not _USED.isdisjoint(words)):
+    if not _CHANGE_WORDS.isdisjoint(words) or ("now" in words and not _NOW_WORDS.isdisjoint(words)):
         return True
-    return not folded.isascii() and _ANNOUNCING_CHINESE.search(folded) is not None
+    return not folded.isascii() and _CHANGE_CHARACTERS.search(folded) is not None
 
 
 def change_cue(text: str) -> str | None:

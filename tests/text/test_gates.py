@@ -63,7 +63,7 @@ def test_no_change_cue_is_passed_over() -> None:
     def found(text: str) -> bool:
         return contrast._CHANGE.search(fold(text)) is not None
 
-    never_passes_over(contrast._CHANGE, found, lambda text: contrast._may_announce(text, fold(text)))
+    never_passes_over(contrast._CHANGE, found, lambda text: contrast._may_have_change_cue(text, fold(text)))
 
 
 def test_no_percentage_is_passed_over() -> None:

@@ -9,21 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.text.statements import (
-    ANNOUNCING,
     BE,
     JOIN,
     LIVE,
-    LONGEST,
+    MAX_SENTENCE,
+    MAX_SENTENCES,
+    MAX_TEXT,
     MAX_UNITS,
-    MOST,
     MOVE,
     NOW,
-    PHRASES,
-    READ,
     RENAME,
     SWITCH,
     USE,
     WORK,
+    _lists,
     announces,
     content_words,
     sentences,
@@ -114,7 +113,8 @@ def test_names_are_written_with_a_capital_inside_a_sentence() -> None:
 
 
 def test_sentences_without_questions_long_ones_and_the_rest_of_a_long_text() -> None:
-    text = "One fact. Is it so? v1.2 is out; and tabs, but we use spaces\n真的吗？每周二部署。" + "x" * (LONGEST + 1)
+    text = "One fact. Is it so? v1.2 is out; and tabs, but we use spaces\n真的吗？每周二部署。"
+    text += "x" * (MAX_SENTENCE + 1)
     assert [each.text for each in sentences(text)] == [
         "One fact",
         "v1.2 is out",
@@ -122,8 +122,8 @@ def test_sentences_without_questions_long_ones_and_the_rest_of_a_long_text() -> 
         "we use spaces",
         "每周二部署",
     ]
-    assert len(sentences("One fact. " * 50)) == MOST
-    assert sentences("a" * 10 + "\n" + "b " * READ)[0].text == "a" * 10
+    assert len(sentences("One fact. " * 50)) == MAX_SENTENCES
+    assert sentences("a" * 10 + "\n" + "b " * MAX_TEXT)[0].text == "a" * 10
     assert len(statement("word" + " other thing" * 50).units) == MAX_UNITS
 
 
@@ -133,7 +133,7 @@ def test_sentences_without_questions_long_ones_and_the_rest_of_a_long_text() -> 
         ("Deploys go out on Thursdays now", True), ("We don't do it any more", True), ("as of May it is so", True),
         ("from next week on", True), ("现在每周四", True), ("Deploys go out on Thursdays", False),
         ("每周四部署", False),
-        ("as of", False), ("tea of the house", False), ("x" * READ + " now", False),
+        ("as of", False), ("tea of the house", False), ("x" * MAX_TEXT + " now", False),
     ],
 )  # fmt: skip
 def test_whether_a_text_may_announce_a_change(text: str, so: bool) -> None:
@@ -141,10 +141,10 @@ def test_whether_a_text_may_announce_a_change(text: str, so: bool) -> None:
 
 
 def test_every_phrase_that_tells_of_a_change_is_noticed() -> None:
-    for first, phrases in PHRASES.items():
+    for first, phrases in _lists().phrases.items():
         for rest, kind in phrases:
-            if kind in (NOW, MOVE, SWITCH, RENAME, JOIN, "gone before", "gone after"):
-                assert not ANNOUNCING.isdisjoint((first, *rest)), (first, *rest)
+            if kind in (NOW, MOVE, SWITCH, RENAME, JOIN, "gone_before", "gone_after"):
+                assert not _lists().announcing.isdisjoint((first, *rest)), (first, *rest)
 
 
 def test_words_that_say_something() -> None:

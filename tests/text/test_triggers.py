@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.hypothetical import trigger_text, trigger_type
-from mnemond.text.statements import MAX_CLAUSE, first_clause
+from mnemond.text.hypothetical import MAX_CLAUSE, first_clause, trigger_text, trigger_type
 
 
 @pytest.mark.parametrize(
