@@ -1,1 +1,1 @@
-"""What a host runs: each module here is copied into a file of its own (`mnemonctl.setup.files`)."""
+"""Programs that hosts run: each module here is copied into a file of its own (`mnemonctl.setup.files`)."""

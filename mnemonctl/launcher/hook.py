@@ -1,7 +1,7 @@
-"""A host's hook as a process of its own: standard input to the daemon, its answer to standard output.
+"""A host's hook as a process: sends standard input to the daemon and prints its answer.
 
-It fails open: whatever goes wrong, it ends within `DEADLINE_S` with exit status 0 and nothing on standard output. This
-file is copied into the launcher that hosts run, so it imports built-in modules only, and nothing of ours.
+It fails open: in every case it ends within `DEADLINE_S`, with exit status 0 and nothing on standard output if
+something is wrong. This file is copied into the launcher that hosts run, so it imports built-in modules only.
 """
 
 # No `from __future__ import annotations`: it loads a module from the disk.
@@ -14,36 +14,36 @@ DEADLINE_S = 0.25
 """Seconds from the start of the process to its end, whatever the host and the daemon do."""
 
 MIN_S = 0.05
-"""Seconds that are tried in any case, where a busy machine took long to start the interpreter."""
+"""Seconds left at least, if a busy machine took long to start the interpreter."""
 
-LARGEST = 1 << 20
-"""Bytes of a message that the daemon reads; what is longer is not sent."""
+MAX_MESSAGE = 1 << 20
+"""Bytes of a message that the daemon reads; a longer one is not sent."""
 
-LONGEST = 1 << 16
-"""Bytes of an answer: hosts take 10,000 characters, and as much fits into a pipe that nobody reads."""
+MAX_ANSWER = 1 << 16
+"""Bytes of an answer: hosts take 10,000 characters, and as much fits into a pipe before anything reads it."""
 
 START_EVERY_S = 60.0
-"""Least time between two attempts to start the daemon."""
+"""Least seconds between two attempts to start the daemon."""
 
 NOT_RUNNING = (2, 61, 111)
 """ENOENT, and ECONNREFUSED of macOS and Linux; the module `errno` is not always built in."""
 
 
 def run(directory: bytes, start: tuple[bytes, ...]) -> None:
-    """Ask the daemon of a data directory; never returns. `start` is the command line that starts one."""
+    """Pass one hook call to the daemon of a data directory; never returns. `start` is what starts a daemon."""
     try:
         _signal.signal(_signal.SIGALRM, leave)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
         _signal.setitimer(_signal.ITIMER_REAL, max(MIN_S, DEADLINE_S - age()))
-        answer = ask(directory, read(), start)
-        if answer and answer[:10] != b'{"jsonrpc"':  # an error of a daemon that knows no hooks is not for the host
+        answer = ask(directory, read_stdin(), start)
+        if answer and answer[:10] != b'{"jsonrpc"':  # an error of a daemon without hooks is not for the host
             posix.write(1, answer)
     finally:
         leave()
 
 
 def age() -> float:
-    """Seconds since the process was started, as Linux tells (proc(5), stat, field 22); 0 elsewhere."""
+    """Return the seconds since the process was started (Linux: proc(5), stat, field 22); 0 elsewhere."""
     try:
         descriptor = posix.open("/proc/self/stat", posix.O_RDONLY)
         ticks = posix.read(descriptor, 4096).rpartition(b")")[2].split()[19]
@@ -53,19 +53,16 @@ def age() -> float:
 
 
 def leave(*_: object) -> None:
-    """End at once, successfully. Also called by the alarm, wherever the process is."""
+    """End the process successfully; also called by the alarm."""
     posix._exit(0)
 
 
-def read() -> bytes:
-    """The host's message: up to the end of standard input, or of a first line that ends an object.
-
-    Empty for one that is longer than the daemon reads.
-    """
+def read_stdin() -> bytes:
+    """Read up to the end of standard input, or of a first line that ends an object; return b"" if it is too long."""
     message = b""
-    while part := posix.read(0, LONGEST):
+    while part := posix.read(0, 1 << 16):
         message += part
-        if len(message) > LARGEST:
+        if len(message) > MAX_MESSAGE:
             return b""
         if message[-2:] == b"}\n" and message.count(b"\n") == 1:
             break
@@ -73,10 +70,7 @@ def read() -> bytes:
 
 
 def ask(directory: bytes, message: bytes, start: tuple[bytes, ...]) -> bytes:
-    """The daemon's answer. When none runs, let one be started, for the next time, and return nothing.
-
-    Raises OSError.
-    """
+    """Return the daemon's answer. If none runs, start one for the next call and return b"". Raises OSError."""
     if not message:
         return b""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -86,24 +80,24 @@ def ask(directory: bytes, message: bytes, start: tuple[bytes, ...]) -> bytes:
         connection.shutdown(_socket.SHUT_WR)
         return receive(connection)
     except OSError as error:
-        if error.errno in NOT_RUNNING:  # only connecting says so
-            let_start(directory, start)
+        if error.errno in NOT_RUNNING:  # only `connect` raises these
+            start_daemon(directory, start)
         return b""
     finally:
         connection.close()
 
 
 def receive(connection: _socket.socket) -> bytes:
-    """Everything up to the end; empty for more than a host takes. Raises OSError."""
+    """Receive up to the end; return b"" if it is longer than a host takes. Raises OSError."""
     answer = b""
-    while part := connection.recv(LONGEST):
+    while part := connection.recv(1 << 16):
         answer += part
-        if len(answer) > LONGEST:
+        if len(answer) > MAX_ANSWER:
             return b""
     return answer
 
 
-def let_start(directory: bytes, start: tuple[bytes, ...]) -> None:
+def start_daemon(directory: bytes, start: tuple[bytes, ...]) -> None:
     """Start the daemon in the background, at most once a minute. Raises OSError."""
     stamp = directory + b"/hook-start.stamp"
     try:

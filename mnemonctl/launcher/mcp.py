@@ -1,13 +1,12 @@
-"""A host's MCP server as a process of its own: between its streams and the daemon's socket.
+"""A host's MCP server as a process: passes lines between its standard streams and the daemon's socket.
 
-The daemon speaks MCP itself, so this only passes lines on. A host keeps its server as long as a session lasts, which
-may be days, and does not start it again: so when the daemon goes, to be updated or to make room, this connects anew.
-At once if somebody waits for an answer, else when something is asked: a daemon that was stopped stays so until then.
-When none runs, one is started and waited for: a host gives a server some seconds to appear.
+The daemon speaks MCP itself. A host keeps its server for a session, which may last days, and does not start it again;
+so when the daemon goes, to be updated or to free memory, this reconnects: at once if a request is pending, else with
+the next request, so that a daemon that was stopped stays stopped until then. If none runs, one is started and waited
+for: a host gives a server some seconds to appear.
 
-What was asked and not answered is asked again, once: every tool may be called twice with the same effect (its
-`idempotentHint`). A handshake is made again, and its second answer kept from the host. Copied into a launcher, like
-`mnemonctl.launcher.hook`.
+A pending request is sent again, once: every tool may be called twice with the same effect (its `idempotentHint`). So is
+the handshake, and its second reply is not passed to the host. Copied into a launcher, like `mnemonctl.launcher.hook`.
 """
 
 # No `from __future__ import annotations`: it loads a module from the disk.
@@ -20,58 +19,60 @@ import time
 START_S = 8.0
 """Seconds to wait for a daemon that is being started: Codex gives up a server after 10."""
 
-PAUSE_S = 0.02
-"""Between two attempts to connect meanwhile."""
+RETRY_S = 0.02
+"""Seconds between two attempts to connect meanwhile."""
 
 DRAIN_S = 5
-"""Seconds that answers may still take once the host has closed standard input: no process is left behind."""
+"""Seconds that replies may still take after the host has closed standard input: no process is left behind."""
 
 NOT_RUNNING = (2, 61, 111)
 """ENOENT, and ECONNREFUSED of macOS and Linux; the module `errno` is not always built in."""
 
 CHUNK = 1 << 16
 
-LONGEST = 1 << 21
-"""Bytes of a line of the host that are waited for: twice as many as the daemon takes."""
+MAX_LINE = 1 << 21
+"""Bytes of a line of the host that are buffered: twice as many as the daemon takes."""
 
-LOST = b',"error":{"code":-32603,"message":"mnemond ended twice while it worked on this; look before you repeat it"}}\n'
-"""What is said of a request that was sent `MOST` times."""
+MAX_SENDS = 2
+"""Times that a request is sent: one that ends two daemons may end every one."""
+
+ABANDONED = (
+    b',"error":{"code":-32603,"message":"mnemond ended twice while it worked on this; look before you repeat it"}}\n'
+)
+"""End of the reply to a request that was sent `MAX_SENDS` times."""
 
 CANCELLED = b'"notifications/cancelled"'
-"""What is said of a request whose answer nobody waits for any more: none will come."""
+"""Method by which the host cancels a request: no reply will come."""
 
-AGREED = b'"notifications/subscriptions/acknowledged"'
+ACKNOWLEDGED = b'"notifications/subscriptions/acknowledged"'
 SUBSCRIPTION = b'"io.modelcontextprotocol/subscriptionId"'
-"""What the daemon says when it has agreed to a subscription: no other answer will come."""
-
-MOST = 2
-"""Times that a request is sent: what ends two daemons might end every one."""
+"""Method, and member with the id, of the only reply to a request that subscribes."""
 
 
 def run(directory: bytes, start: tuple[bytes, ...]) -> None:
-    """Pass on until the host ends; never returns. `start` is the command line that starts a daemon."""
-    link = Link(directory + b"/sock", start)
-    link.open()
+    """Pass lines on until the host ends; never returns. `start` is the command line that starts a daemon."""
+    relay = Relay(directory + b"/sock", start)
+    relay.connect()
     rest = b""
-    while part := read():
+    while part := read_stdin():
         *lines, rest = (rest + part).split(b"\n")
         for line in lines:
-            link.say(line + b"\n")
-        if len(rest) > LONGEST:
+            relay.from_host(line + b"\n")
+        if len(rest) > MAX_LINE:
             complain(b"a message of the host is longer than mnemond reads")
             posix._exit(1)
-    link.close(rest)
+    relay.end_of_input(rest)
     _signal.signal(_signal.SIGALRM, lambda *_: posix._exit(0))
     _signal.alarm(DRAIN_S)
     while True:
         _signal.pause()
 
 
-class Link:
-    """The way to the daemon, over as many connections as it takes.
+class Relay:
+    """Connects the host to the daemon, over as many connections as it takes.
 
-    Requests are sent by whoever holds the lock; answers are read by one thread a connection, which takes the lock only
-    when there is nothing more to read: so neither ever waits for the other while the daemon waits for both.
+    Requests are sent while holding the lock. Each connection has a thread that reads replies and takes the lock only
+    at the end, so that sending never waits for reading while the daemon waits for both.
     """
 
     def __init__(self, path: bytes, start: tuple[bytes, ...]) -> None:
@@ -79,118 +80,123 @@ class Link:
         self.start = start
         self.lock = _thread.allocate_lock()
         self.connection: _socket.socket | None = None
-        self.waiting: dict[bytes, bytes] = {}
-        """Requests without an answer, by their ids."""
-        self.times: dict[bytes, int] = {}
+        self.pending: dict[bytes, bytes] = {}
+        """Requests without a reply, by their ids."""
+        self.sends: dict[bytes, int] = {}
         """How often each of them was sent."""
-        self.hello = b""
-        """The line of the handshake."""
-        self.second = b""
-        """Its id, while a second answer to it is to come."""
-        self.over = False
+        self.handshake = b""
+        """Line of the host's `initialize`."""
+        self.repeated_handshake = b""
+        """Its id, while a second reply to it is expected."""
+        self.input_ended = False
 
-    def open(self) -> None:
-        """Connect, and ask again what waits. Ends the process when there is no daemon to be had."""
+    def connect(self) -> None:
+        """Connect and send pending requests again. Ends the process if no daemon can be reached."""
         try:
             connection = connect(self.path, self.start)
         except OSError as error:
             complain(b"cannot reach mnemond at " + self.path + b": " + str(error.strerror or error).encode())
             posix._exit(1)
-        for number in list(self.waiting):
-            if self.times.get(number, 0) >= MOST:
-                self.forget(number)
-                write(b'{"jsonrpc":"2.0","id":' + number + LOST)
-        number = member(self.hello, b'"id"')
-        if number and number not in self.waiting:
-            self.second = number
-            send(connection, self.hello)
-        again = list(self.waiting)
-        _thread.start_new_thread(self.answers, (connection,))
+        for number in list(self.pending):
+            if self.sends.get(number, 0) >= MAX_SENDS:
+                self.settle(number)
+                write(b'{"jsonrpc":"2.0","id":' + number + ABANDONED)
+        number = member(self.handshake, b'"id"')
+        if number and number not in self.pending:
+            self.repeated_handshake = number
+            send(connection, self.handshake)
+        again = list(self.pending)
+        _thread.start_new_thread(self.read_replies, (connection,))
         self.connection = connection
         for number in again:
-            self.ask(connection, number)
+            self.send_pending(connection, number)
 
-    def ask(self, connection: _socket.socket, number: bytes) -> None:
-        """Send a request that waits."""
-        self.times[number] = self.times.get(number, 0) + 1
-        send(connection, self.waiting[number])
+    def send_pending(self, connection: _socket.socket, number: bytes) -> None:
+        """Send a pending request and count that."""
+        self.sends[number] = self.sends.get(number, 0) + 1
+        send(connection, self.pending[number])
 
-    def forget(self, number: bytes) -> None:
-        """It waits no more."""
-        self.waiting.pop(number, None)
-        self.times.pop(number, None)
+    def settle(self, number: bytes) -> None:
+        """Remove a request that needs no reply any more."""
+        self.pending.pop(number, None)
+        self.sends.pop(number, None)
 
-    def say(self, line: bytes) -> None:
-        """A line of the host. One that wants no answer is worth no new connection."""
+    def from_host(self, line: bytes) -> None:
+        """Pass on a line of the host. Only a request makes a new connection, not a notification."""
         number, method = member(line, b'"id"'), member(line, b'"method"')
         with self.lock:
             if method == b'"initialize"':
-                self.hello = line
+                self.handshake = line
             elif method == CANCELLED:
-                self.forget(member(line, b'"requestId"', 2))
+                self.settle(member(line, b'"requestId"', 2))
             if number:
-                self.waiting[number] = line
+                self.pending[number] = line
             if self.connection is None:
                 if number:
-                    self.open()
+                    self.connect()
             elif number:
-                self.ask(self.connection, number)
+                self.send_pending(self.connection, number)
             else:
                 send(self.connection, line)
 
-    def close(self, rest: bytes) -> None:
-        """The host has nothing more to say than this."""
+    def end_of_input(self, rest: bytes) -> None:
+        """Pass on the last line of the host, without a line break, and the end of its input."""
         if rest:
-            self.say(rest)
+            self.from_host(rest)
         with self.lock:
-            self.over = True
+            self.input_ended = True
             if self.connection is None:
                 posix._exit(0)
             shut(self.connection)
 
-    def answers(self, connection: _socket.socket) -> None:
-        """From the daemon to the host, until the connection is gone. Half a line is none."""
+    def read_replies(self, connection: _socket.socket) -> None:
+        """Pass lines from the daemon to the host until the connection ends; an incomplete line is dropped."""
         rest = b""
         while part := receive(connection):
             *lines, rest = (rest + part).split(b"\n")
             for line in lines:
-                self.answer(line + b"\n")
+                self.from_daemon(line + b"\n")
         with self.lock:
             connection.close()
             self.connection = None
-            if self.over:
+            if self.input_ended:
                 posix._exit(0)
-            if self.waiting:
-                self.open()
+            if self.pending:
+                self.connect()
 
-    def answer(self, line: bytes) -> None:
-        """One line of the daemon. What answers nothing that was asked is for the log."""
+    def from_daemon(self, line: bytes) -> None:
+        """Pass a line of the daemon to the host; a reply without an id goes to the log."""
         number = member(line, b'"id"')
-        if number and number == self.second:
-            self.second = b""
+        if number and number == self.repeated_handshake:
+            self.repeated_handshake = b""
         elif number == b"null":
             complain(line[:-1])
         else:
-            self.forget(number or acknowledged(line))
+            self.settle(number or acknowledged(line))
             write(line)
 
 
+# ------------------------------------------------------------------ JSON, as far as it is needed
+
+
 def acknowledged(line: bytes) -> bytes:
-    """The id of a subscription that the daemon has agreed to: it gets no other answer. Empty for any other line."""
-    if member(line, b'"method"') != AGREED:
+    """Return the id of the request that subscribed if this is the daemon's consent, else b""."""
+    if member(line, b'"method"') != ACKNOWLEDGED:
         return b""
     return member(line[line.rfind(b"{") :], SUBSCRIPTION)
 
 
 def member(line: bytes, name: bytes, level: int = 1) -> bytes:
-    """A member of the outermost object, or of those so many levels down, a text or a number, as it is written; empty
-    where there is none. `name` has its quotation marks."""
+    """Return a string, number or constant in an object at this depth, as it is written; b"" if there is none.
+
+    `name` has its quotation marks. Level 1 is the outermost object.
+    """
     depth, at, key, end = 0, 0, b"", len(line)
     while at < end:
         char = line[at : at + 1]
         begin, at = at, at + 1
         if char == b'"':
-            at = text_end(line, begin)
+            at = string_end(line, begin)
         elif char in b"{[":
             depth += 1
             key = b""
@@ -211,8 +217,8 @@ def member(line: bytes, name: bytes, level: int = 1) -> bytes:
     return b""
 
 
-def text_end(line: bytes, begin: int) -> int:
-    """Where the text that begins there is over; the end of the line where it never is."""
+def string_end(line: bytes, begin: int) -> int:
+    """Return the index after the string that begins there; the end of the line if it does not end."""
     at = begin
     while (at := line.find(b'"', at + 1)) >= 0:
         slashes = at
@@ -223,8 +229,11 @@ def text_end(line: bytes, begin: int) -> int:
     return len(line)
 
 
-def read() -> bytes:
-    """What the host says; empty at its end."""
+# ------------------------------------------------------------------ streams and sockets
+
+
+def read_stdin() -> bytes:
+    """Read from the host; b"" at the end."""
     try:
         return posix.read(0, CHUNK)
     except OSError:
@@ -232,7 +241,7 @@ def read() -> bytes:
 
 
 def receive(connection: _socket.socket) -> bytes:
-    """What the daemon says; empty at its end."""
+    """Receive from the daemon; b"" at the end."""
     try:
         return connection.recv(CHUNK)
     except OSError:
@@ -240,7 +249,7 @@ def receive(connection: _socket.socket) -> bytes:
 
 
 def send(connection: _socket.socket, line: bytes) -> None:
-    """To the daemon; when it has gone, whoever reads its answers sees that too."""
+    """Send to the daemon. If it has gone, the thread that reads its replies sees that."""
     try:
         connection.sendall(line)
     except OSError:
@@ -248,7 +257,7 @@ def send(connection: _socket.socket, line: bytes) -> None:
 
 
 def shut(connection: _socket.socket) -> None:
-    """Nothing more will be said."""
+    """Send end of file to the daemon."""
     try:
         connection.shutdown(_socket.SHUT_WR)
     except OSError:
@@ -256,7 +265,7 @@ def shut(connection: _socket.socket) -> None:
 
 
 def write(line: bytes) -> None:
-    """To the host; the end of the process when it has gone."""
+    """Write to the host. Ends the process if the host has gone."""
     view = memoryview(line)
     try:
         while view:
@@ -266,7 +275,7 @@ def write(line: bytes) -> None:
 
 
 def complain(sentence: bytes) -> None:
-    """Say it where hosts keep what a server has to say."""
+    """Write to standard error, which hosts keep as the log of a server."""
     try:
         posix.write(2, b"mnemond-mcp: " + sentence + b"\n")
     except OSError:
@@ -274,7 +283,7 @@ def complain(sentence: bytes) -> None:
 
 
 def connect(path: bytes, start: tuple[bytes, ...]) -> _socket.socket:
-    """A connection, to a daemon that is started if none runs. Raises OSError."""
+    """Connect to the daemon, which is started if none runs. Raises OSError."""
     ends = time.monotonic() + START_S
     started = False
     while True:
@@ -291,4 +300,4 @@ def connect(path: bytes, start: tuple[bytes, ...]) -> _socket.socket:
             streams = [(posix.POSIX_SPAWN_OPEN, number, "/dev/null", posix.O_RDWR, 0) for number in range(3)]
             posix.posix_spawn(start[0], start, posix.environ, file_actions=streams, setsid=True)
             started = True
-        time.sleep(PAUSE_S)
+        time.sleep(RETRY_S)

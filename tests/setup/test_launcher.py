@@ -92,7 +92,7 @@ def test_a_hook_does_not_wait_for_a_host_that_keeps_its_end_open(directory: Path
 
 @pytest.mark.parametrize(
     "answer",
-    [b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}\n', b"x" * (hook.LONGEST + 1), b""],
+    [b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}\n', b"x" * (hook.MAX_ANSWER + 1), b""],
 )
 def test_an_answer_that_is_none_is_not_for_the_host(directory: Path, answer: bytes) -> None:
     with fake_daemon(directory, lambda _: answer):
@@ -102,7 +102,7 @@ def test_an_answer_that_is_none_is_not_for_the_host(directory: Path, answer: byt
 
 def test_what_is_too_long_is_not_sent(directory: Path) -> None:
     with fake_daemon(directory, lambda _: ANSWER) as daemon:
-        done = ask(directory, b"[" + b" " * hook.LARGEST + b"]")
+        done = ask(directory, b"[" + b" " * hook.MAX_MESSAGE + b"]")
     assert (done.returncode, done.stdout, daemon.messages) == (0, b"", [])
 
 

@@ -45,13 +45,13 @@ def _say(writer: int, said: bytes) -> None:
 )
 def test_a_message_ends_with_its_line_or_the_stream(said: bytes, read: bytes) -> None:
     with standard_input(said):
-        assert hook.read() == read
+        assert hook.read_stdin() == read
 
 
 def test_one_that_is_too_long_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook, "LARGEST", 4)
+    monkeypatch.setattr(hook, "MAX_MESSAGE", 4)
     with standard_input(b"12345"):
-        assert hook.read() == b""
+        assert hook.read_stdin() == b""
 
 
 def test_the_age_of_a_process_is_known_or_nothing() -> None:
@@ -62,7 +62,7 @@ def test_the_daemon_is_asked_and_its_answer_taken(tmp_path: Path) -> None:
     with fake_daemon(tmp_path, lambda message: message + b"!"):
         assert hook.ask(bytes(tmp_path), b'{"a":1}', ()) == b'{"a":1}!'
         assert hook.ask(bytes(tmp_path), b"", ()) == b""
-    with fake_daemon_at(tmp_path / "second", b"x" * (hook.LONGEST + 1)) as directory:
+    with fake_daemon_at(tmp_path / "second", b"x" * (hook.MAX_ANSWER + 1)) as directory:
         assert hook.ask(bytes(directory), b"{}", ()) == b""
 
 
@@ -81,7 +81,7 @@ def test_where_nobody_listens_one_is_started_once_a_minute(tmp_path: Path) -> No
     assert hook.ask(bytes(tmp_path), b"{}", command) == b""
     assert not mark.exists()
     os.utime(stamp, (0, 0))
-    hook.let_start(bytes(tmp_path), command)
+    hook.start_daemon(bytes(tmp_path), command)
     assert reap_and_see(mark)
     assert stamp.stat().st_mtime > 0
 
