@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mnemond.text.date_phrases import number as chinese_number
+from mnemond.text.date_rules import number
 from mnemond.text.dates import whole_dates
 from mnemond.text.resources import on_first_use, read, regex, words_of
 from mnemond.text.tokens import fold, latin_words
@@ -199,7 +199,7 @@ def labels(text: str) -> frozenset[str]:
     for match in _LABEL.finditer(" ".join(fold(text).split())):
         noun = _noun(match)
         named = match["names"] or match["zh_name"] or match["nth"] or match["zh_number"] or match["bare"]
-        numbers_of_it = _NUMERAL.findall(named) if named else [str(chinese_number(match["zh_nth"]))]
+        numbers_of_it = _NUMERAL.findall(named) if named else [str(number(match["zh_nth"]))]
         found.update(f"{noun} {each.lstrip('0') or '0'}" for each in numbers_of_it if noun)
     return frozenset(found)
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from datetime import date, datetime, timedelta
-from typing import NamedTuple
-
-from mnemond.text.resources import regex
+from datetime import date, timedelta
 
 Interval = tuple[date, date]
 """First and last day, both inclusive."""
@@ -20,7 +15,7 @@ _LEAP_CYCLE = 8
 
 
 def calendar_day(year: int, month: int, day: int) -> date | None:
-    """That day, or None when there is none, as on 2026-02-30."""
+    """That day, or None if there is none, as on 2026-02-30."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -119,52 +114,3 @@ def _months(year: int, first: int, count: int) -> Interval | None:
 def _first_of(year: int, number: int) -> date | None:
     years, index = divmod(number - 1, 12)
     return calendar_day(year + years, index + 1, 1)
-
-
-# What a rule for dates is: a pattern, and a function from its match to days.
-
-
-class Scene(NamedTuple):
-    """What a phrase is read against: the text around it, the time it was said, and how its writer spells dates."""
-
-    text: str
-    """As written; positions are those of `folded`."""
-    folded: str
-    now: datetime
-    """UTC."""
-    day_first: bool | None
-    """What 05/08 means: 5 August, 8 May, or (None) nothing."""
-
-    @property
-    def today(self) -> date:
-        return self.now.date()
-
-    def is_capital(self, position: int) -> bool:
-        return self.text[position].isupper()
-
-
-Resolve = Callable[[re.Match[str], Scene], Interval | None]
-
-
-class Rule(NamedTuple):
-    """`pattern` is over folded text; its groups carry the name of the rule in front, as names must be unique."""
-
-    name: str
-    pattern: str
-    resolve: Resolve
-    explicit: bool = True
-
-
-LEFT_EDGE = r"(?<![a-z0-9_/.])(?<![a-z0-9_]-)"
-RIGHT_EDGE = r"(?!-?[a-z0-9_%])"
-"""Where a word of Latin letters or digits may begin and end; Chinese is written without spaces around it."""
-
-
-def compiled(rules: tuple[Rule, ...], left: str = "", right: str = "") -> re.Pattern[str]:
-    """All rules as one expression; the last group of a match is the name of its rule. Earlier rules win."""
-    return regex(left + "(?:" + "|".join(f"(?P<{rule.name}>{rule.pattern})" for rule in rules) + ")" + right)
-
-
-def one_of(words: Iterable[str]) -> str:
-    """The words as alternatives, longest first, so that none hides another that starts with it."""
-    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(words, key=len, reverse=True))

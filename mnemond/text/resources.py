@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -67,6 +67,11 @@ def _with_lists(value: Any) -> Any:  # noqa: ANN401 - any value of TOML
 def fill(pattern: str, parts: Mapping[str, str]) -> str:
     """`pattern` with every `{name}` replaced by the part of that name; quantifiers like `{1,3}` stay."""
     return re.sub(r"\{([a-z_]+)\}", lambda found: parts[found[1]], pattern)
+
+
+def one_of(words: Iterable[str]) -> str:
+    """The words as alternatives of an expression, longest first, so that none hides another that starts with it."""
+    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(words, key=len, reverse=True))
 
 
 def words_of(*lines: str) -> frozenset[str]:
