@@ -6,7 +6,6 @@ from functools import partial
 
 import msgspec
 
-from mnemond.api import views
 from mnemond.api.remember import LONG_TEXT, Embedding, embedding_of
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
@@ -31,19 +30,11 @@ from mnemond.model.answers import RelatedMemory
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import (
     ForgetResult,
-    Forgotten,
-    Linked,
     LinkResult,
-    Merged,
     MergeResult,
-    Pinned,
     PinResult,
-    Restored,
     RestoreResult,
-    Revised,
-    Superseded,
     SupersedeResult,
-    Unlinked,
     UnlinkResult,
     UpdateResult,
 )
@@ -83,7 +74,7 @@ class ReviseHandlers:
             vector=embedding.vector,
             embed_error=embedding.error,
         )
-        return await submitted(warm, update.propose(wish, identity, one_active, warm.rules), update_result)
+        return await submitted(warm, update.propose(wish, identity, one_active, warm.rules), UpdateResult)
 
     @handles("merge")
     async def merge(self, call: Call, params: MergeParams) -> MergeResult:
@@ -105,7 +96,7 @@ class ReviseHandlers:
             vector=embedding.vector,
             embed_error=embedding.error,
         )
-        return await submitted(warm, revise.propose_merge(wish, identity, one_active, warm.rules), merge_result)
+        return await submitted(warm, revise.propose_merge(wish, identity, one_active, warm.rules), MergeResult)
 
 
 async def _merged_text(warm: OpenStore, params: MergeParams) -> str | None:
@@ -128,44 +119,6 @@ def _both(warm: OpenStore, params: MergeParams) -> tuple[Insight, Insight] | Non
         return None
 
 
-def update_result(warm: OpenStore, outcome: Revised) -> UpdateResult:
-    """The reply."""
-    return UpdateResult(
-        id=outcome.id,
-        status="updated" if outcome.changed else "unchanged",
-        changed=list(outcome.changed),
-        embedded=outcome.embedded,
-        embed_error=outcome.embed_error,
-        edges_created=views.edges_created(outcome.edges_created),
-        effective_importance=outcome.effective_importance,
-        redacted=list(outcome.redacted),
-        quality_warnings=views.quality_warnings(outcome.notes),
-        quality_details=views.quality_details(outcome.notes),
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )
-
-
-def merge_result(warm: OpenStore, outcome: Merged) -> MergeResult:
-    """The reply."""
-    return MergeResult(
-        id=outcome.id,
-        status="merged",
-        message=f"it says what {outcome.merged_id} said as well, which is out of recall",
-        merged_id=outcome.merged_id,
-        content=outcome.content,
-        embedded=outcome.embedded,
-        embed_error=outcome.embed_error,
-        edges_moved=outcome.edges_moved,
-        edges_created=views.edges_created(outcome.edges_created),
-        redacted=list(outcome.redacted),
-        quality_warnings=views.quality_warnings(outcome.notes),
-        quality_details=views.quality_details(outcome.notes),
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )
-
-
 # The method that takes a memory out of recall.
 
 
@@ -182,13 +135,17 @@ class ForgetHandlers:
         warm = await self._open_stores.use(params.store)
         wanted = revise.Forget(id=params.id, purge=params.purge, scope=scope_of(params))
         proposal = revise.propose_forget(wanted, self._identities.of(warm, params), one_active)
-        done = await submitted(warm, proposal, forget_result)
-        return views.with_backups(done, await in_thread(holding, warm.store.path, [done.id])) if params.purge else done
+        done = await submitted(warm, proposal, ForgetResult)
+        return await _with_backups(warm, done) if params.purge else done
 
 
-def forget_result(warm: OpenStore, outcome: Forgotten) -> ForgetResult:
-    """The reply."""
-    return views.forget_result(outcome)
+async def _with_backups(warm: OpenStore, done: ForgetResult) -> ForgetResult:
+    """The result of a purge, naming the files beside the store's that still hold the memory."""
+    names = await in_thread(holding, warm.store.path, [done.id])
+    if not names:
+        return done
+    message = f"{done.message}; copies of the store that still hold it: {', '.join(names)}"
+    return msgspec.structs.replace(done, backups=tuple(names), message=message)
 
 
 # The methods about what memories have to do with each other: link, unlink and related.
@@ -213,7 +170,7 @@ class LinkHandlers:
         warm = await self._open_stores.use(params.store)
         by = HOST if wanted.created_by == "host" else None
         proposal = linking.propose_link(wanted, self._identities.of(warm, params, by), one_active)
-        return await submitted(warm, proposal, link_result)
+        return await submitted(warm, proposal, LinkResult)
 
     @handles("unlink")
     async def unlink(self, call: Call, params: UnlinkParams) -> UnlinkResult:
@@ -223,7 +180,7 @@ class LinkHandlers:
             source_id=params.source_id, target_id=params.target_id, edge_type=params.type, scope=scope_of(params)
         )
         proposal = linking.propose_unlink(wanted, self._identities.of(warm, params), one_active)
-        return await submitted(warm, proposal, unlink_result)
+        return await submitted(warm, proposal, UnlinkResult)
 
     @handles("related")
     async def related(self, call: Call, params: RelatedParams) -> list[RelatedMemory]:
@@ -273,48 +230,7 @@ def _related(warm: OpenStore, params: RelatedParams, now_us: int) -> list[Relate
     ]  # fmt: skip
 
 
-def link_result(warm: OpenStore, outcome: Linked) -> LinkResult:
-    """The reply."""
-    return LinkResult(
-        status="linked",
-        created=outcome.created,
-        updated=outcome.updated,
-        source_id=outcome.source_id,
-        target_id=outcome.target_id,
-        edge_type=outcome.edge_type,
-        weight=outcome.weight,
-        metadata=msgspec.json.decode(outcome.metadata),
-        bidirectional=outcome.bidirectional,
-        redacted=list(outcome.redacted),
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )
-
-
-def unlink_result(warm: OpenStore, outcome: Unlinked) -> UnlinkResult:
-    """The reply."""
-    return UnlinkResult(
-        status="unlinked",
-        source_id=outcome.source_id,
-        target_id=outcome.target_id,
-        edges_removed=outcome.edges_removed,
-        edge_types=list(outcome.edge_types),
-        cause_other_way=outcome.cause_other_way,
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )
-
-
 # The method that keeps a memory from being pruned or replaced.
-
-
-_MESSAGES = {
-    (True, True): "kept until it is unpinned: never pruned, never replaced by a new memory",
-    (True, False): "it was pinned already",
-    (False, True): "an ordinary memory again",
-    (False, False): "it was not pinned",
-}
-"""By whether it is pinned now, and whether that is new."""
 
 
 class PinHandlers:
@@ -330,19 +246,7 @@ class PinHandlers:
         warm = await self._open_stores.use(params.store)
         wanted = revise.Pin(id=params.id, pinned=not params.unpin, scope=scope_of(params))
         proposal = revise.propose_pin(wanted, self._identities.of(warm, params), one_active)
-        return await submitted(warm, proposal, pin_result)
-
-
-def pin_result(warm: OpenStore, outcome: Pinned) -> PinResult:
-    """The reply."""
-    return PinResult(
-        id=outcome.id,
-        status="pinned" if outcome.pinned else "unpinned",
-        message=_MESSAGES[outcome.pinned, outcome.changed],
-        changed=outcome.changed,
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )
+        return await submitted(warm, proposal, PinResult)
 
 
 # The methods about which memory stands for which: supersede and restore.
@@ -361,7 +265,7 @@ class SuccessionHandlers:
         warm = await self._open_stores.use(params.store)
         wanted = revise.Supersede(old_id=params.old_id, new_id=params.new_id, scope=scope_of(params))
         proposal = revise.propose_supersede(wanted, self._identities.of(warm, params), one_active)
-        return await submitted(warm, proposal, supersede_result)
+        return await submitted(warm, proposal, SupersedeResult)
 
     @handles("restore")
     async def restore(self, call: Call, params: RestoreParams) -> RestoreResult:
@@ -381,7 +285,7 @@ class SuccessionHandlers:
             vector=embedding.vector,
             embed_error=embedding.error,
         )
-        return await submitted(warm, history.propose(wanted, identity, warm.rules), restore_result)
+        return await submitted(warm, history.propose(wanted, identity, warm.rules), RestoreResult)
 
 
 def _looked_up(connection: Connection, params: RestoreParams, warm: OpenStore) -> history.Kept | None:
@@ -390,35 +294,3 @@ def _looked_up(connection: Connection, params: RestoreParams, warm: OpenStore) -
         return history.kept(connection, params.id, scope_of(params), warm.store.embedder)
     except MnemonError:
         return None
-
-
-def supersede_result(warm: OpenStore, outcome: Superseded) -> SupersedeResult:
-    """The reply."""
-    message = f"{outcome.id} stands in its place"
-    if outcome.instead_of is not None:
-        message = f"it had taken the place of {outcome.instead_of}; now {outcome.id} stands there"
-    return SupersedeResult(
-        id=outcome.superseded_id,
-        status="superseded",
-        message=message,
-        superseded_by=outcome.id,
-        instead_of=outcome.instead_of,
-        edges_moved=outcome.edges_moved,
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )
-
-
-def restore_result(warm: OpenStore, outcome: Restored) -> RestoreResult:
-    """The reply."""
-    return RestoreResult(
-        id=outcome.id,
-        status="restored",
-        superseded_by=outcome.superseded_by,
-        embedded=outcome.embedded,
-        embed_error=outcome.embed_error,
-        edges_created=views.edges_created(outcome.edges_created),
-        conflicts=views.conflicts(outcome.conflicts),
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar, cast
 
 import msgspec
 import trio
+from msgspec import UNSET
 
 from mnemond.api import types_extract as wire
 from mnemond.api.embed_worker import EmbeddingState, EmbeddingWorker, Tally
@@ -23,14 +24,12 @@ from mnemond.memory.draft import WriteContext
 from mnemond.memory.embedding import Answered, Text, record_of
 from mnemond.model.changes import ChangeSet, SetVector
 from mnemond.model.outcomes import (
-    Calibrated,
+    SWITCHING,
     EmbedCalibrateResult,
-    Embedded,
     EmbedRunResult,
     EmbedSwitchResult,
+    Maintained,
     Outcome,
-    SwitchDropped,
-    SwitchStarted,
     ThresholdsView,
 )
 from mnemond.store import insights, operations
@@ -129,59 +128,6 @@ def thresholds(warm: OpenStore) -> ThresholdsView:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ results
-
-
-def told(tally: object, outcome: Embedded) -> Embedded:
-    """What a run came to."""
-    done = cast("Tally", tally)
-    message = None if done.total else NOTHING_MISSING
-    return msgspec.structs.replace(outcome, succeeded=done.done, failed=done.failed, message=message)
-
-
-def about_one(decided: ChangeSet, insight_id: str, message: str | None) -> ChangeSet:
-    """An operation that embeds one memory, told and logged as that."""
-    outcome = msgspec.structs.replace(decided.outcome, id=insight_id, message=message)
-    return msgspec.structs.replace(decided, outcome=outcome, operation=None, subject=insight_id)
-
-
-def run_result(outcome: Embedded) -> EmbedRunResult:
-    """In the shape that fits."""
-    result = EmbedRunResult(
-        status="backfill_complete", dimension=outcome.dimension, model=outcome.model, op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )  # fmt: skip
-    if outcome.message is not None:
-        return msgspec.structs.replace(result, status="complete", message=outcome.message)
-    if outcome.id is not None:
-        return msgspec.structs.replace(result, status="embedded", id=outcome.id)
-    return msgspec.structs.replace(result, succeeded=outcome.succeeded, failed=outcome.failed)
-
-
-def switch_result(outcome: Outcome) -> EmbedSwitchResult:
-    """Begun, or given up."""
-    if isinstance(outcome, SwitchDropped):
-        return EmbedSwitchResult(
-            status="aborted", model=outcome.model, dropped=outcome.dropped, op_id=outcome.op_id,
-            replayed=outcome.replayed, message="the store keeps the embedder it has",
-        )  # fmt: skip
-    begun = cast("SwitchStarted", outcome)
-    return EmbedSwitchResult(
-        status="switching", model=begun.model, provider=begun.provider, dimension=begun.dimension, total=begun.total,
-        started_at=begun.started_at, op_id=begun.op_id, replayed=begun.replayed,
-        message="the present vectors serve until all new ones are there; links between memories stay as they are",
-    )  # fmt: skip
-
-
-def calibrate_result(warm: OpenStore, outcome: Calibrated) -> EmbedCalibrateResult:
-    """What was measured, and what follows."""
-    return EmbedCalibrateResult(
-        status="calibrated", model=outcome.model, unrelated=round(outcome.unrelated, 6),
-        paraphrase=round(outcome.paraphrase, 6), pairs=outcome.pairs, paraphrases=outcome.paraphrases,
-        thresholds=thresholds(warm), op_id=outcome.op_id, replayed=outcome.replayed,
-    )  # fmt: skip
-
-
 # The methods about a store's embedder: how its vectors stand, making them, changing it, and measuring it.
 
 
@@ -229,7 +175,10 @@ class EmbedHandlers:
             outcome = await self._run_one(warm, params.id, identity)
         elif outcome is None:
             outcome = await self._run_all(warm, identity, everything=params.all)
-        return warm.marked(run_result(cast("Embedded", outcome)))
+        found = cast("EmbedRunResult", outcome)
+        if found.status == "complete":
+            found = msgspec.structs.replace(found, id=UNSET)
+        return warm.marked(found)
 
     @handles("embed.switch", in_task=True)
     async def switch(self, call: Call, params: wire.EmbedSwitchParams) -> EmbedSwitchResult:
@@ -249,7 +198,7 @@ class EmbedHandlers:
             outcome = await self._abort(warm, identity)
         elif outcome is None:
             outcome = await self._begin(warm, params, identity)
-        return warm.marked(switch_result(outcome))
+        return warm.marked(cast("EmbedSwitchResult", outcome))
 
     @handles("embed.calibrate", in_task=True)
     async def calibrate(self, call: Call, params: wire.EmbedCalibrateParams) -> EmbedCalibrateResult:
@@ -260,7 +209,8 @@ class EmbedHandlers:
         outcome = await self._replayed(warm, "embed.calibrate", identity)
         if outcome is None:
             outcome = await self._measured(warm, identity)
-        return warm.marked(calibrate_result(warm, cast("Calibrated", outcome)))
+        found = cast("EmbedCalibrateResult", outcome)
+        return warm.marked(msgspec.structs.replace(found, thresholds=thresholds(warm)))  # as they are by now
 
     # ------------------------------------------------------------ status
 
@@ -270,8 +220,15 @@ class EmbedHandlers:
         tally = await self._keeper.demand(warm.store.name, everything=everything)
         record = warm.store.embedder
         name, dimension = ("", 0) if record is None else (record.name, record.dimension)
-        found = told(tally, Embedded(identity.op_id, name, dimension))
-        detail = found.message or f"{found.succeeded} embedded, {found.failed} failed"
+        found = EmbedRunResult("complete", name, dimension, op_id=identity.op_id, replayed=False)
+        if tally.total:
+            found = msgspec.structs.replace(
+                found, status="backfill_complete", succeeded=tally.done, failed=tally.failed
+            )
+            detail = f"{tally.done} embedded, {tally.failed} failed"
+        else:
+            found = msgspec.structs.replace(found, message=NOTHING_MISSING)
+            detail = NOTHING_MISSING
         return await warm.store.written(_nothing_but("embed.run", identity, found, detail))
 
     async def _run_one(self, warm: OpenStore, id_or_prefix: str, identity: WriteContext) -> Outcome:
@@ -280,7 +237,7 @@ class EmbedHandlers:
         (vector,) = await self._thread(embedder.embed, [insight.content])
         answer = Answered(Text(insight.id, insight.content), vector)
         proposal = embedding.propose([answer], identity, embedder, anew=True)
-        return await warm.store.written(proposal._replace(decide=partial(_decide_one, proposal, answer)))
+        return await warm.store.written(proposal._replace(decide=partial(_decide_one, proposal, answer, embedder)))
 
     # ------------------------------------------------------------ switch
 
@@ -292,9 +249,10 @@ class EmbedHandlers:
             )
         embedder = await self._thread(self._supply.named, params.provider or "", params.model)
         record = SwitchRecord(params.provider or "", record_of(embedder), identity.now)
-        outcome = SwitchStarted(
-            identity.op_id, record.provider, embedder.name, embedder.dimension, warm.store.snapshot.live, identity.now
-        )
+        outcome = EmbedSwitchResult(
+            "switching", embedder.name, SWITCHING, provider=record.provider, dimension=embedder.dimension,
+            total=warm.store.snapshot.live, started_at=identity.now, op_id=identity.op_id, replayed=False,
+        )  # fmt: skip
         asked = _nothing_but("embed.switch", identity, outcome)
         found = await warm.store.rewrite(partial(embedding.begin, asked=asked, record=record))
         if not found.replayed:  # what another call with this op_id began may be over by now
@@ -302,7 +260,7 @@ class EmbedHandlers:
         return found
 
     async def _abort(self, warm: OpenStore, identity: WriteContext) -> Outcome:
-        asked = _nothing_but("embed.switch", identity, Embedded(identity.op_id, "", 0))
+        asked = _nothing_but("embed.switch", identity, Maintained(op_id=identity.op_id))
         found = await warm.store.rewrite(partial(embedding.drop, asked=asked))
         if not found.replayed:  # what is under way by now is another switch
             self._keeper.switched(warm.store.name, None)
@@ -313,8 +271,9 @@ class EmbedHandlers:
     async def _measured(self, warm: OpenStore, identity: WriteContext) -> Outcome:
         embedder = _needed(warm)
         found, pairs, paraphrases = await self._thread(embedding.measure, warm.store.snapshot, embedder)
-        outcome = Calibrated(
-            identity.op_id, embedder.name, found.unrelated, found.paraphrase, pairs, paraphrases
+        outcome = EmbedCalibrateResult(
+            "calibrated", embedder.name, round(found.unrelated, 6), round(found.paraphrase, 6), pairs, paraphrases,
+            thresholds(warm), op_id=identity.op_id, replayed=False,
         )  # fmt: skip
         asked = _nothing_but("embed.calibrate", identity, outcome)
         return await warm.store.rewrite(
@@ -327,7 +286,7 @@ class EmbedHandlers:
         """What this op_id came to before. Raises MnemonError(OP_ID_REUSED)."""
         if not identity.client_op_id:
             return None
-        asked = _nothing_but(method, identity, Embedded(identity.op_id, "", 0))
+        asked = _nothing_but(method, identity, Maintained(op_id=identity.op_id))
         return await warm.store.read(lambda connection: operations.replay(connection, asked))
 
     async def _thread(self, work: Callable[..., T], *args: object) -> T:
@@ -355,9 +314,15 @@ def _nothing_but(method: str, identity: WriteContext, outcome: Outcome, detail: 
     )
 
 
-def _decide_one(proposal: Proposal, answer: Answered, view: View) -> ChangeSet:
+def _decide_one(proposal: Proposal, answer: Answered, embedder: Embedder, view: View) -> ChangeSet:
     """Raises MnemonError(BUSY) when the memory says something else by now."""
     decided = proposal.decide(view)
     if SetVector not in map(type, decided.changes):
         raise MnemonError(BUSY, "the memory was changed while it was embedded", hint="repeat", outcome="rejected")
-    return about_one(decided, answer.text.id, None if answer.vector is not None else UNKNOWN_WORDS)
+    model, dimension = embedder.name, embedder.dimension
+    outcome = EmbedRunResult(
+        "embedded", model, dimension, id=answer.text.id, op_id=decided.op_id, replayed=False,
+    )  # fmt: skip
+    if answer.vector is None:
+        outcome = msgspec.structs.replace(outcome, status="complete", message=UNKNOWN_WORDS)
+    return msgspec.structs.replace(decided, outcome=outcome, operation=None, subject=answer.text.id)

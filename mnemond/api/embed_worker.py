@@ -25,7 +25,7 @@ from mnemond.memory.embedding import (
     texts_to_stage,
     texts_without_vector,
 )
-from mnemond.model.outcomes import Embedded
+from mnemond.model.outcomes import EmbedRunResult
 from mnemond.store import insights, operations
 from mnemond.store.files import refusal
 from mnemond.store.meta import SwitchRecord, read_switch
@@ -502,7 +502,7 @@ class EmbeddingWorker:
             if answers:
                 identity = self._identities.own(ward.name, TRIGGER)
                 outcome = await ward.store.written(propose(answers, identity, embedder, anew=anew))
-                tally.done += cast("Embedded", outcome).succeeded
+                tally.done += cast("int", cast("EmbedRunResult", outcome).succeeded)
                 ward.progressed()
             if tally.kind == "backfill" and (ward.demand is not None or ward.switch is not None):
                 return

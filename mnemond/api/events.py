@@ -24,7 +24,7 @@ from mnemond.api.types_admin import (
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.jobs.job import Done
 from mnemond.memory.exchanges import METHOD
-from mnemond.model.outcomes import Outcome
+from mnemond.model.outcomes import Outcome, SupersedeResult
 from mnemond.store.operations import Write
 from mnemond.store.store import Store
 from mnemond.wire.dispatch import Call, handles
@@ -179,11 +179,16 @@ def watch(store: Store, feed: Feed) -> None:
 
     def committed(write: Write, outcome: Outcome) -> None:
         if write.method not in _NO_EVENT and not _changed_nothing(outcome):
-            about: object = getattr(outcome, "id", None)
-            memory = about if isinstance(about, str) else None
+            memory = _subject(outcome)
             feed.emit("memory", MemoryEvent(store=store.name, method=write.method, op_id=write.op_id, id=memory))
 
     store.on_commit = committed
+
+
+def _subject(outcome: Outcome) -> str | None:
+    """The memory that a write was about: of a supersede the one that is active now."""
+    about: object = outcome.superseded_by if isinstance(outcome, SupersedeResult) else getattr(outcome, "id", None)
+    return about if isinstance(about, str) else None
 
 
 def _changed_nothing(outcome: Outcome) -> bool:

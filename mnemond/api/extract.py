@@ -34,7 +34,7 @@ from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
 from mnemond.model.answers import DroppedView, FactRelation
 from mnemond.model.changes import Vector
 from mnemond.model.memory import CATEGORIES, format_us, parse_rfc3339
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.model.query import Filter
 from mnemond.recall.context import exchange_context
 from mnemond.wire.dispatch import Call, handles
@@ -54,7 +54,7 @@ class _Ended(NamedTuple):
 
     fate: Fate
     op_id: str | None
-    redacted: tuple[str, ...] = ()
+    redacted: Sequence[str] = ()
 
 
 class ExtractHandlers:
@@ -94,7 +94,7 @@ class ExtractHandlers:
         failures: list[MnemonError] = []
         for deferred, identity in zip(waiting, identities, strict=True):
             try:
-                outcome = cast("Remembered", await deferred)
+                outcome = cast("RememberResult", await deferred)
             except MnemonError as error:
                 failures.append(error)
                 ended.append(_Ended(Fate("FAILED", None, None, None, error.message), identity.op_id))
@@ -269,7 +269,7 @@ def _host_fact(given: FactParam) -> HostFact:
 def _rehearse(warm: OpenStore, write: FactWrite, identity: WriteContext) -> _Ended:
     snapshot = warm.store.snapshot
     similarity = similarity_with(warm, snapshot, cast("Vector | None", write.prepared.vector))
-    outcome = cast("Remembered", extraction.decide(write, identity, warm.rules, snapshot, similarity).outcome)
+    outcome = cast("RememberResult", extraction.decide(write, identity, warm.rules, snapshot, similarity).outcome)
     if outcome.action != "skipped":
         outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
     return _Ended(extraction.fate(outcome), None, outcome.redacted)

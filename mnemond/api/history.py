@@ -9,7 +9,6 @@ from functools import partial
 import msgspec
 import trio
 
-from mnemond.api import views
 from mnemond.api.requests import Identities, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import (
@@ -28,7 +27,7 @@ from mnemond.memory import undo
 from mnemond.memory.history import Past, op_ids, past
 from mnemond.model.answers import ChainLink, EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
 from mnemond.model.memory import Edge, Insight, format_us
-from mnemond.model.outcomes import Undone, UndoneView, UndoResult
+from mnemond.model.outcomes import UndoResult
 from mnemond.store import operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
@@ -193,7 +192,7 @@ class UndoHandlers:
             found = undo.Found(params.operation)  # a repeat of an undo that was carried out: the writer knows the op_id
         vectors = await _vectors(warm, found.texts)
         proposal = undo.propose(found, vectors, identity, warm.rules)
-        return await submitted(warm, proposal, undo_result)
+        return await submitted(warm, proposal, UndoResult)
 
 
 async def _vectors(warm: OpenStore, texts: tuple[str, ...]) -> undo.Vectors:
@@ -204,19 +203,3 @@ async def _vectors(warm: OpenStore, texts: tuple[str, ...]) -> undo.Vectors:
     )
     lacking = UNKNOWN_WORDS if any(vector is None for vector in vectors) else None
     return undo.Vectors(dict(zip(texts, vectors, strict=True)), error or lacking)
-
-
-def undo_result(warm: OpenStore, outcome: Undone) -> UndoResult:
-    """The reply."""
-    return UndoResult(
-        status="undone",
-        undone=outcome.undone,
-        method=outcome.method,
-        memories=[UndoneView(each.id, each.became, views.conflicts(each.conflicts)) for each in outcome.memories],
-        edges_restored=outcome.edges_restored,
-        edges_removed=outcome.edges_removed,
-        edges_missing=outcome.edges_missing,
-        embed_error=outcome.embed_error,
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )

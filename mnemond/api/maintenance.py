@@ -19,7 +19,7 @@ from mnemond.jobs.scheduler import Entry, Scheduler
 from mnemond.memory import retention
 from mnemond.model.answers import GcCandidate, GcFlagged, GcResult, GcReview
 from mnemond.model.memory import format_us
-from mnemond.model.outcomes import Collected, GcDone, GcKept, Retained
+from mnemond.model.outcomes import GcDone, GcKept
 from mnemond.store.backups import holding
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import nearest, short
@@ -104,17 +104,17 @@ class GcHandlers:
             if params.op_id is None:
                 raise
         identity = self._identities.of(warm, params)
-        return await submitted(warm, retention.propose_keep(insight_id, warm.config.lifecycle, identity), kept_result)
+        return await submitted(warm, retention.propose_keep(insight_id, warm.config.lifecycle, identity), GcKept)
 
     async def _apply(self, warm: OpenStore, params: GcParams) -> GcDone:
         identity = self._identities.of(warm, params)
         proposal = retention.propose_apply(_bounds(params), warm.config.lifecycle, identity)
-        return await submitted(warm, proposal, done_result)
+        return await submitted(warm, proposal, GcDone)
 
     async def _purge(self, warm: OpenStore, params: GcParams) -> GcDone:
         identity = self._identities.of(warm, params)
         proposal = retention.propose_purge(params.purge_deleted or 0, identity)
-        done = await submitted(warm, proposal, done_result)
+        done = await submitted(warm, proposal, GcDone)
         if not done.ids:
             return done
         names = await trio.to_thread.run_sync(holding, warm.store.path, done.ids)
@@ -142,32 +142,6 @@ def _candidate(weak: retention.Weak) -> GcCandidate:
         days_since_access=weak.days_since_access,
         edge_count=weak.edge_count,
         immune=False,
-    )
-
-
-def kept_result(warm: OpenStore, outcome: Retained) -> GcKept:
-    """The reply to keeping a memory."""
-    return GcKept(
-        status="retained",
-        id=outcome.id,
-        content=outcome.content,
-        new_access=outcome.access_count,
-        effective_importance=outcome.effective_importance,
-        immune=outcome.immune,
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
-    )
-
-
-def done_result(warm: OpenStore, outcome: Collected) -> GcDone:
-    """The reply to letting go of memories, or removing them."""
-    return GcDone(
-        status="purged" if outcome.purged else "retired",
-        count=len(outcome.ids),
-        ids=list(outcome.ids),
-        left=outcome.left,
-        op_id=outcome.op_id,
-        replayed=outcome.replayed,
     )
 
 

@@ -20,10 +20,10 @@ from mnemond.memory.calibration import calibration_of
 from mnemond.memory.compare import NOTHING, Moment, compare
 from mnemond.memory.diff import Verdict
 from mnemond.memory.draft import Draft, problems_of, with_op_id
-from mnemond.memory.remember import Prepared, decide, prepare, propose
+from mnemond.memory.remember import Prepared, decide, prepare, propose, with_candidates
 from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
 from mnemond.model.changes import Vector
-from mnemond.model.outcomes import Remembered, Result
+from mnemond.model.outcomes import RememberResult
 from mnemond.text.tokens import index_terms
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, handles
@@ -40,7 +40,7 @@ class RememberHandlers:
         self._identities = identities
 
     @handles("remember")
-    async def remember(self, call: Call, params: RememberParams) -> Result:
+    async def remember(self, call: Call, params: RememberParams) -> RememberResult:
         """Validate, read, embed, store. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         problems = problems_of(msgspec.structs.asdict(params))
         if problems:
@@ -55,13 +55,13 @@ class RememberHandlers:
                 _prepared, warm, draft, identity.now_us, abandon_on_cancel=True, limiter=warm.threads
             )
         if not prepared.draft.dry_run:
-            return await submitted(warm, propose(prepared, identity, warm.rules), remember_result)
+            return _completed(warm, await submitted(warm, propose(prepared, identity, warm.rules), RememberResult))
         snapshot = warm.store.snapshot
         similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
-        outcome = cast("Remembered", decide(prepared, identity, warm.rules, snapshot, similarity).outcome)
+        outcome = cast("RememberResult", decide(prepared, identity, warm.rules, snapshot, similarity).outcome)
         if outcome.action != "skipped":
             outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
-        return warm.marked(remember_result(warm, outcome))
+        return warm.marked(_completed(warm, outcome))
 
     @staticmethod
     def problems(fields: dict[str, object]) -> list[FieldProblem]:
@@ -166,10 +166,9 @@ def _match(snapshot: Snapshot, insight_id: str, verdict: Verdict) -> DiffMatch:
     return views.diff_match("" if row is None else snapshot.insight(row).content, insight_id, verdict)
 
 
-def remember_result(warm: OpenStore, outcome: Remembered) -> Result:
-    """The reply, with what only the graph as it is now can tell: the causal candidates."""
+def _completed(warm: OpenStore, outcome: RememberResult) -> RememberResult:
     calibration = calibration_of(warm.store.embedder)
-    return views.remember_result(warm.store.snapshot, outcome, warm.config.graph.causal, calibration)
+    return with_candidates(outcome, warm.store.snapshot, warm.config.graph.causal, calibration)
 
 
 # A text on its way into a write: embedded where it holds nobody up.

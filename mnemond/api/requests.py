@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from functools import cache
+from typing import Final, Protocol
 
 import msgspec
 
 from mnemond.api.store_access import OpenStore, R
+from mnemond.api.types_extract import ExtractParams
+from mnemond.api.types_memories import RememberParams
 from mnemond.clock import Clock
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError, invalid
 from mnemond.ids import Ids, nonce
@@ -18,7 +20,7 @@ from mnemond.model.memory import Insight, Scope
 from mnemond.model.outcomes import Outcome
 from mnemond.store.operations import Proposal, Write
 from mnemond.wire.deferred import Deferred
-from mnemond.wire.params import Params
+from mnemond.wire.params import Params, ScopedWriteParams
 
 _json = msgspec.json.Encoder(order="deterministic")
 
@@ -86,8 +88,21 @@ def digest(params: Params) -> str:
     when nobody can repeat it."""
     if getattr(params, "op_id", None) is None:
         return ""
-    bare = msgspec.structs.replace(params, op_id=None, store=None)
-    return hashlib.blake2b(_json.encode(bare), digest_size=16).hexdigest()
+    form = _digest_form(type(params))
+    fields = (None if name in ("op_id", "store") else getattr(params, name) for name in form.__struct_fields__)
+    return hashlib.blake2b(_json.encode(form(*fields)), digest_size=16).hexdigest()
+
+
+@cache
+def _digest_form(kind: type[Params]) -> type[msgspec.Struct]:
+    """The fields of a request in the order of the digests that stores keep, which is none of the declarations: another
+    order would make a repeat look like another request."""
+    scope: tuple[str, ...] = ("user_id", "session_id", "agent_id") if issubclass(kind, ScopedWriteParams) else ()
+    names = [name for name in kind.__struct_fields__ if name not in (*scope, "op_id", "store")]
+    place = len(names)
+    if kind in (RememberParams, ExtractParams):
+        place, scope = names.index("conversation_id") + 1, ("session_id", "user_id", "agent_id")
+    return msgspec.defstruct("Digest", [*names[:place], *scope, *names[place:], "op_id", "store"])
 
 
 def _look_for_missing(warm: OpenStore, outcome: Outcome) -> None:
@@ -101,7 +116,7 @@ def _look_for_missing(warm: OpenStore, outcome: Outcome) -> None:
 
 def _let_go_of_purged(warm: OpenStore, outcome: Outcome) -> None:
     """Whether or not whoever asked still waits."""
-    if getattr(outcome, "purged", False) and warm.on_purged is not None:
+    if getattr(outcome, "status", None) == "purged" and warm.on_purged is not None:
         warm.on_purged()
 
 
@@ -127,9 +142,11 @@ def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
     return deferred
 
 
-async def submitted(warm: OpenStore, write: Write, render: Callable[[OpenStore, Any], R]) -> R:
-    """The result of a write on the wire; `render` makes it of the outcome, given the store after the commit."""
-    return warm.marked(render(warm, await submit(warm, write)))
+async def submitted(warm: OpenStore, write: Write, kind: type[R]) -> R:
+    """Queue a write and return its outcome, which is a `kind`, once it is committed."""
+    outcome = await submit(warm, write)
+    assert isinstance(outcome, kind), "a method has outcomes of one kind"  # noqa: S101
+    return warm.marked(outcome)
 
 
 # Finding the one memory that an id, or the beginning of one, names.

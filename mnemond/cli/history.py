@@ -22,7 +22,7 @@ from mnemond.cli.output import (
 )
 from mnemond.cli.parser import ID, Command, Group, Words
 from mnemond.model.answers import EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
-from mnemond.model.outcomes import UndoneView, UndoResult
+from mnemond.model.outcomes import UndoneMemory, UndoResult
 from mnemond.wire.params import plural
 
 _COMPARED = (
@@ -296,7 +296,7 @@ def _render_undo(result: UndoResult, style: Style) -> str:
     )
 
 
-def _memory(memory: UndoneView) -> str:
+def _memory(memory: UndoneMemory) -> str:
     became = _UNDO_BECAME.get(memory.became) or one_line(memory.became)
     return f"  {short_id(memory.id)}  {became}"
 

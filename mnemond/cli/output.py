@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from mnemond.model.answers import RecallMeta, RecallResult
-from mnemond.model.outcomes import CausalCandidate, ConflictView, EdgesCreated, RememberResult, SemanticCandidate
+from mnemond.model.outcomes import CausalCandidate, Conflict, EdgesCreated, RememberResult, SemanticCandidate
 from mnemond.wire.params import plural
 
 UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -252,7 +252,7 @@ def conflicts(result: RememberResult, style: Style) -> list[str]:
     return _review(result.conflicts, settle, style)
 
 
-def conflicts_of(insight_id: str, found: Sequence[ConflictView], style: Style) -> list[str]:
+def conflicts_of(insight_id: str, found: Sequence[Conflict], style: Style) -> list[str]:
     """Memories that one which is back repeats or contradicts, each with the two commands that settle it: nobody but the
     user knows which of both holds."""
     back = short_id(insight_id)
@@ -267,13 +267,13 @@ def conflicts_of(insight_id: str, found: Sequence[ConflictView], style: Style) -
 
 
 def _review(
-    found: Sequence[ConflictView], settle: Callable[[str], list[str]], style: Style, head: str = "To review:"
+    found: Sequence[Conflict], settle: Callable[[str], list[str]], style: Style, head: str = "To review:"
 ) -> list[str]:
     shown = [_conflict(each, settle, style) for each in found[:SHOWN]]
     return [head, *shown, *_more(len(found))] if shown else []
 
 
-def _conflict(conflict: ConflictView, settle: Callable[[str], list[str]], style: Style) -> str:
+def _conflict(conflict: Conflict, settle: Callable[[str], list[str]], style: Style) -> str:
     subject = short_id(conflict.id)
     head = f"{subject} ({one_line(conflict.suggestion)}, similarity {fraction(conflict.similarity)}): {conflict.reason}"
     return "\n".join((note(head, style), *(f"{_INDENT}{_INDENT}{line}" for line in settle(subject))))

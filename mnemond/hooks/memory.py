@@ -205,7 +205,7 @@ class ExchangeQueue:
         deferred: Deferred[Queued] = Deferred()
         identity = self._identities.own(warm.store.name, f"{HOST}{exchange.host}")
         if not warm.config.extraction.enabled:
-            deferred.resolve(Queued(identity.op_id, kept=False))
+            deferred.resolve(Queued(kept=False, op_id=identity.op_id))
             return deferred
 
         def done(result: Outcome | MnemonError) -> None:

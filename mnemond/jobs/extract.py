@@ -24,7 +24,7 @@ from mnemond.memory.draft import WriteContext
 from mnemond.memory.exchanges import decoded, encoded, facts_of, propose_exchange_reading, write_of
 from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.model.changes import SettleFact
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import exchanges
 from mnemond.store.exchanges import Waiting
 
@@ -156,13 +156,13 @@ class Extract:
 
     async def _submitted(
         self, work: Work, desk: ExtractionContext, row: Waiting, write: FactWrite, settled: SettleFact
-    ) -> Remembered:
+    ) -> RememberResult:
         """One fact, as an operation named after the exchange and its number in it, caused by the host."""
         own = self._means.identity(work.store.name, f"{HOST}{row.exchange.host}")
         identity = msgspec.structs.replace(own, op_id=f"{row.id}/{row.written + 1}")
         made_by = None if desk.embedder is None else desk.embedder.fingerprint
         proposal = propose_exchange_reading(write, row, settled, identity, desk.rules, made_by)
-        outcome = cast("Remembered", await work.store.written(proposal))
+        outcome = cast("RememberResult", await work.store.written(proposal))
         if not outcome.embedded and outcome.action in ("added", "replaced"):
             desk.missing()
         return outcome

@@ -202,7 +202,7 @@ def _decided(work: Work, part: _Slice, changes: Sequence[Change], line: Line) ->
     change_set = work.identity.change_set(
         METHOD,
         tuple(changes),
-        Maintained(work.identity.op_id, many),
+        Maintained(changed=many, op_id=work.identity.op_id),
         operation=line.operation if part.last or not line.once else "",
         detail=f"{work.identity.triggered_by} memories={told}",
     )

@@ -82,14 +82,14 @@ def compare(
     return Compared(tuple(matches), overall(matches))
 
 
-def to_review(compared: Compared, apart_from: Collection[str], most: int) -> tuple[Conflict, ...]:
+def to_review(compared: Compared, apart_from: Collection[str], most: int) -> list[Conflict]:
     """Rows that asked for something and were left as they are, at most `most`, for review, without those named."""
     found = [
         Conflict(match.id, match.verdict.suggestion, round(match.verdict.similarity, 6), match.verdict.reason)
         for match in compared.matches
         if match.verdict.suggestion != "ADD" and match.id not in apart_from
     ]
-    return tuple(found[:most])
+    return found[:most]
 
 
 def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
@@ -263,10 +263,9 @@ def pair(
     if not settings.redundancy.enabled:
         return Paired(newcomer, (), None)
     nearest = _nearest(snapshot, newcomer, similarity, likeness, settings.redundancy)
-    if nearest is None:
-        return Paired(newcomer, (), Redundancy(0.0, redundant=False))
-    if not is_redundant(nearest.score, settings.redundancy):
-        return Paired(newcomer, (), Redundancy(round(nearest.score, 6), redundant=False))
+    if nearest is None or not is_redundant(nearest.score, settings.redundancy):
+        score = 0.0 if nearest is None else round(nearest.score, 6)
+        return Paired(newcomer, (), Redundancy(score, redundant=False, paired_with=None, boost_days=0.0))
     return _join(snapshot, newcomer, nearest, settings, now_us)
 
 

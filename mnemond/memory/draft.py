@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -32,7 +32,7 @@ from mnemond.model.memory import (
     format_us,
     parse_rfc3339,
 )
-from mnemond.model.outcomes import Note, Outcome, SubstanceNote
+from mnemond.model.outcomes import Outcome, QualityDetail, Substance
 from mnemond.store.operations import Proposal, View
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import numbers
@@ -412,8 +412,8 @@ class Reading(msgspec.Struct, frozen=True):
     mentions: tuple[Entity, ...]
     cue: CausalCue | None
     dates: tuple[DateMention, ...]
-    notes: tuple[Note, ...]
-    substance: SubstanceNote
+    quality: tuple[QualityDetail, ...]
+    substance: Substance
     trigger_type: str | None
     trigger: str | None
     queries: tuple[str, ...]
@@ -471,7 +471,7 @@ def read(
     names = [entity.canonical for entity in mentions]
     subject = side(text, category, names, format_us(said_us)) if compared else None
     referring = bool(mentions or found or (numbers(text) if subject is None else subject.numbers))
-    weight = substance(text, has_reference=referring, causal=cue is not None, min_confidence=min_confidence)
+    weighed = substance(text, has_reference=referring, causal=cue is not None, min_confidence=min_confidence)
     kind = trigger_type(text, source)
     return Reading(
         tokens=token_set(text),
@@ -479,17 +479,17 @@ def read(
         mentions=mentions,
         cue=cue,
         dates=found,
-        notes=notes_of(text),
-        substance=SubstanceNote(round(weight.score, 6), weight.decision),
+        quality=quality_warnings(text),
+        substance=weighed,
         trigger_type=kind,
         trigger=None if kind is None else trigger_text(kind, text),
         queries=hypothetical_queries(kind, text, most=max_queries),
     )
 
 
-def notes_of(text: str) -> tuple[Note, ...]:
-    """What the writer of a text may want to reconsider (spec 6.7)."""
-    return tuple(Note(each.code, each.label, each.match, each.offset) for each in quality_warnings(text))
+def quality_labels(found: Iterable[QualityDetail]) -> list[str]:
+    """The labels of remarks about a text, each once."""
+    return list(dict.fromkeys(each.label for each in found))
 
 
 # From a text that was read to the insight that would be stored, and to what the edge builders are told of it.

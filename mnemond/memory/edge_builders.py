@@ -15,7 +15,7 @@ from mnemond.index.edges import CAUSAL, IN, OUT
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import AddEdge, RemoveEdge
 from mnemond.model.memory import MAX_METADATA, Edge, EdgeType, Entity, Insight, Relation
-from mnemond.model.outcomes import EdgesMade
+from mnemond.model.outcomes import EdgesCreated
 from mnemond.text.caches import register, text_cache
 from mnemond.text.cues import CausalCue, causal_cue, deciding, direction
 from mnemond.text.similarity import share_of_larger, token_set
@@ -435,7 +435,7 @@ class Built(NamedTuple):
 
     removed: list[RemoveEdge]
     relations: list[Relation]
-    links: EdgesMade
+    links: EdgesCreated
 
 
 def build_all(new: NewMemory, around: StoreView, settings: GraphSettings) -> Built:
@@ -451,4 +451,4 @@ def build_all(new: NewMemory, around: StoreView, settings: GraphSettings) -> Bui
             elif isinstance(change, RemoveEdge):
                 removed.append(change)
         links[edge_type] = len(relations) - before
-    return Built(removed, relations, EdgesMade(**links))
+    return Built(removed, relations, EdgesCreated(**links))

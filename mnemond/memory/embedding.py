@@ -17,7 +17,7 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonE
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import ChangeSet, SetVector, Vector
-from mnemond.model.outcomes import Embedded, Outcome, SwitchDropped
+from mnemond.model.outcomes import EMBEDDER_KEPT, EmbedRunResult, EmbedSwitchResult, Outcome
 from mnemond.store import operations
 from mnemond.store.connection import Connection
 from mnemond.store.insights import content_hash
@@ -147,7 +147,15 @@ def _decide(
     return identity.change_set(
         method="embed.run",
         changes=changes,
-        outcome=Embedded(identity.op_id, record.name, record.dimension, succeeded=written),
+        outcome=EmbedRunResult(
+            "backfill_complete",
+            record.name,
+            record.dimension,
+            succeeded=written,
+            failed=0,
+            op_id=identity.op_id,
+            replayed=False,
+        ),
         operation="",
     )
 
@@ -243,7 +251,10 @@ def drop(connection: Connection, asked: ChangeSet) -> Outcome:
             outcome="rejected",
         )  # fmt: skip
     count = operations.clear(connection)
-    outcome = SwitchDropped(asked.op_id, record.to.name, count)
+    outcome = EmbedSwitchResult(
+        "aborted", record.to.name, EMBEDDER_KEPT, dropped=count, op_id=asked.op_id,
+        replayed=False,
+    )  # fmt: skip
     return _noted(connection, asked, outcome, f"aborted, {count} vectors dropped")
 
 

@@ -222,6 +222,6 @@ def _decide_queueing(exchange: QueuedExchange, identity: WriteContext, view: Vie
     known = is_known(view.connection, tidy.exchange.key)
     empty = not (tidy.exchange.prompt.strip() or tidy.exchange.reply.strip())
     kept = not (known or empty)
-    outcome = Queued(identity.op_id, kept, tidy.redacted)
+    outcome = Queued(kept=kept, redacted=list(tidy.redacted), op_id=identity.op_id)
     queue = (QueueExchange(identity.id, tidy.exchange),) if kept else ()
     return msgspec.structs.replace(identity.change_set(METHOD, (), outcome, operation=""), queue=queue)

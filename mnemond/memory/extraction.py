@@ -37,7 +37,7 @@ from mnemond.memory.compare import Moment, kept_because, parted
 from mnemond.memory.draft import Draft, WriteContext
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
 from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
-from mnemond.model.outcomes import Remembered, SubstanceNote
+from mnemond.model.outcomes import RememberResult, Substance
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import canonical_name
@@ -199,7 +199,7 @@ def prepare(
     mentions = tuple(
         msgspec.structs.replace(each, kind=kinds.get(each.canonical, each.kind)) for each in prepared.reading.mentions
     )
-    substance = SubstanceNote(prepared.reading.substance.score, "keep") if as_it_is else prepared.reading.substance
+    substance = Substance(prepared.reading.substance.score, "keep") if as_it_is else prepared.reading.substance
     reading = msgspec.structs.replace(prepared.reading, mentions=mentions, substance=substance)
     if prepared.clean.redacted:  # what it was taken to relate may be the very secret
         fact = msgspec.structs.replace(fact, content=prepared.clean.content, relations=(), entities=mentions)
@@ -243,7 +243,7 @@ def _without_pairs(rules: WriteRules) -> WriteRules:
     return msgspec.structs.replace(rules, config=config)
 
 
-def fate(outcome: Remembered) -> Fate:
+def fate(outcome: RememberResult) -> Fate:
     """What became of a fact, in the words of spec 9."""
     match outcome.action:
         case "added":
@@ -262,8 +262,8 @@ def fate(outcome: Remembered) -> Fate:
 COEXISTS: Final = "kept beside"
 
 
-def _outcome(reached: ChangeSet) -> Remembered:
-    assert isinstance(reached.outcome, Remembered), "remember decides nothing else"  # noqa: S101
+def _outcome(reached: ChangeSet) -> RememberResult:
+    assert isinstance(reached.outcome, RememberResult), "remember decides nothing else"  # noqa: S101
     return reached.outcome
 
 
@@ -334,7 +334,7 @@ def _instead_of(old: Insight, reached: ChangeSet, snapshot: Snapshot) -> ChangeS
     others = [change for change in reached.changes if not (isinstance(change, RetireInsight) and change.id == old.id)]
     gone = RetireInsight(old.id, "superseded", successor=added.id, invalid_at=added.valid_from)
     outcome = msgspec.structs.replace(
-        _outcome(reached), action="replaced", suggestion="CONFLICT", replaced_id=old.id, matched_id=old.id,
+        _outcome(reached), action="replaced", diff_suggestion="CONFLICT", replaced_id=old.id, matched_id=old.id,
         reason="it gives another value of what can have only one",
     )  # fmt: skip
     return msgspec.structs.replace(

@@ -21,7 +21,7 @@ from mnemond.memory.draft import WriteContext, new_memory
 from mnemond.memory.relink import Relinking, reanalyse, relinked
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
 from mnemond.model.memory import Insight, Scope, parse_rfc3339
-from mnemond.model.outcomes import Conflict, Restored
+from mnemond.model.outcomes import Conflict, RestoreResult
 from mnemond.store import history, insights, operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record
@@ -78,7 +78,7 @@ def conflicts_after_restore(
     rules: WriteRules,
     now_us: int,
     apart_from: Collection[str] = (),
-) -> tuple[Conflict, ...]:
+) -> list[Conflict]:
     """Memories beside which `it` is to be looked at again, most similar first. `similarity`: cosine of every row with
     it, None without a vector. `apart_from`: ids that are told already, or leave."""
     terms = set(index_terms(it.content))
@@ -271,14 +271,16 @@ def _decide(restore: Restore, identity: WriteContext, rules: WriteRules, view: V
     return identity.change_set(
         method="restore",
         changes=changes,
-        outcome=Restored(
-            back.id,
-            identity.op_id,
+        outcome=RestoreResult(
+            id=back.id,
+            status="restored",
             superseded_by=None if successor is None else successor.id,
             embedded=restore.vector is not None,
-            edges_created=links.links,
             embed_error=restore.embed_error,
+            edges_created=links.links,
             conflicts=conflicts_after_restore(view.snapshot, back, view.similarity, rules, identity.now_us, told),
+            op_id=identity.op_id,
+            replayed=False,
         ),
         detail=f"it was {retired.status}",
         subject=back.id,

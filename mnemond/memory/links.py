@@ -18,7 +18,7 @@ from mnemond.memory.edge_builders import causal_chain, is_cause
 from mnemond.memory.history import Find, Present, active_row
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, Edge, EdgeType, Insight, Scope
-from mnemond.model.outcomes import Linked, Unlinked
+from mnemond.model.outcomes import LinkResult, UnlinkResult
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 
@@ -76,16 +76,19 @@ def _decide_link(link: LinkLink, identity: WriteContext, find: Find, view: View)
     return identity.change_set(
         method="link",
         changes=tuple(AddEdge(edge, audited=True) for edge in _edges(link, one, other)[: 1 + both_ways]),
-        outcome=Linked(
-            op_id=identity.op_id,
+        outcome=LinkResult(
+            status="linked",
+            created=True,  # the store compares it with the edge that is there
+            updated=False,
             source_id=one,
             target_id=other,
             edge_type=link.edge_type,
             weight=link.weight,
-            metadata=link.metadata,
-            created=True,
+            metadata=msgspec.json.decode(link.metadata),
             bidirectional=both_ways,
-            redacted=link.redacted,
+            redacted=list(link.redacted),
+            op_id=identity.op_id,
+            replayed=False,
         ),
         detail=f"{link.edge_type} to {other}",
         subject=one,
@@ -324,7 +327,16 @@ def _decide_unlink(unlink: Unlink, identity: WriteContext, find: Find, view: Vie
     return identity.change_set(
         method="unlink",
         changes=(*removals, *_unpaired(source, target, types)),
-        outcome=Unlinked(identity.op_id, one, other, 0, edge_types=types, cause_other_way=found.cause_other_way),
+        outcome=UnlinkResult(
+            status="unlinked",
+            source_id=one,
+            target_id=other,
+            edges_removed=0,  # counted by the store, as it removes them
+            edge_types=list(types),
+            cause_other_way=found.cause_other_way,
+            op_id=identity.op_id,
+            replayed=False,
+        ),
         detail=f"{', '.join(types)} to {other}",
         subject=one,
     )

@@ -14,7 +14,7 @@ from mnemond.memory.draft import Reading, read
 from mnemond.memory.edge_builders import BACKBONE_WEIGHT, BUILDERS, PRECEDES, SUCCEEDS, NewMemory, edges_of, two_way
 from mnemond.model.changes import AddEdge, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, Edge, EdgeType, Insight, Relation, parse_rfc3339
-from mnemond.model.outcomes import EdgesMade
+from mnemond.model.outcomes import EdgesCreated
 from mnemond.store.operations import View
 
 Key = tuple[str, str, str]
@@ -26,7 +26,7 @@ class Relinked(NamedTuple):
     """The changes to make, in order, and how many logical links of each type the memory did not have before."""
 
     changes: tuple[AddEdge | RemoveEdge, ...]
-    links: EdgesMade
+    links: EdgesCreated
 
 
 class Relinking(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,14 +104,14 @@ def _alike(edge: Edge, wanted: Edge | None) -> bool:
     return wanted is not None and (edge.weight, edge.metadata) == (wanted.weight, wanted.metadata)
 
 
-def _counted(edges: Sequence[Edge]) -> EdgesMade:
+def _counted(edges: Sequence[Edge]) -> EdgesCreated:
     pairs = {
         (edge.edge_type, edge.source_id, edge.target_id)
         if edge.edge_type == "causal"
         else (edge.edge_type, *sorted((edge.source_id, edge.target_id)))
         for edge in edges
     }
-    return EdgesMade(**{kind: sum(pair[0] == kind for pair in pairs) for kind in EDGE_TYPES})
+    return EdgesCreated(**{kind: sum(pair[0] == kind for pair in pairs) for kind in EDGE_TYPES})
 
 
 # A stored memory, read again: for what follows from its text when it, or its place among the others, changed.

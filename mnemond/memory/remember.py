@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from mnemond.config.settings import CausalSettings, Config, SemanticSettings
+from mnemond.embed.calibration import Calibration, unscaled
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.arrays import Floats
 from mnemond.index.edges import CAUSAL
@@ -32,6 +33,7 @@ from mnemond.memory.draft import (
     WriteContext,
     clean,
     new_memory,
+    quality_labels,
     read,
     with_reading,
 )
@@ -48,7 +50,7 @@ from mnemond.model.changes import (
     Vector,
 )
 from mnemond.model.memory import DAY_US, EDGE_TYPES, Edge, Insight, effective_importance, format_us, parse_rfc3339
-from mnemond.model.outcomes import Candidate, Remembered
+from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, ScopeView, SemanticCandidate
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 from mnemond.text.cues import CausalCue, direction
@@ -65,34 +67,22 @@ REMEMBERED_OVERLAPS = 1024
 """Pairs of counts whose overlap is known: texts have few words, and to round takes longer than to look up."""
 
 
-class CausalCandidate(NamedTuple):
-    """A possible cause (`from_candidate`) or effect; `signal` is the cue that speaks for it, if one does."""
-
-    insight: Insight
-    hop: int
-    via: str
-    signal: str | None
-    sub_type: str
-    way: Literal["from_candidate", "to_candidate"]
-    overlap: float
-
-
 def causal_candidates(
     snapshot: Snapshot, insight_id: str, settings: CausalSettings, max_hops: int = MAX_CAUSAL_HOPS
-) -> tuple[CausalCandidate, ...]:
+) -> list[CausalCandidate]:
     """At most `max_candidates` memories within `max_hops` edges: those with a signal first, then the nearer, then the
     ones that share more words (spec 8, step 4). Rows linked as cause or effect already are left out."""
     row = snapshot.row_of(insight_id)
     if row is None or not settings.max_candidates:
-        return ()
+        return []
     it = snapshot.insight(row)
     cue, words = cue_of(it), token_set(it.content)
     found = [
         _candidate(snapshot.insight(near), hop, EDGE_TYPES[kind], cue, words)
         for near, hop, kind in _near(snapshot, row, it, settings.max_candidates, max_hops)
     ]
-    found.sort(key=lambda each: (each.signal is None, each.hop, -each.overlap, each.insight.id))
-    return tuple(found)
+    found.sort(key=lambda each: (each.causal_signal is None, each.hop, -each.overlap, each.id))
+    return found
 
 
 def semantic_candidates(
@@ -101,8 +91,9 @@ def semantic_candidates(
     likeness: Floats | None,
     linked: Collection[str],
     settings: SemanticSettings,
-) -> tuple[Candidate, ...]:
-    """At most `max_candidates` memories that are somewhat like a new one, best first, those in `linked` left out.
+) -> list[SemanticCandidate]:
+    """At most `max_candidates` memories that are somewhat like a new one, best first, those in `linked` left out;
+    without their texts, which `with_candidates` adds.
 
     `likeness`: what Snapshot.likeness says of its terms, shape (rows,), for when it has no vector (`by_meaning`).
     """
@@ -112,19 +103,36 @@ def semantic_candidates(
     else:
         alike = [] if likeness is None else around.by_words(likeness, settings.fallback_min, most)
     found = [(row, round(share, 6)) for row, share in alike if row not in linked][: settings.max_candidates]
-    return tuple(Candidate(row, share if by_meaning else None, share) for row, share in found)
+    return [SemanticCandidate(row, "", "", share if by_meaning else None, share) for row, share in found]
+
+
+def with_candidates(
+    outcome: RememberResult, snapshot: Snapshot, settings: CausalSettings, calibration: Calibration | None
+) -> RememberResult:
+    """Complete an outcome, just made or made before, with what is in `snapshot` now: possible causes and effects, and
+    the texts of semantic candidates, without those that left recall since. `calibration` maps their cosines to the
+    scale of the thresholds."""
+    stored = outcome.action in ("added", "replaced", "merged") and not outcome.dry_run and outcome.id is not None
+    causal = causal_candidates(snapshot, outcome.id, settings) if stored and outcome.id is not None else []
+    semantic = []
+    for each in outcome.semantic_candidates:
+        if (row := snapshot.row_of(each.id)) is not None:
+            it = snapshot.insight(row)
+            alike = each.similarity if each.cosine is None else round(unscaled(each.cosine, calibration), 6)
+            semantic.append(SemanticCandidate(it.id, it.content, it.category, each.cosine, alike))
+    return msgspec.structs.replace(outcome, causal_candidates=causal, semantic_candidates=semantic)
 
 
 def _candidate(other: Insight, hop: int, via: str, cue: CausalCue | None, words: frozenset[str]) -> CausalCandidate:
     known = token_set(other.content)
     shared = _overlap(len(known & words), max(len(words), len(known)))
     previous = cue_of(other) if cue is None else None
-    if (decided := cue or previous) is None:
-        return CausalCandidate(other, hop, via, None, "causes", "from_candidate", shared)
-    way: Literal["from_candidate", "to_candidate"] = (
-        "to_candidate" if direction(cue, previous) == "new_to_previous" else "from_candidate"
-    )
-    return CausalCandidate(other, hop, via, decided.signal, decided.sub_type, way, shared)
+    signal, sub_type = None, "causes"
+    way: Literal["from_candidate", "to_candidate"] = "from_candidate"
+    if (decided := cue or previous) is not None:
+        signal, sub_type = decided.signal, decided.sub_type
+        way = "to_candidate" if direction(cue, previous) == "new_to_previous" else way
+    return CausalCandidate(other.id, other.content, hop, via, signal, sub_type, way, shared)
 
 
 @lru_cache(maxsize=REMEMBERED_OVERLAPS)
@@ -304,7 +312,7 @@ class _Decision:
             self._identity,
             id=best.id,
             action="skipped",
-            suggestion="DUPLICATE",
+            diff_suggestion="DUPLICATE",
             duplicate_of=best.id,
             embedded=self._snapshot.has_vector(self._row(best.id)),
             **_told(best),
@@ -358,7 +366,7 @@ class _Decision:
             around,
             alike,
             action="replaced",
-            suggestion=best.verdict.suggestion,
+            diff_suggestion=best.verdict.suggestion,
             replaced_id=old.id,
             edges_created=built.links,
             conflicts=to_review(compared, (old.id,), self._diff.settings.limit),
@@ -406,13 +414,13 @@ class _Decision:
 
     def _stored(
         self, compared: Compared, around: Neighbourhood, alike: Collection[str], **fields: object
-    ) -> Remembered:
+    ) -> RememberResult:
         by_meaning, limits = self._similarity is not None, self._config.graph.semantic
         return _outcome(
             self._prepared,
             self._identity,
             id=self._identity.id,
-            candidates=semantic_candidates(around, by_meaning, self._likeness, alike, limits),
+            semantic_candidates=semantic_candidates(around, by_meaning, self._likeness, alike, limits),
             embedded=self._prepared.vector is not None,
             **self._compared_with(compared),
             **fields,
@@ -426,7 +434,7 @@ class _Decision:
         return _told(compared.best)
 
     def _finished(
-        self, changes: list[Change], adding: int, spare: set[str], outcome: Remembered, operation: str, more: str
+        self, changes: list[Change], adding: int, spare: set[str], outcome: RememberResult, operation: str, more: str
     ) -> ChangeSet:
         """With what the store lets go of for the newcomer, if it is full."""
         pruned = prune(self._snapshot, adding, self._config.lifecycle, self._identity.now_us, frozenset(spare))
@@ -464,26 +472,39 @@ def _told(match: Match) -> dict[str, object]:
     }
 
 
-def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> Remembered:
-    """What a caller is told, with everything that does not depend on the decision."""
-    scope = prepared.draft.scope
+def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> RememberResult:
+    """Everything that does not depend on the decision, and `fields`."""
+    reading, scope = prepared.reading, prepared.draft.scope
     return msgspec.structs.replace(
-        Remembered(
+        RememberResult(
             id=None,
-            op_id=identity.op_id,
-            store=identity.store,
+            action="added",
+            diff_suggestion="ADD",
+            replaced_id=None,
+            duplicate_of=None,
+            similarity=None,
+            matched_id=None,
+            reason="",
+            edges_created=EdgesCreated(),
+            semantic_candidates=[],
+            causal_candidates=[],
+            quality_warnings=quality_labels(reading.quality),
+            quality_details=list(reading.quality),
+            redacted=list(prepared.clean.redacted),
             embedded=False,
-            effective_importance=0.0,
-            notes=prepared.reading.notes,
-            redacted=prepared.clean.redacted,
-            substance=prepared.reading.substance,
-            trigger_type=prepared.reading.trigger_type,
-            queries=prepared.reading.queries,
             embed_error=prepared.embed_error,
+            effective_importance=0.0,
+            auto_pruned=0,
+            redundancy=None,
+            substance=reading.substance,
+            trigger_type=reading.trigger_type,
+            hypothetical_queries=list(reading.queries),
+            conflicts=[],
+            scope=ScopeView(scope.user_id, scope.session_id, scope.agent_id),
+            store=identity.store,
             dry_run=prepared.draft.dry_run,
-            user_id=scope.user_id,
-            session_id=scope.session_id,
-            agent_id=scope.agent_id,
+            op_id=identity.op_id,
+            replayed=False,
         ),
         **fields,
     )
@@ -492,7 +513,7 @@ def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> Re
 def _change_set(
     identity: WriteContext,
     changes: tuple[Change, ...],
-    outcome: Remembered,
+    outcome: RememberResult,
     operation: str,
     subject: str | None,
     detail: str,

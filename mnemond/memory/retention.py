@@ -20,7 +20,7 @@ from mnemond.memory.decay import DECAY, ISOLATED_WEIGHT
 from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import Change, ChangeSet, CountUse, PurgeInsight, PutInsight, RetireInsight, SetImportance
 from mnemond.model.memory import DAY_US, Insight, Scope, effective_importances, format_us, parse_rfc3339
-from mnemond.model.outcomes import Collected, Outcome, Retained, Used
+from mnemond.model.outcomes import GcDone, GcKept, Outcome, Used
 from mnemond.model.query import Confidence, Filter
 from mnemond.store import insights
 from mnemond.store.edges import Metric
@@ -204,7 +204,16 @@ def _keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteContext,
         updated_at=identity.now,
     )
     is_immune = kept.access_count >= lifecycle.immune_access
-    outcome = Retained(insight_id, identity.op_id, it.content, kept.access_count, immune=is_immune)
+    outcome = GcKept(
+        status="retained",
+        id=insight_id,
+        content=it.content,
+        new_access=kept.access_count,
+        effective_importance=0.0,  # the store works it out
+        immune=is_immune,
+        op_id=identity.op_id,
+        replayed=False,
+    )
     return _change_set(identity, (PutInsight(kept),), outcome, "gc-keep", insight_id, "access+3")
 
 
@@ -218,8 +227,8 @@ def _apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteContext,
     changes: list[Change] = []
     for each in found:
         changes += [*parted(view.snapshot, each.insight), RetireInsight(each.insight.id, "forgotten")]
-    ids = tuple(each.insight.id for each in found)
-    outcome = Collected(identity.op_id, ids, left=many - len(ids))
+    ids = [each.insight.id for each in found]
+    outcome = GcDone("retired", len(ids), ids, left=many - len(ids), op_id=identity.op_id, replayed=False)
     detail = f"threshold={bounds.threshold} retired={len(ids)}"
     return _change_set(identity, tuple(changes), outcome, "gc", None, detail)
 
@@ -232,9 +241,9 @@ def propose_purge(days: int, identity: WriteContext) -> Proposal:
 
 def _purge(days: int, identity: WriteContext, view: View) -> ChangeSet:
     moment = format_us(max(0, identity.now_us - int(days * DAY_US)))
-    ids = tuple(insights.retired_before(view.connection, moment, PURGED_AT_ONCE))
+    ids = insights.retired_before(view.connection, moment, PURGED_AT_ONCE)
     left = insights.count_retired_before(view.connection, moment) - len(ids)
-    outcome = Collected(identity.op_id, ids, purged=True, left=left)
+    outcome = GcDone("purged", len(ids), ids, left=left, op_id=identity.op_id, replayed=False)
     changes = tuple(PurgeInsight(each) for each in ids)
     return _change_set(identity, changes, outcome, "gc", None, f"older_than_days={days} purged={len(ids)}")
 
@@ -491,5 +500,5 @@ def propose(times: Mapping[str, int], identity: WriteContext) -> ChangeSet:
     """The write that counts them all; memories that are gone meanwhile are left alone."""
     changes = tuple(CountUse(insight_id, many, identity.now) for insight_id, many in times.items())
     return identity.change_set(
-        method="recall", changes=changes, outcome=Used(identity.op_id), operation="", subject=None, detail=""
+        method="recall", changes=changes, outcome=Used(op_id=identity.op_id), operation="", subject=None, detail=""
     )

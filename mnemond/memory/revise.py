@@ -12,14 +12,25 @@ import msgspec
 from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import WriteContext, new_memory, notes_of, with_reading
+from mnemond.memory.draft import WriteContext, new_memory, quality_labels, with_reading
 from mnemond.memory.history import Find, active_row, any_row, last_successor
 from mnemond.memory.relink import Relinking, reanalyse, relinked
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Edge, Insight, Scope
-from mnemond.model.outcomes import EdgesMade, Forgotten, Merged, Pinned, Superseded
+from mnemond.model.outcomes import (
+    PIN_MESSAGES,
+    EdgesCreated,
+    ForgetResult,
+    MergeResult,
+    PinResult,
+    SupersedeResult,
+    forget_message,
+    merge_message,
+    supersede_message,
+)
 from mnemond.store import edges, history
 from mnemond.store.operations import Proposal, View
+from mnemond.text.quality import quality_warnings
 from mnemond.text.similarity import overlap, token_set
 
 
@@ -48,14 +59,22 @@ def _decide_forget(forget: Forget, identity: WriteContext, find: Find, view: Vie
     return identity.change_set(
         method="forget",
         changes=(*parted(view.snapshot, it), leaving),
-        outcome=Forgotten(
-            it.id,
-            identity.op_id,
-            purged=forget.purge,
-            merged_into=history.kept_by(view.connection, it.id) if forget.purge else None,
-        ),
+        outcome=_forgotten(view, it.id, identity.op_id, purged=forget.purge),
         detail="purged" if forget.purge else "",
         subject=it.id,
+    )
+
+
+def _forgotten(view: View, insight_id: str, op_id: str, *, purged: bool) -> ForgetResult:
+    heir = history.kept_by(view.connection, insight_id) if purged else None
+    return ForgetResult(
+        id=insight_id,
+        status="purged" if purged else "deleted",
+        message=forget_message(heir, purged=purged),
+        edges_removed=0,  # counted by the store, as it removes them
+        merged_into=heir,
+        op_id=op_id,
+        replayed=False,
     )
 
 
@@ -253,17 +272,23 @@ def _merged(
     )
 
 
-def _outcome(merge: Merge, identity: WriteContext, merged: Insight, leaving: str, links: EdgesMade) -> Merged:
-    return Merged(
-        merged.id,
-        identity.op_id,
+def _outcome(merge: Merge, identity: WriteContext, merged: Insight, leaving: str, links: EdgesCreated) -> MergeResult:
+    found = quality_warnings(merged.content)
+    return MergeResult(
+        id=merged.id,
+        status="merged",
+        message=merge_message(leaving),
         merged_id=leaving,
         content=merged.content,
         embedded=merge.vector is not None,
-        edges_created=links,
-        redacted=merge.redacted,
-        notes=notes_of(merged.content),
         embed_error=merge.embed_error,
+        edges_moved=0,  # counted by the store
+        edges_created=links,
+        redacted=list(merge.redacted),
+        quality_warnings=quality_labels(found),
+        quality_details=list(found),
+        op_id=identity.op_id,
+        replayed=False,
     )
 
 
@@ -330,7 +355,14 @@ def _decide_pin(pin: Pin, identity: WriteContext, find: Find, view: View) -> Cha
     return identity.change_set(
         method="pin",
         changes=(PutInsight(msgspec.structs.replace(it, pinned=pin.pinned)),) if changed else (),
-        outcome=Pinned(it.id, identity.op_id, pinned=pin.pinned, changed=changed),
+        outcome=PinResult(
+            id=it.id,
+            status="pinned" if pin.pinned else "unpinned",
+            message=PIN_MESSAGES[pin.pinned, changed],
+            changed=changed,
+            op_id=identity.op_id,
+            replayed=False,
+        ),
         detail="pinned" if pin.pinned else "unpinned",
         operation="pin" if pin.pinned else "unpin",
         subject=it.id,
@@ -361,12 +393,20 @@ def _decide_supersede(supersede: Supersede, identity: WriteContext, find: Find, 
     named = any_row(view.connection, supersede.old_id, supersede.scope)
     old = last_successor(view.connection, named)
     _refuse_unfit_supersede(named, old, new)
+    instead_of = None if old.id == named.id else named.id
     retired = RetireInsight(old.id, "superseded", successor=new.id, invalid_at=new.valid_from or new.created_at)
     return identity.change_set(
         method="supersede",
         changes=(*parted(view.snapshot, old), retired),
-        outcome=Superseded(
-            new.id, identity.op_id, superseded_id=old.id, instead_of=None if old.id == named.id else named.id
+        outcome=SupersedeResult(
+            id=old.id,
+            status="superseded",
+            message=supersede_message(new.id, instead_of),
+            superseded_by=new.id,
+            instead_of=instead_of,
+            edges_moved=0,  # counted by the store
+            op_id=identity.op_id,
+            replayed=False,
         ),
         detail=f"superseded by {new.id}",
         subject=old.id,

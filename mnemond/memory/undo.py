@@ -28,7 +28,7 @@ from mnemond.model.changes import (
     Vector,
 )
 from mnemond.model.memory import Edge, Entity, Insight
-from mnemond.model.outcomes import Conflict, Undone, UndoneMemory
+from mnemond.model.outcomes import Conflict, UndoneMemory, UndoResult
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record, State
@@ -256,17 +256,20 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
     lacking = [text for text in _unembedded(plan, connection, means.embedder) if vectors.of.get(text) is None]
     returning, parting = mutual(view.snapshot, list(_memories(plan, means)))
     links = _links(plan, view, returning)
-    outcome = Undone(
-        op_id=identity.op_id,
+    outcome = UndoResult(
+        status="undone",
         undone=plan.op_id,
         method=method_of(connection, plan.moment, plan.effect.memories),
-        memories=(
+        memories=[
             *_told(returning, view.snapshot, rules, identity.now_us),
-            *(UndoneMemory(each, "relinked") for each in plan.relinked()),
-        ),
+            *(UndoneMemory(each, "relinked", []) for each in plan.relinked()),
+        ],
         edges_restored=edges.logical_links(links.restored),
+        edges_removed=0,  # counted by the store, as it removes them
         edges_missing=edges.logical_links(links.missing),
         embed_error=(vectors.error or LATER) if lacking else None,
+        op_id=identity.op_id,
+        replayed=False,
     )
     return identity.change_set(
         method="undo",
@@ -432,11 +435,11 @@ def _told(returning: Sequence[Return], snapshot: Snapshot, rules: WriteRules, no
     left = MAX_COMPARED
     for change in returning:
         if isinstance(change, RetireInsight):
-            yield UndoneMemory(change.id, "retired")
+            yield UndoneMemory(change.id, "retired", [])
             continue
         it, vector = change.insight, change.vector
         is_back = isinstance(change, RestoreInsight)
-        conflicts: tuple[Conflict, ...] = ()
+        conflicts: list[Conflict] = []
         if left and (isinstance(change, RestoreInsight) or change.embedded):
             left -= 1
             fits = vector is not None and vector.shape == (snapshot.dimension,)

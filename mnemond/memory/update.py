@@ -21,18 +21,19 @@ from mnemond.memory.draft import (
     is_plain,
     keywords_of,
     new_memory,
-    notes_of,
     problems_of,
+    quality_labels,
     with_reading,
 )
 from mnemond.memory.history import Find, Present, active_row
 from mnemond.memory.relink import Relinked, Relinking, reanalyse, relinked
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
 from mnemond.model.memory import INSIGHT_NO_METADATA, EdgeType, Insight, Scope, format_us, parse_rfc3339
-from mnemond.model.outcomes import EdgesMade, Revised
+from mnemond.model.outcomes import EdgesCreated, UpdateResult
 from mnemond.store import edges
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import canonical_name, extract
+from mnemond.text.quality import quality_warnings
 
 FIELDS = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "created_at", "metadata",
@@ -172,19 +173,23 @@ def _outcome(
     view: View,
     present: Present,
     changed: tuple[str, ...],
-    links: EdgesMade | None = None,
-) -> Revised:
+    links: EdgesCreated | None = None,
+) -> UpdateResult:
     anew, content = "content" in changed, update.wanted.content
-    return Revised(
-        present.insight.id,
-        identity.op_id,
-        changed,
+    found = () if content is UNSET else quality_warnings(content)
+    return UpdateResult(
+        id=present.insight.id,
+        status="updated" if changed else "unchanged",
+        changed=list(changed),
         embedded=update.vector is not None if anew else view.snapshot.has_vector(present.row),
-        edges_created=links or EdgesMade(),
-        effective_importance=present.insight.effective_importance,
-        redacted=update.wanted.redacted,
-        notes=() if content is UNSET else notes_of(content),
         embed_error=update.embed_error if anew else None,
+        edges_created=links or EdgesCreated(),
+        effective_importance=present.insight.effective_importance,
+        redacted=list(update.wanted.redacted),
+        quality_warnings=quality_labels(found),
+        quality_details=list(found),
+        op_id=identity.op_id,
+        replayed=False,
     )
 
 
@@ -239,7 +244,7 @@ def _relinked(
 ) -> Relinked:
     kinds = frozenset[EdgeType]().union(*(REBUILT.get(name, ()) for name in changed))
     if not kinds:
-        return Relinked((), EdgesMade())
+        return Relinked((), EdgesCreated())
     known = reading or reanalyse(new, view.snapshot, rules.config)
     what = Relinking(
         insight=new,
@@ -251,7 +256,7 @@ def _relinked(
     return relinked(view, what, rules.config.graph)
 
 
-def _change_set(identity: WriteContext, changes: tuple[Change, ...], outcome: Revised) -> ChangeSet:
+def _change_set(identity: WriteContext, changes: tuple[Change, ...], outcome: UpdateResult) -> ChangeSet:
     return identity.change_set(
         method="update",
         changes=changes,

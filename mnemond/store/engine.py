@@ -23,7 +23,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, cosines_of_all
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PutInsight, RestoreInsight, SetVector, Vector
-from mnemond.model.outcomes import Embedded, Merged, Outcome, Remembered, Restored, Revised
+from mnemond.model.outcomes import EmbedRunResult, MergeResult, Outcome, RememberResult, RestoreResult, UpdateResult
 from mnemond.store import apply, operations
 from mnemond.store.connection import BusyError, Connection, ConstraintError, NotKept, SqliteError
 from mnemond.store.database import Opened, load_index
@@ -100,9 +100,9 @@ def _bare(change: Change) -> Change:
 
 
 def _told(outcome: Outcome) -> Outcome:
-    if isinstance(outcome, Remembered | Revised | Merged | Restored) and outcome.embedded:
+    if isinstance(outcome, RememberResult | UpdateResult | MergeResult | RestoreResult) and outcome.embedded:
         return msgspec.structs.replace(outcome, embedded=False, embed_error=SWITCHED)
-    if isinstance(outcome, Embedded):
+    if isinstance(outcome, EmbedRunResult) and outcome.succeeded:
         return msgspec.structs.replace(outcome, succeeded=0)
     return outcome
 

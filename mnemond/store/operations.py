@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 import msgspec
 
@@ -12,9 +12,20 @@ from mnemond.errors import OP_ID_REUSED, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.model.changes import ChangeSet, JobRecord, Vector
-from mnemond.model.memory import EDGE_NO_METADATA, format_us
-from mnemond.model.outcomes import Linked, Merged, Outcome, Remembered, Restored, Retained, Revised, Undone
+from mnemond.model.memory import format_us
+from mnemond.model.outcomes import (
+    GcKept,
+    LinkResult,
+    MergeResult,
+    Outcome,
+    RememberResult,
+    RestoreResult,
+    ScopeView,
+    UndoResult,
+    UpdateResult,
+)
 from mnemond.store.connection import Connection, Insertion
+from mnemond.store.earlier_outcomes import EARLIER
 from mnemond.store.files import damaged
 from mnemond.store.insights import content_hash, vector_blob
 from mnemond.store.meta import SwitchRecord, read_switch, write_embedder, write_switch
@@ -155,7 +166,6 @@ _WORD = re.compile(r'"([^"\\]{1,64})"')
 
 _RECORDED = Insertion(7, "operations", ("op_id", "method", "request_digest", "outcome", "created_at"))
 _json = msgspec.json.Encoder()
-_outcomes = msgspec.json.Decoder(Outcome)
 
 
 def replay(connection: Connection, write: Write) -> Outcome | None:
@@ -183,17 +193,9 @@ def _reused(sentence: str) -> MnemonError:
     )
 
 
-def _decoded(op_id: str, text: str) -> Outcome:
-    try:
-        outcome: Outcome = _outcomes.decode(text)
-    except (msgspec.MsgspecError, TypeError) as error:
-        raise damaged(f"the outcome of operation {op_id[:64]!a}", error) from error
-    return outcome
-
-
 def record(connection: Connection, change_set: ChangeSet, outcome: Outcome) -> None:
     """Remember the outcome in the same transaction as the change."""
-    encoded = _json.encode(outcome).decode()
+    encoded = _encoded(outcome)
     row = (change_set.op_id, change_set.method, change_set.request_digest, encoded, change_set.now)
     connection.add(_RECORDED, [row])
 
@@ -212,32 +214,65 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     }
     for op_id, outcome in connection.rows("SELECT op_id, outcome FROM operations"):
         if op_id in about or not gone.isdisjoint(_WORD.findall(outcome)):
-            bare = _json.encode(_without_text(_decoded(op_id, outcome), gone)).decode()
+            bare = _encoded(_without_text(_decoded(op_id, outcome), gone))
             connection.run("UPDATE operations SET outcome = ? WHERE op_id = ?", (bare, op_id))
 
 
 def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
     match outcome:
-        case Remembered():
-            bare = msgspec.structs.replace(outcome, reason="", notes=(), queries=(), conflicts=(), candidates=())
+        case RememberResult():
+            bare = msgspec.structs.replace(
+                outcome, reason="", quality_warnings=[], quality_details=[], hypothetical_queries=[], conflicts=[],
+                semantic_candidates=[],
+            )  # fmt: skip
             if bare.id not in gone:
-                return bare  # whom another memory is for is told of that one
-            return msgspec.structs.replace(bare, user_id=None, session_id=None, agent_id=None)
-        case Revised():
-            return msgspec.structs.replace(outcome, notes=())
-        case Merged():
-            return msgspec.structs.replace(outcome, content="", notes=())
-        case Linked():
-            return msgspec.structs.replace(outcome, metadata=EDGE_NO_METADATA)
-        case Restored():
-            return msgspec.structs.replace(outcome, conflicts=())
-        case Undone():
-            bare_memories = tuple(msgspec.structs.replace(each, conflicts=()) for each in outcome.memories)
+                return bare  # the scope is that of another memory
+            return msgspec.structs.replace(bare, scope=ScopeView(None, None, None))
+        case UpdateResult():
+            return msgspec.structs.replace(outcome, quality_warnings=[], quality_details=[])
+        case MergeResult():
+            return msgspec.structs.replace(outcome, content="", quality_warnings=[], quality_details=[])
+        case LinkResult():
+            return msgspec.structs.replace(outcome, metadata={})
+        case RestoreResult():
+            return msgspec.structs.replace(outcome, conflicts=[])
+        case UndoResult():
+            bare_memories = [msgspec.structs.replace(each, conflicts=[]) for each in outcome.memories]
             return msgspec.structs.replace(outcome, memories=bare_memories)
-        case Retained():
+        case GcKept():
             return msgspec.structs.replace(outcome, content="")
         case _:
             return outcome
+
+
+# How outcomes are stored: as JSON objects whose `type` is the name of the struct.
+
+
+_KINDS: Final = {kind.__name__: kind for kind in get_args(Outcome)}
+
+
+class _Named(msgspec.Struct):
+    type: str
+
+
+_name = msgspec.json.Decoder(_Named)
+
+
+def _encoded(outcome: Outcome) -> str:
+    return f'{{"type":"{type(outcome).__name__}",{_json.encode(outcome).decode()[1:]}'
+
+
+def _decoded(op_id: str, text: str) -> Outcome:
+    try:
+        name = _name.decode(text).type
+        if name in EARLIER:
+            kind, upgraded = EARLIER[name]
+            outcome: Outcome = msgspec.convert(upgraded(msgspec.json.decode(text)), kind)
+        else:
+            outcome = msgspec.json.decode(text, type=_KINDS[name])
+    except (msgspec.MsgspecError, TypeError, LookupError) as error:
+        raise damaged(f"the outcome of operation {op_id[:64]!a}", error) from error
+    return outcome
 
 
 def expire(connection: Connection, now_us: int) -> int:

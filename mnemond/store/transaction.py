@@ -20,16 +20,16 @@ from mnemond.model.changes import (
 )
 from mnemond.model.memory import DAY_US, DEGREE_CAP, Insight, effective_importance, parse_rfc3339
 from mnemond.model.outcomes import (
-    Forgotten,
-    Linked,
-    Merged,
+    ForgetResult,
+    GcKept,
+    LinkResult,
+    MergeResult,
     Outcome,
-    Remembered,
-    Retained,
-    Revised,
-    Superseded,
-    Undone,
-    Unlinked,
+    RememberResult,
+    SupersedeResult,
+    UndoResult,
+    UnlinkResult,
+    UpdateResult,
 )
 from mnemond.store import edges, insights, meta, operations
 from mnemond.store.apply import Applied, apply_sql
@@ -189,18 +189,24 @@ def _importance(it: Insight, degree: int, now_us: int) -> float:
 def _completed(outcome: Outcome, applied: Applied, weights: dict[str, float]) -> Outcome:
     """The outcome with what only the writing could tell."""
     match outcome:
-        case Remembered(id=insight_id) | Revised(id=insight_id) | Retained(id=insight_id) if insight_id in weights:
+        case RememberResult(id=insight_id) | UpdateResult(id=insight_id) | GcKept(id=insight_id) if (
+            insight_id in weights
+        ):
             return msgspec.structs.replace(outcome, effective_importance=weights[insight_id])
-        case Forgotten() | Unlinked() | Undone():
+        case ForgetResult() | UnlinkResult() | UndoResult():
             return msgspec.structs.replace(outcome, edges_removed=edges.logical_links(applied.removed))
-        case Superseded() | Merged():
+        case SupersedeResult() | MergeResult():
             return msgspec.structs.replace(outcome, edges_moved=edges.logical_links(applied.moved))
-        case Linked() if applied.linked:
+        case LinkResult() if applied.linked:
             edge, _ = applied.linked[0]
             created = any(before is None for _, before in applied.linked)
             updated = not created and any(after != before for after, before in applied.linked)
             return msgspec.structs.replace(
-                outcome, weight=edge.weight, metadata=edge.metadata, created=created, updated=updated
+                outcome,
+                weight=edge.weight,
+                metadata=msgspec.json.decode(edge.metadata),
+                created=created,
+                updated=updated,
             )
         case _:
             return outcome

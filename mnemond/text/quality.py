@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
+from mnemond.model.outcomes import QualityDetail, Substance
 from mnemond.text.cues import Reading, reading
 from mnemond.text.resources import fill, on_first_use, read, regex
 from mnemond.text.tokens import latin_words, tokens
@@ -36,15 +37,6 @@ _EXCUSE: Final = 40
 """Characters before a match that may excuse it."""
 
 
-class QualityWarning(msgspec.Struct, frozen=True):
-    """A stable `code`, its `label` for people, the words `match` (cut) and their `offset` in the text."""
-
-    code: str
-    label: str
-    match: str
-    offset: int
-
-
 class QualityPattern(msgspec.Struct, frozen=True):
     """A pattern of warnings; data/quality.toml describes the fields."""
 
@@ -63,7 +55,7 @@ class QualityPattern(msgspec.Struct, frozen=True):
         return any(needle in lowered for needle in self.needles)
 
 
-def quality_warnings(text: str) -> tuple[QualityWarning, ...]:
+def quality_warnings(text: str) -> tuple[QualityDetail, ...]:
     """Warnings in the order of the text, at most `MAX_WARNINGS`, `MAX_PER_CODE` of a code."""
     searched, lists = text[:MAX_TEXT], _lists()
     lowered = searched.lower()
@@ -77,7 +69,7 @@ def quality_warnings(text: str) -> tuple[QualityWarning, ...]:
     return tuple(sorted(warnings, key=lambda warning: (warning.offset, warning.code))[:MAX_WARNINGS])
 
 
-def _warnings(pattern: QualityPattern, text: str) -> Iterator[QualityWarning]:
+def _warnings(pattern: QualityPattern, text: str) -> Iterator[QualityDetail]:
     found = 0
     for tried, match in enumerate(pattern.regex.finditer(text)):
         if found == MAX_PER_CODE or tried == MAX_TRIED:
@@ -88,7 +80,7 @@ def _warnings(pattern: QualityPattern, text: str) -> Iterator[QualityWarning]:
         if pattern.unless_after is not None and pattern.unless_after.search(text, max(0, start - _EXCUSE), start):
             continue
         found += 1
-        yield QualityWarning(pattern.code, pattern.label, match[0][:MAX_MATCH], start)
+        yield QualityDetail(pattern.code, pattern.label, match[0][:MAX_MATCH], start)
 
 
 _LONGER_NUMBER: Final = regex(r"[A-Za-z0-9_]")
@@ -137,13 +129,6 @@ GREETING_PAIRS: Final = 10
 """`GREETING_TOKENS` of a text that is not all ASCII: pairs of characters overlap, two or more to a word."""
 
 _STATEMENT: Final = regex(r"[.!…;]\s|[。！；]|[^?？\s][^\S\n]*\n")
-
-
-class Substance(msgspec.Struct, frozen=True):
-    """`score` is 0…1 in steps of 0.05."""
-
-    score: float
-    decision: Literal["keep", "discard"]
 
 
 def substance(text: str, *, has_reference: bool, causal: bool, min_confidence: float = MIN_CONFIDENCE) -> Substance:

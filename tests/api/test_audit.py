@@ -31,9 +31,10 @@ from mnemond.embed.embedder import Embedder
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.model.answers import GcResult, GcReview, HistoryResult, LogLine
 from mnemond.model.changes import ChangeSet, PutInsight
-from mnemond.model.outcomes import GcDone, GcKept, RememberResult, Result, Revised, UndoResult
+from mnemond.model.outcomes import GcDone, GcKept, RememberResult, UndoResult, UpdateResult
 from mnemond.store import insights
 from tests.api.factories import CALL, NOW_US, Bench, ToyEmbedder, bench
+from tests.outcomes import made
 
 DAY_US = 86_400_000_000
 
@@ -68,11 +69,14 @@ async def reword(over: Bench, insight_id: str, content: str) -> None:
     new = msgspec.structs.replace(it, content=content)
     change = PutInsight(new, "UPDATE", embedded=True, vector=np.array([0, 1], np.float32))
     op_id = over.ids.new()
-    await warm_write(over, ChangeSet(op_id, False, "update", it.updated_at, (change,), Revised(it.id, op_id, (), True)))
+    await warm_write(
+        over,
+        ChangeSet(op_id, False, "update", it.updated_at, (change,), made(UpdateResult, op_id, id=it.id, embedded=True)),
+    )
 
 
 async def warm_write(over: Bench, change_set: ChangeSet) -> None:
-    await submitted(await over.warm(), change_set, lambda warm, outcome: Result())
+    await submitted(await over.warm(), change_set, UpdateResult)
 
 
 # ------------------------------------------------------------------ history, log, receipt

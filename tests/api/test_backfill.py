@@ -16,10 +16,11 @@ from mnemond.api.types_memories import RememberParams
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet, PutInsight
-from mnemond.model.outcomes import Forgotten, RememberResult
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import insights
 from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench, bench
+from tests.outcomes import forgotten
 
 
 async def remember(over: Bench, content: str) -> RememberResult:
@@ -136,7 +137,7 @@ async def test_a_memory_that_changed_meanwhile_is_not_given_the_old_vector(tmp_p
         old = store.snapshot.insight(store.snapshot.row_of(result.id or "") or 0)
         changed = msgspec.structs.replace(old, content="coffee at five")
         await store.written(
-            ChangeSet("o", False, "update", old.created_at, (PutInsight(changed, embedded=True),), Forgotten("x", "o"))
+            ChangeSet("o", False, "update", old.created_at, (PutInsight(changed, embedded=True),), forgotten("x", "o"))
         )
         assert store.snapshot.embedded == 0
         words.open.set()

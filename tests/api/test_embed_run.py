@@ -13,10 +13,11 @@ from mnemond.api.types_extract import EmbedCalibrateParams, EmbedRunParams, Embe
 from mnemond.api.types_memories import RememberParams
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STOPPING, UNAVAILABLE, Kind, MnemonError
 from mnemond.model.changes import ChangeSet, PutInsight
-from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, Forgotten, RememberResult
+from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, RememberResult
 from tests.api.embedders import Words, kept, until
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import remember, snapshot, status
+from tests.outcomes import forgotten
 
 
 async def run(over: Bench, **params: object) -> EmbedRunResult:
@@ -133,7 +134,7 @@ async def test_one_memory_of_unknown_words_and_one_that_changes(tmp_path: Path) 
             await until(lambda: len(words.asked) > asked)
             old = store.snapshot.insight(store.snapshot.row_of(result.id or "") or 0)
             put = PutInsight(msgspec.structs.replace(old, content="coffee"))
-            await store.written(ChangeSet("o", False, "update", old.created_at, (put,), Forgotten("x", "o")))
+            await store.written(ChangeSet("o", False, "update", old.created_at, (put,), forgotten("x", "o")))
             words.open.set()
 
 

@@ -18,12 +18,13 @@ from mnemond.api.types_memories import RecallParams
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STORAGE, UNAVAILABLE, Kind, MnemonError
 from mnemond.model.answers import RecallResult
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight
-from mnemond.model.outcomes import EmbedSwitchResult, Forgotten
+from mnemond.model.outcomes import EmbedSwitchResult
 from mnemond.store import operations
 from mnemond.store.engine import SWITCHED
 from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import has_failed, is_idle, remember, snapshot, status
+from tests.outcomes import forgotten
 
 
 async def switch(over: Bench, **params: object) -> EmbedSwitchResult:
@@ -59,7 +60,7 @@ async def change(over: Bench, insight_id: str, content: str) -> None:
     store = over.keeper.ward("default").store
     old = store.snapshot.insight(store.snapshot.row_of(insight_id) or 0)
     put = PutInsight(msgspec.structs.replace(old, content=content), embedded=True)
-    await store.written(ChangeSet("o", False, "update", old.created_at, (put,), Forgotten("x", "o")))
+    await store.written(ChangeSet("o", False, "update", old.created_at, (put,), forgotten("x", "o")))
 
 
 async def lived_on(over: Bench, known: str) -> str:
@@ -255,7 +256,7 @@ async def test_rows_that_leave_or_are_purged_meanwhile(tmp_path: Path) -> None:
         leaving: list[Change] = [PurgeInsight(ids[0]), RetireInsight(ids[1], "forgotten")]
         for number, gone in enumerate(leaving):
             now = over.identities.own("default", "user").now
-            await store.written(ChangeSet(f"o{number}", False, "forget", now, (gone,), Forgotten("x", "o")))
+            await store.written(ChangeSet(f"o{number}", False, "forget", now, (gone,), forgotten("x", "o")))
         other.open.set()
         await until(lambda: is_idle(over))
         assert made_by(over, other)

@@ -6,8 +6,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import UUID
 
+import msgspec
 import pytest
 
+from mnemond.api.registry import METHODS
+from mnemond.api.requests import digest
 from mnemond.api.types_admin import GcParams
 from mnemond.api.types_changes import (
     LinkParams,
@@ -22,6 +25,7 @@ from mnemond.api.types_memories import ForgetParams, PinParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.memory.draft import op_id_problems
 from mnemond.model.outcomes import RememberResult, UndoResult
+from mnemond.wire.params import ScopedWriteParams, WriteParams
 from tests.api.factories import CALL, Bench, bench
 
 SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
@@ -99,3 +103,53 @@ async def test_the_beginning_of_a_name_has_six_characters_at_least(tmp_path: Pat
             await over.undoing.undo(CALL, UndoParams(operation="impor"))
         assert caught.value.kind is NOT_FOUND
         await over.undoing.undo(CALL, UndoParams(operation="import"))
+
+
+DIGESTS: list[tuple[str, dict[str, object], str]] = [
+    (
+        "remember",
+        {"content": "tea", "tags": ["a"], "metadata": {"b": 1, "a": [2]}, "session_id": "s", "channel": "x"},
+        "7abb1e2d341593f280ebf7c28e78abcd",
+    ),
+    (
+        "extract",
+        {"messages": [{"content": "I like tea", "id": "m1"}], "user_id": "u", "dry_run": True},
+        "28ffe0ac09c3f80799910cff722b3d87",
+    ),
+    ("forget", {"id": "abcdef", "purge": True, "agent_id": "a"}, "e5afeb415c38216802607486b5844c42"),
+    (
+        "link",
+        {"source_id": "abcdef", "target_id": "bcdefg", "type": "causal", "metadata": {"k": "v"}, "user_id": "u"},
+        "f726204de2473b54eff553ac25a154d3",
+    ),
+    ("unlink", {"source_id": "abcdef", "target_id": "bcdefg"}, "3a1291ba1a46c175fb815d620f85d1e4"),
+    ("pin", {"id": "abcdef", "user_id": "u"}, "45fc22c7ea5a9f1a8f0a44d0406e1218"),
+    (
+        "update",
+        {"id": "abcdef", "tags": ["a"], "conversation_id": None, "user_id": "u"},
+        "723d04106ff4f08db38ee53990e0bb24",
+    ),
+    ("supersede", {"old_id": "abcdef", "new_id": "bcdefg"}, "c1d02ae7b2aed5e9718cc926d3353943"),
+    ("merge", {"id": "abcdef", "other_id": "bcdefg", "content": "tea"}, "543126930d5762744d19b54715f39bf2"),
+    ("restore", {"id": "abcdef", "force": True}, "f356b1200d5ab3419241440a2b17dd0b"),
+    ("undo", {"operation": "abcdef"}, "9b444c5167147c7a9d076a83e38c8475"),
+    ("gc", {"keep": "abcdef", "session_id": "s"}, "c5eaf4faa855f3f44498176be92fbd37"),
+    ("embed.run", {"all": True}, "fba0f5f15cee98e96fb663426d4579d0"),
+    ("embed.switch", {"provider": "ollama", "model": "m"}, "b503e006d423b62a6315dadfca106e6a"),
+    ("embed.calibrate", {}, "8d4002a89598d5ca54daf266375f070e"),
+]
+"""Requests, and the digests that version 0.1.0 kept of them: stores keep those of the last week."""
+
+
+@pytest.mark.parametrize(("method", "request_", "known"), DIGESTS)
+def test_a_repeat_is_recognised_by_later_versions(method: str, request_: dict[str, object], known: str) -> None:
+    kind = METHODS[method].params
+    named = msgspec.json.encode({"op_id": "op", "store": "work", **request_})
+    assert digest(msgspec.json.decode(named, type=kind)) == known
+    assert digest(msgspec.convert(request_, kind)) == ""
+
+
+def test_every_write_has_a_known_digest() -> None:
+    """A new one gets a line above, so that its fields keep their order in digests."""
+    writes = {name for name, method in METHODS.items() if issubclass(method.params, ScopedWriteParams | WriteParams)}
+    assert {method for method, _, _ in DIGESTS} == writes

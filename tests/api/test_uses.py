@@ -137,7 +137,7 @@ async def test_many_are_written_a_few_at_a_time_with_room_for_others_between(
         await trio.sleep(2 * GATHER_S)
         assert [counts for _, counts in desk.writes] == [{"a": 1, "b": 1}]
         over.uses.note(desk.warm, ["a"])  # while the others wait
-        desk.done[0](Used("one"))
+        desk.done[0](Used(op_id="one"))
         await trio.sleep(0.5 * GATHER_S)
         assert [counts for _, counts in desk.writes[1:]] == [{"c": 1, "d": 1}]
         desk.done[1](MnemonError(STORAGE, "the disk failed"))

@@ -17,7 +17,7 @@ from mnemond.model.answers import (
     MemoryOperation,
     MemoryState,
 )
-from mnemond.model.outcomes import GcDone, GcKept, UndoneView, UndoResult
+from mnemond.model.outcomes import GcDone, GcKept, UndoneMemory, UndoResult
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OLD = "9f8e7d6c-0000-4000-8000-000000000002"
@@ -62,7 +62,7 @@ RECEIPT = ReceiptResult(
 
 UNDONE = UndoResult(
     status="undone", undone="op-3", method="merge",
-    memories=[UndoneView(ID, "restored", []), UndoneView(OLD, "retired", [])],
+    memories=[UndoneMemory(ID, "restored", []), UndoneMemory(OLD, "retired", [])],
     edges_restored=2, edges_removed=1, edges_missing=0, embed_error=None, op_id="op-6", replayed=False,
 )  # fmt: skip
 

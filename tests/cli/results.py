@@ -26,12 +26,12 @@ from mnemond.model.answers import (
 )
 from mnemond.model.outcomes import (
     CausalCandidate,
-    ConflictView,
+    Conflict,
     EdgesCreated,
     ForgetResult,
     LinkResult,
     PinResult,
-    RedundancyView,
+    Redundancy,
     RememberResult,
     ScopeView,
     SemanticCandidate,
@@ -111,8 +111,8 @@ REPLACED = msgspec.structs.replace(
     ],
     quality_warnings=["Counts resources, and the count will change."], redacted=["aws_access_key", "password"],
     embedded=False, embed_error="no model", auto_pruned=2,
-    redundancy=RedundancyView(0.29, True, "9a170000-0000-4000-8000-000000000007", 15.0),
-    conflicts=[ConflictView("c0f11c70-0000-4000-8000-000000000008", "UPDATE", 0.7, "similarity 0.70 is in the band")],
+    redundancy=Redundancy(0.29, True, "9a170000-0000-4000-8000-000000000007", 15.0),
+    conflicts=[Conflict("c0f11c70-0000-4000-8000-000000000008", "UPDATE", 0.7, "similarity 0.70 is in the band")],
 )  # fmt: skip
 """A reply with everything in it that a reply can have."""
 

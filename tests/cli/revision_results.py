@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mnemond.model.outcomes import (
-    ConflictView,
+    Conflict,
     EdgesCreated,
     MergeResult,
     QualityDetail,
@@ -37,7 +37,7 @@ MERGED = MergeResult(
 RESTORED = RestoreResult(
     id=ID, status="restored", superseded_by=OTHER, embedded=True, embed_error=None,
     edges_created=EdgesCreated(temporal=3), op_id="op-6", replayed=False,
-    conflicts=[ConflictView(THIRD, "DUPLICATE", 1.0, "identical after normalisation")],
+    conflicts=[Conflict(THIRD, "DUPLICATE", 1.0, "identical after normalisation")],
 )  # fmt: skip
 
 REVISION_RESULTS: dict[str, object] = {

@@ -11,7 +11,7 @@ from mnemond.cli.history import _COMPARED
 from mnemond.cli.output import UNLIMITED, Style
 from mnemond.cli.registry import BY_NAME
 from mnemond.model.answers import EdgeState, MemoryOperation, MemoryState
-from mnemond.model.outcomes import ConflictView, UndoneView
+from mnemond.model.outcomes import Conflict, UndoneMemory
 from tests.cli.audit_results import (
     AT,
     COLLECTABLE,
@@ -124,7 +124,7 @@ def test_nothing_logged() -> None:
 
 
 def test_a_large_undo_is_told_in_short() -> None:
-    many = [UndoneView(f"{number:08x}", "revised", []) for number in range(12)]
+    many = [UndoneMemory(f"{number:08x}", "revised", []) for number in range(12)]
     text = shown("undo", msgspec.structs.replace(UNDONE, memories=many, edges_missing=1, embed_error="no model"))
     assert text.count("as it was before") == 10
     assert "\n  and 2 more\n" in text
@@ -135,8 +135,8 @@ def test_a_large_undo_is_told_in_short() -> None:
 
 
 def test_an_undo_says_what_is_at_odds_with_what_is_back() -> None:
-    odd = ConflictView(OLD, "CONFLICT", 0.91, "a number\x1b[31m differs")
-    text = shown("undo", msgspec.structs.replace(UNDONE, memories=[UndoneView(ID, "restored", [odd])]))
+    odd = Conflict(OLD, "CONFLICT", 0.91, "a number\x1b[31m differs")
+    text = shown("undo", msgspec.structs.replace(UNDONE, memories=[UndoneMemory(ID, "restored", [odd])]))
     assert f"  {OLD[:8]} (CONFLICT, similarity .91): a number" in text
     assert f"\n    what is back holds: mnemonctl supersede {OLD[:8]} {ID[:8]}\n" in text
     assert f"\n    the other holds:    mnemonctl supersede {ID[:8]} {OLD[:8]}\n" in text

@@ -10,7 +10,7 @@ from mnemond.cli.grammar import Invocation, parse
 from mnemond.cli.output import MIN_ALIKE, Style
 from mnemond.cli.registry import BY_NAME
 from mnemond.model.answers import DiffResult, DiffThresholds
-from mnemond.model.outcomes import EdgesCreated, RedundancyView, RememberResult
+from mnemond.model.outcomes import EdgesCreated, Redundancy, RememberResult
 from tests.cli.results import DIFFERENCES, ID, OLD, REMEMBERED, REPLACED
 from tests.cli.test_terminal import PAYLOADS, unsafe_left
 from tests.cli.test_text import WIDE, hostile, shown
@@ -129,7 +129,7 @@ def test_only_what_is_much_alike_is_shown() -> None:
 def test_a_pair_or_a_conflict_is_told_once() -> None:
     one, other = REPLACED.semantic_candidates[:2]
     conflict = replace(REPLACED.conflicts[0], id=one.id, reason="they contradict")
-    pair = RedundancyView(0.5, True, other.id, 1.0)
+    pair = Redundancy(0.5, True, other.id, 1.0)
     result = replace(
         REPLACED, action="added", matched_id=one.id, reason="they contradict", conflicts=[conflict], redundancy=pair,
         semantic_candidates=[one, other],

@@ -21,7 +21,7 @@ from mnemond.config.settings import (
     seconds,
 )
 from mnemond.errors import CONFIG, MnemonError
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from tests.memory.audit_world import AuditWorld
 
 TEXTS = (
@@ -190,7 +190,7 @@ def test_writes_go_on_at_either_end_of_every_range(tmp_path: Path, least: bool) 
     world = AuditWorld(tmp_path / "a.db", config)
     try:
         for text in TEXTS:
-            assert isinstance(world.remember(text), Remembered)
+            assert isinstance(world.remember(text), RememberResult)
         assert world.active()
         assert world.defects == []
     finally:

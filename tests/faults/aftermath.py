@@ -19,7 +19,7 @@ import pytest
 
 from mnemond.errors import MnemonError
 from mnemond.index.writer import MemoryIndex
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import database
 from mnemond.store.connection import Connection, SqliteError, Value
 from mnemond.store.engine import Engine
@@ -228,7 +228,7 @@ class Aftermath:
         opened = open_at(self._path)
         engine = Engine(opened, lambda: open_at(self._path), _unforeseen)
         result = engine.commit([remembering(9999, "Power is back", vector_of(9999))])[0]
-        assert isinstance(result, Remembered), result
+        assert isinstance(result, RememberResult), result
         engine.close()
         self.found["used"] += 1
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from mnemond.errors import MnemonError
-from mnemond.model.outcomes import Forgotten, Remembered
+from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store.engine import Engine
 from mnemond.store.health import Ballast
 from tests.store.factories import contents, forget, open_at, remember, stored
@@ -42,12 +42,12 @@ def main(home: Path) -> None:
     forgotten = 0
     for number in range(1, FREED):
         (result,) = engine.commit([forget(number)])
-        forgotten += isinstance(result, Forgotten)
+        forgotten += isinstance(result, ForgetResult)
         engine.checkpoint_if_due()  # as the writer does after every batch
     say("forgotten", forgotten == FREED - 1)
     filler.unlink()
     (after,) = engine.commit([remember(MOST + 1)])
-    say("room", isinstance(after, Remembered), ballast.is_there, engine.degraded_reason)
+    say("room", isinstance(after, RememberResult), ballast.is_there, engine.degraded_reason)
     engine.close()
     gone = {f"memory {number} " + "x" * 7_000 for number in range(1, FREED)}
     say("kept", acknowledged - gone <= set(stored(path)))

@@ -18,9 +18,10 @@ from mnemond.memory.draft import Draft, WriteContext
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RetireInsight, Vector
 from mnemond.model.memory import Edge
-from mnemond.model.outcomes import Forgotten, Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal, View, Write
+from tests.outcomes import forgotten
 from tests.store.factories import DIMENSION, EMBEDDER, START_US, insight_id, open_at, vector_of
 from tests.store.mirror import Portrait, mirrored, of_file
 
@@ -58,7 +59,7 @@ def remembering(step: int, text: str, vector: Vector | None = None, **fields: ob
 def changing(step: int, *changes: Change) -> Write:
     who = identity(step)
     return ChangeSet(
-        who.op_id, who.client_op_id, "test", who.now, changes, Forgotten(who.id, who.op_id), who.request_digest
+        who.op_id, who.client_op_id, "test", who.now, changes, forgotten(who.id, who.op_id), who.request_digest
     )
 
 
@@ -140,7 +141,7 @@ class Run:
 def check(run: Run) -> Portrait:
     """The promises, while the store still runs and again from a copy of its files, as after a crash."""
     final = run.engine.commit([remembering(99, "The disk works again", vector_of(99))])[0]
-    assert isinstance(final, Remembered), final
+    assert isinstance(final, RememberResult), final
     seen = mirrored(run.engine, run.path)
     crashed = run.path.with_name("crashed.db")
     for suffix in ("", "-wal"):

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from mnemond.errors import MnemonError
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.database import Opened
 from tests.faults.failing_vfs import FAULTS, NAME, PLAN, FailingVfs, Fault
 from tests.store.factories import contents, engine_at, forget, open_at, remember, stored
@@ -63,7 +63,7 @@ class Run:
                 continue
             change = change_set.changes[0]
             text = change.insight.content  # type: ignore[union-attr]  # the workload's first change adds an insight
-            if isinstance(result, Remembered):
+            if isinstance(result, RememberResult):
                 self.acknowledged.add(text)
             else:
                 assert isinstance(result, MnemonError)
@@ -78,7 +78,7 @@ def check(run: Run) -> None:
     """The promises, while the store still runs and again from a copy of its files, as after a crash."""
     # The disk works again: the next write succeeds, which also proves that no transaction was left open.
     final = run.engine.commit([remember(999, "the disk works again")])[0]
-    assert isinstance(final, Remembered), final
+    assert isinstance(final, RememberResult), final
     seen = contents(run.engine)
     crashed = run.path.with_name("crashed.db")
     for suffix in ("", "-wal"):
@@ -159,7 +159,7 @@ def test_while_the_disk_is_broken_recall_goes_on_and_writes_are_refused(tmp_path
         assert second.hint is not None
     finally:
         PLAN.disarm()
-    assert isinstance(engine.commit([remember(4)])[0], Remembered)
+    assert isinstance(engine.commit([remember(4)])[0], RememberResult)
     assert engine.degraded_reason is None
     engine.close()
 
@@ -182,6 +182,6 @@ def test_a_failing_reopen_poisons_the_store_and_says_so(tmp_path: Path, monkeypa
     assert refused.outcome == "rejected"
     assert contents(engine) == {"known before"}
     broken[0] = False
-    assert isinstance(engine.commit([remember(3)])[0], Remembered)
+    assert isinstance(engine.commit([remember(3)])[0], RememberResult)
     assert engine.degraded_reason is None
     engine.close()

@@ -13,7 +13,7 @@ import pytest
 
 from mnemond.errors import BUSY, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.model.changes import SetImportance
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import connection as connections
 from mnemond.store import schema as migrating
 from mnemond.store.checksums import is_damage
@@ -106,7 +106,7 @@ def test_a_batch_that_fails_before_its_commit_is_certainly_not_stored(
     assert (error.kind, error.outcome) == (STORAGE, "rejected")
     assert "nothing was written" in error.message
     assert contents(engine) == {"known before"}
-    assert isinstance(engine.commit([remember(100, "known after")])[0], Remembered)
+    assert isinstance(engine.commit([remember(100, "known after")])[0], RememberResult)
     assert engine.degraded_reason is None
     engine.close()
     assert stored(tmp_path / "a.db") == ["known after", "known before"]
@@ -122,7 +122,7 @@ def test_a_damaged_schema_rolls_the_whole_batch_back(tmp_path: Path) -> None:
     assert "oplog" in error.message
     other.execute("ALTER TABLE gone RENAME TO oplog")  # would wait for a transaction that was left open
     other.close()
-    assert isinstance(engine.commit([remember(4)])[0], Remembered)
+    assert isinstance(engine.commit([remember(4)])[0], RememberResult)
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 4"]
 
@@ -137,7 +137,7 @@ def test_another_process_that_holds_the_database_is_named(tmp_path: Path, impati
     assert engine.degraded_reason is None
     other.execute("ROLLBACK")
     other.close()
-    assert isinstance(engine.commit([remember(3)])[0], Remembered)
+    assert isinstance(engine.commit([remember(3)])[0], RememberResult)
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 3"]
 
@@ -151,7 +151,7 @@ def test_when_even_rolling_back_fails_the_file_is_read_again(tmp_path: Path, stu
     assert (error.kind, error.outcome) == (STORAGE, "rejected")
     stubborn.refuses = frozenset()
     assert contents(engine) == {"memory number 1"}
-    assert isinstance(engine.commit([remember(4)])[0], Remembered)
+    assert isinstance(engine.commit([remember(4)])[0], RememberResult)
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 4"]
 
@@ -167,7 +167,7 @@ def test_a_connection_that_does_not_close_is_given_up(tmp_path: Path, stubborn: 
     assert error.outcome == "unknown"
     assert "COMMIT failed" in str(engine.degraded_reason)
     stubborn.refuses, stubborn.refuses_closing = frozenset(), False
-    assert isinstance(engine.commit([remember(3)])[0], Remembered)
+    assert isinstance(engine.commit([remember(3)])[0], RememberResult)
     assert engine.degraded_reason is None
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 3"]
@@ -219,7 +219,7 @@ def test_a_failing_checkpoint_shows_and_is_made_up_for(tmp_path: Path, small_che
     engine.checkpoint_if_due()
     assert "cannot be copied" in str(engine.degraded_reason)
     PLAN.disarm()
-    assert isinstance(engine.commit([remember(30)])[0], Remembered)
+    assert isinstance(engine.commit([remember(30)])[0], RememberResult)
     engine.checkpoint_if_due()
     assert engine.degraded_reason is None
     assert (tmp_path / "a.db-wal").stat().st_size == 0
@@ -313,7 +313,7 @@ def test_a_file_cut_to_nothing_is_a_new_store_and_a_torn_header_is_refused(tmp_p
     path = tmp_path / "a.db"
     path.touch()
     engine = engine_at(path)
-    assert isinstance(engine.commit([remember(1)])[0], Remembered)
+    assert isinstance(engine.commit([remember(1)])[0], RememberResult)
     engine.close()
     with path.open("r+b") as file:
         file.write(b"\0" * 16)

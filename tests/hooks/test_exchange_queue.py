@@ -87,7 +87,7 @@ async def test_a_secret_never_reaches_the_file(tmp_path: Path) -> None:
         done = await desk.keep(
             turn(prompt=f"use {TOKEN}", reply=f"I see {TOKEN}", project=TOKEN, conversation_id=TOKEN)
         )
-        assert done.redacted == ("github",)
+        assert done.redacted == ["github"]
         (row,) = await desk.waiting()
         assert "[REDACTED:" in row.exchange.prompt
         assert (row.exchange.project, row.exchange.conversation_id) == ("", "")

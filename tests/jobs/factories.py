@@ -106,7 +106,9 @@ class Keeping:
         """One write, at the time of the machine's clock."""
         self._writes += 1
         name = f"write-{self._writes}-{self.clock.us}"
-        await self.store.written(ChangeSet(name, False, "test", format_us(self.clock.us), changes, Maintained(name)))
+        await self.store.written(
+            ChangeSet(name, False, "test", format_us(self.clock.us), changes, Maintained(op_id=name))
+        )
 
     async def remember(self, *numbers: int, days_ago: float = 0.0, **fields: object) -> None:
         """Memories of one age, so many days ago."""

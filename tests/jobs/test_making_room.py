@@ -31,7 +31,7 @@ class SlowDesk:
         if len(self.begun) in self.busy:
             self.used_at = trio.current_time()
         await trio.sleep(WRITE_S / 2)
-        return Maintained("one", 1)
+        return Maintained(op_id="one", changed=1)
 
     async def rewrite(self, _work: object) -> tuple[int, bool]:
         return (await self.written(_work)).changed, len(self.begun) < 3

@@ -13,7 +13,7 @@ from mnemond.hooks.prompt_text import references
 from mnemond.mcp import render
 from mnemond.model.outcomes import (
     CausalCandidate,
-    ConflictView,
+    Conflict,
     EdgesCreated,
     RememberResult,
     ScopeView,
@@ -84,7 +84,7 @@ def test_nothing_is_to_be_judged_twice() -> None:
     text = told(
         causal_candidates=[cause("from_candidate"), cause("to_candidate", id="c" * 36)],
         semantic_candidates=[SemanticCandidate("c" * 36, "x", "fact", None, 0.7)],
-        conflicts=[ConflictView(OTHER, "CONFLICT", 0.6, "the numbers differ")],
+        conflicts=[Conflict(OTHER, "CONFLICT", 0.6, "the numbers differ")],
     )
     assert [line.partition(">")[0] for line in text.splitlines() if line.startswith("<ref:")] == [
         "<ref:bbbbbbbb does not agree with it", "<ref:cccccccc may be the effect",
@@ -96,7 +96,7 @@ def test_what_there_is_to_judge_is_fenced() -> None:
     text = told(
         causal_candidates=[cause("from_candidate"), cause("to_candidate")],
         semantic_candidates=[msgspec.structs.replace(kin, auto_linked=True), *[kin] * 5],
-        conflicts=[ConflictView("e" * 36, "CONFLICT", 0.6, "the numbers differ")],
+        conflicts=[Conflict("e" * 36, "CONFLICT", 0.6, "the numbers differ")],
     )
     lines = text.splitlines()
     assert lines[1].startswith("Judge for yourself, then link or correct.")

@@ -20,13 +20,14 @@ from mnemond.memory.draft import Draft, WriteContext
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge, RetireInsight, Vector
 from mnemond.model.memory import Edge, Insight, format_us
-from mnemond.model.outcomes import Linked, Outcome
+from mnemond.model.outcomes import LinkResult, Outcome
 from mnemond.store import edges, history, insights
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Write
 from mnemond.store.verify import closed
+from tests.outcomes import made
 from tests.store.factories import DIMENSION, EMBEDDER, START_US, engine_at
 
 CONFIG = Config(lifecycle=LifecycleSettings(max_insights=6, prune_batch=2))
@@ -114,7 +115,7 @@ class AuditWorld:
                 method="link",
                 now=identity.now,
                 changes=changes,
-                outcome=Linked(identity.op_id, "", "", "causal", 0.0, "{}", created=True),
+                outcome=made(LinkResult, identity.op_id, created=True),
             )
         )
 

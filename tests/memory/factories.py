@@ -15,11 +15,12 @@ from mnemond.memory import links, revise
 from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet
 from mnemond.model.memory import Edge, EdgeType, Insight, Scope, format_us
-from mnemond.model.outcomes import Linked, Outcome, Pinned, Unlinked
+from mnemond.model.outcomes import LinkResult, Outcome, PinResult, UnlinkResult
 from mnemond.store import edges, history
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record
 from mnemond.store.operations import Write
+from tests.outcomes import made
 from tests.store.factories import START_US, engine_at, insight_id, remember
 
 R = TypeVar("R")
@@ -70,7 +71,7 @@ class Desk:
     def change(self, *changes: Change) -> None:
         """Any change set, as some other operation would make it."""
         identity = self.identity()
-        outcome = Unlinked(identity.op_id, "", "", 0)
+        outcome = made(UnlinkResult, identity.op_id)
         self.commit(ChangeSet(identity.op_id, False, "test", identity.now, changes, outcome))
 
     def automatic(self, source: int, target: int, kind: EdgeType, weight: float = 0.3, metadata: str = "{}") -> None:
@@ -89,11 +90,11 @@ class Desk:
         )
         return msgspec.structs.replace(wanted, **fields)
 
-    def link(self, source: int, target: int, kind: EdgeType = "semantic", **fields: object) -> Linked:
+    def link(self, source: int, target: int, kind: EdgeType = "semantic", **fields: object) -> LinkResult:
         (outcome,) = self.commit(
             links.propose_link(self.wish(source, target, kind, **fields), self.identity(), one_active)
         )
-        assert isinstance(outcome, Linked)
+        assert isinstance(outcome, LinkResult)
         return outcome
 
     def unlink(
@@ -102,17 +103,17 @@ class Desk:
         target: int,
         kind: str | None = None,
         scope: Scope = Scope(),  # noqa: B008 - frozen
-    ) -> Unlinked:
+    ) -> UnlinkResult:
         wanted = links.Unlink(source_id=insight_id(source), target_id=insight_id(target), edge_type=kind, scope=scope)
         (outcome,) = self.commit(links.propose_unlink(wanted, self.identity(), one_active))
-        assert isinstance(outcome, Unlinked)
+        assert isinstance(outcome, UnlinkResult)
         return outcome
 
-    def pin(self, number: int, pinned: bool = True) -> Pinned:
+    def pin(self, number: int, pinned: bool = True) -> PinResult:
         (outcome,) = self.commit(
             revise.propose_pin(revise.Pin(id=insight_id(number), pinned=pinned), self.identity(), one_active)
         )
-        assert isinstance(outcome, Pinned)
+        assert isinstance(outcome, PinResult)
         return outcome
 
     def insight(self, number: int) -> Insight:

@@ -27,7 +27,7 @@ from mnemond.model.changes import (
     Vector,
 )
 from mnemond.model.memory import Edge, Insight
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.meta import EmbedderRecord
 
 DIMENSION = 4
@@ -56,8 +56,8 @@ class Decided:
 
     def __init__(self, change_set: ChangeSet) -> None:
         self.change_set = change_set
-        assert isinstance(change_set.outcome, Remembered)
-        self.outcome: Remembered = change_set.outcome
+        assert isinstance(change_set.outcome, RememberResult)
+        self.outcome: RememberResult = change_set.outcome
 
     def all(self, kind: type[Kind]) -> list[Kind]:
         return [change for change in self.change_set.changes if isinstance(change, kind)]

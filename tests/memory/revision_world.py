@@ -17,7 +17,15 @@ from mnemond.memory import revise, update
 from mnemond.memory.calibration import WriteRules, write_rules
 from mnemond.memory.draft import WriteContext
 from mnemond.model.memory import Edge, Insight, Scope
-from mnemond.model.outcomes import Forgotten, Merged, Outcome, Remembered, Restored, Revised, Superseded
+from mnemond.model.outcomes import (
+    ForgetResult,
+    MergeResult,
+    Outcome,
+    RememberResult,
+    RestoreResult,
+    SupersedeResult,
+    UpdateResult,
+)
 from mnemond.store import edges, insights
 from mnemond.store import history as store_history
 from mnemond.store.history import Record
@@ -49,26 +57,26 @@ class RevisionWorld(AuditWorld):
     def new(self, content: str, **fields: Any) -> str:
         """A memory that is certainly stored; its id."""
         outcome = self.remember(content, no_diff=True, **fields)
-        assert isinstance(outcome, Remembered), outcome
+        assert isinstance(outcome, RememberResult), outcome
         assert outcome.id is not None
         return outcome.id
 
-    def update(self, insight_id: str, *, op: str | None = None, **fields: Any) -> Revised:
+    def update(self, insight_id: str, *, op: str | None = None, **fields: Any) -> UpdateResult:
         if found := update.problems({"id": insight_id, **fields}):
             raise AssertionError(found)
         wanted = update.wanted_of(fields, allow_secret=False)
         scope = fields.get("scope", Scope())
         vector = None if wanted.content is msgspec.UNSET else vector_for(wanted.content)
         wish = update.Update(id=insight_id, wanted=wanted, scope=scope, vector=vector)
-        return self._done(update.propose(wish, self._identity(op), one_active, self.rules), Revised)
+        return self._done(update.propose(wish, self._identity(op), one_active, self.rules), UpdateResult)
 
-    def supersede(self, insight_id: str, successor: str, *, op: str | None = None) -> Superseded:
+    def supersede(self, insight_id: str, successor: str, *, op: str | None = None) -> SupersedeResult:
         wish = revise.Supersede(old_id=insight_id, new_id=successor)
-        return self._done(revise.propose_supersede(wish, self._identity(op), one_active), Superseded)
+        return self._done(revise.propose_supersede(wish, self._identity(op), one_active), SupersedeResult)
 
     def merge(
         self, one: str, other: str, *, meanwhile: Meanwhile | None = None, op: str | None = None, **fields: Any
-    ) -> Merged:
+    ) -> MergeResult:
         text = fields.get("content")
         if text is None and {one, other} <= set(self.active()):
             text = revise.text_of(self.insight(one), self.insight(other))
@@ -76,11 +84,11 @@ class RevisionWorld(AuditWorld):
             meanwhile()
         vector = None if text is None else vector_for(text)
         wish = revise.Merge(id=one, other_id=other, embedded_text=text, vector=vector, **fields)
-        return self._done(revise.propose_merge(wish, self._identity(op), one_active, self.rules), Merged)
+        return self._done(revise.propose_merge(wish, self._identity(op), one_active, self.rules), MergeResult)
 
     def restore(
         self, insight_id: str, *, meanwhile: Meanwhile | None = None, op: str | None = None, force: bool = False
-    ) -> Restored:
+    ) -> RestoreResult:
         wish = memory_history.Restore(id=insight_id, force=force)
         try:
             kept = self.read(lambda connection: memory_history.kept(connection, insight_id, Scope(), EMBEDDER))
@@ -91,11 +99,11 @@ class RevisionWorld(AuditWorld):
             wish = msgspec.structs.replace(wish, embedded_text=kept.insight.content, vector=vector)
         if meanwhile is not None:
             meanwhile()
-        return self._done(memory_history.propose(wish, self._identity(op), self.rules), Restored)
+        return self._done(memory_history.propose(wish, self._identity(op), self.rules), RestoreResult)
 
-    def drop(self, insight_id: str, *, purge: bool = False, op: str | None = None) -> Forgotten:
+    def drop(self, insight_id: str, *, purge: bool = False, op: str | None = None) -> ForgetResult:
         wish = revise.Forget(id=insight_id, purge=purge)
-        return self._done(revise.propose_forget(wish, self._identity(op), one_active), Forgotten)
+        return self._done(revise.propose_forget(wish, self._identity(op), one_active), ForgetResult)
 
     def _identity(self, op: str | None) -> WriteContext:
         identity = self.identity()

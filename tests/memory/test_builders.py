@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mnemond.config.settings import GraphSettings
 from mnemond.memory.edge_builders import BUILDERS, build_all
 from mnemond.model.memory import EDGE_TYPES, MAX_METADATA
-from mnemond.model.outcomes import EdgesMade
+from mnemond.model.outcomes import EdgesCreated
 from tests.memory.small_store import Row, SmallStore, newcomer
 from tests.recall.reading import edges as edges_in
 from tests.recall.reading import removed
@@ -55,7 +55,7 @@ def test_each_type_is_built_in_turn_and_counted_as_links() -> None:
         Row("b", LINES[3], hours=2, entities=("Redis", "WAL")),
     )
     built = build_all(newcomer(LINES[0], "Redis", "WAL"), store, SETTINGS)
-    assert built.links == EdgesMade(temporal=2, entity=2, causal=1, semantic=1)
+    assert built.links == EdgesCreated(temporal=2, entity=2, causal=1, semantic=1)
     assert removed(built.removed) == [("a", "b", "temporal"), ("b", "a", "temporal")]
     types = [edge.edge_type for edge in edges_in(built.relations)]
     assert types == ["temporal"] * 4 + ["entity"] * 4 + ["causal"] + ["semantic"] * 2
@@ -63,7 +63,7 @@ def test_each_type_is_built_in_turn_and_counted_as_links() -> None:
 
 def test_an_empty_store_gives_nothing() -> None:
     built = build_all(newcomer(LINES[0], "Redis"), SmallStore(), SETTINGS)
-    assert built == ([], [], EdgesMade())
+    assert built == ([], [], EdgesCreated())
 
 
 @given(ROWS, st.sampled_from(LINES), st.lists(st.sampled_from(NAMES), max_size=8))

@@ -8,8 +8,9 @@ import pytest
 
 from mnemond.config.settings import CausalSettings
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.remember import MAX_CAUSAL_HOPS, CausalCandidate, causal_candidates
+from mnemond.memory.remember import MAX_CAUSAL_HOPS, causal_candidates
 from mnemond.model.memory import Edge, EdgeType, Scope
+from mnemond.model.outcomes import CausalCandidate
 from tests.index.worlds import DIMENSION, insight
 
 SETTINGS = CausalSettings()
@@ -21,7 +22,7 @@ def found(
     settings: CausalSettings = SETTINGS,
     max_hops: int = MAX_CAUSAL_HOPS,
     scopes: Sequence[Scope] = (),
-) -> tuple[CausalCandidate, ...]:
+) -> list[CausalCandidate]:
     """Candidates of the first of these memories."""
     owned = [*scopes, *[Scope()] * (len(texts) - len(scopes))]
     rows = [
@@ -32,13 +33,15 @@ def found(
 
 
 def ids(candidates: Sequence[CausalCandidate]) -> list[str]:
-    return [each.insight.id for each in candidates]
+    return [each.id for each in candidates]
 
 
 def test_near_ones_come_with_the_way_they_were_reached() -> None:
     several = found(["a", "b", "c", "d"], (0, 1, "entity", 0.5), (1, 2, "semantic", 0.5), (2, 3, "temporal", 0.5))
-    assert [(each.insight.id, each.hop, each.via) for each in several] == [("m1", 1, "entity"), ("m2", 2, "semantic")]
-    assert {(each.signal, each.sub_type, each.way) for each in several} == {(None, "causes", "from_candidate")}
+    assert [(each.id, each.hop, each.via_edge) for each in several] == [("m1", 1, "entity"), ("m2", 2, "semantic")]
+    assert {(each.causal_signal, each.suggested_sub_type, each.suggested_direction) for each in several} == {
+        (None, "causes", "from_candidate")
+    }
 
 
 def test_a_signal_counts_more_than_nearness_and_nearness_more_than_words() -> None:
@@ -46,7 +49,7 @@ def test_a_signal_counts_more_than_nearness_and_nearness_more_than_words() -> No
     links = [(0, 1), (0, 4), (1, 2), (1, 3)]
     several = found(texts, *[(one, other, "entity", 0.5) for one, other in links])
     assert ids(several) == ["m3", "m4", "m1", "m2"]
-    assert several[0].signal == "because"
+    assert several[0].causal_signal == "because"
     assert several[1].overlap > several[2].overlap == 0.0
 
 
@@ -61,7 +64,8 @@ def test_a_signal_counts_more_than_nearness_and_nearness_more_than_words() -> No
 )
 def test_the_cue_says_which_is_the_cause(first: str, other: str, signal: str, sub_type: str, way: str) -> None:
     [candidate] = found([first, other], (0, 1, "entity", 0.5))
-    assert (candidate.signal, candidate.sub_type, candidate.way) == (signal, sub_type, way)
+    assert (candidate.causal_signal, candidate.suggested_sub_type) == (signal, sub_type)
+    assert candidate.suggested_direction == way
 
 
 def test_what_is_linked_as_cause_already_is_no_candidate_but_leads_on() -> None:
@@ -83,7 +87,7 @@ def test_only_what_its_readers_may_see_is_a_candidate() -> None:
 
 
 def test_a_memory_that_is_gone_has_none() -> None:
-    assert causal_candidates(MemoryIndex(DIMENSION).snapshot, "m0", SETTINGS) == ()
+    assert causal_candidates(MemoryIndex(DIMENSION).snapshot, "m0", SETTINGS) == []
 
 
 def test_what_is_not_valid_yet_is_no_candidate() -> None:

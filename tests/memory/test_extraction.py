@@ -17,7 +17,7 @@ from mnemond.memory import extraction
 from mnemond.memory.calibration import write_rules
 from mnemond.memory.extraction import Fate, Provenance
 from mnemond.model.memory import Insight, Scope
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from tests.memory.audit_world import AuditWorld, vector_for
 
 CONFIG = Config(lifecycle=LifecycleSettings(max_insights=0))
@@ -48,7 +48,7 @@ class Desk(AuditWorld):
         outcome = self.commit(extraction.propose(ready, identity, write_rules(None, self.config)))
         if isinstance(outcome, MnemonError):
             raise outcome
-        assert isinstance(outcome, Remembered)
+        assert isinstance(outcome, RememberResult)
         return extraction.fate(outcome)
 
     def memories(self) -> list[Insight]:

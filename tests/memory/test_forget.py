@@ -12,7 +12,7 @@ from tests.memory.revision_world import RevisionWorld
 def test_the_row_stays_and_the_links_go(world: RevisionWorld) -> None:
     one, other = world.new("The Redis cache"), world.new("The Redis queue")
     done = world.drop(one[:8])
-    assert (done.id, done.purged, done.merged_into) == (one, False, None)
+    assert (done.id, done.status, done.merged_into) == (one, "deleted", None)
     assert done.edges_removed == 2
     assert world.links(other) == []
     assert world.row(one).status == "forgotten"
@@ -39,7 +39,7 @@ def test_purged_is_for_good(world: RevisionWorld) -> None:
     one = world.new("tea at four")
     world.drop(one)
     first = world.drop(one[:8], purge=True, op="mine")
-    assert (first.id, first.purged, first.edges_removed) == (one, True, 0)
+    assert (first.id, first.status, first.edges_removed) == (one, "purged", 0)
     assert world.drop(one[:8], purge=True, op="mine") == msgspec.structs.replace(first, replayed=True)
     with pytest.raises(MnemonError, match="not even among what was forgotten"):
         world.restore(one)

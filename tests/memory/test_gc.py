@@ -14,7 +14,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.memory import retention
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Edge, Insight, Scope
-from mnemond.model.outcomes import Collected, Retained
+from mnemond.model.outcomes import GcDone, GcKept
 from mnemond.store import history, insights, operations
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, at
 from tests.memory.test_audit_replay import check
@@ -128,8 +128,8 @@ def test_of_equally_many_warnings_the_more_important_then_the_newer() -> None:
 def test_keeping_a_memory_makes_it_immune(world: AuditWorld) -> None:
     add(world, "weak-1", days=90)
     result = world.keep("weak-1")
-    assert isinstance(result, Retained)
-    assert (result.access_count, result.immune, result.content) == (3, True, "weak-1 says")
+    assert isinstance(result, GcKept)
+    assert (result.new_access, result.immune, result.content) == (3, True, "weak-1 says")
     assert result.effective_importance == pytest.approx(0.5 * 1.386294, abs=1e-5)  # ln 4, read just now
     assert world.insight("weak-1").last_accessed_at == world.insight("weak-1").updated_at
     assert retention.weak(world.snapshot, ALL, SETTINGS, world.clock_us)[1] == 0
@@ -153,8 +153,8 @@ def test_what_is_listed_is_let_go_of_as_one_operation(world: AuditWorld) -> None
     add(world, "weak-1", "weak-2", "weak-3", days=200)
     add(world, "fresh-1")
     result = world.collect(0.3, 2)
-    assert isinstance(result, Collected)
-    assert (result.ids, result.left, result.purged) == (("weak-1", "weak-2"), 1, False)
+    assert isinstance(result, GcDone)
+    assert (result.ids, result.left, result.status) == (["weak-1", "weak-2"], 1, "retired")
     assert world.active() == ["fresh-1", "weak-3"]
     assert world.insight("weak-1").status == "forgotten"
     line = world.read(lambda connection: operations.newest(connection, 1))[0]
@@ -165,8 +165,8 @@ def test_what_is_listed_is_let_go_of_as_one_operation(world: AuditWorld) -> None
 def test_nothing_to_let_go_of_is_no_error(world: AuditWorld) -> None:
     add(world, "fresh-1")
     result = world.collect(0.3, 2)
-    assert isinstance(result, Collected)
-    assert (result.ids, result.left) == ((), 0)
+    assert isinstance(result, GcDone)
+    assert (result.ids, result.left) == ([], 0)
 
 
 def test_the_longest_forgotten_are_removed_first_and_so_many_at_a_time(
@@ -178,18 +178,18 @@ def test_the_longest_forgotten_are_removed_first_and_so_many_at_a_time(
     forgotten_us = world.clock_us
     monkeypatch.setattr(retention, "PURGED_AT_ONCE", 2)
 
-    def purge(days: int) -> Collected:
+    def purge(days: int) -> GcDone:
         result = world.commit(retention.propose_purge(days, world.identity()))
-        assert isinstance(result, Collected)
-        assert result.purged
+        assert isinstance(result, GcDone)
+        assert (result.status, result.count) == ("purged", len(result.ids))
         return result
 
-    assert purge(1).ids == ()  # they were forgotten hours ago
+    assert purge(1).ids == []  # they were forgotten hours ago
     world.clock_us = forgotten_us + 2 * 86_400_000_000
     first = purge(1)
-    assert (first.ids, first.left) == (("two-222", "one-111"), 1)
+    assert (first.ids, first.left) == (["two-222", "one-111"], 1)
     second = purge(1)
-    assert (second.ids, second.left) == (("three-3",), 0)
+    assert (second.ids, second.left) == (["three-3"], 0)
     assert world.read(lambda connection: insights.ids_beginning(connection, "", 9)) == ["kept-444"]
     records = world.read(lambda connection: history.of_memory(connection, "one-111", 9))
     assert [record.operation_type for record in records] == ["CREATE", "DELETE", "DELETE"]
@@ -201,5 +201,5 @@ def test_a_purge_of_more_days_than_there_were_removes_nothing(world: AuditWorld)
     add(world, "one-111")
     world.forget("one-111")
     result = world.commit(retention.propose_purge(36_500, world.identity()))
-    assert isinstance(result, Collected)
-    assert result.ids == ()
+    assert isinstance(result, GcDone)
+    assert result.ids == []

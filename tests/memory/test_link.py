@@ -39,7 +39,7 @@ def test_a_causal_link_is_one_row_from_cause_to_effect(desk: Desk) -> None:
     assert desk.edges() == {(1, 2, "causal")}
     assert (outcome.source_id, outcome.target_id) == (insight_id(1), insight_id(2))
     assert (outcome.created, outcome.updated, outcome.bidirectional) == (True, False, False)
-    assert (outcome.weight, outcome.metadata) == (0.8, '{"sub_type":"causes","created_by":"host"}')
+    assert (outcome.weight, outcome.metadata) == (0.8, {"sub_type": "causes", "created_by": "host"})
 
 
 @pytest.mark.parametrize("kind", UNDIRECTED)
@@ -61,7 +61,7 @@ def test_of_a_link_that_is_there_the_larger_weight_and_both_metadata_count(desk:
     desk.link(1, 2, weight=0.7, metadata='{"a":1,"created_by":"user"}')
     again = desk.link(1, 2, weight=0.2, metadata='{"b":[2],"created_by":"host"}', created_by="host")
     assert (again.created, again.updated, again.weight) == (False, True, 0.7)
-    assert msgspec.json.decode(again.metadata) == {"a": 1, "b": [2], "created_by": "host"}
+    assert again.metadata == {"a": 1, "b": [2], "created_by": "host"}
     assert desk.edge(2, 1, "semantic").created_by == "host"
     same = desk.link(1, 2, weight=0.2, metadata='{"b":[2],"created_by":"host"}', created_by="host")
     assert (same.created, same.updated, same.weight) == (False, False, 0.7)
@@ -71,10 +71,10 @@ def test_an_automatic_link_becomes_that_of_whoever_confirms_it_and_stays_it(desk
     desk.automatic(1, 2, "causal", 0.3, '{"overlap":0.3,"created_by":"auto"}')
     outcome = desk.link(1, 2, "causal", weight=0.9)
     assert (outcome.created, outcome.updated, outcome.weight) == (False, True, 0.9)
-    assert msgspec.json.decode(outcome.metadata) == {"overlap": 0.3, "created_by": "user"}
+    assert outcome.metadata == {"overlap": 0.3, "created_by": "user"}
     desk.automatic(1, 2, "causal", 1.0, '{"overlap":1.0,"created_by":"auto"}')
     kept = desk.edge(1, 2, "causal")
-    assert (kept.weight, kept.created_by, kept.metadata) == (0.9, "user", outcome.metadata)
+    assert (kept.weight, kept.created_by, msgspec.json.decode(kept.metadata)) == (0.9, "user", outcome.metadata)
 
 
 def test_metadata_that_grow_too_large_together_are_refused_and_nothing_changes(desk: Desk) -> None:
@@ -244,7 +244,7 @@ def test_unlinking_takes_every_type_and_both_directions(desk: Desk) -> None:
     desk.automatic(1, 2, "causal")
     desk.link(1, 3)
     outcome = desk.unlink(1, 2)
-    assert (outcome.edges_removed, outcome.edge_types, outcome.cause_other_way) == (4, EDGE_TYPES, False)
+    assert (outcome.edges_removed, outcome.edge_types, outcome.cause_other_way) == (4, list(EDGE_TYPES), False)
     assert desk.edges() == {(1, 3, "semantic"), (3, 1, "semantic")}
     assert desk.snapshot.link_count(desk.row(2)) == 0
 
@@ -252,7 +252,7 @@ def test_unlinking_takes_every_type_and_both_directions(desk: Desk) -> None:
 def test_unlinking_one_type_leaves_the_others(desk: Desk) -> None:
     desk.link(1, 2, "semantic")
     desk.link(1, 2, "entity")
-    assert desk.unlink(2, 1, "entity").edge_types == ("entity",)
+    assert desk.unlink(2, 1, "entity").edge_types == ["entity"]
     assert desk.edges() == {(1, 2, "semantic"), (2, 1, "semantic")}
 
 

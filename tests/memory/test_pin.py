@@ -13,11 +13,11 @@ from tests.store.factories import forget, insight_id
 
 def test_a_memory_is_pinned_and_unpinned(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "mnemon.db", memories=2)
-    assert (desk.pin(1).pinned, desk.insight(1).pinned, desk.insight(2).pinned) == (True, True, False)
+    assert (desk.pin(1).status, desk.insight(1).pinned, desk.insight(2).pinned) == ("pinned", True, False)
     assert desk.snapshot.columns.pinned[desk.row(1)] == 1
     assert desk.pin(1).changed is False
     unpinned = desk.pin(1, pinned=False)
-    assert (unpinned.pinned, unpinned.changed, desk.insight(1).pinned) == (False, True, False)
+    assert (unpinned.status, unpinned.changed, desk.insight(1).pinned) == ("unpinned", True, False)
     assert [record.operation_type for record in desk.history_of(1)] == ["CREATE", "UPDATE", "UPDATE"]
     assert [line[0] for line in desk.lines()[-3:]] == ["pin", "pin", "unpin"]
     desk.close()

@@ -12,7 +12,7 @@ from mnemond.memory.diff import Safeguards, on_reference_scale
 from mnemond.memory.draft import WriteContext, with_reading
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import EDGE_TYPES, Scope, format_us
-from mnemond.model.outcomes import Conflict
+from mnemond.model.outcomes import Conflict, ScopeView
 from mnemond.store.meta import EmbedderRecord
 from mnemond.text.tokens import index_terms
 from tests.index.worlds import insight
@@ -42,7 +42,7 @@ def test_the_table(row: Row, cosine: float | None, raised: bool) -> None:
     over.remember(row.old, None if cosine is None else AXIS, category=row.categories[0])
     decided = over.decided(row.new, None if cosine is None else leaning(cosine), category=row.categories[1])
     outcome = decided.outcome
-    assert (outcome.action, outcome.suggestion) == (DONE[row.action], row.action)
+    assert (outcome.action, outcome.diff_suggestion) == (DONE[row.action], row.action)
     heard = cosine is not None and cosine >= override and row.similarity >= safeguards.cosine_evidence
     meant = on_reference_scale(cosine, over.rules.diff) if heard and cosine else 0.0
     assert outcome.similarity in (None, pytest.approx(max(row.similarity, meant), abs=5e-5))
@@ -50,7 +50,7 @@ def test_the_table(row: Row, cosine: float | None, raised: bool) -> None:
     assert outcome.replaced_id == (name(1) if outcome.action == "replaced" else None)
     assert outcome.duplicate_of == (name(1) if outcome.action == "skipped" else None)
     assert outcome.id == (name(1) if outcome.action == "skipped" else name(2))
-    assert outcome.conflicts == ()
+    assert outcome.conflicts == []
 
 
 def test_two_statements_of_different_kinds_stay_and_are_related() -> None:
@@ -102,10 +102,10 @@ def test_a_new_memory_is_told_and_stored_with_what_it_says() -> None:
     assert "Grafana" in it.entities
     assert "meeting" in it.keywords.split()
     assert it.effective_importance == 0.8
-    assert (outcome.action, outcome.suggestion, outcome.embedded, outcome.reason) == (
+    assert (outcome.action, outcome.diff_suggestion, outcome.embedded, outcome.reason) == (
         "added", "ADD", True, "no memory is like it",
     )  # fmt: skip
-    assert (outcome.user_id, outcome.session_id, outcome.agent_id) == ("u", "s", "a")
+    assert outcome.scope == ScopeView("u", "s", "a")
     assert (decided.change_set.operation, decided.change_set.subject) == ("remember", name(1))
     assert "caf\u00e9" not in decided.change_set.detail
 
@@ -128,15 +128,15 @@ def test_what_triggers_a_memory_and_questions_it_answers() -> None:
     add = decided.change_set.changes[0]
     assert decided.outcome.trigger_type == decided.added.trigger_type == "problem-solution"
     assert decided.added.trigger
-    assert decided.outcome.queries == add.queries != ()  # type: ignore[union-attr]
-    assert len(decided.outcome.queries) <= Config().commitment.hypothetical_queries.max_queries
+    assert decided.outcome.hypothetical_queries == list(add.queries) != []  # type: ignore[union-attr, arg-type]
+    assert len(decided.outcome.hypothetical_queries) <= Config().commitment.hypothetical_queries.max_queries
 
 
 def test_without_comparing_everything_is_added() -> None:
     over = Memories()
     over.remember("Bob prefers tea")
     decided = over.decided("Bob prefers tea", no_diff=True)
-    assert (decided.outcome.action, decided.outcome.suggestion) == ("added", "ADD")
+    assert (decided.outcome.action, decided.outcome.diff_suggestion) == ("added", "ADD")
     assert decided.outcome.reason == "not compared with other memories: no_diff"
     assert decided.outcome.redundancy is None
     assert decided.put == {}

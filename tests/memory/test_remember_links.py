@@ -10,7 +10,7 @@ import pytest
 from mnemond.config.settings import config_from
 from mnemond.memory.compare import Paired, pair, parted
 from mnemond.model.memory import Scope
-from mnemond.model.outcomes import EdgesMade
+from mnemond.model.outcomes import EdgesCreated
 from tests.memory.diff_rows import ROWS
 from tests.memory.memories import DAY_US, NOW_US, Decided, Memories, leaning, name
 
@@ -97,7 +97,7 @@ def test_links_of_meaning_are_those_of_a_paraphrase_and_less_is_a_candidate() ->
     automatic = [edge for edge in decided.edges("semantic") if "auto" in edge.metadata]
     found = {edge.target_id: round(edge.weight, 4) for edge in automatic if edge.source_id == name(9)}
     assert found == {name(2): 0.95, name(7): 0.9, name(6): 0.85}
-    candidates = [(each.id, each.cosine, each.similarity) for each in decided.outcome.candidates]
+    candidates = [(each.id, each.cosine, each.similarity) for each in decided.outcome.semantic_candidates]
     assert candidates == [(name(3), 0.79, 0.79), (name(8), 0.6, 0.6), (name(4), 0.4, 0.4)]
     assert decided.outcome.edges_created.semantic == 3
 
@@ -108,10 +108,13 @@ def test_without_vectors_candidates_are_found_by_their_words() -> None:
     over.remember("the wiki has ninety pages about gardening, cooking and travel to far places")
     over.remember("nothing alike")
     decided = over.decided("who restored the wiki backup")
-    assert [(each.id, each.cosine) for each in decided.outcome.candidates] == [(name(1), None), (name(2), None)]
-    assert [each.similarity for each in decided.outcome.candidates] == pytest.approx([2 / 3, 1 / 3], abs=0.01)
+    assert [(each.id, each.cosine) for each in decided.outcome.semantic_candidates] == [
+        (name(1), None),
+        (name(2), None),
+    ]
+    assert [each.similarity for each in decided.outcome.semantic_candidates] == pytest.approx([2 / 3, 1 / 3], abs=0.01)
     assert decided.edges("semantic") == []
-    assert Memories().decided("!!!").outcome.candidates == ()
+    assert Memories().decided("!!!").outcome.semantic_candidates == []
 
 
 def test_what_this_write_links_is_no_candidate() -> None:
@@ -122,11 +125,11 @@ def test_what_this_write_links_is_no_candidate() -> None:
         over.remember(text, leaning(0.5))
     decided = over.decided(row.new, AXIS, category="decision")
     assert name(1) in {end for ends in decided.linked("semantic") for end in ends}
-    candidates = {each.id for each in decided.outcome.candidates}
+    candidates = {each.id for each in decided.outcome.semantic_candidates}
     assert candidates == {name(number) for number in range(2, 7)}
     words = Memories()
     words.remember(row.old, category="fact")
-    assert words.decided(row.new, category="decision").outcome.candidates == ()
+    assert words.decided(row.new, category="decision").outcome.semantic_candidates == []
 
 
 def test_shared_names_link_and_every_link_is_counted_once() -> None:
@@ -134,7 +137,7 @@ def test_shared_names_link_and_every_link_is_counted_once() -> None:
     over.remember("Grafana shows latency", entities=["Grafana"])
     decided = over.decided("Bob restarted it", entities=["grafana", "Bob"])
     assert decided.linked("entity") == both_ways((1, 2))
-    assert decided.outcome.edges_created == EdgesMade(temporal=1, entity=1)
+    assert decided.outcome.edges_created == EdgesCreated(temporal=1, entity=1)
 
 
 # ------------------------------------------------------------------ pairs

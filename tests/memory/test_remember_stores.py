@@ -16,7 +16,7 @@ from mnemond.memory.draft import Draft, WriteContext
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import Vector
 from mnemond.model.memory import EDGE_TYPES
-from mnemond.model.outcomes import Forgotten, Remembered
+from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal
 from tests.memory.memories import NOW_US, Memories, name
@@ -103,18 +103,18 @@ SECRET = "AKIA" + "PIX6EA6QOM66ZJOJ"
 def test_secrets_are_gone_before_anything_is_decided() -> None:
     over = Memories()
     decided = over.decided(f"the key is {SECRET}", tags=[SECRET, "ops"], entities=[SECRET, "AWS"])
-    assert decided.outcome.redacted != ()
+    assert decided.outcome.redacted != []
     assert SECRET.encode() not in msgspec.json.encode(decided.outcome)
     assert SECRET not in repr(decided.change_set)
     kept = over.decided(f"the key is {SECRET}", allow_secret=True)
     assert SECRET in kept.added.content
-    assert kept.outcome.redacted == ()
+    assert kept.outcome.redacted == []
 
 
 def test_no_secret_reaches_the_file_the_index_or_the_log(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     [result] = engine.commit([proposed(engine, 1, f"the key is {SECRET}", tags=[SECRET], entities=[SECRET])])
-    assert isinstance(result, Remembered)
+    assert isinstance(result, RememberResult)
     assert engine.index.snapshot.document_frequencies([SECRET.lower()]) == [0]
     assert engine.index.snapshot.entity_spelling(SECRET.lower()) is None
     engine.close()
@@ -139,8 +139,8 @@ def test_of_two_equal_memories_in_one_batch_the_second_is_skipped(tmp_path: Path
     engine = engine_at(tmp_path / "a.db")
     batch = [proposed(engine, number, "Bob prefers tea", vector_of(1)) for number in (1, 2)]
     first, second = engine.commit(batch)
-    assert isinstance(first, Remembered)
-    assert isinstance(second, Remembered)
+    assert isinstance(first, RememberResult)
+    assert isinstance(second, RememberResult)
     assert (first.action, second.action, second.id) == ("added", "skipped", first.id)
     assert mirrored(engine, tmp_path / "a.db")[insight_id(1)]["insight"].corroboration_count == 1
     engine.close()
@@ -150,8 +150,8 @@ def test_what_was_to_be_replaced_and_went_in_the_same_batch_is_not_replaced(tmp_
     engine = engine_at(tmp_path / "a.db")
     engine.commit([proposed(engine, 1, OLD)])
     gone, added = engine.commit([forget(1), proposed(engine, 2, NEW)])
-    assert isinstance(gone, Forgotten)
-    assert isinstance(added, Remembered)
+    assert isinstance(gone, ForgetResult)
+    assert isinstance(added, RememberResult)
     assert (added.action, added.replaced_id, added.matched_id) == ("added", None, None)
     engine.close()
 
@@ -164,8 +164,8 @@ def test_of_two_corrections_in_one_batch_the_second_replaces_the_first(tmp_path:
         for number in (2, 3)
     ]
     second, third = engine.commit(batch)
-    assert isinstance(second, Remembered)
-    assert isinstance(third, Remembered)
+    assert isinstance(second, RememberResult)
+    assert isinstance(third, RememberResult)
     assert (second.replaced_id, third.replaced_id) == (insight_id(1), insight_id(2))
     assert set(mirrored(engine, tmp_path / "a.db")) == {insight_id(3)}
     engine.close()
@@ -177,7 +177,7 @@ def test_a_replaced_memory_leaves_its_links_to_its_successor(tmp_path: Path) -> 
         [proposed(engine, 1, OLD, entities=["Kong"]), proposed(engine, 2, "Kong was restarted", entities=["Kong"])]
     )
     [replaced] = engine.commit([proposed(engine, 3, NEW, importance=5)])
-    assert isinstance(replaced, Remembered)
+    assert isinstance(replaced, RememberResult)
     found = mirrored(engine, tmp_path / "a.db")
     assert {link[1] for link in found[insight_id(3)]["links"]} == {"temporal", "entity"}
     assert replaced.effective_importance == found[insight_id(3)]["insight"].effective_importance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mnemond.memory import undo
-from mnemond.model.outcomes import Conflict, Remembered
+from mnemond.model.outcomes import Conflict, RememberResult
 from tests.memory.revision_world import RevisionWorld
 from tests.memory.test_undo import undone
 
@@ -13,7 +13,7 @@ OLD = "The gateway of the billing service allows 100 requests per second"
 NEW = "The gateway of the billing service allows 150 requests per second"
 
 
-def named(conflicts: tuple[Conflict, ...]) -> list[tuple[str, str]]:
+def named(conflicts: list[Conflict]) -> list[tuple[str, str]]:
     return [(each.id, each.suggestion) for each in conflicts]
 
 
@@ -39,7 +39,7 @@ def test_what_stands_in_its_place_is_told_once(world: RevisionWorld) -> None:
     one, other = world.new(OLD), world.new(NEW)
     world.supersede(one, other)
     done = world.restore(one, force=True)
-    assert (done.superseded_by, done.conflicts) == (other, ())
+    assert (done.superseded_by, done.conflicts) == (other, [])
 
 
 def test_an_undo_beside_what_was_said_since(world: RevisionWorld) -> None:
@@ -63,16 +63,16 @@ def test_a_former_text_beside_one_that_says_it(world: RevisionWorld) -> None:
 def test_a_replacement_that_is_taken_back_is_at_odds_with_nobody(world: RevisionWorld) -> None:
     one = world.new(OLD)
     replaced = world.remember(NEW)
-    assert isinstance(replaced, Remembered)
+    assert isinstance(replaced, RememberResult)
     assert replaced.replaced_id == one
-    assert [each.conflicts for each in undone(world.undo()).memories] == [(), ()]
+    assert [each.conflicts for each in undone(world.undo()).memories] == [[], []]
 
 
 def test_one_without_words_or_vector_is_like_nothing(world: RevisionWorld) -> None:
     one = world.new("…")
     world.read(lambda it: it.run("UPDATE insights SET embedding = NULL, embedding_model = NULL, embedding_dim = NULL"))
     world.drop(one)
-    assert [each.conflicts for each in undone(world.undo()).memories] == [()]
+    assert [each.conflicts for each in undone(world.undo()).memories] == [[]]
 
 
 def test_of_very_many_the_first_are_compared(world: RevisionWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,5 +94,5 @@ def test_what_one_undo_brings_back_stood_side_by_side(world: RevisionWorld) -> N
     world.merge(one, other)
     done = undone(world.undo())
     assert {each.id: (each.became, each.conflicts) for each in done.memories} == {
-        one: ("revised", ()), other: ("restored", ())
+        one: ("revised", []), other: ("restored", [])
     }  # fmt: skip

@@ -25,7 +25,7 @@ def test_the_old_leaves_and_its_links_move(world: RevisionWorld) -> None:
     old, new, other = world.new("tea at four"), world.new("tea at five"), world.new("a kettle")
     world.change(AddEdge(Edge(old, other, "causal", 0.7, '{"why":"hot"}', "user"), audited=True))
     done = world.supersede(old[:8], new)
-    assert (done.id, done.superseded_id, done.instead_of) == (new, old, None)
+    assert (done.superseded_by, done.id, done.instead_of) == (new, old, None)
     gone = world.row(old)
     assert (gone.status, gone.superseded_by, gone.invalid_at) == ("superseded", new, world.row(new).valid_from)
     assert [(e.target_id, e.metadata) for e in world.links(new) if e.edge_type == "causal"] == [
@@ -41,7 +41,7 @@ def test_of_a_replaced_one_the_end_of_the_chain_is_meant(world: RevisionWorld) -
     first, second, third = world.new("tea at four"), world.new("tea at five"), world.new("tea at six")
     world.supersede(first, second)
     done = world.supersede(first, third)
-    assert (done.superseded_id, done.instead_of, done.id) == (second, first, third)
+    assert (done.id, done.instead_of, done.superseded_by) == (second, first, third)
     assert (world.row(first).superseded_by, world.row(second).superseded_by) == (second, third)
     error = refused(world, first, third)
     assert error.message == f"{third} stands in the place of {first} already"
@@ -73,7 +73,7 @@ def test_nobody_loses_a_memory_to_one_that_is_not_for_them(world: RevisionWorld)
     common, mine = world.new("tea at four"), world.new("tea at five", scope=Scope(user_id="ana"))
     error = refused(world, common, mine)
     assert "is for user 'ana' alone; others who see" in error.message
-    assert world.supersede(mine, common).superseded_id == mine
+    assert world.supersede(mine, common).id == mine
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mnemond.config.settings import EmbeddingSettings
@@ -14,10 +15,11 @@ from mnemond.errors import BUSY, CONFIG, INVALID_PARAMS, NOT_FOUND, UNAVAILABLE,
 from mnemond.memory import embedding
 from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import ChangeSet
-from mnemond.model.outcomes import Calibrated, Outcome, SwitchDropped, SwitchStarted
+from mnemond.model.outcomes import EMBEDDER_KEPT, EmbedCalibrateResult, EmbedSwitchResult, Outcome
 from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch
 from tests.api.factories import ToySupply
+from tests.outcomes import made
 from tests.store.factories import EMBEDDER, open_at
 
 NOW = "2026-02-17T09:30:00.000000Z"
@@ -29,7 +31,8 @@ def asked(outcome: Outcome, op_id: str = "mine", method: str = "embed.switch") -
     return ChangeSet(op_id, True, method, NOW, (), outcome)
 
 
-STARTED = asked(SwitchStarted("mine", "ollama", "other", 4, 0, NOW))
+STARTED = asked(made(EmbedSwitchResult, "mine", model="other", total=0))
+DROPPED = EmbedSwitchResult("aborted", "other", EMBEDDER_KEPT, dropped=0, op_id="stop", replayed=False)
 
 
 @pytest.fixture
@@ -62,9 +65,9 @@ def test_a_repeat_that_comes_in_between_gets_the_first_answer(db: Connection) ->
         embedding.begin(db, asked(STARTED.outcome, "another"), OTHER)
     assert caught.value.kind is BUSY
     stop = asked(STARTED.outcome, "stop")
-    assert embedding.drop(db, stop) == SwitchDropped("stop", "other", 0)
+    assert embedding.drop(db, stop) == DROPPED
     assert read_switch(db) is None
-    assert embedding.drop(db, stop) == SwitchDropped("stop", "other", 0, replayed=True)
+    assert embedding.drop(db, stop) == msgspec.structs.replace(DROPPED, replayed=True)
     with pytest.raises(MnemonError) as caught:
         embedding.drop(db, asked(STARTED.outcome, "stop again"))
     assert caught.value.kind is NOT_FOUND
@@ -78,7 +81,9 @@ def test_the_embedder_the_store_has_is_no_change(db: Connection) -> None:
 
 
 def test_what_was_measured_of_another_embedder_is_not_kept(db: Connection) -> None:
-    request = asked(Calibrated("mine", "toy", 0.3, 0.8, 500, 20), method="embed.calibrate")
+    request = asked(
+        made(EmbedCalibrateResult, "mine", model="toy", unrelated=0.3, paraphrase=0.8), method="embed.calibrate"
+    )
     with pytest.raises(MnemonError, match="another embedder") as caught:
         embedding.calibrated(db, request, "other-1", MEASURED)
     assert caught.value.kind is BUSY

@@ -13,7 +13,7 @@ from mnemond.memory import undo
 from mnemond.memory.calibration import write_rules
 from mnemond.model.changes import AddInsight, PurgeInsight, PutInsight, RemoveEdge, RestoreInsight, RetireInsight
 from mnemond.model.memory import Insight
-from mnemond.model.outcomes import Outcome, Remembered, Undone, UndoneMemory
+from mnemond.model.outcomes import Outcome, RememberResult, UndoneMemory, UndoResult
 from mnemond.store import history, insights
 from mnemond.store.connection import Connection
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, at, vector_for
@@ -29,13 +29,13 @@ def world(tmp_path: Path) -> Iterator[AuditWorld]:
 
 
 def stored(outcome: Outcome | MnemonError) -> str:
-    assert isinstance(outcome, Remembered), outcome
+    assert isinstance(outcome, RememberResult), outcome
     assert outcome.id is not None
     return outcome.id
 
 
-def undone(outcome: Outcome | MnemonError) -> Undone:
-    assert isinstance(outcome, Undone), outcome
+def undone(outcome: Outcome | MnemonError) -> UndoResult:
+    assert isinstance(outcome, UndoResult), outcome
     return outcome
 
 
@@ -57,11 +57,11 @@ def test_a_memory_that_was_stored_leaves_recall_and_comes_back(world: AuditWorld
     two = stored(world.remember("Ana prefers tabs", created_at=at(1)))
     before = portrait(world)
     result = undone(world.undo(world.done[1]))
-    assert result.memories == (UndoneMemory(two, "retired"),)
+    assert result.memories == [UndoneMemory(two, "retired", [])]
     assert world.active() == [one]
     assert of(world, two)[2] == "forgotten"
     again = undone(world.undo(world.done[-1]))
-    assert again.memories == (UndoneMemory(two, "restored"),)
+    assert again.memories == [UndoneMemory(two, "restored", [])]
     assert portrait(world) == before
     check(world)
 
@@ -89,7 +89,7 @@ def test_what_was_replaced_is_back_with_its_links_and_its_vector(world: AuditWor
     world.link(old, other, 0.8, metadata='{"sub_type":"causes"}')
     before = portrait(world)
     replaced = world.remember("The build of the gateway takes 9 minutes on the runner")
-    assert isinstance(replaced, Remembered)
+    assert isinstance(replaced, RememberResult)
     assert (replaced.action, replaced.replaced_id) == ("replaced", old)
     assert (replaced.id, other, "causal") in world.edges()
     undone(world.undo())
@@ -106,7 +106,7 @@ def test_a_skipped_duplicate_corroborates_no_longer(world: AuditWorld) -> None:
     one = stored(world.remember("The gateway listens on port 8080"))
     before = portrait(world)
     skipped = world.remember("The gateway listens on port 8080")
-    assert isinstance(skipped, Remembered)
+    assert isinstance(skipped, RememberResult)
     assert skipped.action == "skipped"
     assert world.insight(one).corroboration_count == 1
     undone(world.undo())
@@ -121,7 +121,7 @@ def test_a_former_text_has_its_vector_and_its_entities_again(world: AuditWorld) 
     new = msgspec.structs.replace(it, content="Bob deploys Kafka", entities=("Bob",))
     world.change(PutInsight(new, "UPDATE", True, vector_for(new.content), ()))
     assert portrait(world) != before
-    assert undone(world.undo()).memories == (UndoneMemory(one, "revised"),)
+    assert undone(world.undo()).memories == [UndoneMemory(one, "revised", [])]
     assert portrait(world) == before
     row = world.snapshot.row_of(one)
     assert row is not None
@@ -153,7 +153,7 @@ def test_a_link_and_what_it_was_before(world: AuditWorld) -> None:
     world.link(one, two, 0.9, metadata='{"sub_type":"enables"}')
     assert portrait(world) != before
     result = undone(world.undo())
-    assert result.memories == (UndoneMemory(one, "relinked"),)
+    assert result.memories == [UndoneMemory(one, "relinked", [])]
     assert portrait(world) == before
     world.unlink(one, two)
     undone(world.undo())
@@ -177,7 +177,7 @@ def test_many_at_once_come_back_together(world: AuditWorld) -> None:
 def test_a_memory_that_was_made_and_let_go_of_at_once_stays_gone(world: AuditWorld) -> None:
     made = Insight("aaaaaaaa-1", "tea", at(1), at(1))
     world.change(AddInsight(made), RetireInsight(made.id, "forgotten"))
-    assert undone(world.undo()).memories == ()
+    assert undone(world.undo()).memories == []
     assert of(world, made.id)[2] == "forgotten"
 
 
@@ -187,7 +187,7 @@ def test_a_memory_that_was_retired_and_brought_back_at_once_stays(world: AuditWo
     it = world.insight(one)
     back = msgspec.structs.replace(it, status="active")
     world.change(RestoreInsight(back, vector_for(it.content)), RetireInsight(one, "expired"))
-    assert undone(world.undo()).memories == ()
+    assert undone(world.undo()).memories == []
     assert of(world, one)[2] == "expired"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.model.changes import PurgeInsight
-from mnemond.model.outcomes import Remembered, UndoneMemory
+from mnemond.model.outcomes import RememberResult, UndoneMemory
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, assert_sound
 from tests.memory.test_audit_replay import check, portrait
 from tests.memory.test_undo import refusal, stored, undone
@@ -29,7 +29,7 @@ def world(tmp_path: Path) -> Iterator[AuditWorld]:
 
 def paired(world: AuditWorld, content: str, other: str) -> str:
     outcome = world.remember(content)
-    assert isinstance(outcome, Remembered)
+    assert isinstance(outcome, RememberResult)
     assert outcome.redundancy is not None
     assert outcome.redundancy.paired_with == other
     return stored(outcome)
@@ -57,7 +57,7 @@ def test_a_first_one_leaves_its_partner_alone(world: AuditWorld) -> None:
     two = paired(world, AGAIN, one)
     before = portrait(world)
     result = undone(world.undo(world.done[0]))
-    assert result.memories == (UndoneMemory(one, "retired"),)
+    assert result.memories == [UndoneMemory(one, "retired", [])]
     assert partners(world) == {two: None}
     undone(world.undo(result.op_id))
     assert portrait(world) == before

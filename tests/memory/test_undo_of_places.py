@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from tests.memory.audit_world import assert_sound
 from tests.memory.revision_world import RevisionWorld, revision_world
 from tests.memory.test_undo import refusal, undone
@@ -51,7 +51,7 @@ def test_the_first_of_a_chain_stays_while_it_stands_for_another(world: RevisionW
 def test_what_it_replaced_itself_comes_back_also_when_that_was_done_again(world: RevisionWorld) -> None:
     one = world.new("The build of the gateway takes 5 minutes on the runner")
     replaced = world.remember("The build of the gateway takes 9 minutes on the runner")
-    assert isinstance(replaced, Remembered)
+    assert isinstance(replaced, RememberResult)
     assert replaced.replaced_id == one
     first = world.done[-1]
     undone(world.undo(undone(world.undo(first)).op_id))

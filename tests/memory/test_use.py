@@ -40,7 +40,7 @@ def test_what_speaks_for_itself_counts_and_what_is_only_new_does_not(
 def test_one_write_counts_them_all() -> None:
     made = propose({"a": 3, "b": 1}, WHO)
     assert made.changes == (CountUse("a", 3, format_us(NOW_US)), CountUse("b", 1, format_us(NOW_US)))
-    assert made.outcome == Used("op")
+    assert made.outcome == Used(op_id="op")
     assert made.operation == ""  # nothing that a history tells of
     assert (made.subject, made.detail) == (None, "")
 

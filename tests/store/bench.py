@@ -8,8 +8,9 @@ from typing import Any
 from mnemond.errors import MnemonError
 from mnemond.model.changes import Change, ChangeSet
 from mnemond.model.memory import Insight, format_us
-from mnemond.model.outcomes import Outcome, Remembered
+from mnemond.model.outcomes import Outcome
 from mnemond.store.engine import Engine, Result
+from tests.outcomes import remembered
 from tests.store.factories import START_US, engine_at, remember
 from tests.store.mirror import Portrait, mirrored
 
@@ -33,7 +34,7 @@ class Bench:
 
     def run(self, *changes: Change, now: str = LATER, outcome: Outcome | None = None, **more: Any) -> Result:
         self.operations += 1
-        told = outcome or Remembered(None, "op", "default", embedded=False, effective_importance=0.0)
+        told = outcome or remembered(None, "op")
         change_set = ChangeSet(f"op-{self.operations}", False, "test", now, changes, told, **more)
         [result] = self.engine.commit([change_set])
         mirrored(self.engine, self.path)

@@ -8,10 +8,10 @@ import numpy as np
 
 from mnemond.model.changes import AddInsight, ChangeSet, RetireInsight, Vector
 from mnemond.model.memory import Insight, format_us
-from mnemond.model.outcomes import Forgotten, Remembered
 from mnemond.store.database import Opened, open_database
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord
+from tests.outcomes import forgotten, remembered
 
 DIMENSION = 8
 EMBEDDER = EmbedderRecord("toy", DIMENSION, "toy-1")
@@ -39,7 +39,7 @@ def remember(number: int, content: str | None = None, op_id: str | None = None, 
         method="remember",
         now=now,
         changes=(AddInsight(insight, vector_of(number)),),
-        outcome=Remembered(insight.id, op_id or f"made-{number}", "default", embedded=True, effective_importance=0.5),
+        outcome=remembered(insight.id, op_id or f"made-{number}", embedded=True, effective_importance=0.5),
         request_digest=digest,
     )
 
@@ -51,7 +51,7 @@ def forget(number: int, op_id: str | None = None) -> ChangeSet:
         method="forget",
         now=format_us(START_US + 1_000_000 + number),
         changes=(RetireInsight(insight_id(number), "forgotten"),),
-        outcome=Forgotten(insight_id(number), op_id or f"forget-{number}"),
+        outcome=forgotten(insight_id(number), op_id or f"forget-{number}"),
         request_digest="d",
     )
 

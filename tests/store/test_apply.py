@@ -26,9 +26,10 @@ from mnemond.model.changes import (
     SetVector,
 )
 from mnemond.model.memory import MAX_METADATA, Edge, Entity, Insight, Scope, format_us
-from mnemond.model.outcomes import Linked, Superseded, Unlinked
+from mnemond.model.outcomes import LinkResult, SupersedeResult, UnlinkResult
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection
+from tests.outcomes import made
 from tests.store.bench import DAY_US, LATER, Bench
 from tests.store.factories import START_US, insight_id, remember, vector_of
 from tests.store.mirror import importance_at
@@ -125,9 +126,9 @@ def test_edges_go_to_the_successor_and_those_it_has_already_are_joined(bench: Be
         *both_ways(ONE, FOUR, "entity", **host), *both_ways(TWO, THREE, weight=0.25),
         *both_ways(TWO, FOUR, "entity", 0.75),
     )  # fmt: skip
-    told = Superseded(ONE, TWO, "op")
+    told = made(SupersedeResult, "op", id=TWO, superseded_by=ONE)
     result = bench.run(RetireInsight(ONE, "superseded", successor=TWO, invalid_at=LATER), outcome=told)
-    assert isinstance(result, Superseded)
+    assert isinstance(result, SupersedeResult)
     assert result.edges_moved == 0  # both were there already; the one between the two is gone
     found = bench.portrait()
     assert ONE not in found
@@ -142,8 +143,10 @@ def test_edges_go_to_the_successor_and_those_it_has_already_are_joined(bench: Be
 
 def test_moved_edges_are_counted_once_a_relation(bench: Bench) -> None:
     bench.run(*both_ways(ONE, THREE), AddEdge(Edge(ONE, FOUR, "causal", 0.5)))
-    result = bench.run(RetireInsight(ONE, "superseded", successor=TWO), outcome=Superseded(ONE, TWO, "op"))
-    assert isinstance(result, Superseded)
+    result = bench.run(
+        RetireInsight(ONE, "superseded", successor=TWO), outcome=made(SupersedeResult, "op", id=TWO, superseded_by=ONE)
+    )
+    assert isinstance(result, SupersedeResult)
     assert result.edges_moved == 2
     assert [link[:2] for link in bench.portrait()[TWO]["links"]] == [(THREE, "semantic")] * 2 + [(FOUR, "causal")]
 
@@ -250,18 +253,22 @@ def test_a_retired_memory_can_be_purged_too(bench: Bench) -> None:
 
 
 def test_an_edge_somebody_asked_for_is_told_as_it_stands(bench: Bench) -> None:
-    told = Linked("op", ONE, TWO, "semantic", 0.5, "{}", created=True)
+    told = made(LinkResult, "op", source_id=ONE, target_id=TWO, edge_type="semantic", weight=0.5, created=True)
     first = bench.run(AddEdge(Edge(ONE, TWO, "semantic", 0.5, '{"a":1}', "host"), audited=True), outcome=told)
-    assert isinstance(first, Linked)
-    assert (first.weight, first.metadata, first.created) == (0.5, '{"a":1}', True)
+    assert isinstance(first, LinkResult)
+    assert (first.weight, first.metadata, first.created) == (0.5, {"a": 1}, True)
     again = bench.run(AddEdge(Edge(ONE, TWO, "semantic", 0.25, '{"b":2}', "host"), audited=True), outcome=told)
-    assert isinstance(again, Linked)
-    assert (again.weight, again.metadata, again.created) == (0.5, '{"a":1,"b":2}', False)
-    gone = bench.run(RemoveEdge(ONE, TWO, "semantic", audited=True), outcome=Unlinked("op", ONE, TWO, 0))
-    assert isinstance(gone, Unlinked)
+    assert isinstance(again, LinkResult)
+    assert (again.weight, again.metadata, again.created) == (0.5, {"a": 1, "b": 2}, False)
+    gone = bench.run(
+        RemoveEdge(ONE, TWO, "semantic", audited=True), outcome=made(UnlinkResult, "op", source_id=ONE, target_id=TWO)
+    )
+    assert isinstance(gone, UnlinkResult)
     assert gone.edges_removed == 1
-    none = bench.run(RemoveEdge(ONE, TWO, "semantic", audited=True), outcome=Unlinked("op", ONE, TWO, 0))
-    assert isinstance(none, Unlinked)
+    none = bench.run(
+        RemoveEdge(ONE, TWO, "semantic", audited=True), outcome=made(UnlinkResult, "op", source_id=ONE, target_id=TWO)
+    )
+    assert isinstance(none, UnlinkResult)
     assert none.edges_removed == 0
     changed = bench.rows("SELECT memory_id, operation_type FROM memory_operations WHERE op_id LIKE 'op-%' ORDER BY id")
     assert changed == [(ONE, "UPDATE")] * 3

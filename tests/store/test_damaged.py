@@ -10,7 +10,7 @@ import trio
 
 from mnemond.errors import INTERNAL, STORAGE, MnemonError
 from mnemond.index.writer import MemoryIndex
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from tests.store.factories import engine_at, remember
 from tests.store.test_registry import registry_at
 from tests.store.test_writer import Collected, Defects, store_over
@@ -36,7 +36,7 @@ async def test_a_defect_in_a_query_does_not_end_the_writer(tmp_path: Path) -> No
         assert [type(error) for _, error in defects.seen] == [ZeroDivisionError]
         store.submit(remember(1), collected)
         await collected.wait_for(1)
-        assert isinstance(collected.results[0], Remembered)
+        assert isinstance(collected.results[0], RememberResult)
         await store.close()
 
 

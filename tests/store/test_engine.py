@@ -9,15 +9,16 @@ import pytest
 from mnemond.errors import INTERNAL, NOT_FOUND, OP_ID_REUSED, MnemonError
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, RemoveEdge, RetireInsight
 from mnemond.model.memory import Edge
-from mnemond.model.outcomes import Forgotten, Remembered
+from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store import history, insights, operations
+from tests.outcomes import forgotten
 from tests.store.factories import contents, engine_at, forget, insight_id, open_at, remember, stored
 
 
 def test_what_is_committed_is_stored_and_seen(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     results = engine.commit([remember(1), remember(2)])
-    assert [type(result) for result in results] == [Remembered, Remembered]
+    assert [type(result) for result in results] == [RememberResult, RememberResult]
     assert contents(engine) == {"memory number 1", "memory number 2"}
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 2"]
@@ -28,12 +29,12 @@ def test_a_refused_operation_does_not_sink_the_others(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db", defects=defects)
     results = engine.commit([remember(1), forget(9), remember(1), remember(2)])
     assert len(defects) == 1  # the id that exists is one nobody foresaw
-    assert isinstance(results[0], Remembered)
+    assert isinstance(results[0], RememberResult)
     assert isinstance(results[1], MnemonError)
     assert results[1].kind is NOT_FOUND
     assert isinstance(results[2], MnemonError)  # the id exists
     assert results[2].kind is INTERNAL
-    assert isinstance(results[3], Remembered)
+    assert isinstance(results[3], RememberResult)
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 2"]
 
@@ -42,8 +43,8 @@ def test_a_repeat_gets_the_first_outcome_and_writes_nothing(tmp_path: Path) -> N
     engine = engine_at(tmp_path / "a.db")
     first = engine.commit([remember(1, op_id="mine")])[0]
     again = engine.commit([remember(2, op_id="mine")])[0]
-    assert isinstance(first, Remembered)
-    assert isinstance(again, Remembered)
+    assert isinstance(first, RememberResult)
+    assert isinstance(again, RememberResult)
     assert (again.id, again.replayed, first.replayed) == (first.id, True, False)
     assert contents(engine) == {"memory number 1"}
     engine.close()
@@ -53,7 +54,7 @@ def test_a_repeat_gets_the_first_outcome_and_writes_nothing(tmp_path: Path) -> N
 def test_a_repeat_in_the_same_batch_too(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     results = engine.commit([remember(1, op_id="mine"), remember(2, op_id="mine")])
-    assert [result.id for result in results if isinstance(result, Remembered)] == [insight_id(1), insight_id(1)]
+    assert [result.id for result in results if isinstance(result, RememberResult)] == [insight_id(1), insight_id(1)]
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 1"]
 
@@ -71,7 +72,7 @@ def test_an_op_id_cannot_serve_two_requests(tmp_path: Path) -> None:
 def test_an_op_id_that_the_daemon_chose_cannot_be_used_again(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     chosen = engine.commit([remember(1)])[0]
-    assert isinstance(chosen, Remembered)
+    assert isinstance(chosen, RememberResult)
     other = engine.commit([remember(2, op_id=chosen.op_id)])[0]
     assert isinstance(other, MnemonError)
     assert (other.kind, other.outcome) == (OP_ID_REUSED, "rejected")
@@ -94,7 +95,7 @@ def test_forget_takes_out_of_recall_and_keeps_the_row(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(1), remember(2)])
     outcome = engine.commit([forget(1)])[0]
-    assert outcome == Forgotten(insight_id(1), "forget-1")
+    assert outcome == forgotten(insight_id(1), "forget-1")
     assert contents(engine) == {"memory number 2"}
     assert engine.read(insights.count_by_status) == {"active": 1, "forgotten": 1}
     twice = engine.commit([forget(1)])[0]
@@ -122,7 +123,7 @@ def test_forget_counts_logical_links_and_removes_them(tmp_path: Path) -> None:
     )  # fmt: skip
     assert sum(engine.index.snapshot.edge_counts().values()) == 3
     outcome = engine.commit([forget(1)])[0]
-    assert isinstance(outcome, Forgotten)
+    assert isinstance(outcome, ForgetResult)
     assert outcome.edges_removed == 3
     assert sum(engine.index.snapshot.edge_counts().values()) == 0
     assert engine.read(lambda connection: connection.rows("SELECT * FROM edges")) == []

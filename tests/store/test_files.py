@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.engine import Engine
 from mnemond.store.files import StoreFiles
 from tests.store.factories import contents, engine_at, remember, stored
@@ -24,7 +24,7 @@ def refused(engine: Engine, number: int) -> MnemonError:
 def opened(tmp_path: Path) -> Engine:
     (tmp_path / "store").mkdir()
     engine = engine_at(tmp_path / "store" / "a.db")
-    assert isinstance(engine.commit([remember(1)])[0], Remembered)
+    assert isinstance(engine.commit([remember(1)])[0], RememberResult)
     return engine
 
 
@@ -81,9 +81,9 @@ def test_a_checkpoint_and_a_reopened_store_are_no_loss(tmp_path: Path, monkeypat
     engine = opened(tmp_path)
     for number in range(2, 6):
         engine.checkpoint_if_due()
-        assert isinstance(engine.commit([remember(number)])[0], Remembered)
+        assert isinstance(engine.commit([remember(number)])[0], RememberResult)
     engine.poison("a defect")
-    assert isinstance(engine.commit([remember(9)])[0], Remembered)
+    assert isinstance(engine.commit([remember(9)])[0], RememberResult)
     engine.close()
     assert len(stored(tmp_path / "store" / "a.db")) == 6
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mnemond.errors import MnemonError
 from mnemond.model.changes import AddInsight, AddRelations, ChangeSet
 from mnemond.model.memory import Entity, Relation
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.connection import AT_ONCE, Connection, Insertion, NotKept, Value, Waiting
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal, View
@@ -71,7 +71,7 @@ def weight_of_one(path: Path) -> float:
     engine = engine_at(path)
     (outcome,) = engine.commit([memory(1)])
     engine.close()
-    assert isinstance(outcome, Remembered)
+    assert isinstance(outcome, RememberResult)
     return outcome.effective_importance
 
 
@@ -136,7 +136,7 @@ def test_who_decides_sees_what_waits(tmp_path: Path) -> None:
         return memory(3, [1, 2])
 
     asking = Proposal(op_id="asking", client_op_id=False, method="remember", request_digest="", decide=decide)
-    assert all(isinstance(each, Remembered) for each in engine.commit([memory(1), memory(2, [1]), asking]))
+    assert all(isinstance(each, RememberResult) for each in engine.commit([memory(1), memory(2, [1]), asking]))
     assert seen == [2]
     engine.close()
 
@@ -144,8 +144,8 @@ def test_who_decides_sees_what_waits(tmp_path: Path) -> None:
 def test_a_repeat_in_the_same_batch_is_known(tmp_path: Path) -> None:
     engine = engine_at(tmp_path / "a.db")
     first, second = engine.commit([memory(1, op_id="mine"), memory(1, op_id="mine")])
-    assert isinstance(first, Remembered)
-    assert isinstance(second, Remembered)
+    assert isinstance(first, RememberResult)
+    assert isinstance(second, RememberResult)
     assert (first.replayed, second.replayed) == (False, True)
     engine.close()
 
@@ -156,7 +156,7 @@ def test_what_a_constraint_refuses_later_is_written_once_more_with_the_others(tm
     engine.commit([memory(1)])
     engine.commit([forget(1)])  # its row stays, and nothing in memory knows of it
     results = engine.commit([memory(2), memory(1), memory(3, [2])])
-    assert [type(each) for each in results] == [Remembered, MnemonError, Remembered]
+    assert [type(each) for each in results] == [RememberResult, MnemonError, RememberResult]
     assert len(defects) == 1
     mirrored(engine, tmp_path / "a.db")
     engine.close()

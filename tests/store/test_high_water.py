@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from mnemond.errors import MnemonError
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import health
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.engine import Engine
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     (home := tmp_path / "living").mkdir(0o700)
     engine = engine_of(home / "mnemon.db")
     for number in range(1, 6):
-        assert isinstance(engine.commit([remember(number)])[0], Remembered)
+        assert isinstance(engine.commit([remember(number)])[0], RememberResult)
         if number == 2:
             engine._healthy().checkpoint(truncate=True)
     killed = tmp_path / "killed"
@@ -79,7 +79,7 @@ def test_a_log_that_was_lost_is_noticed(lose: Callable[[Path], None], path: Path
     engine = engine_of(path)
     assert told(engine) == WENT_BACKWARDS
     assert contents(engine) == {"memory number 1", "memory number 2"}
-    assert isinstance(engine.commit([remember(6)])[0], Remembered), "what comes after is written"
+    assert isinstance(engine.commit([remember(6)])[0], RememberResult), "what comes after is written"
     engine.close()
 
 
@@ -183,7 +183,7 @@ def test_damage_is_known_after_a_restart_until_a_look_finds_nothing(path: Path) 
     assert isinstance(refused, MnemonError)
     assert refused.outcome == "rejected"
     engine.trust()
-    assert isinstance(engine.commit([remember(6)])[0], Remembered)
+    assert isinstance(engine.commit([remember(6)])[0], RememberResult)
     engine.close()
     assert not path.with_name(health.KNOWN_FILE).exists()
     engine = engine_of(path)
@@ -220,10 +220,10 @@ def test_a_note_that_cannot_be_made_keeps_nobody_from_writing(path: Path) -> Non
     engine = engine_of(path)
     assert told(engine)
     assert "cannot be noted beside it: Is a directory" in told(engine)
-    assert isinstance(engine.commit([remember(6)])[0], Remembered)
+    assert isinstance(engine.commit([remember(6)])[0], RememberResult)
     assert told(engine)
     path.with_name(health.HIGH_WATER_FILE).rmdir()
-    assert isinstance(engine.commit([remember(7)])[0], Remembered)
+    assert isinstance(engine.commit([remember(7)])[0], RememberResult)
     assert told(engine) == ""
     assert HighWater(path).read() == 7
     engine.close()
@@ -236,7 +236,7 @@ def test_a_log_whose_counter_cannot_be_read(path: Path, monkeypatch: pytest.Monk
     engine = engine_of(path)
     with monkeypatch.context() as patch:
         patch.setattr("mnemond.store.engine.last_line", damaged)
-        assert isinstance(engine.commit([remember(6)])[0], Remembered)
+        assert isinstance(engine.commit([remember(6)])[0], RememberResult)
         assert "damaged" in told(engine)
         engine.trust()
         engine.close()

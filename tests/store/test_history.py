@@ -10,10 +10,10 @@ import pytest
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Insight
-from mnemond.model.outcomes import Forgotten
 from mnemond.store import history, operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Done, Entry, State
+from tests.outcomes import forgotten
 from tests.store.factories import engine_at, forget, open_at, remember
 
 Note = Callable[..., None]
@@ -31,7 +31,7 @@ def note(connection: Connection) -> Note:
     def write(op_id: str, *ids: str, undoes: str | None = None, by: str = "user") -> None:
         change_set = ChangeSet(
             op_id=op_id, client_op_id=False, method="test", now="2026-01-01T00:00:00Z", changes=(),
-            outcome=Forgotten("x", op_id), triggered_by=by, undoes=undoes,
+            outcome=forgotten("x", op_id), triggered_by=by, undoes=undoes,
         )  # fmt: skip
         history.append(connection, change_set, [Entry("UPDATE", each, State(IT), State(IT)) for each in ids])
 

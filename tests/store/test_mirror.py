@@ -24,8 +24,8 @@ from mnemond.model.changes import (
     SetVector,
 )
 from mnemond.model.memory import EDGE_TYPES, CreatedBy, Edge, Entity, Insight, format_us
-from mnemond.model.outcomes import Remembered
 from tests.examples import examples
+from tests.outcomes import remembered
 from tests.store.factories import START_US, engine_at, insight_id, vector_of
 from tests.store.mirror import importance_at, mirrored
 
@@ -79,7 +79,7 @@ BATCHES = st.lists(st.lists(OPERATIONS, min_size=1, max_size=4), min_size=1, max
 
 def written(number: int, changes: Sequence[Sequence[Change]]) -> ChangeSet:
     now = format_us(START_US + number * 86_400_000_000)
-    outcome = Remembered(None, f"op-{number}", "default", embedded=False, effective_importance=0.0)
+    outcome = remembered(None, f"op-{number}")
     return ChangeSet(f"op-{number}", False, "test", now, tuple(each for some in changes for each in some), outcome)
 
 

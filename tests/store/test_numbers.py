@@ -10,11 +10,12 @@ import pytest
 from mnemond.errors import MnemonError
 from mnemond.model.changes import AddEdge, ChangeSet, PurgeInsight, RetireInsight
 from mnemond.model.memory import Edge
-from mnemond.model.outcomes import Collected, Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection, ConstraintError, Insertion
 from mnemond.store.engine import Engine
 from mnemond.store.insights import number_of, numbers_of
+from tests.outcomes import collected
 from tests.store.factories import engine_at, insight_id, open_at, remember
 
 NOW = "2026-02-18T09:00:00.000000Z"
@@ -40,7 +41,7 @@ def refused(number: int) -> ChangeSet:
 
 
 def purged(number: int) -> ChangeSet:
-    told = Collected("gc", (insight_id(number),))
+    told = collected("gc", insight_id(number))
     return ChangeSet(f"gc-{number}", False, "gc", NOW, (PurgeInsight(insight_id(number)),), told)
 
 
@@ -62,8 +63,8 @@ def test_what_was_refused_has_no_number_and_gives_it_to_the_next(tmp_path: Path)
     engine = engine_at(tmp_path / "a.db")
     first, lost, last = engine.commit([remember(1), refused(2), linked(3, 1)])
     assert isinstance(lost, MnemonError)
-    assert isinstance(first, Remembered)
-    assert isinstance(last, Remembered)
+    assert isinstance(first, RememberResult)
+    assert isinstance(last, RememberResult)
     connection = connection_of(engine)
     assert (number_of(connection, insight_id(2)), number_of(connection, insight_id(3))) == (None, 2)
     assert connection.rows("SELECT source_id, target_id FROM edges") == [(insight_id(3), insight_id(1))]

@@ -16,7 +16,7 @@ from mnemond.index.vectors import Cosines
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddEdge, ChangeSet, PurgeInsight, RetireInsight, SetImportance, Vector
 from mnemond.model.memory import Edge
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import insights, operations
 from mnemond.store.connection import ConstraintError
 from mnemond.store.database import Opened
@@ -107,8 +107,8 @@ def test_a_repeat_is_not_decided_again(tmp_path: Path) -> None:
 
     for _ in range(2):
         [result] = engine.commit([proposing(1, decide, op_id="mine")])
-        assert isinstance(result, Remembered)
-    assert isinstance(result, Remembered)
+        assert isinstance(result, RememberResult)
+    assert isinstance(result, RememberResult)
     assert (result.replayed, len(decided)) == (True, 1)
     engine.close()
 
@@ -154,7 +154,7 @@ def test_what_nobody_foresaw_after_staging_sinks_the_batch_and_nothing_else(tmp_
         assert (result.kind, result.outcome) == (INTERNAL, "rejected")
     assert [type(defect) for defect in defects] == [MnemonError]
     assert mirrored(engine, tmp_path / "a.db") == before
-    assert isinstance(engine.commit([remember(2)])[0], Remembered)
+    assert isinstance(engine.commit([remember(2)])[0], RememberResult)
     assert set(mirrored(engine, tmp_path / "a.db")) == {ONE, TWO}
     engine.close()
 
@@ -179,7 +179,7 @@ def test_a_database_that_fails_after_the_index_was_staged_leaves_it_as_the_file_
         assert isinstance(result, MnemonError)
         assert (result.kind, result.outcome) == (kind, "rejected")
     assert mirrored(engine, tmp_path / "a.db") == before
-    assert isinstance(engine.commit([linked(3, 1, 2)])[0], Remembered)
+    assert isinstance(engine.commit([linked(3, 1, 2)])[0], RememberResult)
     assert mirrored(engine, tmp_path / "a.db")[insight_id(3)]["degree"] == 2
     engine.close()
 
@@ -233,7 +233,7 @@ def test_after_a_commit_that_failed_the_index_is_what_the_file_is(
         assert engine.degraded_reason is not None
         closed[0] = False
     monkeypatch.undo()
-    assert isinstance(engine.commit([linked(4, 2)])[0], Remembered)
+    assert isinstance(engine.commit([linked(4, 2)])[0], RememberResult)
     found = mirrored(engine, path)
     assert (insight_id(3) in found) is takes_place
     assert found[ONE]["degree"] == int(takes_place)

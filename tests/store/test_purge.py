@@ -16,22 +16,24 @@ from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge
 from mnemond.model.memory import Edge, Scope
 from mnemond.model.outcomes import (
-    Collected,
     Conflict,
-    Linked,
-    Merged,
-    Remembered,
-    Restored,
-    Retained,
-    Revised,
-    Undone,
+    GcKept,
+    LinkResult,
+    MergeResult,
+    QualityDetail,
+    RememberResult,
+    RestoreResult,
+    SemanticCandidate,
     UndoneMemory,
+    UndoResult,
+    UpdateResult,
 )
 from mnemond.store import apply, backups, operations
 from mnemond.store.connection import Connection
 from mnemond.text.similarity import _remembered
 from tests.memory.audit_world import vector_for
 from tests.memory.revision_world import PAIRING, RevisionWorld
+from tests.outcomes import collected, made, remembered
 from tests.store.factories import bytes_of, engine_at, insight_id, remember, stored
 
 SECRETS = ("Xyzzyplugh", "Quuxfoobar", "Zorkmid", "Frobozz")
@@ -111,7 +113,7 @@ def test_nothing_stays_whatever_became_of_it(world: RevisionWorld, story: str) -
     # A link that moved on to a successor is the successor's now: it is removed as anybody would.
     moved = [edge for other in world.active() if other != one for edge in world.links(other)]
     gone = world.drop(one, purge=True)
-    assert (gone.id, gone.purged) == (one, True)
+    assert (gone.id, gone.status) == (one, "purged")
     kept = (
         [b"Frobozz", b"frobozz"]
         if any(one not in (e.source_id, e.target_id) and "Frobozz" in e.metadata for e in moved)
@@ -242,19 +244,37 @@ def test_what_was_written_from_it_goes_too(world: RevisionWorld) -> None:
 
 
 ODD = Conflict("other", "CONFLICT", 0.9, "Zorkmid differs")
+REMARK = QualityDetail("vague", "Zorkmid", "Zorkmid", 0)
 
 
 @pytest.mark.parametrize(
     "outcome",
     [
-        Remembered("it", "o", "s", True, 0.5, reason="Zorkmid", queries=("Zorkmid?",)),
-        Revised("it", "o", ("content",), True),
-        Merged("it", "o", "other", "Zorkmid", True),
-        Linked("o", "it", "other", "causal", 0.5, '{"a":"Zorkmid"}', True),
-        Retained("it", "o", "Zorkmid", 3),
-        Restored("it", "o", None, conflicts=(ODD,)),
-        Undone("o", "u", (UndoneMemory("it", "restored", (ODD,)),)),
-        Collected("o", ("it",)),
+        remembered(
+            "it",
+            "o",
+            reason="Zorkmid",
+            hypothetical_queries=["Zorkmid?"],
+            quality_details=[REMARK],
+            conflicts=[ODD],
+            quality_warnings=["Zorkmid"],
+            semantic_candidates=[SemanticCandidate("other", "Zorkmid", "fact", 0.5, 0.5)],
+        ),
+        made(UpdateResult, "o", id="it", quality_details=[REMARK], quality_warnings=["Zorkmid"]),
+        made(
+            MergeResult,
+            "o",
+            id="it",
+            merged_id="other",
+            content="Zorkmid",
+            quality_details=[REMARK],
+            quality_warnings=["Zorkmid"],
+        ),
+        made(LinkResult, "o", source_id="it", target_id="other", metadata={"a": "Zorkmid"}),
+        made(GcKept, "o", id="it", content="Zorkmid"),
+        made(RestoreResult, "o", id="it", conflicts=[ODD]),
+        made(UndoResult, "o", undone="u", memories=[UndoneMemory("it", "restored", [ODD])]),
+        collected("o", "it"),
     ],
     ids=lambda outcome: type(outcome).__name__,
 )
@@ -278,7 +298,7 @@ def test_a_repeat_after_a_purge_does_not_bring_it_back(world: RevisionWorld) -> 
     engine.commit([write])
     world.drop(insight_id(77), purge=True)
     (again,) = engine.commit([write])
-    assert isinstance(again, Remembered)
+    assert isinstance(again, RememberResult)
     assert again.replayed is True
     assert world.active() == []
     assert traces(world.path.parent) == []
@@ -316,7 +336,7 @@ def test_what_could_not_be_wiped_is_told_and_wiped_later(
     one = planted(world)
     with monkeypatch.context() as broken:
         broken.setattr(apply, step, failing(step, apsw.FullError("database or disk is full")))
-        assert world.drop(one, purge=True).purged is True
+        assert world.drop(one, purge=True).status == "purged"
         reason = told(world)
         assert reason is not None
         assert "may still stand in the store's files: database or disk is full" in reason

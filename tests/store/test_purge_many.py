@@ -11,10 +11,10 @@ import pytest
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.model.changes import ChangeSet, PurgeInsight
 from mnemond.model.memory import format_us
-from mnemond.model.outcomes import Collected
 from mnemond.store import apply
 from mnemond.store.connection import Connection
 from tests.memory.revision_world import RevisionWorld
+from tests.outcomes import collected
 from tests.store.factories import START_US
 
 
@@ -27,7 +27,7 @@ def world(tmp_path: Path) -> Iterator[RevisionWorld]:
 
 def removal(ids: list[str]) -> ChangeSet:
     changes = tuple(PurgeInsight(each) for each in ids)
-    return ChangeSet("gc", False, "gc", format_us(START_US), changes, Collected("gc", tuple(ids)))
+    return ChangeSet("gc", False, "gc", format_us(START_US), changes, collected("gc", *ids))
 
 
 def indexes(world: RevisionWorld) -> list[tuple[Any, ...]]:
@@ -48,7 +48,7 @@ def test_edges_of_many_go_from_wherever_they_come(world: RevisionWorld, count: i
             " ON CONFLICT DO NOTHING", (kept, each)))  # fmt: skip
     before = indexes(world)
     (result,) = world.engine.commit([removal(gone)])
-    assert result == Collected("gc", tuple(gone))
+    assert result == collected("gc", *gone)
     assert world.active() == [kept]
     assert world.read(lambda it: it.row("SELECT count(*) FROM edges")) == (0,)
     assert world.read(lambda it: it.rows("PRAGMA foreign_key_check")) == []
@@ -61,7 +61,7 @@ def test_many_that_are_refused_leave_nothing_behind(world: RevisionWorld) -> Non
     refused, gone = world.engine.commit([removal([*ids, "nobody"]), removal(ids)])
     assert isinstance(refused, MnemonError)
     assert refused.kind is NOT_FOUND
-    assert gone == Collected("gc", tuple(ids))
+    assert gone == collected("gc", *ids)
     assert (indexes(world), world.active()) == (before, [])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from mnemond.model.changes import AddInsight, Change, ChangeSet, PurgeInsight, PutInsight
 from mnemond.model.memory import Insight, format_us
-from mnemond.model.outcomes import Collected
+from tests.outcomes import collected
 from tests.store.factories import START_US, bytes_of, engine_at, insight_id, remember, vector_of
 
 
@@ -52,7 +52,7 @@ class Churn:
 
     def commit(self, changes: tuple[Change, ...]) -> None:
         self.steps += 1
-        outcome = Collected("x", ())
+        outcome = collected("x")
         (result,) = self.engine.commit([ChangeSet(f"{self.steps}", False, "gc", format_us(START_US), changes, outcome)])
         assert result == outcome
 

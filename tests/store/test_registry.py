@@ -14,7 +14,7 @@ import pytest
 import trio
 
 from mnemond.errors import BUSY, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store.connection import Connection
 from mnemond.store.health import Ballast
 from mnemond.store.meta import EmbedderRecord
@@ -225,7 +225,7 @@ async def nothing_is_left_open(registry: StoreRegistry, path: Path) -> None:
     assert open_descriptors(path) == []
     assert [each.name for each in threading.enumerate() if each.name == "writer-default"] == []
     store = await registry.open("default")
-    assert isinstance(await store.written(remember(1)), Remembered)
+    assert isinstance(await store.written(remember(1)), RememberResult)
     await registry.close()
 
 

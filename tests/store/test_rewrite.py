@@ -13,13 +13,14 @@ import pytest
 from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
 from mnemond.model.changes import AddInsight, ChangeSet, SetVector, Vector
 from mnemond.model.memory import Insight
-from mnemond.model.outcomes import Embedded, Forgotten, Remembered
+from mnemond.model.outcomes import EmbedRunResult, RememberResult
 from mnemond.store import engine as engines
 from mnemond.store import insights, operations
 from mnemond.store.connection import BusyError, Connection
 from mnemond.store.engine import SWITCHED, Engine, is_outdated, with_fitting_vectors
 from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch, write_embedder
 from mnemond.store.operations import Proposal, StagedRow, View
+from tests.outcomes import forgotten, made
 from tests.store.factories import DIMENSION, EMBEDDER, engine_at, insight_id, open_at, remember, vector_of
 
 OTHER = EmbedderRecord("other", 4, "other-1")
@@ -66,7 +67,7 @@ def test_a_refusal_leaves_nothing(engine: Engine) -> None:
         engine.rewrite(refuse)
     assert engine.embedder == EMBEDDER
     assert engine.read(read_embedder) == EMBEDDER
-    assert isinstance(engine.commit([remember(9)])[0], Remembered)
+    assert isinstance(engine.commit([remember(9)])[0], RememberResult)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_a_defect_leaves_nothing_and_passes(engine: Engine) -> None:
     with pytest.raises(ZeroDivisionError):
         engine.rewrite(fail)
     assert engine.read(read_embedder) == EMBEDDER
-    assert isinstance(engine.commit([remember(9)])[0], Remembered)
+    assert isinstance(engine.commit([remember(9)])[0], RememberResult)
 
 
 def test_a_commit_that_raises_is_told_as_unknown(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,14 +256,14 @@ def test_a_write_with_vectors_of_the_embedder_before_is_kept_without_them(engine
     engine.rewrite(lambda connection: write_embedder(connection, TWIN))  # of the same dimension
     seen: list[View] = []
     (outcome,) = engine.commit([deciding(remember(7), seen, EMBEDDER.fingerprint)])
-    assert isinstance(outcome, Remembered)
+    assert isinstance(outcome, RememberResult)
     assert (outcome.embedded, outcome.embed_error) == (False, SWITCHED)
     assert seen[0].similarity is None
     row = engine.index.snapshot.row_of(insight_id(7))
     assert row is not None
     assert engine.index.snapshot.vector(row) is None
     fitting = engine.commit([proposing(remember(8), TWIN.fingerprint)])[0]
-    assert isinstance(fitting, Remembered)
+    assert isinstance(fitting, RememberResult)
     assert fitting.embedded is True
 
 
@@ -274,10 +275,10 @@ def test_vectors_alone_are_dropped_and_not_counted(engine: Engine) -> None:
         "embed.run",
         base.now,
         (SetVector(insight_id(0), vector_of(5)),),
-        Embedded("o", "toy", 8, succeeded=1),
+        made(EmbedRunResult, "o", status="backfill_complete", succeeded=1),
     )
     (outcome,) = engine.commit([proposing(change, "somebody else's")])
-    assert isinstance(outcome, Embedded)
+    assert isinstance(outcome, EmbedRunResult)
     assert outcome.succeeded == 0
     row = engine.index.snapshot.row_of(insight_id(0)) or 0
     kept = engine.index.snapshot.vector(row)
@@ -291,7 +292,7 @@ def test_what_brings_no_vectors_is_never_outdated() -> None:
     assert is_outdated(proposing(change, None), None) is False
     assert is_outdated(proposing(change, "x"), None) is True
     assert with_fitting_vectors(change, TWIN) is change
-    bare = ChangeSet("o", False, "forget", change.now, (), Forgotten("x", "o"))
+    bare = ChangeSet("o", False, "forget", change.now, (), forgotten("x", "o"))
     stripped = with_fitting_vectors(proposing(bare, "x"), TWIN)
     assert isinstance(stripped, Proposal)
     assert stripped.decide(None) == bare  # type: ignore[arg-type]
@@ -301,7 +302,7 @@ def test_a_row_that_is_wordless_gets_no_vector_and_leaves_no_line(engine: Engine
     lines = len(column(engine, "SELECT id FROM oplog"))
     changes = (SetVector(insight_id(0), None), SetVector(insight_id(1), vector_of(9)))
     now = remember(0).now
-    quiet = ChangeSet("o", False, "embed.run", now, changes, Embedded("o", "toy", 8), operation="")
+    quiet = ChangeSet("o", False, "embed.run", now, changes, made(EmbedRunResult, "o"), operation="")
     engine.commit([quiet])
     assert engine.index.snapshot.embedded == 2
     assert engine.read(partial(insights.wordless, embedder=EMBEDDER)) == {insight_id(0)}

@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, MnemonError
-from mnemond.model.outcomes import Outcome, Remembered
+from mnemond.model.outcomes import Outcome, RememberResult
 from mnemond.store import backups as module
 from mnemond.store import verified_copy
 from mnemond.store.backups import BackupDirectory, Kind, Made, Safekeeping, sweep
@@ -40,7 +40,7 @@ class World:
 
     async def remember(self, name: str, *numbers: int) -> None:
         for number in numbers:
-            assert isinstance(await self.written(name, number), Remembered)
+            assert isinstance(await self.written(name, number), RememberResult)
 
     async def written(self, name: str, number: int) -> Outcome:
         store = await self.stores.open(name)

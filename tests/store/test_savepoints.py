@@ -13,7 +13,7 @@ import pytest
 
 from mnemond.errors import BUSY, NOT_FOUND, MnemonError
 from mnemond.model.changes import ChangeSet, RetireInsight, SetImportance, SettleFact
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import connection as connections
 from mnemond.store.connection import SAVEPOINT_BYTES, Connection, Value
 from mnemond.store.engine import Engine
@@ -82,7 +82,7 @@ def test_one_that_is_refused_alone_leaves_nothing(tmp_path: Path, noted: type[No
     assert tables(engine) == before
     assert not any("operation" in sql for sql in noted.asked if "SAVEPOINT" in sql)
     assert engine.read(lambda db: db.in_transaction) is False
-    assert isinstance(engine.commit([remember(2, "another")])[0], Remembered)
+    assert isinstance(engine.commit([remember(2, "another")])[0], RememberResult)
     mirrored(engine, tmp_path / "a.db")
     engine.close()
     assert stored(tmp_path / "a.db") == ["another", "memory number 1"]
@@ -91,7 +91,7 @@ def test_one_that_is_refused_alone_leaves_nothing(tmp_path: Path, noted: type[No
 def test_one_that_is_refused_among_several_leaves_nothing(tmp_path: Path, noted: type[Noted]) -> None:
     engine = engine_at(tmp_path / "a.db")
     first, refused, last = engine.commit([remember(1), half_done(2), remember(2, "another")])
-    assert (type(first), type(refused), type(last)) == (Remembered, MnemonError, Remembered)
+    assert (type(first), type(refused), type(last)) == (RememberResult, MnemonError, RememberResult)
     assert noted.asked.count("SAVEPOINT operation") == 1, "nothing is foreseen to refuse the others"
     mirrored(engine, tmp_path / "a.db")
     engine.close()
@@ -104,7 +104,7 @@ def test_one_that_nobody_expected_to_be_refused_among_several_leaves_nothing(
     engine = engine_at(tmp_path / "a.db")
     twice = msgspec.structs.replace(remember(1), changes=remember(1).changes * 2)
     results = engine.commit([remember(2), twice, remember(3)])
-    assert [type(result) for result in results] == [Remembered, MnemonError, Remembered]
+    assert [type(result) for result in results] == [RememberResult, MnemonError, RememberResult]
     assert noted.asked.count("ROLLBACK") == 1
     assert noted.asked.count("SAVEPOINT operation") == 3, "all of it was written again, each with a savepoint"
     mirrored(engine, tmp_path / "a.db")
@@ -116,7 +116,7 @@ def test_the_first_of_a_batch_may_be_the_one_that_nobody_expected(tmp_path: Path
     engine = engine_at(tmp_path / "a.db")
     twice = msgspec.structs.replace(remember(1), changes=remember(1).changes * 2)
     results = engine.commit([twice, remember(3)])
-    assert [type(result) for result in results] == [MnemonError, Remembered]
+    assert [type(result) for result in results] == [MnemonError, RememberResult]
     mirrored(engine, tmp_path / "a.db")
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 3"]
@@ -126,7 +126,7 @@ def test_a_fact_that_does_not_wait_any_more_among_several_leaves_nothing(tmp_pat
     engine = engine_at(tmp_path / "a.db")
     late = msgspec.structs.replace(remember(1), queue=(SettleFact(7, "[]", None),))
     results = engine.commit([remember(2), late, remember(3)])
-    assert [type(result) for result in results] == [Remembered, MnemonError, Remembered]
+    assert [type(result) for result in results] == [RememberResult, MnemonError, RememberResult]
     assert noted.asked.count("ROLLBACK") == 1, "a new memory alone is foreseen to be refused by nothing"
     mirrored(engine, tmp_path / "a.db")
     engine.close()
@@ -142,7 +142,7 @@ def test_a_database_that_is_busy_right_after_a_refusal_loses_nothing(tmp_path: P
     assert (refused.kind, refused.outcome) == (BUSY, "rejected")
     noted.begins = 1000
     assert contents(engine) == {"memory number 1"}
-    assert isinstance(engine.commit([remember(3)])[0], Remembered)
+    assert isinstance(engine.commit([remember(3)])[0], RememberResult)
     engine.close()
 
 
@@ -165,7 +165,9 @@ def test_what_several_change_can_be_taken_back_wherever_it_is_kept(
     before = engine.read(lambda db: db.rows("SELECT id, effective_importance FROM insights"))
     engine.commit([refused, refused])
     assert engine.read(lambda db: db.rows("SELECT id, effective_importance FROM insights")) == before
-    assert [type(result) for result in engine.commit([touching(202, rows), touching(203, rows)])] == [Remembered] * 2
+    assert [type(result) for result in engine.commit([touching(202, rows), touching(203, rows)])] == [
+        RememberResult
+    ] * 2
     kept_in_memory = {each for each in noted.asked if each.endswith("(deleted)")} <= others
     assert kept_in_memory == (len(rows) * PAGE < SAVEPOINT_BYTES)
     engine.close()

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from mnemond.errors import STORAGE, MnemonError
-from mnemond.model.outcomes import Forgotten, Remembered
+from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import Connection, FullError, SqliteError
 from mnemond.store.engine import Engine
@@ -115,7 +115,7 @@ def test_on_a_full_disk_memories_can_still_be_forgotten(tmp_path: Path, failing:
     refused, forgotten = engine.commit([remember(4), forget(1)])
     assert isinstance(refused, MnemonError)
     assert (refused.outcome, "make room on the disk" in str(refused.hint)) == ("rejected", True)
-    assert isinstance(forgotten, Forgotten)
+    assert isinstance(forgotten, ForgetResult)
     with pytest.raises(MnemonError, match="disk is full"):
         engine.rewrite(lambda connection: None)
     assert contents(engine) - {"memory number 3"} == {"memory number 2"}
@@ -123,7 +123,7 @@ def test_on_a_full_disk_memories_can_still_be_forgotten(tmp_path: Path, failing:
     assert engine._healthy().wal_frames() == 0, "a log that is cut back is room too"
     assert told(engine) == "the disk is full"
     room.f_bavail = 1 << 20
-    assert isinstance(engine.commit([remember(5)])[0], Remembered)
+    assert isinstance(engine.commit([remember(5)])[0], RememberResult)
     assert (ballast.is_there, told(engine)) == (True, None)
     engine.close()
 

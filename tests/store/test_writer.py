@@ -12,7 +12,7 @@ import trio
 
 from mnemond.errors import BUSY, INTERNAL, NOT_FOUND, MnemonError
 from mnemond.index.writer import MemoryIndex
-from mnemond.model.outcomes import Remembered
+from mnemond.model.outcomes import RememberResult
 from mnemond.store import insights
 from mnemond.store import store as store_module
 from mnemond.store.engine import Engine, Result
@@ -73,7 +73,7 @@ async def test_writes_that_arrive_together_share_commits(tmp_path: Path, monkeyp
         store.submit(remember(number), collected)
     await collected.wait_for(200)
     assert counted.sizes == [64, 64, 64, 8]
-    assert all(isinstance(result, Remembered) for result in collected.results)
+    assert all(isinstance(result, RememberResult) for result in collected.results)
     assert store.snapshot.live == 200
     await store.close()
     assert len(stored(tmp_path / "a.db")) == 200
@@ -164,7 +164,7 @@ async def test_results_come_in_order_after_the_index_has_them(tmp_path: Path) ->
     finished = trio.Event()
 
     def note(number: int, result: Result) -> None:
-        assert isinstance(result, Remembered)
+        assert isinstance(result, RememberResult)
         seen.append((number, store.snapshot.row_of(result.id or "") is not None))
         if number == 99:
             finished.set()
@@ -244,7 +244,7 @@ async def test_a_defect_does_not_end_the_writer(tmp_path: Path, monkeypatch: pyt
     assert store.snapshot.live == 1
     store.submit(remember(2), collected)
     await collected.wait_for(2)
-    assert isinstance(collected.results[1], Remembered)
+    assert isinstance(collected.results[1], RememberResult)
     assert store.degraded_reason is None
     await store.close()
 
@@ -280,7 +280,7 @@ async def test_a_database_that_others_hold_refuses_all_who_wait(
     other.execute("ROLLBACK")
     store.submit(remember(999), collected)
     await collected.wait_for(201)
-    assert isinstance(collected.results[-1], Remembered)
+    assert isinstance(collected.results[-1], RememberResult)
     await store.close()
     other.close()
 

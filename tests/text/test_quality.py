@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.model.outcomes import QualityDetail
 from mnemond.text.quality import (
     MAX_MATCH,
     MAX_PER_CODE,
     MAX_TRIED,
     MAX_WARNINGS,
-    QualityWarning,
     _lists,
     quality_warnings,
 )
@@ -142,7 +142,7 @@ def test_warnings_stand_in_the_order_of_the_text() -> None:
 
 def test_offsets_count_characters_even_where_lower_case_is_longer() -> None:
     assert quality_warnings("İİİ currently") == (
-        QualityWarning("currently", "Describes the present without saying when that was.", "currently", 4),
+        QualityDetail("currently", "Describes the present without saying when that was.", "currently", 4),
     )
 
 
