@@ -39,8 +39,8 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(TOGET
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-all hosts bench load format docs clean check-deep-faults check-deep-rest \
-        check-memory check-processes check-rules check-coverage check-types check-lint check-format check-async check-imports check-dependencies check-docs
+.PHONY: help demo test check check-all hosts bench load format docs shape clean check-deep-faults check-deep-rest \
+        check-memory check-processes check-rules check-coverage check-types check-lint check-format check-async check-imports check-dependencies check-docs check-shape
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +78,9 @@ format: $(VENV)/.ready-dev ## format the code and mend what can be mended automa
 
 docs: $(VENV)/.ready-dev ## write the generated pages: docs/protocol.md, docs/errors.md, docs/config.md
 	@$(BIN)/python docs/generate.py
+
+shape: $(VENV)/.ready-dev ## sizes, repetition and wording of the code, and the files a request enters; writes docs/shape.json
+	@$(BIN)/python -m benchmarks.shape --write
 
 clean: ## remove the virtual environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage* dist build
@@ -138,6 +141,9 @@ check-imports:
 
 check-dependencies:
 	@$(BIN)/deptry mnemond mnemonctl
+
+check-shape:
+	@$(BIN)/python -m benchmarks.shape --check
 
 check-docs:
 	@$(BIN)/python docs/generate.py --check

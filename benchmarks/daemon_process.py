@@ -34,6 +34,14 @@ class Usage:
     anonymous_mib: float
 
 
+@dataclass(frozen=True)
+class Tree:
+    """A checkout, and the interpreter that has its libraries."""
+
+    root: Path
+    python: Path
+
+
 class DaemonError(Exception):
     """The daemon did not start or did not stop; the message has the end of its log."""
 
@@ -73,7 +81,7 @@ class DaemonProcess:
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
         self.socket_path = data_dir / "sock"
-        self._log_path = data_dir / "benchmark-stderr.log"
+        self.log_path = data_dir / "benchmark-stderr.log"
         self._process: Running | None = None
 
     def __enter__(self) -> Self:
@@ -91,8 +99,11 @@ class DaemonProcess:
 
     def spawn(self) -> None:
         """Start the process without waiting."""
-        environment = {key: value for key, value in os.environ.items() if not _ours(key)}
-        self._process = type(self).launch(self.data_dir, environment, self._log_path)
+        self._process = type(self).launch(self.data_dir, self.environment(), self.log_path)
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of this process without settings of mnemond."""
+        return {key: value for key, value in os.environ.items() if not _ours(key)}
 
     def connect_when_ready(self) -> Wire:
         """A connection as soon as the socket accepts one."""
@@ -149,7 +160,7 @@ class DaemonProcess:
         return self._process
 
     def _story(self, what: str) -> str:
-        log = self._log_path.read_text(encoding="utf-8", errors="replace")[-2000:]
+        log = self.log_path.read_text(encoding="utf-8", errors="replace")[-2000:]
         return f"the daemon {what}; the end of its output:\n{log}"
 
 
@@ -169,4 +180,4 @@ def temporary_data_dir(config: str = NO_CAP) -> Iterator[Path]:
         shutil.rmtree(path)
 
 
-__all__ = ["NO_CAP", "DaemonError", "DaemonProcess", "RpcError", "Usage", "temporary_data_dir"]
+__all__ = ["NO_CAP", "DaemonError", "DaemonProcess", "RpcError", "Tree", "Usage", "temporary_data_dir"]
