@@ -14,9 +14,9 @@ from mnemonctl import daemon, rpc, service
 from mnemonctl.daemon import Running
 from mnemonctl.service import State, Supervisor, UnitFile
 from mnemond.api.types_admin import CliRunResult
-from mnemond.cli.admin import InstallOptions, duration
+from mnemond.cli.admin import InstallOptions
 from mnemond.cli.grammar import Output
-from mnemond.cli.output import neutralise, one_line
+from mnemond.cli.output import duration, neutralise, one_line
 from mnemond.errors import INTERNAL, INVALID_PARAMS, UNREACHABLE, MnemonError
 from mnemond.wire.params import plural
 

@@ -5,112 +5,128 @@ The client runs all but the first two by itself; their options and texts are her
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import starmap
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
-from mnemond.api import types_admin as admin
+from mnemond.api import types_admin
 from mnemond.api.types_admin import (
     CheckView,
     DoctorResult,
     HostSeen,
     MethodRate,
     Quantiles,
+    SalvagedTable,
     SalvageResult,
     StatsResult,
     StatusResult,
     StoreLoad,
     TopResult,
 )
-from mnemond.cli.output import Style, lines, milliseconds, one_line, shorten, wrap
+from mnemond.cli.output import Style, counts, duration, hanging, lines, milliseconds, one_line, shorten, size
 from mnemond.cli.parser import Command, Group
 from mnemond.config.settings import LEVELS, Level
 from mnemond.wire.params import about, plural
 
-_KIB = 1024
+# status and stats.
 
 
-def size(count: int) -> str:
-    """Bytes in the unit that suits them."""
-    value, unit = float(count), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < _KIB or unit == "TiB":
-            break
-        value /= _KIB
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as "3 s", "4 min", "5 h" or "6 d"."""
-    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def _counts_status(counts: dict[str, int]) -> str:
-    return ", ".join(f"{one_line(name)} {count:,}" for name, count in counts.items()) or "none"
-
-
-def _waiting(result: StatusResult) -> str:
-    """What waits for somebody, and what was said and is still to be read; empty when there is nothing."""
-    parts = []
-    if result.pending_jobs or result.pending_reviews:
-        parts += [plural(result.pending_jobs, "job"), plural(result.pending_reviews, "review")]
-    if result.pending_exchanges:
-        parts.append(f"{plural(result.pending_exchanges, 'exchange')} to be read")
-    if result.failed_exchanges:
-        parts.append(f"{plural(result.failed_exchanges, 'exchange')} that could not be read (mnemonctl doctor)")
-    return ", ".join(parts)
-
-
-def _hosts(hosts: dict[str, HostSeen]) -> str:
-    return ", ".join(
-        f"{one_line(name)} {plural(seen.events, 'event')}, last {seen.last_event_at[:19]}Z"
-        for name, seen in hosts.items()
-    )
-
-
-def _render_status(result: StatusResult, style: Style) -> str:
+def _status(result: StatusResult, style: Style) -> str:
     full = " (over capacity)" if result.over_capacity else ""
     deleted = "" if result.deleted_insights is None else f", {result.deleted_insights:,} deleted"
-    entities = ", ".join(f"{one_line(item.entity)} {item.count:,}" for item in result.top_entities)
-    model = one_line(result.embedding) if result.embedding else "none"
+    links = f": {counts(result.edges_by_type)}" if result.edges_by_type else ""
+    entities = counts({item.entity: item.count for item in result.top_entities})
     return lines(
         style.strong(f'Store "{one_line(result.store)}"'),
         f"  memories    {result.total_insights:,} of {result.max_insights:,}{full}{deleted}",
-        f"  categories  {_counts_status(result.by_category)}",
-        f"  links       {result.edge_count:,}"
-        + (f": {_counts_status(result.edges_by_type)}" if result.edges_by_type else ""),
-        f"  entities    {entities}" if entities else None,
-        f"  embedding   {model}, {result.embedded:,} embedded",
+        f"  categories  {counts(result.by_category)}",
+        f"  links       {result.edge_count:,}{links}",
+        f"  entities    {entities}" if result.top_entities else None,
+        f"  embedding   {one_line(result.embedding or 'none')}, {result.embedded:,} embedded",
         f"  file        {one_line(result.db_path)} ({size(result.db_size_bytes)})",
-        f"  waiting     {waiting}" if (waiting := _waiting(result)) else None,
+        f"  waiting     {waiting}" if (waiting := ", ".join(_waiting(result))) else None,
         *(f"  asks        {one_line(question)}" for question in result.questions),
-        f"  agents      {_hosts(result.hosts)}" if result.hosts else None,
-        style.faint(
-            f"mnemond {one_line(result.version)}, pid {result.pid}, up {duration(result.uptime_s)}, "
-            f"{plural(result.connections, 'connection')}"
-        ),
+        f"  agents      {', '.join(starmap(_host, result.hosts.items()))}" if result.hosts else None,
+        style.faint(_daemon(result)),
     )
+
+
+def _waiting(result: StatusResult) -> Iterator[str]:
+    """Jobs and reviews that wait for a decision, and exchanges that are not read yet."""
+    if result.pending_jobs or result.pending_reviews:
+        yield f"{plural(result.pending_jobs, 'job')}, {plural(result.pending_reviews, 'review')}"
+    if result.pending_exchanges:
+        yield f"{plural(result.pending_exchanges, 'exchange')} to be read"
+    if result.failed_exchanges:
+        yield f"{plural(result.failed_exchanges, 'exchange')} that could not be read (mnemonctl doctor)"
+
+
+def _host(name: str, seen: HostSeen) -> str:
+    return f"{one_line(name)} {plural(seen.events, 'event')}, last {seen.last_event_at[:19]}Z"
+
+
+def _daemon(result: StatusResult | TopResult) -> str:
+    connections = plural(result.connections, "connection")
+    return f"mnemond {one_line(result.version)}, pid {result.pid}, up {duration(result.uptime_s)}, {connections}"
 
 
 STATUS = Command(
     "status",
     Group.LOOK,
     ("mnemonctl status", "mnemonctl status --store work --json"),
-    method=admin.STATUS,
-    render=_render_status,
+    method=types_admin.STATUS,
+    render=_status,
 )
 
 
-# `mnemonctl doctor`.
+def _stats(result: StatsResult, style: Style) -> str:
+    if style.quiet:
+        return lines(str(result.total_insights))
+    share = f"{result.embedded_share * 100:.1f}"
+    free = f", {size(result.free_bytes)} of it free" if result.free_bytes else ""
+    parts = [f"{one_line(name)} {size(count)}" for name, count in result.index_bytes.items() if count]
+    index = f": {', '.join(parts)}" if parts else ""
+    return lines(
+        style.strong(f'Store "{one_line(result.store)}": {plural(result.total_insights, "memory")}'),
+        f"  states      {_some(result.by_status)}",
+        f"  categories  {_some(result.by_category)}",
+        f"  types       {_some(result.by_type)}",
+        f"  sources     {_some(result.by_source)}",
+        f"  links       {_some(result.edges_by_type)}",
+        f"  embedding   {one_line(result.embedding or 'none')}, {result.embedded:,} embedded ({share} %)",
+        f"  made        {_spread(result.age_days, ' days ago')}",
+        f"  used        {_spread(result.unused_days, ' days ago')}",
+        f"  importance  {_spread(result.importance)}",
+        f"              {_some(result.importance_bands)}",
+        f"  file        {size(result.database_bytes)}{free}, log {size(result.log_bytes)}",
+        f"  index       {size(result.index_total_bytes)} in {plural(result.rows, 'row')}{index}",
+    )
 
 
-WORDS: Final = {"ok": "ok", "problem": "PROBLEM", "note": "note", "skipped": "skipped"}
-WIDTH: Final = max(map(len, WORDS.values())) + 2
-MARGIN: Final = " " * WIDTH
+def _some(found: dict[str, int]) -> str:
+    return counts({name: count for name, count in found.items() if count})
+
+
+def _spread(found: Quantiles | None, unit: str = "") -> str:
+    if found is None:
+        return "none"
+    low, mid, high = (f"{value:.3g}" for value in (found.p10, found.median, found.p90))
+    return f"median {mid}{unit}, eight of ten from {low} to {high}, at most {found.greatest:.3g}"
+
+
+STATS = Command(
+    "stats",
+    Group.LOOK,
+    ("mnemonctl stats", "mnemonctl stats --store work --json"),
+    method=types_admin.STATS,
+    render=_stats,
+)
+
+
+# doctor.
 
 
 class DoctorOptions(msgspec.Struct, frozen=True):
@@ -123,45 +139,56 @@ class DoctorOptions(msgspec.Struct, frozen=True):
 
 
 def render_doctor(result: DoctorResult, style: Style) -> str:
-    """Every check in a line, problems with where they are and what to do; with --quiet problems alone."""
-    shown = [each for each in result.checks if not (style.quiet and each.ok)]
-    said = [line for each in shown for line in _check(each, style)]
-    if style.quiet:
-        return lines(*said)
+    """Every check in a line, problems with their place and the next step; with --quiet problems alone."""
+    shown = [line for each in result.checks if not (style.quiet and each.ok) for line in _check(each, style)]
     total = [plural(result.problems, "problem"), plural(result.notes, "note"), plural(len(result.checks), "check")]
-    return lines(*said, style.strong(", ".join(total)))
+    return lines(*shown, None if style.quiet else style.strong(", ".join(total)))
 
 
-def render_salvage(result: SalvageResult, style: Style) -> str:
-    """Where what was read lies, what was lost, and what to do next."""
-    held = f"{plural(result.memories, 'memory')}, {result.retired:,} out of recall"
-    said = [f"{style.strong(result.store)}: {held}, read from {result.of}, which is as it was", f"  {result.path}"]
-    for each in result.tables:
-        parts = [f"{each.kept:,} rows kept"]
-        parts += [f"{each.doubtful:,} of them from damaged pages"] if each.doubtful else []
-        parts += [f"{each.left_out:,} left out"] if each.left_out else []
-        parts += [f"{plural(each.gaps, 'place')} that nobody can read"] if each.gaps else []
-        said.append(f"  {each.table}: {', '.join(parts)}")
-    said.append("  nothing was lost" if result.whole else "  what is not named was read whole")
-    return lines(*said, f"mnemonctl store set {result.store} makes it the one that is used")
+_STATES: Final = {"ok": "ok", "problem": "PROBLEM", "note": "note", "skipped": "skipped"}
+_MARGIN: Final = max(map(len, _STATES.values())) + 2
 
 
 def _check(view: CheckView, style: Style) -> list[str]:
-    word = WORDS[view.state].ljust(WIDTH)
+    word = _STATES[view.state].ljust(_MARGIN)
     name = one_line(view.name if view.store is None else f"{view.store}: {view.name}")
-    if not view.problems:
-        line = [f"{word}{name}: {one_line(view.detail)}"]
-        if view.state == "note":
-            first, *rest = wrap(line[0], style.columns)
-            return [first, *(MARGIN + each for each in rest)]
-        return [style.faint(line[0])] if view.state != "ok" else line
-    found: list[str] = []
-    for problem in view.problems:
-        for label, sentence in (("", problem.what), ("where: ", problem.where), ("next: ", problem.next)):
-            head = f"{style.strong(word)}{name}: " if not label else MARGIN + label
-            first, *rest = wrap(one_line(sentence), style.columns - WIDTH - 2)
-            found += [head + first, *(f"{MARGIN}  {each}" for each in rest)]
-    return found
+    detail = f"{word}{name}: {one_line(view.detail)}"
+    if view.problems:
+        return [
+            line
+            for problem in view.problems
+            for head, sentence in (
+                (f"{style.strong(word)}{name}: ", problem.what),
+                (" " * _MARGIN + "where: ", problem.where),
+                (" " * _MARGIN + "next: ", problem.next),
+            )
+            for line in hanging(head, one_line(sentence), style.columns - _MARGIN - 2, _MARGIN + 2)
+        ]
+    if view.state == "note":
+        return hanging("", detail, style.columns, _MARGIN)
+    return [detail if view.state == "ok" else style.faint(detail)]
+
+
+def render_salvage(result: SalvageResult, style: Style) -> str:
+    """The new store, the losses, and the next step."""
+    memories = f"{plural(result.memories, 'memory')}, {result.retired:,} out of recall"
+    return lines(
+        f"{style.strong(result.store)}: {memories}, read from {result.of}, which is unchanged",
+        f"  {result.path}",
+        *(f"  {each.table}: {', '.join(_losses(each))}" for each in result.tables),
+        "  nothing was lost" if result.whole else "  tables that are not listed were read whole",
+        f"mnemonctl store set {result.store} makes it the one that is used",
+    )
+
+
+def _losses(table: SalvagedTable) -> Iterator[str]:
+    yield f"{table.kept:,} rows kept"
+    if table.doubtful:
+        yield f"{table.doubtful:,} of them from damaged pages"
+    if table.left_out:
+        yield f"{table.left_out:,} left out"
+    if table.gaps:
+        yield f"{plural(table.gaps, 'place')} that cannot be read"
 
 
 DOCTOR = Command(
@@ -178,58 +205,7 @@ DOCTOR = Command(
 )
 
 
-# `mnemonctl stats`.
-
-
-PERCENT = 100
-
-
-def _counts_stats(counts: dict[str, int]) -> str:
-    return ", ".join(f"{one_line(name)} {count:,}" for name, count in counts.items() if count) or "none"
-
-
-def _spread(found: Quantiles | None, unit: str = "") -> str:
-    if found is None:
-        return "none"
-    low, mid, high = (f"{value:.3g}" for value in (found.p10, found.median, found.p90))
-    return f"median {mid}{unit}, eight of ten from {low} to {high}, at most {found.greatest:.3g}"
-
-
-def _render_stats(result: StatsResult, style: Style) -> str:
-    if style.quiet:
-        return lines(str(result.total_insights))
-    model = one_line(result.embedding) if result.embedding else "none"
-    free = f", {size(result.free_bytes)} of it free" if result.free_bytes else ""
-    parts = {name: count for name, count in result.index_bytes.items() if count}
-    index = ", ".join(f"{one_line(name)} {size(count)}" for name, count in parts.items())
-    return lines(
-        style.strong(f'Store "{one_line(result.store)}": {plural(result.total_insights, "memory")}'),
-        f"  states      {_counts_stats(result.by_status)}",
-        f"  categories  {_counts_stats(result.by_category)}",
-        f"  types       {_counts_stats(result.by_type)}",
-        f"  sources     {_counts_stats(result.by_source)}",
-        f"  links       {_counts_stats(result.edges_by_type)}",
-        f"  embedding   {model}, {result.embedded:,} embedded ({result.embedded_share * PERCENT:.1f} %)",
-        f"  made        {_spread(result.age_days, ' days ago')}",
-        f"  used        {_spread(result.unused_days, ' days ago')}",
-        f"  importance  {_spread(result.importance)}",
-        f"              {_counts_stats(result.importance_bands)}",
-        f"  file        {size(result.database_bytes)}{free}, log {size(result.log_bytes)}",
-        f"  index       {size(result.index_total_bytes)} in {plural(result.rows, 'row')}"
-        + (f": {index}" if index else ""),
-    )
-
-
-STATS = Command(
-    "stats",
-    Group.LOOK,
-    ("mnemonctl stats", "mnemonctl stats --store work --json"),
-    method=admin.STATS,
-    render=_render_stats,
-)
-
-
-# `mnemonctl top`.
+# top.
 
 
 NAME: Final = 18
@@ -238,25 +214,21 @@ NAME: Final = 18
 
 class TopOptions(msgspec.Struct, frozen=True):
     once: Annotated[bool, about("watch once, print, and leave")] = False
-    interval: admin.Interval = 1.0
+    interval: types_admin.Interval = 1.0
 
 
 def render_top(result: TopResult, style: Style) -> str:
     """Totals, then methods, the busiest first, then stores."""
     if style.quiet:
         return lines(f"{result.messages_per_s:g}")
-    head = (
-        f"mnemond {one_line(result.version)}, pid {result.pid}, up {duration(result.uptime_s)}, "
-        f"{plural(result.connections, 'connection')}"
-    )
     lag = f"{milliseconds(result.lag_p50_ms)} ms, at worst {milliseconds(result.lag_worst_ms)} ms"
-    turned = ", ".join(
+    refused = ", ".join(
         f"{count:,} {what}" for what, count in (("refused", result.refused), ("cut", result.cut)) if count
     )
     return lines(
-        style.strong(head),
+        style.strong(_daemon(result)),
         f"  {result.messages_per_s:,.1f} messages/s of {result.messages:,}, loop late by {lag}",
-        f"  connections: {result.accepted:,} accepted, {turned}" if turned else None,
+        f"  connections: {result.accepted:,} accepted, {refused}" if refused else None,
         style.faint(f"{'method':{NAME}}{'per s':>9}{'calls':>12}{'p50 ms':>10}{'p95 ms':>10}"),
         *map(_method, result.methods),
         style.faint(f"{'store':{NAME}}{'waiting':>9}{'memories':>12}  state"),
@@ -286,12 +258,12 @@ TOP = Command(
     Group.DAEMON,
     ("mnemonctl top", "mnemonctl top --once", "mnemonctl top --once --interval 5 --json"),
     summary="Show what the daemon is doing, again and again until Ctrl-C: rates, latencies, queues.",
-    details=("The daemon is watched only while somebody asks. It is not started for this.",),
+    details=("The daemon is watched only meanwhile. It is not started for this.",),
     options=TopOptions,
 )
 
 
-# `mnemonctl logs`.
+# logs.
 
 
 MAX_LINES: Final = 1_000_000
@@ -316,7 +288,7 @@ LOGS = Command(
 )
 
 
-# `mnemonctl setup`.
+# setup.
 
 
 class SetupOptions(msgspec.Struct, frozen=True):
@@ -346,15 +318,15 @@ SETUP = Command(
     details=(
         "Without --target: every one of them that is found here. It shows what it would change, and asks.",
         "A file that does not parse is left alone, with the line. Entries of others stay as they are, to the byte.",
-        "A backup stands beside each file that was changed.",
-        "--eject puts back what was there before; where somebody changed a file since, it takes out our entries alone.",
+        "A backup is beside each file that was changed.",
+        "--eject puts back what was there before; from a file that was changed since, it removes our entries alone.",
         "generic prints a block for AGENTS.md and an MCP entry for any other program.",
     ),
     options=SetupOptions,
 )
 
 
-# `mnemonctl daemon …`.
+# daemon ….
 
 
 class WaitOptions(msgspec.Struct, frozen=True):

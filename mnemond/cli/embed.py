@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from mnemond.api.types_extract import CalibrationView, EmbedStatusResult, SwitchView, WorkView
-from mnemond.cli.output import Style, fraction, lines, one_line, short_id
-from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words
-from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, EmbedSwitchResult
+from mnemond.cli.output import Style, fraction, lines, one_line, repeated, short_id
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type
+from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, EmbedSwitchResult, ThresholdsView
 from mnemond.wire.params import WriteParams, about, plural
 
 
@@ -63,110 +63,90 @@ def _target(word: str) -> dict[str, object]:
     return {"provider": provider, "model": model} if model else {"provider": provider}
 
 
-# ------------------------------------------------------------ text
-
-
-def _render(result: EmbedStatusResult | EmbedRunResult | EmbedSwitchResult | EmbedCalibrateResult, style: Style) -> str:
-    match result:
-        case EmbedStatusResult():
-            return _status(result, style)
-        case EmbedRunResult():
-            return _ran(result, style)
-        case EmbedSwitchResult():
-            return _switched(result, style)
-        case _:
-            return _calibrated(result, style)
-
-
 def _status(result: EmbedStatusResult, style: Style) -> str:
     if style.quiet:
         return lines(f"{result.embedded}/{result.total_insights}")
+    memories = plural(result.total_insights, "memory")
     stale = f", {result.stale:,} of another model" if result.stale else ""
     return lines(
         style.strong(f'Store "{one_line(result.store)}"'),
-        f"  embedded    {result.embedded:,} of {plural(result.total_insights, 'memory')}"
-        f" ({result.coverage * 100:.0f} %){stale}",
+        f"  embedded    {result.embedded:,} of {memories} ({result.coverage * 100:.0f} %){stale}",
         f"  model       {_model(result)}",
         f"  reason      {one_line(result.reason)}" if result.reason else None,
-        _work(result.work),
-        _switch(result.switch),
+        None if result.work is None else f"  at work     {_work(result.work)}",
+        None if result.switch is None else f"  switching   {_progress(result.switch)}",
         f"  calibrated  {_calibration(result.calibration)}",
-        f"  links from  {fraction(result.thresholds.link)}, candidates from {fraction(result.thresholds.review)}",
+        f"  links from  {_thresholds(result.thresholds)}",
     )
 
 
 def _model(result: EmbedStatusResult) -> str:
     if result.model is None:
         return "none"
-    there = "available" if result.available else "not available"
-    return f"{one_line(result.model)} ({one_line(result.provider or '')}, {result.dimension} dimensions), {there}"
+    available = "available" if result.available else "not available"
+    return f"{one_line(result.model)} ({one_line(result.provider or '')}, {result.dimension} dimensions), {available}"
 
 
-def _work(work: WorkView | None) -> str | None:
-    if work is None:
-        return None
+def _work(work: WorkView) -> str:
     failed = f", {work.failed:,} failed" if work.failed else ""
     waiting = f"; waiting: {one_line(work.waiting)}" if work.waiting else ""
-    return f"  at work     {one_line(work.kind)}, {work.done:,} of {work.total:,}{failed}{waiting}"
+    return f"{one_line(work.kind)}, {work.done:,} of {work.total:,}{failed}{waiting}"
 
 
-def _switch(switch: SwitchView | None) -> str | None:
-    if switch is None:
-        return None
-    return (
-        f"  switching   to {one_line(switch.to)} ({one_line(switch.provider)}), {switch.done:,} of {switch.total:,}"
-        f", since {one_line(switch.started_at)}"
-    )
+def _progress(switch: SwitchView) -> str:
+    model = f"to {one_line(switch.to)} ({one_line(switch.provider)})"
+    return f"{model}, {switch.done:,} of {switch.total:,}, since {one_line(switch.started_at)}"
 
 
 def _calibration(found: CalibrationView) -> str:
     if found.unrelated is None or found.paraphrase is None:
         return "no: nothing is known of this model; try --calibrate"
-    where = "measured on this store" if found.source == "measured" else "as shipped"
-    return f"unrelated {fraction(found.unrelated)}, paraphrases {fraction(found.paraphrase)}, {where}"
+    source = "measured on this store" if found.source == "measured" else "as shipped"
+    return f"unrelated {fraction(found.unrelated)}, paraphrases {fraction(found.paraphrase)}, {source}"
 
 
-def _ran(result: EmbedRunResult, style: Style) -> str:
+def _thresholds(found: ThresholdsView) -> str:
+    return f"{fraction(found.link)}, candidates from {fraction(found.review)}"
+
+
+def _run(result: EmbedRunResult, style: Style) -> str:
     model = one_line(result.model)
-    before = " (done before, with the same op_id)" if result.replayed else ""
-    match result.status:
-        case "embedded":
-            identifier = one_line(str(result.id))
-            if style.quiet:
-                return lines(identifier)
-            return lines(f"Embedded {style.strong(short_id(identifier))} with {model}{before}")
-        case "complete":
-            return lines(f"Nothing to do: {one_line(str(result.message))}{before}")
+    if result.status == "embedded":
+        identifier = one_line(str(result.id))
+        shown = style.strong(short_id(identifier))
+        return lines(identifier if style.quiet else f"Embedded {shown} with {model}{repeated(result)}")
+    if result.status == "complete":
+        return lines(f"Nothing to do: {one_line(str(result.message))}{repeated(result)}")
     if style.quiet:
         return lines(str(result.succeeded))
     failed = f"; {result.failed:,} failed" if result.failed else ""
-    return lines(f"Embedded {plural(int(result.succeeded or 0), 'memory')} with {model}{failed}{before}")
+    return lines(f"Embedded {plural(int(result.succeeded or 0), 'memory')} with {model}{failed}{repeated(result)}")
 
 
-def _switched(result: EmbedSwitchResult, style: Style) -> str:
-    model, before = one_line(result.model), " (asked before, with the same op_id)" if result.replayed else ""
+def _switch(result: EmbedSwitchResult, style: Style) -> str:
+    model = one_line(result.model)
     if style.quiet:
         return lines(model)
     if result.status == "aborted":
         dropped = plural(int(result.dropped or 0), "vector")
-        return lines(f"Gave up the switch to {model}; {dropped} dropped{before}", f"  {one_line(result.message)}")
+        head = f"Gave up the switch to {model}; {dropped} dropped{repeated(result)}"
+        return lines(head, f"  {one_line(result.message)}")
     total = plural(int(result.total or 0), "memory")
     return lines(
-        f"Switching to {style.strong(model)}: {total} to embed{before}",
+        f"Switching to {style.strong(model)}: {total} to embed{repeated(result)}",
         f"  {one_line(result.message)}",
         "  how far it is: mnemonctl embed --status",
     )
 
 
-def _calibrated(result: EmbedCalibrateResult, style: Style) -> str:
+def _calibrate(result: EmbedCalibrateResult, style: Style) -> str:
     medians = f"unrelated {fraction(result.unrelated)}, paraphrases {fraction(result.paraphrase)}"
     if style.quiet:
         return lines(medians)
-    before = " (done before, with the same op_id)" if result.replayed else ""
+    pairs = f"{plural(result.pairs, 'pair')} and {plural(result.paraphrases, 'paraphrase')}"
     return lines(
-        f"Calibrated {one_line(result.model)} on {plural(result.pairs, 'pair')} and "
-        f"{plural(result.paraphrases, 'paraphrase')}{before}: {medians}",
-        f"  links from {fraction(result.thresholds.link)}, candidates from {fraction(result.thresholds.review)}",
+        f"Calibrated {one_line(result.model)} on {pairs}{repeated(result)}: {medians}",
+        f"  links from {_thresholds(result.thresholds)}",
     )
 
 
@@ -185,12 +165,19 @@ EMBED = Command(
     words=Words("[ID]"),
     details=(
         "Memories that could not be embedded when they were written are embedded later by themselves.",
-        "--missing and --all answer when they are done, and go on if you do not wait; --status says how far they are.",
-        "A switch goes on in the background, over a restart of the daemon too. The present vectors serve until then.",
+        "--missing and --all answer when they are done, and go on if you do not wait; --status shows the progress.",
+        "A switch goes on in the background, also after a restart of the daemon. The present vectors serve until then.",
         "Links between memories stay as they are; memories stored after it are linked by the new embedder.",
         "A server is reached only when embedding.provider in config.toml names it.",
     ),
     options=EmbedOptions,
     request=_request,
-    render=_render,
+    render=by_type(
+        {
+            EmbedStatusResult: _status,
+            EmbedRunResult: _run,
+            EmbedSwitchResult: _switch,
+            EmbedCalibrateResult: _calibrate,
+        }
+    ),
 )

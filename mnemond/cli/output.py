@@ -1,7 +1,8 @@
-"""Memory text is hostile until shown otherwise: nothing in it may drive the reader's terminal.
+"""Text for terminals: escaping, layout, and phrases that several commands share.
 
-Characters are judged by Unicode category, never by a list: a list forgets (U+206A, tag characters, the next
-version of Unicode). An escaped character stays visible, as the text another program would write for it.
+Memory text is hostile until shown otherwise: nothing in it may drive the reader's terminal. Characters are judged by
+Unicode category, never by a list: a list forgets (U+206A, tag characters, the next version of Unicode). An escaped
+character stays visible, as the text another program would write for it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from mnemond.model.answers import RecallMeta, RecallResult
-from mnemond.model.outcomes import CausalCandidate, Conflict, EdgesCreated, RememberResult, SemanticCandidate
+from mnemond.model.outcomes import Conflict, EdgesCreated
 from mnemond.wire.params import plural
+
+# Escaping.
+
 
 UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Controls, formats (bidi, joiners, tags), surrogates, private, unassigned, line and paragraph separators."""
@@ -30,7 +34,7 @@ _ASTRAL = 0x10000
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether the character there is a joiner with something to join. Beside ASCII it would only hide."""
+    """True if the character there is a joiner with something to join. Beside ASCII it would only hide."""
     if text[at] not in JOINERS or not 0 < at < len(text) - 1:
         return False
     return all(not char.isascii() and unicodedata.category(char)[0] in _JOINED for char in (text[at - 1], text[at + 1]))
@@ -48,7 +52,7 @@ def _visible(char: str) -> str:
 
 
 def neutralise(text: str) -> str:
-    r"""`text` with every unsafe character but "\n" and "\t" replaced by a visible escape such as "\u202e".
+    r"""Replace every unsafe character but "\n" and "\t" by a visible escape such as "\u202e".
 
     A "\r\n" counts as a line break. A joiner between two letters, marks or symbols beyond ASCII stays.
     """
@@ -67,7 +71,7 @@ def one_line(text: str) -> str:
 
 
 def escape_json(document: str) -> str:
-    """A JSON document that means the same and whose strings are safe to show on a terminal.
+    """Return a JSON document of the same meaning whose strings are safe to show on a terminal.
 
     JSON leaves DEL, C1 controls and format characters unescaped; here they become \\uXXXX (a pair beyond the BMP).
     Outside strings JSON has no such characters, except line breaks and tabs, which stay.
@@ -85,14 +89,14 @@ def _json_escape(char: str) -> str:
     return f"\\u{0xD800 + (offset >> 10):04x}\\u{0xDC00 + (offset & 0x3FF):04x}"
 
 
-# How text is laid out for people: widths, wrapping, short forms of ids, dates and scores.
+# Layout: widths, wrapping, short forms.
 
 
 SHORT_ID = 8
 """Characters of an id that are shown; the daemon accepts any unique prefix of at least six."""
 
 UNLIMITED = 1 << 30
-"""Columns of what is not a terminal: a program reads it, so nothing is cut or wrapped."""
+"""Columns of an output that is no terminal: a program reads it, so nothing is cut or wrapped."""
 
 SHORTENED = 8
 """Characters looked at for each cell of a short form: marks and joiners take none, a hidden one is written as six."""
@@ -100,9 +104,12 @@ SHORTENED = 8
 MIN_WRAP = 20
 """Columns below which wrapping makes text worse, not better."""
 
+MIN_CONTENT = 20
+"""Cells of a memory's text that are shown even where the terminal is too narrow for them."""
+
 
 class Style(msgspec.Struct, frozen=True):
-    """The reader's terminal. Colours are added by us alone, after everything shown was made harmless."""
+    """The reader's terminal. Colours are added here alone, to text that was escaped before."""
 
     columns: int = 80
     color: bool = False
@@ -153,7 +160,7 @@ def _wrap_paragraph(text: str, width: int) -> list[str]:
 
 
 def fitting(text: str, width: int) -> int:
-    """How many characters of `text` fit into `width` cells; at least one, so that wrapping always ends."""
+    """Count the characters of `text` that fit into `width` cells; at least one, so that wrapping always ends."""
     used = 0
     for index, char in enumerate(text):
         used += char_width(char)
@@ -171,7 +178,7 @@ def _before_joiners(text: str, cut: int) -> int:
 
 
 def shorten(text: str, width: int) -> str:
-    """`text` on one line of at most `width` cells, with "…" where something was cut."""
+    """Cut `text` to one line of at most `width` cells, with "…" if something was cut."""
     if len(text) > SHORTENED * width:
         text = text[: SHORTENED * width]  # more cannot be shown, and measuring all of it takes time
     line = one_line(text)
@@ -181,9 +188,30 @@ def shorten(text: str, width: int) -> str:
 
 
 def body(text: str, style: Style, indent: str = "   ") -> str:
-    """Memory text, harmless, wrapped and indented."""
+    """Memory text, escaped, wrapped and indented."""
     lines = wrap(neutralise(text), style.columns - len(indent))
     return "\n".join((indent + line).rstrip() for line in lines)
+
+
+def row(head: str, content: str, style: Style, least: int = MIN_CONTENT) -> str:
+    """A faint head, and as much of a text as fits beside it, in `least` cells at least."""
+    return style.faint(head) + shorten(content, max(style.columns - len(head), least))
+
+
+def hanging(head: str, text: str, columns: int, margin: int) -> list[str]:
+    """A text wrapped beside a head, further lines below a margin of so many cells."""
+    first, *rest = wrap(text, columns)
+    return [head + first, *(" " * margin + line for line in rest)]
+
+
+def lines(*parts: str | None) -> str:
+    """Join the parts that are not None, with a line break after each."""
+    return "".join(f"{part}\n" for part in parts if part is not None)
+
+
+def ids(found: Iterable[Any]) -> str:
+    """The id of each, on a line of its own."""
+    return lines(*(one_line(each.id) for each in found))
 
 
 def short_id(identifier: str) -> str:
@@ -194,6 +222,11 @@ def short_id(identifier: str) -> str:
 def day(timestamp: str) -> str:
     """The date of an RFC 3339 timestamp."""
     return one_line(timestamp)[:10]
+
+
+def second(timestamp: str) -> str:
+    """An RFC 3339 timestamp down to its second."""
+    return one_line(timestamp)[:19].replace("T", " ")
 
 
 def fraction(value: float) -> str:
@@ -209,52 +242,93 @@ def milliseconds(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def lines(*parts: str | None) -> str:
-    """The parts that are there, one below the other, with a final line break."""
-    kept = [part for part in parts if part is not None]
-    return "\n".join(kept) + "\n" if kept else ""
+def duration(seconds: float) -> str:
+    """Seconds as "3 s", "4 min", "5 h" or "6 d"."""
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
-# What a new memory may have to do with others, for people: conflicts to review and links to make, with commands.
+def size(count: int) -> str:
+    """Bytes in the unit that suits them."""
+    value, unit = float(count), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1024 or unit == "TiB":
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
-SHOWN = 3
+def counts(found: Mapping[str, int]) -> str:
+    """Counts by name: "fact 1,000, decision 234"; "none"."""
+    return ", ".join(f"{one_line(name)} {count:,}" for name, count in found.items()) or "none"
+
+
+def kind(memory: Any) -> str:  # noqa: ANN401 - every view of a memory has both
+    """Category and importance: "decision/4"."""
+    return f"{one_line(memory.category)}/{memory.importance}"
+
+
+# Phrases of the commands that write.
+
+
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""An id that the daemon makes."""
+
+
+def operation_name(op_id: str) -> str:
+    """The name of an operation in a shell: the beginning of an id that the daemon made, the whole of a caller's own."""
+    return short_id(op_id) if _UUID.fullmatch(op_id) else shlex.quote(one_line(op_id))
+
+
+def undo_hint(op_id: str, style: Style) -> str:
+    """The command that takes a write back, below the first line."""
+    return style.faint(f"  undo: mnemonctl undo {operation_name(op_id)}")
+
+
+def undo_line(op_id: str) -> str:
+    """The same as a sentence."""
+    return f"To take it back: mnemonctl undo {operation_name(op_id)}"
+
+
+def repeated(result: Any) -> str:  # noqa: ANN401 - every result of a write has it
+    """A remark for a write that was done before."""
+    return " (done before, with the same op_id)" if result.replayed else ""
+
+
+def affected(count: int, what: str) -> str:
+    """ ", 2 links removed", or nothing for none."""
+    return f", {plural(count, 'link')} {what}" if count else ""
+
+
+def new_links(edges: EdgesCreated) -> str:
+    """ ", 2 new links", or nothing for none."""
+    count = edges.temporal + edges.entity + edges.causal + edges.semantic
+    return f", {plural(count, 'new link')}" if count else ""
+
+
+def remarks(
+    embed_error: str | None, redacted: Sequence[str] = (), warnings: Sequence[str] = ()
+) -> tuple[str | None, ...]:
+    """Lines below the first: what was redacted, warnings, why there is no vector."""
+    return (
+        f"  redacted: {one_line(', '.join(redacted))} (--allow-secret keeps it)" if redacted else None,
+        *(f"  {one_line(warning)}" for warning in warnings),
+        f"  not embedded: {one_line(embed_error)}" if embed_error else None,
+    )
+
+
+# Conflicts, each with the commands that settle it.
+
+
+MAX_SHOWN = 3
 """Conflicts and candidates of a kind that are shown; JSON has them all."""
-
-MIN_CONTENT, MAX_CONTENT = 20, 160
-"""Cells of a candidate that are shown even where the terminal is too narrow for them, and where it is no terminal: it
-is shown to be recognised, and `mnemonctl get` shows the rest."""
-
-MIN_ALIKE = 0.70
-"""Similarity from which a memory is shown as perhaps related; weaker candidates are left to programs.
-
-Of sentence pairs that people scored below 2 of 5 (SICK and STS, 5,125 pairs in all), 2.5 % are that much alike by the
-cosine of the static model and 2.7 % by their words; of those they scored 4 or more, 65 % and 70 %. At .40, where
-candidates begin, it is 29 % and 33 % of the former, and in a store of some hundred memories a new one always finds one;
-at .70 every third finds one in LoCoMo, every fifth among the commits of Tendermint.
-"""
-
-_INDENT = "  "
-
-
-def note(sentence: str, style: Style) -> str:
-    """A sentence below the first line, wrapped."""
-    return body(one_line(sentence), style, _INDENT)
-
-
-def conflicts(result: RememberResult, style: Style) -> list[str]:
-    """Memories that the new one repeats, corrects or contradicts too, each with what would settle it."""
-    stored = result.id if not result.dry_run else None
-
-    def settle(other: str) -> list[str]:
-        return [f"mnemonctl supersede {other} {short_id(stored)}" if stored else f"mnemonctl get {other}"]
-
-    return _review(result.conflicts, settle, style)
 
 
 def conflicts_of(insight_id: str, found: Sequence[Conflict], style: Style) -> list[str]:
-    """Memories that one which is back repeats or contradicts, each with the two commands that settle it: nobody but the
-    user knows which of both holds."""
+    """Memories that a restored one repeats or contradicts, each with the two commands that settle it: only the user
+    knows which of both holds."""
     back = short_id(insight_id)
 
     def settle(other: str) -> list[str]:
@@ -263,132 +337,25 @@ def conflicts_of(insight_id: str, found: Sequence[Conflict], style: Style) -> li
             f"the other holds:    mnemonctl supersede {back} {other}",
         ]
 
-    return _review(found, settle, style, f"To review, beside {back}:")
+    return review(f"To review, beside {back}:", found, settle, style)
 
 
-def _review(
-    found: Sequence[Conflict], settle: Callable[[str], list[str]], style: Style, head: str = "To review:"
-) -> list[str]:
-    shown = [_conflict(each, settle, style) for each in found[:SHOWN]]
-    return [head, *shown, *_more(len(found))] if shown else []
+def review(head: str, found: Sequence[Conflict], settle: Callable[[str], list[str]], style: Style) -> list[str]:
+    """A head, conflicts, and the commands that `settle` returns for the short id of each."""
+    shown = [head] if found else []
+    for each in found[:MAX_SHOWN]:
+        other = short_id(each.id)
+        suggestion = f"{one_line(each.suggestion)}, similarity {fraction(each.similarity)}"
+        shown.append(note(f"{other} ({suggestion}): {each.reason}", style))
+        shown += [f"    {line}" for line in settle(other)]
+    return shown + unshown(len(found))
 
 
-def _conflict(conflict: Conflict, settle: Callable[[str], list[str]], style: Style) -> str:
-    subject = short_id(conflict.id)
-    head = f"{subject} ({one_line(conflict.suggestion)}, similarity {fraction(conflict.similarity)}): {conflict.reason}"
-    return "\n".join((note(head, style), *(f"{_INDENT}{_INDENT}{line}" for line in settle(subject))))
+def unshown(count: int) -> list[str]:
+    """A line about those of `count` that are not shown."""
+    return [f"  {plural(count - MAX_SHOWN, 'other')}: --json shows all"] if count > MAX_SHOWN else []
 
 
-def candidates(result: RememberResult, style: Style) -> list[str]:
-    """Memories that may be related in meaning or as cause and effect, each with the command that links them.
-
-    Of a dry run there is nothing to link yet. What is a pair or a conflict with it is told already.
-    """
-    if result.id is None or result.dry_run:
-        return []
-    told = {each.id for each in result.conflicts} | {result.redundancy.paired_with if result.redundancy else None}
-    semantic = [
-        _semantic(each, result.id, style)
-        for each in result.semantic_candidates
-        if each.similarity >= MIN_ALIKE and not each.auto_linked and each.id not in told
-    ]
-    causal = [_causal(each, result.id, style) for each in result.causal_candidates if each.is_likely]
-    return [*_block("Perhaps related:", semantic), *_block("Perhaps cause and effect:", causal)]
-
-
-def _block(title: str, shown: list[str]) -> list[str]:
-    return [title, *shown[:SHOWN], *_more(len(shown))] if shown else []
-
-
-def _more(count: int) -> list[str]:
-    return [f"{_INDENT}{plural(count - SHOWN, 'other')}: --json shows all"] if count > SHOWN else []
-
-
-def _semantic(candidate: SemanticCandidate, insight_id: str, style: Style) -> str:
-    ends = f"{short_id(insight_id)} {short_id(candidate.id)}"
-    link = f"mnemonctl link {ends} --type semantic --weight {candidate.similarity:.2f}"
-    return _candidate(fraction(candidate.similarity), candidate.content, link, style)
-
-
-def _causal(candidate: CausalCandidate, insight_id: str, style: Style) -> str:
-    is_cause = candidate.suggested_direction == "from_candidate"
-    ends = (candidate.id, insight_id) if is_cause else (insight_id, candidate.id)
-    kind = one_line(candidate.suggested_sub_type)
-    link = f"mnemonctl link {short_id(ends[0])} {short_id(ends[1])} --type causal --sub-type {kind}"
-    return _candidate("cause" if is_cause else "effect", candidate.content, link, style)
-
-
-def _candidate(label: str, content: str, link: str, style: Style) -> str:
-    head = f"{_INDENT}{label}  "
-    room = min(max(style.columns - len(head), MIN_CONTENT), MAX_CONTENT)
-    return lines(style.faint(head) + shorten(content, room), f"{_INDENT}{_INDENT}{link}").removesuffix("\n")
-
-
-# How a written operation is named to whoever may want to take it back.
-
-
-_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""An id that the daemon makes."""
-
-
-def operation_name(op_id: str) -> str:
-    """What names an operation in a shell: the beginning of an id that the daemon made, the whole of a caller's own."""
-    return short_id(op_id) if _UUID.fullmatch(op_id) else shlex.quote(one_line(op_id))
-
-
-def undo_hint(op_id: str, style: Style) -> str:
-    """How to take a write back."""
-    return style.faint(f"  undo: mnemonctl undo {operation_name(op_id)}")
-
-
-# What a reader of a recall has to know beside its results: how they are ordered, and how far to trust them.
-
-
-DOUBTED_BELOW = 0.45
-"""Trust from which on nothing is said of it. At least a third of the best results are somebody else's below it, for
-trust is never under .70 times their agreement (recall/ranking.py)."""
-
-REASONS = {"short_query": "the question has fewer than three words"}
-"""Why there was no second look, in words; another reason says itself."""
-
-
-def notes(result: RecallResult) -> Iterator[str]:
-    """A sentence for each."""
-    meta = result.meta
-    yield from _of_window(meta)
-    if result.results and meta.trust < DOUBTED_BELOW:
-        yield f"trust {fraction(meta.trust)}: much of this is not from whom the question names"
-    if meta.rerank.reason is not None:
-        yield f"no second look: {REASONS.get(meta.rerank.reason, one_line(meta.rerank.reason))}"
-    scores = [hit.score for hit in result.results]
-    if meta.intent == "WHY" and scores != sorted(scores, reverse=True):
-        yield "causes stand before what they led to"
-
-
-def _of_window(meta: RecallMeta) -> Iterator[str]:
-    if meta.window is not None:
-        only = "nothing else was looked at" if meta.window.hard else "other times count for less"
-        yield f"asked about {day(meta.window.since)} to {day(meta.window.until)}; {only}"
-
-
-# What the commands that change a memory show alike.
-
-
-DONE_BEFORE = " (done before, with the same op_id)"
-
-
-def new_links(edges: EdgesCreated) -> str:
-    """How many links a memory got, "" for none."""
-    count = edges.temporal + edges.entity + edges.causal + edges.semantic
-    return f", {plural(count, 'new link')}" if count else ""
-
-
-def remarks(
-    embed_error: str | None, redacted: Sequence[str] = (), warnings: Sequence[str] = ()
-) -> tuple[str | None, ...]:
-    """Lines below the first: what was taken out, what is doubtful, why there is no vector."""
-    return (
-        f"  redacted: {one_line(', '.join(redacted))} (--allow-secret keeps it)" if redacted else None,
-        *(f"  {one_line(warning)}" for warning in warnings),
-        f"  not embedded: {one_line(embed_error)}" if embed_error else None,
-    )
+def note(sentence: str, style: Style) -> str:
+    """A sentence below the first line, wrapped."""
+    return body(one_line(sentence), style, "  ")

@@ -69,6 +69,14 @@ class Words(msgspec.Struct, frozen=True):
 
 ID = Words("ID", ("id",))
 
+Render = Callable[[Any, Style], str]
+"""Makes the text for people out of a method's result."""
+
+
+def by_type(renders: Mapping[type, Render]) -> Render:
+    """Render results of several types."""
+    return lambda result, style: renders[type(result)](result, style)
+
 
 class Request(msgspec.Struct, frozen=True):
     """A method and its parameters by name."""
@@ -81,8 +89,7 @@ class Command(msgspec.Struct, frozen=True, dict=True):
     """One command. Without `method` and `request` the client runs it by itself.
 
     `summary` is the method's unless given; `details` are paragraphs of the help. `options` declares options that are no
-    parameters of the method. `request` makes the request where words and options do not already say it. `render` makes
-    the text for people out of the method's result.
+    parameters of the method. `request` makes the request where words and options do not already say it.
     """
 
     name: str
@@ -94,7 +101,7 @@ class Command(msgspec.Struct, frozen=True, dict=True):
     details: tuple[str, ...] = ()
     options: type[msgspec.Struct] | None = None
     request: Callable[[Arguments], Request] | None = None
-    render: Callable[[Any, Style], str] | None = None
+    render: Render | None = None
 
     def __post_init__(self) -> None:
         if self.method is not None and not self.summary:

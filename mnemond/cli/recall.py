@@ -1,42 +1,46 @@
-"""`mnemonctl recall`, `search`, `get`, `list` and `related`."""
+"""`mnemonctl recall`, `search`, `get` and `list`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Final
+
 import msgspec
 
-from mnemond.api import types_changes as changes
-from mnemond.api import types_memories as memories
+from mnemond.api import types_memories
 from mnemond.cli.output import (
     MIN_WRAP,
     SHORT_ID,
     Style,
     body,
+    counts,
     day,
     fraction,
+    hanging,
+    ids,
+    kind,
     lines,
     milliseconds,
     neutralise,
-    notes,
     one_line,
+    row,
     short_id,
     shorten,
     text_width,
     wrap,
 )
-from mnemond.cli.parser import ID, Command, Group, Words
+from mnemond.cli.parser import ID, Command, Group, Words, by_type
 from mnemond.model.answers import (
     CompactHit,
     CompactResult,
     ContextResult,
     GetResult,
     InsightDetail,
-    InsightView,
     LinkView,
     ListResult,
     RecallHit,
     RecallMeta,
     RecallResult,
-    RelatedMemory,
     RetiredResult,
     RetiredView,
     SearchHit,
@@ -52,101 +56,100 @@ and what was forgotten only by --status forgotten.""",
 )
 """About the filters, for the end of a help page."""
 
-_INDENT = "   "
-"""What stands below the first line of a result."""
-
-_KIND = 12
-"""Columns of category and importance: those of "preference/5"."""
-
-_LABEL = 6
-"""Columns of a confidence: those of "medium"."""
+# recall.
 
 
-def _render(result: RecallResult | CompactResult | ContextResult, style: Style) -> str:
-    if isinstance(result, ContextResult):
-        return neutralise(result.text)
-    if isinstance(result, CompactResult):
-        return _compact(result, style)
+def _recall(result: RecallResult, style: Style) -> str:
     if style.quiet:
         return lines(*(neutralise(hit.insight.content) for hit in result.results))
-    hits = (_hit(rank, hit, style) for rank, hit in enumerate(result.results, 1))
-    return "\n".join([*hits, _footer(result, style)])
+    footer = lines(
+        _found(len(result.results), result.meta),
+        *(style.faint(line) for note in notes(result) for line in wrap(note, style.columns)),
+        style.faint(_timing(result.meta)),
+    )
+    return "\n".join([*(_hit(rank, hit, style) for rank, hit in enumerate(result.results, 1)), footer])
 
 
 def _compact(result: CompactResult, style: Style) -> str:
-    """A line each: as in the listing of memories, with the score and how far it is to be trusted."""
+    """A line for each hit, with its score and its confidence."""
     if style.quiet:
         return lines(*(neutralise(hit.content) for hit in result.results))
-    return lines(*(_short(hit, style) for hit in result.results), _found(len(result.results), result.meta))
+    return lines(*(_compact_hit(hit, style) for hit in result.results), _found(len(result.results), result.meta))
 
 
-def _short(hit: CompactHit, style: Style) -> str:
-    kind = f"{one_line(hit.category)}/{hit.importance}"
-    weighed = "" if hit.matched_via == "basic" else f"{fraction(hit.score):>3} {one_line(hit.confidence):<{_LABEL}}  "
-    head = f"{short_id(hit.id)}  {kind:<{_KIND}}  {weighed}"
+def _compact_hit(hit: CompactHit, style: Style) -> str:
+    weighed = "" if hit.matched_via == "basic" else f"{fraction(hit.score):>3} {one_line(hit.confidence):<6}  "
+    head = f"{short_id(hit.id)}  {kind(hit):<12}  {weighed}"
     return style.strong(head) + shorten(hit.content, max(style.columns - text_width(head), MIN_WRAP))
 
 
 def _hit(rank: int, hit: RecallHit, style: Style) -> str:
     insight = hit.insight
-    head = f"{rank}. {short_id(insight.id)}  {day(insight.created_at)}  {kind(insight)}"
     evidence = f"score {fraction(hit.score)} · confidence {one_line(hit.confidence)} · {_signals(hit.signals)}"
-    told = wrap(evidence, style.columns - len(_INDENT)) if hit.via != "basic" else []  # nothing was weighed
-    for line in _explained(hit):
-        told += wrap(line, style.columns - len(_INDENT))
+    about = [evidence] if hit.via != "basic" else []  # nothing was weighed
     return lines(
-        style.strong(head),
+        style.strong(f"{rank}. {short_id(insight.id)}  {day(insight.created_at)}  {kind(insight)}"),
         body(insight.content, style),
-        _tags(insight, style),
-        *(style.faint(f"{_INDENT}{line}") for line in told),
+        _tags(insight.tags, style),
+        *(style.faint(f"   {line}") for each in [*about, *_explained(hit)] for line in wrap(each, style.columns - 3)),
     )
 
 
-def _explained(hit: RecallHit) -> list[str]:
-    """Why it is there, where somebody asked: its parts, its path, and what puts it above the next."""
-    told = []
+def _explained(hit: RecallHit) -> Iterator[str]:
+    """The path to a hit, its parts, and those that put it above the next."""
     if hit.path:
         steps = (f"{short_id(step.from_)} -{one_line(step.edge)} {fraction(step.weight)}->" for step in hit.path)
-        told.append(f"reached {' '.join(steps)} here")
+        yield f"reached {' '.join(steps)} here"
     if hit.first_score is not None:
-        told.append(f"score {fraction(hit.first_score)} before the second look")
+        yield f"score {fraction(hit.first_score)} before the second look"
     if hit.also:
-        told.append(f"the same text: {', '.join(map(short_id, hit.also))}")
+        yield f"the same text: {', '.join(map(short_id, hit.also))}"
     if hit.explanation is not None:
         parts = hit.explanation.parts.items()
-        told.append("made of " + " · ".join(f"{one_line(name)} {value:+.2f}" for name, value in parts))
+        yield "made of " + " · ".join(f"{one_line(name)} {value:+.2f}" for name, value in parts)
         if hit.explanation.above:
-            told.append(f"above the next best by {', '.join(map(one_line, hit.explanation.above))}")
-    return told
-
-
-def kind(insight: InsightView) -> str:
-    """ "decision/4": category and importance."""
-    return f"{one_line(insight.category)}/{insight.importance}"
-
-
-def _tags(insight: InsightView, style: Style) -> str | None:
-    """The tags on lines of their own, or None."""
-    return body(" ".join(f"#{one_line(tag)}" for tag in insight.tags), style, _INDENT) if insight.tags else None
+            yield f"above the next best by {', '.join(map(one_line, hit.explanation.above))}"
 
 
 def _signals(signals: SignalsView) -> str:
-    """Keyword and similarity always; the other signals where they had a say."""
-    parts = [("keyword", signals.keyword), ("similarity", signals.similarity)]
+    """Keyword and similarity always; the other signals if they took part."""
+    shown = {"keyword": signals.keyword, "similarity": signals.similarity}
     more = {"entity": signals.entity, "graph": signals.graph, "prior": signals.prior, "rerank": signals.rerank}
-    parts += [(name, value) for name, value in more.items() if value]
-    return " · ".join(f"{name} {fraction(value)}" for name, value in parts)
+    shown |= {name: value for name, value in more.items() if value}
+    return " · ".join(f"{name} {fraction(value)}" for name, value in shown.items())
 
 
-def _footer(result: RecallResult, style: Style) -> str:
-    told = (style.faint(note) for each in notes(result) for note in wrap(each, style.columns))
-    return lines(_found(len(result.results), result.meta), *told, style.faint(_timing(result.meta)))
+def _tags(tags: Iterable[str], style: Style) -> str | None:
+    return body(" ".join(f"#{one_line(tag)}" for tag in tags), style) if tags else None
 
 
 def _found(count: int, meta: RecallMeta) -> str:
     found = plural(count, "memory") if count else "Nothing found"
     hint = f" ({one_line(meta.hint).replace('_', ' ')})" if meta.hint else ""
     return f'{found} in store "{one_line(meta.store)}"{hint}'
+
+
+DOUBTED_BELOW: Final = 0.45
+"""Trust that is not mentioned from here on. At least a third of the best results are from other sources below it, as
+trust is never under .70 times the share of the named source."""
+
+_REASONS: Final = {"short_query": "the question has fewer than three words"}
+"""Reasons against a second look that are codes."""
+
+
+def notes(result: RecallResult) -> Iterator[str]:
+    """Sentences about the order of the results and their trust."""
+    meta = result.meta
+    if meta.window is not None:
+        only = "nothing else was looked at" if meta.window.hard else "other times count for less"
+        yield f"asked about {day(meta.window.since)} to {day(meta.window.until)}; {only}"
+    if result.results and meta.trust < DOUBTED_BELOW:
+        yield f"trust {fraction(meta.trust)}: much of this is not from the source that the question names"
+    if meta.rerank.reason is not None:
+        yield f"no second look: {_REASONS.get(meta.rerank.reason, one_line(meta.rerank.reason))}"
+    scores = [hit.score for hit in result.results]
+    if meta.intent == "WHY" and scores != sorted(scores, reverse=True):
+        yield "causes are listed before their effects"
 
 
 def _timing(meta: RecallMeta) -> str:
@@ -170,26 +173,69 @@ RECALL = Command(
         "mnemonctl recall --basic 'snake_case_100%'",
         "mnemonctl recall --json deploy steps | jq -r '.results[].insight.content'",
     ),
-    method=memories.RECALL,
+    method=types_memories.RECALL,
     words=Words("QUERY… | -", ("query",), text=True),
     details=(
-        "score: what ranks the results; comparable within one answer only.",
-        "confidence: what speaks for a result by itself; low: perhaps something else.",
-        "--explain: parts in units of the ranking; beside words and meaning who said it, dates, neighbours' words.",
-        "--rerank: seldom better than without; for questions in the very words of what is looked for.",
-        "--mode: what links lead to counts as well; beam and ppr are the same each time, probabilistic for a seed.",
+        "score: ranks the results; comparable within one answer only.",
+        "confidence: the evidence for a result by itself; low: perhaps something else.",
+        "--explain: parts in units of the ranking; beside words and meaning the source, dates, neighbours' words.",
+        "--rerank: seldom better than without; for questions in the very words of the memory.",
+        "--mode: what links lead to counts as well; beam and ppr are deterministic, probabilistic for a seed.",
         "A question why has causes before their effects.",
         "sparse results: fewer were found than half of --limit.",
         "--context: between two marks that no memory can forge, as much as the budget has room for.",
         "--budget: a token is taken to be four letters, or one Chinese character.",
-        "--basic: letter for letter, but for case; no character stands for another, nothing is ranked.",
+        "--basic: letter for letter, but for case; no character is a wildcard, nothing is ranked.",
         *_FILTERS,
     ),
-    render=_render,
+    render=by_type(
+        {
+            RecallResult: _recall,
+            CompactResult: _compact,
+            ContextResult: lambda result, _: neutralise(result.text),
+        }
+    ),
 )
 
 
-# `mnemonctl get`.
+# search.
+
+
+def _search(result: list[SearchHit], style: Style) -> str:
+    if style.quiet:
+        return lines(*(neutralise(hit.content) for hit in result))
+    if not result:
+        return lines("no memory has any of these words")
+    return "\n".join(
+        lines(
+            style.strong(f"{rank}. {short_id(hit.id)}  {kind(hit)}") + style.faint(f"  score {fraction(hit.score)}"),
+            body(hit.content, style),
+            _tags(hit.tags, style),
+        )
+        for rank, hit in enumerate(result, 1)
+    )
+
+
+SEARCH = Command(
+    "search",
+    Group.RECALL,
+    (
+        "mnemonctl search WAL checkpoint",
+        "mnemonctl search --category decision sqlite -n 3",
+        "mnemonctl search sqlite --entity k8s --since 2026-02-01",
+    ),
+    method=types_memories.SEARCH,
+    words=Words("WORDS… | -", ("query",), text=True),
+    details=(
+        "For a question in your own words use recall, which also goes by meaning.",
+        "score: how well the words match, below 1; comparable within one answer only.",
+        *_FILTERS,
+    ),
+    render=_search,
+)
+
+
+# get.
 
 
 _FIELDS = (
@@ -197,55 +243,42 @@ _FIELDS = (
     "conversation_id", "user_id", "session_id", "agent_id", "created_at", "updated_at", "valid_from", "invalid_at",
     "access_count", "pinned", "paired_with", "metadata",
 )  # fmt: skip
-_GET_LABEL = max(map(len, _FIELDS)) + 2
+_LABEL: Final = max(map(len, _FIELDS)) + 2
 
-_ENDS = {"to": ", its effect", "from": ", its cause"}
-"""What a link leads to, where it has a direction."""
-
-MAX_LINKS = 5
-"""Links that people are shown, the heaviest first; JSON has more."""
+MAX_LINKS: Final = 5
+"""Links that are shown, the heaviest first; JSON has more."""
 
 
-def _render_get(result: GetResult, style: Style) -> str:
+def _get(result: GetResult, style: Style) -> str:
     insight = result.insight
     if style.quiet:
         return lines(neutralise(insight.content))
-    fields = ((name, _value(insight, name)) for name in _FIELDS)
+    margin, total = _LABEL + 2, sum(result.edges_by_type.values())
+    fields = {name: value for name in _FIELDS if (value := _value(insight, name))}
+    if result.edges_by_type:
+        fields["links"] = f"{total:,}: {counts(result.edges_by_type)}"
+    unshown = total - min(len(result.links), MAX_LINKS)
     return lines(
         style.strong(one_line(insight.id)),
         body(insight.content, style, "  "),
         "",
-        *(_field(name, value, style) for name, value in fields if value),
-        _field("links", _counts(result), style) if result.edges_by_type else None,
-        *(_link(each) for each in result.links[:MAX_LINKS]),
-        _more(result),
+        *(
+            line
+            for name, value in fields.items()
+            for line in hanging(f"  {name.replace('_', ' '):<{_LABEL}}", value, style.columns - margin, margin)
+        ),
+        *(" " * margin + _link(each) for each in result.links[:MAX_LINKS]),
+        f"{' ' * margin}and {unshown:,} more, see --json and mnemonctl related" if unshown > 0 else None,
     )
-
-
-def _counts(result: GetResult) -> str:
-    kinds = ", ".join(f"{one_line(name)} {count:,}" for name, count in result.edges_by_type.items())
-    return f"{sum(result.edges_by_type.values()):,}: {kinds}"
 
 
 def _link(link: LinkView) -> str:
-    ends = _ENDS.get(link.direction, "")
-    return f"{' ' * (_GET_LABEL + 2)}{short_id(link.id)}  {one_line(link.edge_type)} {fraction(link.weight)}{ends}"
-
-
-def _more(result: GetResult) -> str | None:
-    missing = sum(result.edges_by_type.values()) - min(len(result.links), MAX_LINKS)
-    return f"{' ' * (_GET_LABEL + 2)}and {missing:,} more, see --json and mnemonctl related" if missing > 0 else None
-
-
-def _field(name: str, value: str, style: Style) -> str:
-    """A label and a value, wrapped beside it."""
-    first, *others = wrap(value, style.columns - _GET_LABEL - 2)
-    return "\n".join(
-        [f"  {name.replace('_', ' '):<{_GET_LABEL}}{first}", *(" " * (_GET_LABEL + 2) + other for other in others)]
-    )
+    end = {"to": ", its effect", "from": ", its cause"}.get(link.direction, "")
+    return f"{short_id(link.id)}  {one_line(link.edge_type)} {fraction(link.weight)}{end}"
 
 
 def _value(insight: InsightDetail, name: str) -> str:
+    """The value of a field as text; empty for fields that say nothing."""
     value = getattr(insight, name)
     if value is None or value is False or value in ((), {}):
         return ""
@@ -260,58 +293,47 @@ GET = Command(
     "get",
     Group.LOOK,
     ("mnemonctl get 1a2b3c4d", "mnemonctl get 1a2b3c4d --json --pretty"),
-    method=memories.GET,
+    method=types_memories.GET,
     words=ID,
     details=("Any unique beginning of the id will do, from six characters on.",),
-    render=_render_get,
+    render=_get,
 )
 
 
-# `mnemonctl list`.
-
-
-MIN_CONTENT = 20
-"""Cells of the content that are shown even where the terminal is too narrow for them."""
-
-
-def _render_list(result: ListResult | RetiredResult, style: Style) -> str:
-    return _retired(result, style) if isinstance(result, RetiredResult) else _active(result, style)
+# list.
 
 
 def _active(result: ListResult, style: Style) -> str:
     if style.quiet:
-        return lines(*(one_line(insight.id) for insight in result.insights))
+        return ids(result.insights)
     if not result.insights:
         return lines("no memories here")
-    more = f"More: mnemonctl list --before {short_id(result.next)}" if result.next else None
-    return lines(*(_row(insight, style) for insight in result.insights), more)
+    return lines(
+        *(
+            row(f"{short_id(each.id)}  {day(each.created_at)}  {kind(each):<13}  ", each.content, style)
+            for each in result.insights
+        ),
+        f"More: mnemonctl list --before {short_id(result.next)}" if result.next else None,
+    )
 
 
 def _retired(result: RetiredResult, style: Style) -> str:
     if style.quiet:
-        return lines(*(one_line(each.id) for each in result.retired))
+        return ids(result.retired)
     if not result.retired:
         return lines("nothing here is out of recall")
-    more = f"More: mnemonctl list --retired --before {short_id(result.next)}" if result.next else None
-    return lines(*(_retired_row(each, style) for each in result.retired), more)
+    return lines(
+        *(_retired_row(each, style) for each in result.retired),
+        f"More: mnemonctl list --retired --before {short_id(result.next)}" if result.next else None,
+    )
+
+
+_REASON: Final = len("superseded by ") + SHORT_ID
 
 
 def _retired_row(each: RetiredView, style: Style) -> str:
-    """When it left recall, why, and what stands in its place."""
-    why = one_line(each.status) + (f" by {short_id(each.superseded_by)}" if each.superseded_by else "")
-    return _line(f"{short_id(each.id)}  {day(each.retired_at)}  {why:<{_WHY}}  ", each.content, style)
-
-
-_WHY = len("superseded by ") + SHORT_ID
-
-
-def _row(insight: InsightView, style: Style) -> str:
-    head = f"{short_id(insight.id)}  {day(insight.created_at)}  {kind(insight):<13}  "
-    return _line(head, insight.content, style)
-
-
-def _line(head: str, content: str, style: Style) -> str:
-    return style.faint(head) + shorten(content, max(style.columns - len(head), MIN_CONTENT))
+    reason = one_line(each.status) + (f" by {short_id(each.superseded_by)}" if each.superseded_by else "")
+    return row(f"{short_id(each.id)}  {day(each.retired_at)}  {reason:<{_REASON}}  ", each.content, style)
 
 
 LIST = Command(
@@ -325,81 +347,11 @@ LIST = Command(
         "mnemonctl list --since 2026-02-01 --until 2026-02-28 --any-tags infra,db",
         "mnemonctl list --as-of 2026-01-01T12:00:00Z",
     ),
-    method=memories.LIST,
+    method=types_memories.LIST,
     details=(
-        "--retired: what was superseded, merged, forgotten, pruned or has expired, since when, and what stands in its",
-        "place. `mnemonctl restore ID` brings one back; what was purged is nowhere.",
+        "--retired: when and why each left recall (superseded, merged, forgotten, pruned, expired), and its successor.",
+        "`mnemonctl restore ID` brings one back; what was purged is nowhere.",
         *_FILTERS,
     ),
-    render=_render_list,
-)
-
-
-# `mnemonctl related`.
-
-
-def _render_related(result: list[RelatedMemory], style: Style) -> str:
-    if style.quiet:
-        return lines(*(one_line(each.id) for each in result))
-    if not result:
-        return lines("nothing is linked to it")
-    return lines(*(_memory(each, style) for each in result))
-
-
-def _memory(each: RelatedMemory, style: Style) -> str:
-    kind = f"{one_line(each.category)}/{each.importance}"
-    way = f"{one_line(each.via_edge_type)} {fraction(each.weight)}"
-    head = f"{style.strong(short_id(each.id))}  {kind}"
-    evidence = style.faint(f"  {plural(each.depth, 'link')} away, over {way}")
-    return f"{head}{evidence}\n{body(each.content, style)}"
-
-
-RELATED = Command(
-    "related",
-    Group.RECALL,
-    ("mnemonctl related 1a2b3c4d", "mnemonctl related 1a2b3c4d --edge causal --depth 3"),
-    method=changes.RELATED,
-    words=ID,
-    details=("Links are followed whichever way they lead. Memories you may not see are not passed through.",),
-    render=_render_related,
-)
-
-
-# `mnemonctl search`.
-
-
-def _render_search(result: list[SearchHit], style: Style) -> str:
-    if style.quiet:
-        return lines(*(neutralise(hit.content) for hit in result))
-    if not result:
-        return lines("no memory has any of these words")
-    return "\n".join(_hit_search(rank, hit, style) for rank, hit in enumerate(result, 1))
-
-
-def _hit_search(rank: int, hit: SearchHit, style: Style) -> str:
-    head = f"{rank}. {short_id(hit.id)}  {one_line(hit.category)}/{hit.importance}"
-    tags = " ".join(f"#{one_line(tag)}" for tag in hit.tags)
-    return lines(
-        f"{style.strong(head)}{style.faint(f'  score {fraction(hit.score)}')}",
-        body(hit.content, style),
-        body(tags, style) if tags else None,
-    )
-
-
-SEARCH = Command(
-    "search",
-    Group.RECALL,
-    (
-        "mnemonctl search WAL checkpoint",
-        "mnemonctl search --category decision sqlite -n 3",
-        "mnemonctl search sqlite --entity k8s --since 2026-02-01",
-    ),
-    method=memories.SEARCH,
-    words=Words("WORDS… | -", ("query",), text=True),
-    details=(
-        "For a question in your own words use recall, which also goes by meaning.",
-        "score: how well the words match, below 1; comparable within one answer only.",
-        *_FILTERS,
-    ),
-    render=_render_search,
+    render=by_type({ListResult: _active, RetiredResult: _retired}),
 )

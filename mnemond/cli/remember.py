@@ -2,44 +2,248 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
-from mnemond.api import types_extract as extracting
-from mnemond.api import types_memories as memories
+from mnemond.api import types_extract, types_memories
 from mnemond.api.types_extract import ContextMessage, ExtractContext, ExtractResult, FactView
 from mnemond.cli.output import (
+    MAX_SHOWN,
     MIN_CONTENT,
     Style,
     body,
-    candidates,
-    conflicts,
     fraction,
+    kind,
     lines,
     neutralise,
     note,
     one_line,
+    review,
     short_id,
     shorten,
     undo_hint,
+    unshown,
     wrap,
 )
-from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, read_json
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type, read_json
 from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
-from mnemond.model.outcomes import EdgesCreated, RememberResult
+from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult
 from mnemond.wire.params import Name, about, plural
 
-# `mnemonctl extract`.
+# remember.
 
 
-_DONE = {
-    "CREATE": "new", "UPDATE": "replaced", "MERGE": "merged", "NONE": "known", "FAILED": "failed",
-}  # fmt: skip
-"""An action as a person reads it."""
+def _remember(result: RememberResult, style: Style) -> str:
+    if style.quiet:
+        return lines(None if result.id is None else one_line(result.id))
+    written = not (result.dry_run or result.replayed or result.action == "discarded")
+    stored = result.id if not result.dry_run else None
+    return lines(
+        _headline(result, style),
+        *(note(sentence, style) for sentence in _remarks(result) if sentence),
+        undo_hint(result.op_id, style) if written else None,
+        *review(
+            "To review:",
+            result.conflicts,
+            lambda other: [f"mnemonctl supersede {other} {short_id(stored)}" if stored else f"mnemonctl get {other}"],
+            style,
+        ),
+        *(_candidates(result, stored, style) if stored else ()),
+    )
 
-_WIDTH = max(map(len, _DONE.values()))
+
+def _headline(result: RememberResult, style: Style) -> str:
+    store = f'store "{one_line(result.store)}"'
+    shown = style.strong(short_id(result.id or ""))
+    if result.replayed and not result.dry_run:
+        again = f"(op_id {one_line(result.op_id)}); nothing was written again"
+        return f"Remembered before as {shown} in {store} {again}" if result.id else f"Discarded before {again}"
+    place = f" in place of {short_id(result.replaced_id or '')}" if result.action == "replaced" else ""
+    if result.action == "skipped":
+        head = f"Known already as {shown} in {store}"
+        return f"{head}; nothing was {'written' if result.dry_run else 'added'}"
+    if not result.dry_run:
+        if result.action == "discarded":
+            return f"Not stored in {store}: {one_line(result.reason)}"
+        return f"Remembered {shown}{place} in {store}{_links(result.edges_created)}"
+    if result.action == "discarded":
+        return f"Would not store it in {store}: {one_line(result.reason)}; nothing was written"
+    return f"Would remember it{place} in {store}{_links(result.edges_created)}; nothing was written"
+
+
+def _links(edges: EdgesCreated) -> str:
+    """ ", 3 links (1 temporal, 2 entity)", or nothing."""
+    made = msgspec.structs.asdict(edges)
+    kinds = ", ".join(f"{number} {name}" for name, number in made.items() if number)
+    return f", {plural(sum(made.values()), 'link')} ({kinds})" if kinds else ""
+
+
+def _remarks(result: RememberResult) -> Iterator[str | None]:
+    if result.matched_id is not None and all(result.matched_id != each.id for each in result.conflicts):
+        nearest = f"nearest {short_id(result.matched_id)}:" if result.action == "added" else "because"
+        yield f"{nearest} {result.reason}"  # a conflict is listed below, with the same reason
+    yield f"redacted: {', '.join(result.redacted)} (--allow-secret keeps it)" if result.redacted else None
+    yield from result.quality_warnings
+    paired = result.redundancy.paired_with if result.redundancy else None
+    yield f"says much of what {short_id(paired)} says; the two are a pair now" if paired else None
+    yield f"not embedded: {result.embed_error}" if result.embed_error else None
+    pruned = plural(result.auto_pruned, "memory")
+    yield f"{pruned} pruned for being least important: the store was full" if result.auto_pruned else None
+
+
+MIN_ALIKE: Final = 0.70
+"""Similarity from which a memory is shown as perhaps related; weaker candidates are left to programs.
+
+Of sentence pairs that people scored below 2 of 5 (SICK and STS, 5,125 pairs in all), 2.5 % are that much alike by the
+cosine of the static model and 2.7 % by their words; of those they scored 4 or more, 65 % and 70 %. At .40, where
+candidates begin, it is 29 % and 33 % of the former, and in a store of some hundred memories a new one always finds one;
+at .70 every third finds one in LoCoMo, every fifth among the commits of Tendermint.
+"""
+
+MAX_CONTENT: Final = 160
+"""Cells of a candidate that are shown, even if there is no terminal: it is to be recognised, `mnemonctl get` shows the
+rest."""
+
+
+def _candidates(result: RememberResult, insight_id: str, style: Style) -> Iterator[str]:
+    """Memories that may be related in meaning or as cause and effect, each with the command that links them. Pairs and
+    conflicts are left out: they are mentioned already."""
+    mentioned = {each.id for each in result.conflicts} | {result.redundancy and result.redundancy.paired_with}
+    this = short_id(insight_id)
+    related = [
+        _candidate(
+            fraction(each.similarity),
+            each.content,
+            f"{this} {short_id(each.id)} --type semantic --weight {each.similarity:.2f}",
+            style,
+        )
+        for each in result.semantic_candidates
+        if each.similarity >= MIN_ALIKE and not each.auto_linked and each.id not in mentioned
+    ]
+    causal = [_causal(each, this, style) for each in result.causal_candidates if each.is_likely]
+    for title, shown in (("Perhaps related:", related), ("Perhaps cause and effect:", causal)):
+        if shown:
+            yield from (title, *shown[:MAX_SHOWN], *unshown(len(shown)))
+
+
+def _causal(candidate: CausalCandidate, this: str, style: Style) -> str:
+    other = short_id(candidate.id)
+    is_cause = candidate.suggested_direction == "from_candidate"
+    ends = f"{other} {this}" if is_cause else f"{this} {other}"
+    link = f"{ends} --type causal --sub-type {one_line(candidate.suggested_sub_type)}"
+    return _candidate("cause" if is_cause else "effect", candidate.content, link, style)
+
+
+def _candidate(label: str, content: str, link: str, style: Style) -> str:
+    head = f"  {label}  "
+    room = min(max(style.columns - len(head), MIN_CONTENT), MAX_CONTENT)
+    return f"{style.faint(head)}{shorten(content, room)}\n    mnemonctl link {link}"
+
+
+REMEMBER = Command(
+    "remember",
+    Group.EVERYDAY,
+    (
+        'mnemonctl remember "We chose SQLite" --cat decision --importance 4',
+        'mnemonctl remember "Ana prefers tabs" --cat preference --entity Ana',
+        "git log -1 --format=%B | mnemonctl remember - --source git",
+        'mnemonctl remember "Build 7 is out" --metadata project=apollo',
+        'mnemonctl remember --dry-run "Deploys on Friday are not allowed"',
+    ),
+    method=types_memories.REMEMBER,
+    words=Words("TEXT… | -", ("content",), text=True),
+    details=(
+        'Words are joined by spaces; "-" reads the text from standard input; after "--" everything is text.',
+        "A text that is known already is not stored again. One that corrects or refines a memory takes its place.",
+        "`mnemonctl undo` takes that back, and `mnemonctl diff` shows it beforehand.",
+        "Keys and passwords are cut out before anything is written.",
+    ),
+    render=_remember,
+)
+
+
+# diff.
+
+
+_EFFECTS = {
+    "ADD": "remember would add it",
+    "DUPLICATE": "remember would add nothing",
+    "CONFLICT": "remember would put it in the place of what it contradicts",
+    "UPDATE": "remember would put it in the place of what it refines",
+}
+
+_HEADS = ("similarity", "words", "cosine", "novelty")
+
+_SIGNS = len("negation, numbers")
+
+
+def _diff(result: DiffResult, style: Style) -> str:
+    suggestion = one_line(result.suggestion)
+    if style.quiet:
+        return lines(suggestion)
+    effect = _EFFECTS.get(result.suggestion, "")
+    if _keeps_both(result):
+        effect = "remember would add it beside the memory that it would otherwise replace"
+    if not result.matches:
+        return lines(f"{style.strong(suggestion)}: {effect}; no memory is like it")
+    return lines(
+        f"{style.strong(suggestion)}: {effect}",
+        "",
+        style.faint(f"{'  '.join(_HEADS)}  {'contrast':<{_SIGNS}}  {'suggests':<9}  memory"),
+        *(_match(match, style) for match in result.matches),
+        "",
+        *(style.faint(line) for line in wrap(_scale(result.thresholds), style.columns)),
+    )
+
+
+def _keeps_both(result: DiffResult) -> bool:
+    """True if the row that decides, the first with the suggestion of all, may not be replaced: its reason ends so."""
+    deciding = next((match for match in result.matches if match.suggestion == result.suggestion), None)
+    return deciding is not None and deciding.suggestion != "ADD" and deciding.reason.endswith("so both stay")
+
+
+def _match(match: DiffMatch, style: Style) -> str:
+    figures = (match.similarity, match.token_similarity, match.cosine_similarity, match.novelty)
+    shown = ("-" if figure is None else fraction(figure) for figure in figures)
+    cells = "  ".join(figure.rjust(len(head)) for figure, head in zip(shown, _HEADS, strict=True))
+    signs = ", ".join(["negation"] * match.polarity_flip + ["numbers"] * match.number_change) or "-"
+    head = f"{cells}  {signs:<{_SIGNS}}  {one_line(match.suggestion):<9}  {short_id(match.id)}"
+    content = shorten(match.content, max(style.columns - 2, MIN_CONTENT))
+    return f"{head}\n  {content}\n{note(match.reason, style)}"
+
+
+def _scale(limits: DiffThresholds) -> str:
+    alone = "" if limits.cosine_override is None else f" · cosine decides from {fraction(limits.cosine_override)}"
+    return (
+        f"same place from similarity {fraction(limits.update)} · duplicate above {fraction(limits.duplicate)}"
+        f" with novelty up to {fraction(limits.novelty)}{alone}"
+    )
+
+
+DIFF = Command(
+    "diff",
+    Group.REMEMBER,
+    (
+        'mnemonctl diff "Deploys on Friday are not allowed"',
+        'mnemonctl diff "API rate limit is 200 req/s" --category fact',
+        "cat notes.txt | mnemonctl diff - --json",
+    ),
+    method=types_memories.DIFF,
+    words=Words("TEXT… | -", ("content",), text=True),
+    details=(
+        "words: the share of the shorter text's words that the other has. cosine: likeness in meaning.",
+        "similarity: the one of the two that decides. novelty: the share of the text's words the memory lacks.",
+        "contrast: where one negates what the other says, or their numbers differ.",
+        "-q prints the suggestion alone: ADD, DUPLICATE, CONFLICT or UPDATE.",
+    ),
+    render=_diff,
+)
+
+
+# extract.
 
 
 class ExtractOptions(msgspec.Struct, frozen=True):
@@ -73,32 +277,28 @@ def _messages(arguments: Arguments, of_text: dict[str, Any]) -> object:
     if arguments.words == ["-"] and text.lstrip().startswith(("[", "{")):
         if of_text:
             raise UsageError(f"--{next(iter(of_text))} is for a text; JSON says it for each message")
-        return read_json(text, "standard input", extracting.TALK)
+        return read_json(text, "standard input", types_extract.TALK)
     first = {"role": "user", "content": text} | {name: of_text[name] for name in ("role", "name") if name in of_text}
     return [first, {"role": "assistant", "content": of_text["assistant"]}] if "assistant" in of_text else [first]
 
 
-# ------------------------------------------------------------------ text for people
-
-
-def _render_extract(result: ExtractResult | ExtractContext, style: Style) -> str:
-    return _context(result, style) if isinstance(result, ExtractContext) else _facts(result, style)
-
-
 def _context(result: ExtractContext, style: Style) -> str:
-    """What a model, or a person, would be shown; numbers stand for ids."""
+    """The input for a reader; numbers stand for ids."""
     speaker = "" if result.speaker is None else f", speaker: {one_line(result.speaker)}"
+    known = (
+        f"{each.number}. {short_id(each.id)}  {one_line(each.category)}\n{body(each.content, style)}"
+        for each in result.known
+    )
     return lines(
         f'store "{one_line(result.store)}", {one_line(result.observed_at)}{speaker}',
-        *_said("before", result.earlier, style),
-        *_said("latest exchange", result.latest, style),
+        *_dialogue("before", result.earlier, style),
+        *_dialogue("latest exchange", result.latest, style),
         style.strong("known") if result.known else None,
-        *(f"{each.number}. {short_id(each.id)}  {one_line(each.category)}\n{body(each.content, style)}"
-          for each in result.known),
-    )  # fmt: skip
+        *known,
+    )
 
 
-def _said(head: str, messages: Sequence[ContextMessage], style: Style) -> Iterator[str]:
+def _dialogue(head: str, messages: Sequence[ContextMessage], style: Style) -> Iterator[str]:
     if messages:
         yield style.strong(head)
     for each in messages:
@@ -108,24 +308,33 @@ def _said(head: str, messages: Sequence[ContextMessage], style: Style) -> Iterat
 def _facts(result: ExtractResult, style: Style) -> str:
     if style.quiet:
         return lines(*(one_line(each.memory_id) for each in result.facts if each.memory_id is not None))
+    written = [each.op_id for each in result.facts if each.action in ("CREATE", "UPDATE", "MERGE")]
     return lines(
-        style.strong(_headline_extract(result)),
+        style.strong(_summary(result)),
         *(line for fact in result.facts for line in _fact(fact, style)),
         *_dropped(result, style),
-        _undo(result, style),
+        undo_hint(written[-1], style) if len(written) == 1 and written[-1] is not None else None,
     )
 
 
-def _headline_extract(result: ExtractResult) -> str:
+_DONE = {
+    "CREATE": "new", "UPDATE": "replaced", "MERGE": "merged", "NONE": "known", "FAILED": "failed",
+}  # fmt: skip
+"""Actions in words."""
+
+_WIDTH = max(map(len, _DONE.values()))
+
+
+def _summary(result: ExtractResult) -> str:
     store = f'store "{one_line(result.store)}"'
     if not result.facts:
         return f"Nothing to remember for {store}"
     counts, little = result.counts, sum(_says_little(each) for each in result.facts)
-    told = {
+    actions = {
         "new": counts.create, "replaced": counts.update, "merged": counts.merge, "known": counts.none - little,
         "too little": little, "failed": counts.failed,
     }  # fmt: skip
-    parts = ", ".join(f"{count} {what}" for what, count in told.items() if count)
+    parts = ", ".join(f"{count} {what}" for what, count in actions.items() if count)
     would = "; nothing was written" if result.dry_run else ""
     return f"{plural(len(result.facts), 'fact')} for {store}: {parts}{would}"
 
@@ -137,8 +346,8 @@ def _says_little(fact: FactView) -> bool:
 def _fact(fact: FactView, style: Style) -> Iterator[str]:
     held = short_id(fact.memory_id) if fact.memory_id else "-" * 8
     done = "too little" if _says_little(fact) else _DONE.get(fact.action, "?")
-    head = f"{held}  {done:<{_WIDTH}}  {one_line(fact.category)}/{fact.importance}"
-    yield f"{head}  {', '.join(one_line(each.text) for each in fact.entities)}".rstrip()
+    names = ", ".join(one_line(each.text) for each in fact.entities)
+    yield f"{held}  {done:<{_WIDTH}}  {kind(fact)}  {names}".rstrip()
     yield from (f"  {line}" for line in wrap(neutralise(fact.content), style.columns - 2))
     if fact.action in ("UPDATE", "FAILED") or fact.resolution == "COEXIST":
         place = f"in place of {short_id(fact.previous_id)}: " if fact.previous_id else ""
@@ -148,18 +357,11 @@ def _fact(fact: FactView, style: Style) -> Iterator[str]:
 
 
 def _dropped(result: ExtractResult, style: Style) -> Iterator[str]:
-    """What was left out, told as far as it may have been meant to be kept: how often for each reason."""
-    counts: dict[str, int] = {}
-    for each in result.dropped:
-        counts[each.reason] = counts.get(each.reason, 0) + 1
-    if counts:
-        told = ", ".join(f"{count} {one_line(reason)}" for reason, count in counts.items())
-        yield from (style.faint(line) for line in wrap(f"left out: {told} (--json tells which)", style.columns))
-
-
-def _undo(result: ExtractResult, style: Style) -> str | None:
-    written = [each.op_id for each in result.facts if each.action in ("CREATE", "UPDATE", "MERGE")]
-    return undo_hint(written[-1], style) if len(written) == 1 and written[-1] is not None else None
+    """How much was left out for each reason."""
+    reasons = Counter(each.reason for each in result.dropped)
+    if reasons:
+        parts = ", ".join(f"{count} {one_line(reason)}" for reason, count in reasons.items())
+        yield from (style.faint(line) for line in wrap(f"left out: {parts} (--json shows which)", style.columns))
 
 
 EXTRACT = Command(
@@ -172,11 +374,11 @@ EXTRACT = Command(
         "mnemonctl extract - --show-context < conversation.json",
         "mnemonctl extract --facts - < facts.json",
     ),
-    method=extracting.EXTRACT,
+    method=types_extract.EXTRACT,
     words=Words("TEXT… | - | --messages JSON | --facts JSON", text=True),
     details=(
         "The latest exchange of a conversation is read for facts, by rules and without a model.",
-        "Questions, requests, code, logs and progress reports are left out; --json says of each why.",
+        "Questions, requests, code, logs and progress reports are left out; --json gives the reason for each.",
         'A conversation is a list of {"role", "content", "name", "timestamp", "id"}; only the content is needed.',
         'A fact of --facts is {"content", "importance", "intent", "category", "entities"}; likewise.',
         "Each fact is remembered as `remember` would: what is known already is not stored again.",
@@ -185,203 +387,5 @@ EXTRACT = Command(
     ),
     options=ExtractOptions,
     request=_extract_request,
-    render=_render_extract,
-)
-
-
-# `mnemonctl diff`.
-
-
-_EFFECTS = {
-    "ADD": "remember would add it",
-    "DUPLICATE": "remember would add nothing",
-    "CONFLICT": "remember would put it in the place of what it contradicts",
-    "UPDATE": "remember would put it in the place of what it refines",
-}
-
-_KEPT = "remember would add it beside the memory that it would otherwise replace"
-
-_HEADS = ("similarity", "words", "cosine", "novelty")
-
-_SIGNS = len("negation, numbers")
-
-
-def _render_diff(result: DiffResult, style: Style) -> str:
-    suggestion = one_line(result.suggestion)
-    if style.quiet:
-        return lines(suggestion)
-    effect = _KEPT if _stays(result) else _EFFECTS.get(result.suggestion, "")
-    if not result.matches:
-        return lines(f"{style.strong(suggestion)}: {effect}; no memory is like it")
-    heads = f"{'  '.join(_HEADS)}  {'contrast':<{_SIGNS}}  {'suggests':<9}  memory"
-    return lines(
-        f"{style.strong(suggestion)}: {effect}",
-        "",
-        style.faint(heads),
-        *(_row(match, style) for match in result.matches),
-        "",
-        *(style.faint(line) for line in wrap(_scale(result.thresholds), style.columns)),
-    )
-
-
-def _stays(result: DiffResult) -> bool:
-    """Whether the row that decides, the first with the suggestion of all, may not be replaced: its reason ends so."""
-    deciding = next((match for match in result.matches if match.suggestion == result.suggestion), None)
-    return deciding is not None and deciding.suggestion != "ADD" and deciding.reason.endswith("so both stay")
-
-
-def _row(match: DiffMatch, style: Style) -> str:
-    figures = (
-        fraction(match.similarity),
-        fraction(match.token_similarity),
-        "-" if match.cosine_similarity is None else fraction(match.cosine_similarity),
-        fraction(match.novelty),
-    )
-    cells = [figure.rjust(len(head)) for figure, head in zip(figures, _HEADS, strict=True)]
-    head = f"{'  '.join(cells)}  {_differing(match):<{_SIGNS}}  {one_line(match.suggestion):<9}  {short_id(match.id)}"
-    room = max(style.columns - 2, MIN_CONTENT)
-    return lines(head, f"  {shorten(match.content, room)}", note(match.reason, style)).removesuffix("\n")
-
-
-def _differing(match: DiffMatch) -> str:
-    """What the two texts differ in that makes them contradict each other."""
-    signs = ("negation" if match.polarity_flip else None, "numbers" if match.number_change else None)
-    return ", ".join(sign for sign in signs if sign) or "-"
-
-
-def _scale(limits: DiffThresholds) -> str:
-    heard = "" if limits.cosine_override is None else f" · cosine heard from {fraction(limits.cosine_override)}"
-    return (
-        f"same place from similarity {fraction(limits.update)} · duplicate above {fraction(limits.duplicate)}"
-        f" with novelty up to {fraction(limits.novelty)}{heard}"
-    )
-
-
-DIFF = Command(
-    "diff",
-    Group.REMEMBER,
-    (
-        'mnemonctl diff "Deploys on Friday are not allowed"',
-        'mnemonctl diff "API rate limit is 200 req/s" --category fact',
-        "cat notes.txt | mnemonctl diff - --json",
-    ),
-    method=memories.DIFF,
-    words=Words("TEXT… | -", ("content",), text=True),
-    details=(
-        "words: the share of the shorter text's words that the other has. cosine: likeness in meaning.",
-        "similarity: the one of the two that decides. novelty: the share of the text's words the memory lacks.",
-        "contrast: where one negates what the other says, or their numbers differ.",
-        "-q prints the suggestion alone: ADD, DUPLICATE, CONFLICT or UPDATE.",
-    ),
-    render=_render_diff,
-)
-
-
-def _render(result: RememberResult, style: Style) -> str:
-    if style.quiet:
-        return lines(_held_by(result))
-    return lines(
-        _headline(result, style),
-        *_about(result, style),
-        undo_hint(result.op_id, style) if _is_written(result) else None,
-        *conflicts(result, style),
-        *candidates(result, style),
-    )
-
-
-def _is_written(result: RememberResult) -> bool:
-    return not (result.dry_run or result.replayed or result.action == "discarded")
-
-
-def _held_by(result: RememberResult) -> str | None:
-    """The id of the row that holds the memory; None when there is none to name."""
-    return None if result.id is None else one_line(result.id)
-
-
-def _headline(result: RememberResult, style: Style) -> str:
-    store = f'store "{one_line(result.store)}"'
-    if result.dry_run:
-        return f"{_would(result, style)}; nothing was written"
-    shown = style.strong(short_id(result.id or ""))
-    if result.replayed:
-        again = f"(op_id {one_line(result.op_id)}); nothing was written again"
-        return f"Remembered before as {shown} in {store} {again}" if result.id else f"Discarded before {again}"
-    match result.action:
-        case "discarded":
-            return f"Not stored in {store}: {one_line(result.reason)}"
-        case "skipped":
-            return f"Known already as {shown} in {store}; nothing was added"
-        case "replaced":
-            return f"Remembered {shown} in place of {short_id(result.replaced_id or '')} in {store}{_links(result)}"
-        case _:
-            return f"Remembered {shown} in {store}{_links(result)}"
-
-
-def _would(result: RememberResult, style: Style) -> str:
-    store = f'store "{one_line(result.store)}"'
-    match result.action:
-        case "discarded":
-            return f"Would not store it in {store}: {one_line(result.reason)}"
-        case "skipped":
-            return f"Known already as {style.strong(short_id(result.id or ''))} in {store}"
-        case "replaced":
-            return f"Would remember it in place of {short_id(result.replaced_id or '')} in {store}{_links(result)}"
-        case _:
-            return f"Would remember it in {store}{_links(result)}"
-
-
-def _links(result: RememberResult) -> str:
-    """ ", 3 links (1 temporal, 2 entity)", or nothing."""
-    made = {name: getattr(result.edges_created, name) for name in EdgesCreated.__struct_fields__}
-    count = sum(made.values())
-    kinds = ", ".join(f"{number} {name}" for name, number in made.items() if number)
-    return f", {plural(count, 'link')} ({kinds})" if count else ""
-
-
-def _about(result: RememberResult, style: Style) -> list[str]:
-    """What the writer may want to know, a line each."""
-    paired = result.redundancy.paired_with if result.redundancy else None
-    return [
-        note(sentence, style)
-        for sentence in (
-            _why(result),
-            f"redacted: {', '.join(result.redacted)} (--allow-secret keeps it)" if result.redacted else None,
-            *result.quality_warnings,
-            f"says much of what {short_id(paired)} says; the two are a pair now" if paired else None,
-            f"not embedded: {result.embed_error}" if result.embed_error else None,
-            f"{plural(result.auto_pruned, 'memory')} pruned for being least important: the store was full"
-            if result.auto_pruned
-            else None,
-        )
-        if sentence
-    ]
-
-
-def _why(result: RememberResult) -> str | None:
-    """Which memory decided, how similar it is and why; None when none was like it."""
-    if result.matched_id is None or any(result.matched_id == each.id for each in result.conflicts):
-        return None  # a conflict is told below, with the same reason
-    nearest = f"nearest {short_id(result.matched_id)}:" if result.action == "added" else "because"
-    return f"{nearest} {result.reason}"
-
-
-REMEMBER = Command(
-    "remember",
-    Group.EVERYDAY,
-    (
-        'mnemonctl remember "We chose SQLite" --cat decision --importance 4',
-        'mnemonctl remember "Ana prefers tabs" --cat preference --entity Ana',
-        "git log -1 --format=%B | mnemonctl remember - --source git",
-        'mnemonctl remember "Build 7 is out" --metadata project=apollo',
-        'mnemonctl remember --dry-run "Deploys on Friday are not allowed"',
-    ),
-    method=memories.REMEMBER,
-    words=Words("TEXT… | -", ("content",), text=True),
-    details=(
-        'Words are joined by spaces; "-" reads the text from standard input; after "--" everything is text.',
-        "A text that is known already is not stored again. One that corrects or refines a memory takes its place;",
-        "`mnemonctl undo` takes that back, and `mnemonctl diff` tells it beforehand.",
-        "Keys and passwords are cut out before anything is written.",
-    ),
-    render=_render,
+    render=by_type({ExtractResult: _facts, ExtractContext: _context}),
 )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from mnemond.api import types_admin as admin
+from mnemond.api import types_admin
 from mnemond.api.types_admin import (
     BackupCreateResult,
     BackupListResult,
@@ -22,15 +22,14 @@ from mnemond.api.types_admin import (
     StoreRemoveResult,
     StoreSetResult,
 )
-from mnemond.cli.admin import size
-from mnemond.cli.output import Style, lines, one_line
-from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, nearest_second_word
+from mnemond.cli.output import Style, lines, one_line, size
+from mnemond.cli.parser import Arguments, Command, Group, Request, UsageError, Words, by_type, nearest_second_word
 from mnemond.wire.params import StoreName, about, plural
 
-_NAMES = 'A name is a letter or digit, then up to 63 letters, digits, "_" or "-".'
+# store.
 
 
-def _list_render(result: StoreListResult, style: Style) -> str:
+def _list(result: StoreListResult, style: Style) -> str:
     if not result.stores:
         return lines("no stores yet")
     if style.quiet:
@@ -38,25 +37,69 @@ def _list_render(result: StoreListResult, style: Style) -> str:
     return lines(*(f"{'*' if store.active else ' '} {one_line(store.name)}" for store in result.stores))
 
 
-def _create_render(result: StoreCreateResult, style: Style) -> str:
+STORE_LIST = Command(
+    "store list",
+    Group.STORES,
+    ("mnemonctl store list",),
+    method=types_admin.STORE_LIST,
+    summary="List every store; * marks the active one.",
+    render=_list,
+)
+
+
+def _create(result: StoreCreateResult, style: Style) -> str:
     name = one_line(result.name)
     if style.quiet:
         return lines(name)
     return lines(f'Created store "{name}"' if result.created else f'Store "{name}" exists already')
 
 
-def _set_render(result: StoreSetResult, style: Style) -> str:
+STORE_CREATE = Command(
+    "store create",
+    Group.STORES,
+    ("mnemonctl store create work", 'mnemonctl remember --store work "The office opens at nine"'),
+    method=types_admin.STORE_CREATE,
+    words=Words("NAME", ("name",)),
+    details=('A name is a letter or digit, then up to 63 letters, digits, "_" or "-".',),
+    render=_create,
+)
+
+
+def _set(result: StoreSetResult, style: Style) -> str:
     name, previous = one_line(result.name), one_line(result.previous)
     if style.quiet:
         return lines(name)
     return lines(f'The active store is "{name}"' + (f' (it was "{previous}")' if name != previous else ""))
 
 
-def _path_render(result: StorePathResult, style: Style) -> str:
+STORE_SET = Command(
+    "store set",
+    Group.STORES,
+    ("mnemonctl store set work", "mnemonctl store set default"),
+    method=types_admin.STORE_SET,
+    words=Words("NAME", ("name",)),
+    details=("--store NAME goes before it, and so does $MNEMON_STORE.",),
+    render=_set,
+)
+
+
+def _path(result: StorePathResult, style: Style) -> str:
+    del style
     return lines(one_line(result.path))
 
 
-def _remove_render(result: StoreRemoveResult, style: Style) -> str:
+STORE_PATH = Command(
+    "store path",
+    Group.STORES,
+    ("mnemonctl store path", "mnemonctl store path work"),
+    method=types_admin.STORE_PATH,
+    words=Words("[NAME]", ("store",), optional=True, what="the name of a store"),
+    details=("For looking, not for copying: mnemonctl backup copies a store that is in use.",),
+    render=_path,
+)
+
+
+def _remove(result: StoreRemoveResult, style: Style) -> str:
     name = one_line(result.name)
     if style.quiet:
         return lines(name)
@@ -65,70 +108,22 @@ def _remove_render(result: StoreRemoveResult, style: Style) -> str:
     return lines(f'Removed store "{name}"', f"  to bring it back: mnemonctl backup restore {one_line(result.backup)}")
 
 
-STORE_LIST = Command(
-    "store list",
-    Group.STORES,
-    ("mnemonctl store list",),
-    method=admin.STORE_LIST,
-    render=_list_render,
-)
-
-STORE_CREATE = Command(
-    "store create",
-    Group.STORES,
-    ("mnemonctl store create work", 'mnemonctl remember --store work "The office opens at nine"'),
-    method=admin.STORE_CREATE,
-    words=Words("NAME", ("name",)),
-    details=(_NAMES,),
-    render=_create_render,
-)
-
-STORE_SET = Command(
-    "store set",
-    Group.STORES,
-    ("mnemonctl store set work", "mnemonctl store set default"),
-    method=admin.STORE_SET,
-    words=Words("NAME", ("name",)),
-    details=("--store NAME goes before it, and so does $MNEMON_STORE.",),
-    render=_set_render,
-)
-
-STORE_PATH = Command(
-    "store path",
-    Group.STORES,
-    ("mnemonctl store path", "mnemonctl store path work"),
-    method=admin.STORE_PATH,
-    words=Words("[NAME]", ("store",), optional=True, what="the name of a store"),
-    details=("For looking, not for copying: mnemonctl backup copies a store that is in use.",),
-    render=_path_render,
-)
-
 STORE_REMOVE = Command(
     "store remove",
     Group.STORES,
     ("mnemonctl store remove old --yes", "mnemonctl store remove old --purge --yes"),
-    method=admin.STORE_REMOVE,
+    method=types_admin.STORE_REMOVE,
+    summary="Delete a store, after a last backup of it; needs --yes.",
     words=Words("NAME", ("name",)),
     details=(
         "The active store cannot be removed; `mnemonctl store set` makes another one active.",
         "--purge leaves nothing of it: neither a last backup nor the earlier ones.",
     ),
-    render=_remove_render,
+    render=_remove,
 )
 
 
-# `mnemonctl backup`: copies of stores, made, listed, checked and restored.
-
-
-_WHY = {
-    "asked": "",
-    "scheduled": ", on schedule",
-    "replaced": ", before it was replaced",
-    "removed": ", before it was removed",
-}
-"""What is said of a backup's kind."""
-
-_SEE = "See: mnemonctl backup --help"
+# backup.
 
 
 class BackupOptions(msgspec.Struct, frozen=True):
@@ -155,31 +150,17 @@ def _backup_request(arguments: Arguments) -> Request:
             raise UsageError(f"backup {verb} needs the name of one backup", "`mnemonctl backup list` shows them")
         case [word, *_]:
             meant = nearest_second_word(word, ("list", "verify", "restore"))
-            hint = f"Did you mean: mnemonctl backup {meant}?" if meant else _SEE
+            hint = f"Did you mean: mnemonctl backup {meant}?" if meant else "See: mnemonctl backup --help"
             raise UsageError(f'backup has no command "{one_line(word[:60])}"', hint)
     raise AssertionError(arguments.words)
 
 
 def _only(arguments: Arguments, method: str, *allowed: str, **words: str) -> Request:
-    """The request, unless an option was given that means nothing to it."""
+    """Make a request; refuse options that have no meaning for its method."""
     for name, option in (("file", "--output"), ("into", "--into"), ("yes", "--yes")):
         if name in arguments.options and name not in allowed:
-            raise UsageError(f"{method.replace('.', ' ')} takes no {option}", _SEE)
+            raise UsageError(f"{method.replace('.', ' ')} takes no {option}", "See: mnemonctl backup --help")
     return Request(method, {**arguments.options, **words})
-
-
-def _render_backup(
-    result: BackupCreateResult | BackupListResult | BackupVerifyResult | BackupRestoreResult, style: Style
-) -> str:
-    match result:
-        case BackupCreateResult():
-            return _created(result, style)
-        case BackupListResult():
-            return _listed(result, style)
-        case BackupVerifyResult():
-            return _verified(result, style)
-        case _:
-            return _restored(result, style)
 
 
 def _created(result: BackupCreateResult, style: Style) -> str:
@@ -219,7 +200,13 @@ def _restored(result: BackupRestoreResult, style: Style) -> str:
 
 def _holds(backup: BackupView) -> str:
     memories = "unknown contents" if backup.memories is None else plural(backup.memories, "memory")
-    return f"{memories}, {size(backup.bytes)}{_WHY.get(backup.kind, '')}"
+    return f"{memories}, {size(backup.bytes)}{_KINDS.get(backup.kind, '')}"
+
+
+_KINDS = {
+    "scheduled": ", on schedule", "replaced": ", before it was replaced", "removed": ", before it was removed",
+}  # fmt: skip
+"""Kinds of backups in words; the usual one is not mentioned."""
 
 
 BACKUP = Command(
@@ -242,18 +229,25 @@ BACKUP = Command(
     ),
     options=BackupOptions,
     request=_backup_request,
-    render=_render_backup,
+    render=by_type(
+        {
+            BackupCreateResult: _created,
+            BackupListResult: _listed,
+            BackupVerifyResult: _verified,
+            BackupRestoreResult: _restored,
+        }
+    ),
 )
 
 
-# `mnemonctl config …`. Files are read by the client itself: they can be checked when no daemon would start.
+# config. The client reads files by itself: they can be checked even if no daemon would start.
 
 
 _COLUMN = 44
-"""Cells of a setting and its value where its origin follows."""
+"""Cells of a setting and its value if its origin follows."""
 
 
-def _render_config(result: ConfigShowResult, style: Style) -> str:
+def _show(result: ConfigShowResult, style: Style) -> str:
     waiting = ", ".join(map(one_line, result.waiting))
     return lines(
         *(_setting(each) for each in result.settings),
@@ -275,13 +269,13 @@ CONFIG_SHOW = Command(
     "config show",
     Group.DAEMON,
     ("mnemonctl config show", "mnemonctl config show diff --origin", "mnemonctl config show --store work"),
-    method=admin.CONFIG_SHOW,
+    method=types_admin.CONFIG_SHOW,
     words=Words("[TABLE]", ("below",), optional=True),
     details=(
-        "What goes before what: the command line of mnemond, the environment, the store's own config.toml,",
+        "The first of these counts: the command line of mnemond, the environment, the store's own config.toml,",
         "config.toml of the data directory, the profile, the default.",
     ),
-    render=_render_config,
+    render=_show,
 )
 
 CONFIG_PATH = Command(

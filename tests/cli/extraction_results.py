@@ -34,6 +34,6 @@ EXTRACT_TRANSCRIPT = """\
   Ana works at Acme
   in place of 9f8e7d6c: it gives another value of what can have only one
   redacted: password
-left out: 2 question, 1 code (--json tells which)
+left out: 2 question, 1 code (--json shows which)
   undo: mnemonctl undo op-1
 """

@@ -81,7 +81,7 @@ def test_results() -> None:
         "  how far it is: mnemonctl embed --status\n"
     )
     assert shown(ABORTED) == (
-        "Gave up the switch to nomic; 512 vectors dropped (asked before, with the same op_id)\n  it keeps minilm\n"
+        "Gave up the switch to nomic; 512 vectors dropped (done before, with the same op_id)\n  it keeps minilm\n"
     )
     assert shown(CALIBRATED) == (
         "Calibrated minilm on 500 pairs and 1 paraphrase (done before, with the same op_id): "

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mnemond.cli.output import DOUBTED_BELOW, notes
+from mnemond.cli.recall import DOUBTED_BELOW, notes
 from mnemond.model.answers import RecallResult, RerankMeta, WindowView
 from tests.cli.results import RECALLED
 
@@ -29,7 +29,7 @@ def test_a_plain_answer_needs_none() -> None:
 @pytest.mark.parametrize(
     ("meta", "note"),
     [
-        ({"trust": 0.38}, "trust .38: much of this is not from whom the question names"),
+        ({"trust": 0.38}, "trust .38: much of this is not from the source that the question names"),
         ({"rerank": RerankMeta(reason="short_query")}, "no second look: the question has fewer than three words"),
         ({"rerank": RerankMeta(reason="gone\x1b[2J")}, "no second look: gone\\x1b[2J"),
         (
@@ -47,6 +47,6 @@ def test_each_says_one_thing(meta: dict[str, Any], note: str) -> None:
 
 
 def test_causes_before_effects_are_explained_only_where_they_changed_the_order() -> None:
-    assert told((0.29, 0.66), intent="WHY") == ["causes stand before what they led to"]
+    assert told((0.29, 0.66), intent="WHY") == ["causes are listed before their effects"]
     assert told((0.66, 0.29), intent="WHY") == []
     assert told((0.29, 0.66), intent="WHEN") == []

@@ -7,8 +7,9 @@ import pytest
 
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, parse
-from mnemond.cli.output import MIN_ALIKE, Style
+from mnemond.cli.output import Style
 from mnemond.cli.registry import BY_NAME
+from mnemond.cli.remember import MIN_ALIKE
 from mnemond.model.answers import DiffResult, DiffThresholds
 from mnemond.model.outcomes import EdgesCreated, Redundancy, RememberResult
 from tests.cli.results import DIFFERENCES, ID, OLD, REMEMBERED, REPLACED

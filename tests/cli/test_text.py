@@ -49,7 +49,7 @@ similarity  words  cosine  novelty  contrast           suggests   memory
   similarity 0.40 is below .65
 
 same place from similarity .65 · duplicate above .90 with novelty up to
-.10 · cosine heard from .70
+.10 · cosine decides from .70
 """,
     "recall": """\
 1. 1a2b3c4d  2026-02-17  decision/4

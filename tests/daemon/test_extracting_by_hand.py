@@ -23,7 +23,7 @@ GitHub Actions." --assistant "Nice to meet you, Ana!" --now 2026-02-18T10:00:00Z
   Ana prefers tabs over spaces
 00000004  new       decision/9  Jenkins, GitHub Actions
   Yesterday (2026-02-17) we switched from Jenkins to GitHub Actions
-left out: 1 progress (--json tells which)
+left out: 1 progress (--json shows which)
 $ mnemonctl extract "I prefer tabs over spaces" --dry-run
 1 fact for store "$STORE": 1 known; nothing was written
 00000003  known     preference/6  Ana
@@ -44,11 +44,11 @@ runner. Done!"
 1 fact for store "$STORE": 1 new
 00000001  new       insight/5  CI
   The root cause was a full disk on the CI runner
-left out: 1 question, 1 progress, 1 greeting (--json tells which)
+left out: 1 question, 1 progress, 1 greeting (--json shows which)
   undo: mnemonctl undo 0000000a
 $ mnemonctl extract "fix the tests please"
 Nothing to remember for store "$STORE"
-left out: 1 request (--json tells which)
+left out: 1 request (--json shows which)
 """,
     "facts of a host": """\
 $ echo '{"facts": [{"content": "The API limit is 100 requests per second", "importance": 8}, {"content": "hi"}]}' | \

@@ -73,7 +73,7 @@ $ mnemonctl recall --compact backups
    above the next best by links +1.00, words +0.87, adjacency +0.76, meaning +0.13
 
 3 memories in store "$STORE" (sparse results)
-causes stand before what they led to
+causes are listed before their effects
 took 1.0 ms
 $ mnemonctl recall --mode ppr backups stopped -q
 Backups stopped on Tuesday night
@@ -105,7 +105,7 @@ $ mnemonctl recall --mode probabilistic --seed 7 --now 2024-03-20T12:00:00Z --js
    above the next best by similarity +0.14, keyword +0.12
 
 3 memories in store "$STORE" (sparse results)
-causes stand before what they led to
+causes are listed before their effects
 took 1.0 ms
 $ mnemonctl recall --profile mnemon what happened last week --now 2024-03-20T12:00:00Z -q -n 1
 The disk was full

@@ -88,7 +88,7 @@ def test_a_damaged_store_is_salvaged_beside_itself(directory: Path) -> None:
 def test_what_people_are_told(directory: Path) -> None:
     damage(directory)
     said = doctor.run(directory, DoctorOptions(salvage=True), Output(), {}).stdout
-    assert "default-salvaged: 38 memories, 0 out of recall, read from default, which is as it was" in said
+    assert "default-salvaged: 38 memories, 0 out of recall, read from default, which is unchanged" in said
     assert "insights: 38 rows kept" in said
     assert "1 left out" in said
     assert said.endswith("mnemonctl store set default-salvaged makes it the one that is used\n")
