@@ -38,7 +38,6 @@ from mnemond.config.settings import Config
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError
-from mnemond.hooks.dispatch import HookHandler
 from mnemond.hooks.memory import AgentKeeping, AgentMemory, AgentRecall, ExchangeQueue, desks
 from mnemond.hooks.sessions import AgentSessions, LastSeen, may_have_missed
 from mnemond.ids import RandomIds
@@ -56,7 +55,7 @@ from mnemond.store.connection import check_sqlite_version
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
 from mnemond.wire.deferred import Completions
-from mnemond.wire.dispatch import Boundary, Call, Dispatcher, Latencies, TimedDispatcher, handlers_of
+from mnemond.wire.dispatch import Boundary, Call, Dispatcher, Latencies, handlers_of
 from mnemond.wire.limits import Limits
 from mnemond.wire.listener import Listener, adopt, bind, lock, open_data_dir
 from mnemond.wire.params import SERVER_VERSION
@@ -107,9 +106,9 @@ class Daemon:
         )
         self._about = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._dispatcher = self._dispatching(self._about, supply, clock, identities)
-        self.server = Server(self._dispatcher, Limits.of(config.server), HookHandler(self._agents))
-        self.feed.tell, self.server.between = self.server.tell, loop.run_pending
-        self.server.on_drained, self.server.on_gone = self.feed.pump, self.feed.gone
+        self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
+        self.feed.tell, self.server.between_requests = self.server.send_event, loop.run_pending
+        self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.gone
 
     def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         """Every job, and what they work with."""
@@ -125,7 +124,7 @@ class Daemon:
     ) -> Dispatcher:
         """Every method with what answers it."""
         remembering, latencies = RememberHandlers(self.open_stores, identities), Latencies(METHODS)
-        return TimedDispatcher(
+        return Dispatcher(
             METHODS,
             handlers_of(
                 about,

@@ -16,8 +16,8 @@ from mnemond.errors import Kind
 from mnemond.mcp.protocol import LEGACY, MODERN, PROMPTS, TEMPLATES
 from mnemond.mcp.tools import TOOLS
 from mnemond.wire.framing import MAX_MESSAGE_BYTES
-from mnemond.wire.hook_payload import MOMENTS
-from mnemond.wire.hooks import MAX_CONTEXT, TAKES_CONTEXT
+from mnemond.wire.hook_payload import MOMENTS, TAKES_CONTEXT
+from mnemond.wire.hooks import MAX_CONTEXT
 from mnemond.wire.jsonrpc import MAX_BATCH, MAX_DEPTH
 from mnemond.wire.params import PROTOCOL, Field, Method, Params, bounds, declaring, expected, fields_of, list_of
 

@@ -15,7 +15,6 @@ from mnemond.api.uses import Uses
 from mnemond.clock import Clock
 from mnemond.config.settings import HookSettings
 from mnemond.errors import MnemonError
-from mnemond.hooks.dispatch import AgentEvent, Moment
 from mnemond.hooks.prompt_text import Part, brief, render_prompt_memories
 from mnemond.hooks.sessions import COMPACTED, AgentSession, AgentSessions, LastSeen, Place, Stores, place_of
 from mnemond.jobs.extract import HOST, ExtractionContext
@@ -29,6 +28,7 @@ from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import Known, asked, questions, summary, typed, without_echoes
 from mnemond.wire.deferred import Deferred, in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke
+from mnemond.wire.hook_payload import HookEvent, Moment
 
 THREADS: Final = 1
 """Texts being read at once: nobody waits for them longer than a hook does anyway."""
@@ -52,7 +52,7 @@ class AgentKeeping:
         self._clock = clock
         self._threads = trio.CapacityLimiter(THREADS)
 
-    async def keep(self, event: AgentEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> bool:
+    async def keep(self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> bool:
         """Whether there was anything to keep; then it is on the disk. A store that is not there is made for it.
         Raises MnemonError."""
         at_us = self._clock.now_us()
@@ -139,7 +139,7 @@ class AgentRecall:
         new = chosen(await self._found(text, place, settings, call), session, settings)
         told = render_prompt_memories(new, self._nonce(), settings.max_characters)
         if told.text and self.is_in_time(begun_s):
-            session.saw((it.id, it.updated_at) for it in told.shown)
+            session.mark_shown((it.id, it.updated_at) for it in told.shown)
             self._count(place, new[: len(told.shown)])
         return told.text
 
@@ -326,7 +326,7 @@ class AgentMemory:
         self._settings = settings
         self._recall.apply_settings(within_s)
 
-    async def at(self, event: AgentEvent, call: Call) -> str:
+    async def at(self, event: HookEvent, call: Call) -> str:
         """The text for the model; empty for an event that came before. Raises MnemonError."""
         self.seen.note(event.host)
         if not self._settings.enabled or not self._sessions.is_new(event):
@@ -350,17 +350,17 @@ class AgentMemory:
                 return await self._session_end(event)
         return ""
 
-    async def _session_start(self, event: AgentEvent, call: Call) -> str:
+    async def _session_start(self, event: HookEvent, call: Call) -> str:
         session, place = self._session(event)
         if event.source == COMPACTED:
             session.was_compacted(again=True)
-        session.owed = False
-        if not (event.hears and place.there) or (event.source == RESUMED and session.briefed):
+        session.brief_pending = False
+        if not (event.takes_context and place.there) or (event.source == RESUMED and session.briefed):
             return ""
         return await self._brief(place, session, event, call)
 
-    async def _brief(self, place: Place, session: AgentSession, event: AgentEvent, call: Call) -> str:
-        """What was told too late was not shown, and is owed."""
+    async def _brief(self, place: Place, session: AgentSession, event: HookEvent, call: Call) -> str:
+        """What was told too late was not shown, and is brief_pending."""
         settings, store, begun_s = self._settings, place.store, self._recall.now_s()
         core = Part("What matters most:", await most_important(self._invoke, store, call))
         parts = [core]
@@ -372,33 +372,33 @@ class AgentMemory:
             hits = await self._recall.hits(about, place, settings, call)
             parts.append(Part("About what is being done:", [hit.insight for hit in hits]))
         told = brief(parts, self._nonce(), settings.max_characters)
-        session.owed = not self._recall.is_in_time(begun_s)
-        if session.owed:
+        session.brief_pending = not self._recall.is_in_time(begun_s)
+        if session.brief_pending:
             return told.text
         session.briefed = True
-        session.saw((it.id, it.updated_at) for it in told.whole)
+        session.mark_shown((it.id, it.updated_at) for it in told.whole)
         return told.text
 
-    async def _prompt(self, event: AgentEvent, call: Call) -> str:
+    async def _prompt(self, event: HookEvent, call: Call) -> str:
         session, place = self._session(event)
         if event.source in NOBODY_ASKS:
             return ""
         said = typed(event.text)
-        session.was_asked(said)
-        if not (event.hears and place.there):
+        session.set_prompt(said)
+        if not (event.takes_context and place.there):
             return ""
-        if session.owed:
+        if session.brief_pending:
             return await self._brief(place, session, event, call)
         return await self._recall.about(said, place, session, self._settings, call)
 
-    async def _subagent_start(self, event: AgentEvent, call: Call) -> str:
+    async def _subagent_start(self, event: HookEvent, call: Call) -> str:
         session, place = self._session(event)
-        if not (event.hears and place.there):
+        if not (event.takes_context and place.there):
             return ""
         task = typed(event.text) or session.task
         return await self._recall.about(task, place, self._sessions.of(event, event.agent), self._settings, call)
 
-    async def _assistant_done(self, event: AgentEvent) -> str:
+    async def _assistant_done(self, event: HookEvent) -> str:
         """Never a context: it would start another turn. Where a hook kept the turn going, what the person said has had
         its answer."""
         session = self._sessions.of(event)
@@ -406,25 +406,25 @@ class AgentMemory:
         prompt = "" if event.again else typed(event.prompt) or held
         return await self._keep(event, self._session(event)[1], prompt, event.text, "exchange")
 
-    async def _session_end(self, event: AgentEvent) -> str:
+    async def _session_end(self, event: HookEvent) -> str:
         session, place = self._session(event)
         prompt = session.taken_prompt()
         self._sessions.ended(event)
         return await self._keep(event, place, prompt, "", "exchange") if prompt else ""
 
-    async def _keep(self, event: AgentEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> str:
+    async def _keep(self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> str:
         """Queue an exchange; the model gets no text."""
         if not self._settings.keep or not (prompt.strip() or reply.strip()):
             return ""
         try:
             await self._keeping.keep(event, place, prompt, reply, kind)
         except MnemonError:
-            self._sessions.unhear(event)  # told again, it may be kept
+            self._sessions.forget_event(event)  # told again, it may be kept
             self._sessions.of(event).give_back(prompt)
             raise
         return ""
 
-    def _session(self, event: AgentEvent) -> tuple[AgentSession, Place]:
+    def _session(self, event: HookEvent) -> tuple[AgentSession, Place]:
         """The session, and where the memories of its project are. Raises MnemonError."""
         session = self._sessions.of(event)
         return session, place_of(session.works_in(event.cwd), self._settings, self._stores)

@@ -10,12 +10,12 @@ from typing import Final, NamedTuple, Protocol
 
 from mnemond.api.types_admin import HostSeen
 from mnemond.config.settings import HookSettings
-from mnemond.hooks.dispatch import AgentEvent, Host, Moment
 from mnemond.memory.draft import problems_of
 from mnemond.memory.exchanges import shortened
 from mnemond.model.changes import LONGEST_PROMPT
 from mnemond.model.memory import format_us
 from mnemond.text.project_name import Project, project_of
+from mnemond.wire.hook_payload import HookEvent, Host, Moment
 
 MAX_SESSIONS: Final = 128
 """Sessions known at once; the one that was quiet for longest goes for another. Each takes 160 kB at most, 36 of
@@ -48,16 +48,15 @@ _ONE_OF_A_TURN: Final = frozenset((Moment.PROMPT, Moment.ASSISTANT_DONE))
 class AgentSession:
     """One session, or one subagent in it, whose context is its own.
 
-    `prompt` is what the person said and nobody has answered yet; `summary` what became of a conversation that was
-    compacted, until something is asked; `task` what was asked last, for a subagent that is not told. `again`: it has
-    begun again after a compaction, and nothing was asked since. `owed`: it was not told its brief when it began, and is
-    with its next prompt.
+    `prompt` is the prompt that has no answer yet; `summary` that of a compacted conversation, until the next prompt;
+    `task` the latest prompt, for a subagent that gets none. `again`: the session began again after a compaction and had
+    no prompt since. `brief_pending`: it got no brief when it began, and gets it with its next prompt.
     """
 
-    __slots__ = ("_shown", "again", "briefed", "owed", "project", "prompt", "summary", "task")
+    __slots__ = ("_shown", "again", "brief_pending", "briefed", "project", "prompt", "summary", "task")
 
-    def __init__(self, *, owed: bool = False) -> None:
-        self.owed = owed
+    def __init__(self, *, brief_pending: bool = False) -> None:
+        self.brief_pending = brief_pending
         self._shown: OrderedDict[str, str] = OrderedDict()
         self.project: Project | None = None
         self.prompt = self.task = self.summary = ""
@@ -69,7 +68,7 @@ class AgentSession:
             self.project = project_of(directory)
         return self.project or Project()
 
-    def was_asked(self, prompt: str) -> None:
+    def set_prompt(self, prompt: str) -> None:
         """The person said this."""
         self.prompt = self.task = shortened(prompt, ROOM * LONGEST_PROMPT)
         self.summary, self.again = "", False
@@ -104,7 +103,7 @@ class AgentSession:
         """Whether it was shown this memory as it is now."""
         return self._shown.get(insight_id) == updated_at
 
-    def saw(self, memories: Iterable[tuple[str, str]]) -> None:
+    def mark_shown(self, memories: Iterable[tuple[str, str]]) -> None:
         """It was shown these: ids, and when each was changed last."""
         for insight_id, updated_at in memories:
             self._shown[insight_id] = updated_at
@@ -122,7 +121,8 @@ class AgentSessions:
     """All of them. For the event loop's thread."""
 
     def __init__(self, stopwatch: Callable[[], float], *, missed: bool = False) -> None:
-        """`missed`: sessions may have begun without a daemon; one that is not heard to begin is owed its brief."""
+        """`missed`: sessions may have begun without a daemon; one without a start event gets its brief
+        with its first prompt."""
         self._missed = missed
         self._stopwatch = stopwatch
         self._sessions: OrderedDict[tuple[str, str], AgentSession] = OrderedDict()
@@ -131,7 +131,7 @@ class AgentSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def of(self, event: AgentEvent, agent: str = "") -> AgentSession:
+    def of(self, event: HookEvent, agent: str = "") -> AgentSession:
         """The session an event is of, or that of the subagent `agent` in it.
 
         It is known by its own name alone: one host may call in the names of two, where it runs another's hooks as well.
@@ -139,13 +139,13 @@ class AgentSessions:
         key = (_name(event), agent)
         session = self._sessions.get(key)
         if session is None:
-            session = self._sessions[key] = AgentSession(owed=self._missed)
+            session = self._sessions[key] = AgentSession(brief_pending=self._missed)
         self._sessions.move_to_end(key)
         while len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
         return session
 
-    def ended(self, event: AgentEvent) -> None:
+    def ended(self, event: HookEvent) -> None:
         """Nothing more will come of this session."""
         name = _name(event)
         for key in [key for key in self._sessions if key[0] == name]:
@@ -157,7 +157,7 @@ class AgentSessions:
         for session in self._sessions.values():
             session.forget_texts()
 
-    def is_new(self, event: AgentEvent) -> bool:
+    def is_new(self, event: HookEvent) -> bool:
         """Whether this event was not heard before: hosts load each other's hooks, and tell it once for each."""
         key, now = _key(event), self._stopwatch()
         before = self._heard.get(key)
@@ -169,17 +169,17 @@ class AgentSessions:
             self._heard.popitem(last=False)
         return True
 
-    def unhear(self, event: AgentEvent) -> None:
+    def forget_event(self, event: HookEvent) -> None:
         """Nothing came of it: told again, it is new."""
         self._heard.pop(_key(event), None)
 
 
-def _name(event: AgentEvent) -> str:
+def _name(event: HookEvent) -> str:
     """What a session is called; one that its host does not name is the one in its directory."""
     return event.session or f"{event.host}:{event.cwd}"
 
 
-def _key(event: AgentEvent) -> bytes:
+def _key(event: HookEvent) -> bytes:
     """What an event is known by. The host is no part of it, since two may call for one event, nor what only one
     of them says."""
     source = event.source if event.source == COMPACTED else ""

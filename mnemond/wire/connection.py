@@ -1,60 +1,27 @@
 """One connection: bytes in, requests handled where they are read, replies out.
 
 Nothing here starts a task or opens a cancel scope for a request: on a round trip of some 20 µs each of them would cost
-6 to 40 µs more. Reads and writes go straight to the non-blocking socket; waiting happens only when it has nothing.
+6 to 40 µs more. Reads and writes go straight to the non-blocking socket; only when it has nothing does the task wait.
 """
 
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
-import struct
-import sys
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.wire.deferred import Deferred
-from mnemond.wire.dispatch import Batch, Call, Dispatcher, Gathering, Reply
+from mnemond.wire.dispatch import Call, Dispatcher, Reply
 from mnemond.wire.framing import Framer
 from mnemond.wire.hooks import Hooks
-from mnemond.wire.jsonrpc import NO_ID, Foreign, Refused, Request, encode_error, parse, perhaps_foreign
+from mnemond.wire.jsonrpc import Foreign, Refused, Request, batch_pieces, encode_error, parse, perhaps_foreign
 from mnemond.wire.limits import Counters, Limits
-
-# What a connection needs of the server that accepted it.
-
-
-C_contra = TypeVar("C_contra", contravariant=True)
-
-
-class Host(Protocol[C_contra]):
-    """What a connection needs of its server."""
-
-    dispatcher: Dispatcher
-    hooks: Hooks
-    limits: Limits
-    counters: Counters
-
-    def spawn(self, run: Callable[[], Coroutine[Any, Any, None]], /) -> None:
-        """Run something in a task that ends with the server at the latest."""
-
-    def flush_soon(self, connection: C_contra, /) -> None:
-        """Send the connection's replies in the next pass of the event loop."""
-
-    def take_up(self) -> None:
-        """A request was answered: hear what other threads have finished meanwhile, and send what came of it."""
-
-    def drained(self, connection: C_contra, /) -> None:
-        """Everything is sent of a connection that could not be told something before."""
-
-    def forget(self, connection: C_contra, /) -> None:
-        """The connection is closed."""
-
 
 RECEIVE_BYTES = 65536
 """One read. Much larger buffers cost more than they save: 1 MiB takes ten times as long as 64 KiB."""
@@ -62,47 +29,74 @@ RECEIVE_BYTES = 65536
 SEND_BYTES = 1 << 20
 """One write at most. The kernel takes about 200 kB from a reader that lags, everything from one that keeps up."""
 
-UNASKED_BYTES = 1 << 16
-"""What a client has not taken yet must be less, or it is told nothing unasked: events are kept once for all, what is on
-its way for each. Some 300 events."""
+EVENT_BACKLOG_BYTES = 1 << 16
+"""Unsent bytes from which on a client is sent no events. Events are kept once for all clients, unsent bytes for each.
+Some 300 events."""
 
 OPTIMISTIC_CONNECTIONS = 4
-"""Up to so many open connections, reading is tried again before waiting: one client gains a third of its round trip,
-64 lose as much (each try that finds nothing costs a system call and an exception)."""
+"""Open connections up to which reading is tried again before waiting: one client gains a third of its round trip, 64
+lose as much (each try that finds nothing costs a system call and an exception)."""
+
+LONG_REPLY_BYTES = 4096
+"""A shorter reply is always added to its batch: it may be the only report of a write."""
+
+
+class Owner(Protocol):
+    """The part of the server that a connection needs."""
+
+    dispatcher: Dispatcher
+    hooks: Hooks
+    limits: Limits
+    counters: Counters
+
+    def spawn(self, run: Callable[[], Coroutine[Any, Any, None]], /) -> None:
+        """Run an async function in a task that ends with the server at the latest."""
+
+    def flush_soon(self, connection: Connection, /) -> None:
+        """Send the connection's replies in the next pass of the event loop."""
+
+    def run_pending(self) -> None:
+        """Run what other threads have handed over meanwhile, and send the replies that result."""
+
+    def takes_events(self, connection: Connection, /) -> None:
+        """A connection that refused an event has sent everything."""
+
+    def remove(self, connection: Connection, /) -> None:
+        """The connection is closed."""
 
 
 class Connection:
     """Reads until it `ended`, answers everything it has read, then closes itself."""
 
     __slots__ = (
-        "_arrived", "_begun", "_blocked", "_call", "_framer", "_gate", "_gathering", "_host", "_in_flight", "_inbox",
-        "_lagging", "_last_call", "_last_turn", "_limits", "_out", "_quiet_since", "_rest", "_socket", "_spoke",
-        "_stalled", "_turn_ends", "_unsent", "closed", "ended", "number",
+        "_blocked", "_budget", "_call", "_capacity", "_connected_at", "_event_refused", "_framer", "_in_flight",
+        "_inbox", "_last_turn", "_limits", "_message_began_at", "_out", "_owner", "_quiet_since", "_reads_rest_only",
+        "_received_message", "_rest", "_socket", "_stalled_since", "_turn_ends", "_unsent", "closed", "ended", "number",
     )  # fmt: skip
 
-    def __init__(self, sock: socket.socket, call: Call, host: Host[Connection]) -> None:
+    def __init__(self, sock: socket.socket, call: Call, owner: Owner) -> None:
         self._socket = sock
         self._call = call
         self.number = call.connection
-        self._host = host
-        self._limits = host.limits
-        self._framer = Framer(host.limits.message_bytes)
+        self._owner = owner
+        self._limits = owner.limits
+        self._framer = Framer(owner.limits.max_message_bytes)
         self._inbox: deque[tuple[bytes | Request | Refused, Batch | None]] = deque()
         self._in_flight = 0
-        self._gathering = Gathering(host.limits.batch_bytes)
+        self._budget = BatchBudget(owner.limits.batch_bytes)
         self._out: deque[bytes] = deque()
         self._rest: bytes | memoryview = b""
         self._unsent = 0
         self._blocked = False
-        self._lagging = False
-        self._gate: trio.Event | None = None
-        self._last_call = False
-        self._spoke = False
-        self._arrived = trio.current_time()
-        self._begun: float | None = None
-        self._stalled: float | None = None
-        self._turn_ends = self._last_turn = self._arrived + host.limits.inline_ms / 1000
-        self._quiet_since = self._arrived
+        self._event_refused = False
+        self._capacity: trio.Event | None = None
+        self._reads_rest_only = False
+        self._received_message = False
+        self._connected_at = trio.current_time()
+        self._message_began_at: float | None = None
+        self._stalled_since: float | None = None
+        self._turn_ends = self._last_turn = self._connected_at + owner.limits.inline_ms / 1000
+        self._quiet_since = self._connected_at
         self.ended = False
         self.closed = False
 
@@ -110,62 +104,62 @@ class Connection:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a task is still needed to read from it or to work on what was read."""
+        """True while a task is needed to read from it or to work on what was read."""
         return not self.closed and (not self.ended or bool(self._inbox))
 
     def serve_once(self) -> bool:
-        """Read once and answer at once, without waiting. False when there was nothing to read."""
+        """Read once and answer at once, without waiting. False if there was nothing to read."""
         if not self._receive():
             return False
         self._work()
         self.flush()
         return True
 
-    async def converse(self) -> None:
+    async def serve(self) -> None:
         """Read and answer until the end."""
         while self.unfinished:
             if not self._inbox:
                 await self._read()
-            elif not self._open:
-                await self._opened()
+            elif not self._has_capacity:
+                await self._wait_for_capacity()
             self._work()
             self.flush()
-            self._host.take_up()
+            self._owner.run_pending()
             if trio.current_time() >= self._turn_ends:
                 await trio.lowlevel.checkpoint()
-                self._new_turn()
+                self._begin_turn()
 
-    def last_call(self) -> None:
+    def stop_reading(self) -> None:
         """Read what has arrived already, and no more."""
-        self._last_call = True
+        self._reads_rest_only = True
         trio.lowlevel.notify_closing(self._socket)
 
     async def _read(self) -> None:
         """Wait until something is read, or until there is nothing more to read."""
-        attempts = self._hopes()
+        attempts = self._read_attempts()
         while not self.ended:
             for _ in range(attempts):
                 if self._receive():
                     return
-                if self._last_call:
+                if self._reads_rest_only:
                     self.ended = True
                     return
-            with contextlib.suppress(trio.ClosedResourceError):  # somebody wants this task to look again
+            with contextlib.suppress(trio.ClosedResourceError):  # another task wants this one to look again
                 await trio.lowlevel.wait_readable(self._socket)
-            self._new_turn()
-            attempts = max(1, self._hopes())
+            self._begin_turn()
+            attempts = max(1, self._read_attempts())
 
-    def _hopes(self) -> int:
-        """How often to try before waiting. A lone client that has its answer sends again within microseconds; one
-        that still waits for an answer does not, and among many clients trying costs more than it gains."""
-        if self._last_call:
+    def _read_attempts(self) -> int:
+        """Reads to try before waiting. A lone client that has its answer sends again within microseconds; one that
+        still waits for an answer does not, and among many clients trying costs more than it gains."""
+        if self._reads_rest_only:
             return 1
         if self._in_flight:
             return 0
-        return self._limits.optimistic_reads if self._host.counters.connections <= OPTIMISTIC_CONNECTIONS else 1
+        return self._limits.optimistic_reads if self._owner.counters.connections <= OPTIMISTIC_CONNECTIONS else 1
 
     def _receive(self) -> bool:
-        """One read; False when nothing is there. At the end of the stream the last message needs no newline."""
+        """One read; False if nothing is there. At the end of the stream the last message needs no newline."""
         try:
             data = self._socket.recv(RECEIVE_BYTES)
         except BlockingIOError:
@@ -177,26 +171,27 @@ class Connection:
         messages = framer.feed(data) if data else framer.finish()
         for message in messages:
             self._inbox.append((message, None))
-            self._spoke = True
+            self._received_message = True
         self.ended = not data
         if framer.overlong:
-            sentence = f"the message is longer than the limit of {self._limits.message_bytes} bytes; nothing was done"
+            limit = self._limits.max_message_bytes
+            sentence = f"the message is longer than the limit of {limit} bytes; nothing was done"
             self._end_with(MnemonError(errors.TOO_LARGE, sentence, outcome="rejected"))
         if not framer.pending:
-            self._begun = None
-        elif messages or self._begun is None:
-            self._begun = trio.current_time()
+            self._message_began_at = None
+        elif messages or self._message_began_at is None:
+            self._message_began_at = trio.current_time()
         return True
 
     def _end_with(self, error: MnemonError) -> None:
-        """Read no more, and say why when everything before is answered."""
+        """Read no more, and send the error once everything before is answered."""
         self.ended = True
         self._inbox.append((perhaps_foreign(self._framer.beginning, Refused(error), whole=False), None))
 
     # ---------------------------------------------------------------- working
 
     def _work(self) -> None:
-        while self._inbox and self._open:
+        while self._inbox and self._has_capacity:
             item, batch = self._inbox.popleft()
             if isinstance(item, bytes):
                 self._unpack(item)
@@ -206,47 +201,48 @@ class Connection:
                 return
 
     def _unpack(self, message: bytes) -> None:
-        self._host.counters.messages += 1
+        self._owner.counters.messages += 1
         parsed = parse(message)
         if isinstance(parsed, list):
-            batch = Batch(len(parsed), self._gathering)
+            batch = Batch(len(parsed), self._budget)
             self._inbox.extendleft((request, batch) for request in reversed(parsed))
         else:
             self._handle(parsed, None)
 
     def _handle(self, request: Request | Refused, batch: Batch | None) -> None:
-        dispatcher = self._host.dispatcher
+        dispatcher = self._owner.dispatcher
         answer: Reply | Deferred[Reply]
         if isinstance(request, Refused):
-            answer = self._told(request)
-        elif batch is not None and batch.full:
-            answer = dispatcher.refused(request, batch.refusal())
+            answer = self._reply_to_invalid(request)
+        elif batch is not None and self._budget.exhausted:
+            answer = dispatcher.refused(request, self._budget.error())
         else:
-            answer = dispatcher.answer(request, self._call, self._host.spawn)
+            answer = dispatcher.answer(request, self._call, self._owner.spawn)
         if isinstance(answer, Deferred):
             self._in_flight += 1
-            answer.subscribe(self._settled(answer, request, batch))
+            answer.subscribe(self._on_settled(answer, request, batch))
         else:
             self._deliver(answer, batch)
 
-    def _told(self, refused: Refused) -> Reply | Deferred[Reply]:
-        """What is answered to something that is no request."""
+    def _reply_to_invalid(self, refused: Refused) -> Reply | Deferred[Reply]:
         if isinstance(refused, Foreign):
-            return self._host.hooks.answer(refused, self._call, self._host.spawn, self._limits.hook_s)
+            return self._owner.hooks.answer(refused, self._call, self._owner.spawn, self._limits.hook_s)
         return encode_error(refused.id, refused.error)
 
-    def _settled(self, answer: Deferred[Reply], request: Request | Refused, batch: Batch | None) -> Callable[[], None]:
-        def settle() -> None:
+    def _on_settled(
+        self, answer: Deferred[Reply], request: Request | Refused, batch: Batch | None
+    ) -> Callable[[], None]:
+        def deliver() -> None:
             self._in_flight -= 1
             if not self.closed:
                 reply = answer.result()
                 if batch is not None and isinstance(request, Request) and not batch.has_room(reply):
-                    reply = self._host.dispatcher.dropped(request, batch.refusal().message)
+                    reply = self._owner.dispatcher.dropped(request, self._budget.error().message)
                 self._deliver(reply, batch)
-                self._host.flush_soon(self)
-                self._open_gate()
+                self._owner.flush_soon(self)
+                self._notify_capacity()
 
-        return settle
+        return deliver
 
     def _deliver(self, reply: Reply, batch: Batch | None) -> None:
         if batch is not None:
@@ -258,72 +254,74 @@ class Connection:
             self._out += (reply, b"\n")
             self._unsent += len(reply) + 1
 
-    def tell(self, line: bytes) -> bool:
-        """Send a message that answers nothing, without its line break. False, and nothing sent, where the client has
-        not taken what it was sent before: its host hears once it has."""
-        if self._unsent >= UNASKED_BYTES:
-            self._lagging = True
+    def send_event(self, line: bytes) -> bool:
+        """Send a message that is not a reply, given without its newline. False, and nothing sent, if the client has too
+        much unsent; its owner learns when that is sent (`takes_events`)."""
+        if self._unsent >= EVENT_BACKLOG_BYTES:
+            self._event_refused = True
             return False
         self._deliver(line, None)
-        self._host.flush_soon(self)
+        self._owner.flush_soon(self)
         return True
 
     # ---------------------------------------------------------------- bounds
 
     @property
-    def _open(self) -> bool:
-        """Whether this client may have more done for it before it has taken what is ready."""
-        return self._in_flight < self._limits.in_flight and self._unsent < self._limits.unsent_bytes
+    def _has_capacity(self) -> bool:
+        """False if this client has to take what is ready before more is done for it."""
+        return self._in_flight < self._limits.max_in_flight and self._unsent < self._limits.unsent_bytes
 
-    async def _opened(self) -> None:
-        self._gate = trio.Event()
-        await self._gate.wait()
-        self._gate = None
-        self._new_turn()
-        if self._begun is not None:
-            self._begun = trio.current_time()  # we were not reading: the wait was ours
+    async def _wait_for_capacity(self) -> None:
+        self._capacity = trio.Event()
+        await self._capacity.wait()
+        self._capacity = None
+        self._begin_turn()
+        if self._message_began_at is not None:
+            self._message_began_at = trio.current_time()  # we were not reading, so the time does not count
 
-    def _open_gate(self) -> None:
-        if self._gate is not None and (self._open or self.closed):
-            self._gate.set()
+    def _notify_capacity(self) -> None:
+        if self._capacity is not None and (self._has_capacity or self.closed):
+            self._capacity.set()
 
-    def _new_turn(self) -> None:
+    def _begin_turn(self) -> None:
         self._turn_ends = trio.current_time() + self._limits.inline_ms / 1000
 
     def enforce(self, now: float) -> bool:
-        """Cut the connection off if it missed a deadline at `now`; whether it did."""
+        """Cut the connection off if it missed a deadline at `now`; return True if it did."""
         if self._turn_ends != self._last_turn or self.unanswered:
-            self._last_turn = self._turn_ends  # noticed here and not on the way of each request, which must be short
+            self._last_turn = self._turn_ends  # noted here and not on the path of each request, which must be short
             self._quiet_since = now
-        if self._stalled is not None and now - self._stalled >= self._limits.write_stall_s:
+        if self._stalled_since is not None and now - self._stalled_since >= self._limits.write_timeout_s:
             self.close()
             return True
-        late = None if self.ended or self._inbox else self._late(now)
-        if late is None:
+        missed = None if self.ended or self._inbox else self._missed_deadline(now)
+        if missed is None:
             return False
-        self._end_with(MnemonError(errors.TIMED_OUT, late, outcome="rejected"))
+        self._end_with(MnemonError(errors.TIMED_OUT, missed, outcome="rejected"))
         trio.lowlevel.notify_closing(self._socket)
         return True
 
-    def _late(self, now: float) -> str | None:
-        if self._begun is not None and now - self._begun >= self._limits.whole_message_s:
-            return f"a message was not complete {self._limits.whole_message_s:g} s after its first byte"
-        if self._begun is None and not self._spoke and now - self._arrived >= self._limits.first_byte_s:
-            return f"no message began within {self._limits.first_byte_s:g} s of connecting"
+    def _missed_deadline(self, now: float) -> str | None:
+        whole_s, first_s = self._limits.message_timeout_s, self._limits.first_byte_timeout_s
+        if self._message_began_at is not None:
+            late = now - self._message_began_at >= whole_s
+            return f"a message was not complete {whole_s:g} s after its first byte" if late else None
+        if not self._received_message and now - self._connected_at >= first_s:
+            return f"no message began within {first_s:g} s of connecting"
         return None
 
     def idle_s(self, now: float) -> float:
-        """How long it neither said anything nor waited for anything, to within two sweeps; 0 while it does, and for
-        one whose deadlines run."""
-        quiet = self._spoke and self._begun is None and not self.ended and not self.unanswered
+        """Return the seconds since it last sent or waited for anything, to within two sweeps; 0 while it does, and
+        while a deadline runs."""
+        quiet = self._received_message and self._message_began_at is None and not self.ended and not self.unanswered
         return now - self._quiet_since if quiet else 0.0
 
-    def make_way(self) -> bool:
-        """Close an idle connection, unless it has just said something that is not read yet; whether it is closed."""
+    def evict(self) -> bool:
+        """Close an idle connection, unless it has just sent something that is not read yet; return True if closed."""
         with contextlib.suppress(OSError):
             if not self.closed and self._socket.recv(1, socket.MSG_PEEK):
                 return False
-        sentence = "all connections are taken; this one was idle for longest and makes way for another"
+        sentence = "connection limit reached; the longest-idle connection was closed"
         self._end_with(MnemonError(errors.TIMED_OUT, sentence, hint="connect again", outcome="rejected"))
         self._work()
         self.flush()
@@ -333,10 +331,10 @@ class Connection:
     # ---------------------------------------------------------------- writing
 
     def flush(self) -> None:
-        """Send all replies at once; what the socket does not take is left to a task. Closes when all is done."""
+        """Send all replies at once; a task sends what the socket does not take. Closes when all is done."""
         if not self._blocked and not self._send():
             self._blocked = True
-            self._host.spawn(self._write_out)
+            self._owner.spawn(self._write_out)
         self._close_if_done()
 
     async def _write_out(self) -> None:
@@ -349,8 +347,8 @@ class Connection:
         self._close_if_done()
 
     def _send(self) -> bool:
-        """One write of at most SEND_BYTES; whether nothing is left. What is left waits until the others have had their
-        turn, and is never copied."""
+        """One write of at most SEND_BYTES; True if nothing is left. The rest waits until the other connections had
+        their turn, and is never copied."""
         unsent = self._unsent
         if not unsent:
             return True
@@ -365,16 +363,16 @@ class Connection:
         self._unsent = unsent - sent
         if sent == unsent:
             self._rest = b""
-            self._stalled = None
-            if self._lagging:
-                self._lagging = False
-                self._host.drained(self)
+            self._stalled_since = None
+            if self._event_refused:
+                self._event_refused = False
+                self._owner.takes_events(self)
         else:
             self._rest = memoryview(data)[sent:]
-            if sent or self._stalled is None:
-                self._stalled = trio.current_time()
-        if self._gate is not None:
-            self._open_gate()
+            if sent or self._stalled_since is None:
+                self._stalled_since = trio.current_time()
+        if self._capacity is not None:
+            self._notify_capacity()
         return sent == unsent
 
     def _next_piece(self) -> bytes:
@@ -397,11 +395,11 @@ class Connection:
 
     @property
     def unanswered(self) -> bool:
-        """Whether anything read has not been answered to the end."""
+        """True if anything read has not been answered completely."""
         return bool(self._inbox or self._in_flight or self._unsent)
 
     def close(self) -> None:
-        """Let go of the client, at once."""
+        """Disconnect at once."""
         if self.closed:
             return
         self.closed = self.ended = True
@@ -411,83 +409,60 @@ class Connection:
         self._unsent = 0
         trio.lowlevel.notify_closing(self._socket)
         self._socket.close()
-        self._open_gate()
-        self._host.forget(self)
+        self._notify_capacity()
+        self._owner.remove(self)
 
 
-# Which process is at the other end of a Unix socket; the kernel says so.
+# ---------------------------------------------------------------- batches
 
 
-_LINUX = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
-_DARWIN = struct.Struct("2I")  # beginning of struct xucred: version, uid (sys/ucred.h)
-_SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 0x001, 0x002  # sys/un.h of macOS
+class BatchBudget:
+    """Bytes that all unfinished batches of one connection hold together. No batch can be sent before its last reply, so
+    these bytes do not wait for the reader and need a bound of their own."""
+
+    __slots__ = ("_limit", "held")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.held = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """True if no further long reply may be added; the one that crossed the bound is kept."""
+        return self.held >= self._limit
+
+    def error(self) -> MnemonError:
+        """Return the error of a request that is refused for this reason."""
+        sentence = f"the replies to this batch have reached the limit of {self._limit} bytes"
+        hint = "send the remaining requests again in smaller batches or one by one"
+        return MnemonError(errors.TOO_LARGE, sentence, hint=hint, outcome="rejected")
 
 
-def credentials(sock: socket.socket) -> tuple[int, int]:
-    """(pid, uid) of the process that connected; pid 0 where unknown. Raises OSError when the socket is no longer
-    connected."""
-    if sys.platform == "darwin":  # pragma: no cover - the tests run where SO_PEERCRED is
-        _, uid = _DARWIN.unpack(sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)[: _DARWIN.size])
-        (pid,) = struct.unpack("i", sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4))
-        return pid, uid
-    pid, uid, _ = _LINUX.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _LINUX.size))
-    return pid, uid
+class Batch:
+    """The replies to one batch, in the order in which they are ready: a request's id tells which is which (JSON-RPC
+    2.0, section 6)."""
 
+    __slots__ = ("_budget", "_bytes", "_replies", "_unanswered")
 
-def is_gone(sock: socket.socket) -> bool:
-    """Whether nobody can read what is sent: the other end is closed, or this one. Who only stopped sending still
-    reads. Where the system does not tell the two apart, nobody is gone before this end is closed."""
-    descriptor = sock.fileno()
-    if descriptor < 0:
-        return True
-    if sys.platform != "linux":  # pragma: no cover - macOS reports a hang-up for a half-closed socket as well
-        return False
-    poller = select.poll()
-    poller.register(descriptor, 0)  # a hang-up is told unasked
-    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poller.poll(0))
+    def __init__(self, requests: int, budget: BatchBudget) -> None:
+        self._unanswered = requests
+        self._budget = budget
+        self._replies: list[bytes] = []
+        self._bytes = 0
 
+    def has_room(self, reply: Reply) -> bool:
+        """Return True if a reply can be added as it is."""
+        return reply is None or len(reply) <= LONG_REPLY_BYTES or not self._budget.exhausted
 
-# Turning a client away so that it learns why.
-
-
-LINGER_S = 1.0
-"""For a refused client to read why. Most write their request first, and a write to a closed socket fails before
-anything is read."""
-
-MAX_LEAVING = 16
-"""Refused clients that may linger at once: a quarter of the descriptors kept beside the connections."""
-
-_READ_BYTES = 65536
-_READS = 16
-"""At once, and as often as a client that goes on sending is waited for: 1 MiB, 16 times."""
-
-
-def send_final_error(sock: socket.socket, error: MnemonError) -> None:
-    """Tell a client that gets no connection why, as far as its socket takes it without waiting, and that nothing
-    else follows."""
-    with contextlib.suppress(OSError):
-        sock.send(encode_error(NO_ID, error) + b"\n")
-        sock.shutdown(socket.SHUT_WR)
-
-
-def discard(sock: socket.socket) -> bool:
-    """Read what a refused client has sent, without waiting: closing a Unix socket with something unread would make
-    the client's next read fail instead of telling it why. Whether more is worth waiting for."""
-    for _ in range(_READS):
-        try:
-            if not sock.recv(_READ_BYTES):
-                return False
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-    return False
-
-
-async def drain_and_close(sock: socket.socket) -> None:
-    """Close the socket once the client has left or said too much, or after LINGER_S."""
-    with sock, trio.move_on_after(LINGER_S):
-        for _ in range(_READS):
-            await trio.lowlevel.wait_readable(sock)
-            if not discard(sock):
-                return
+    def add(self, reply: Reply) -> list[bytes]:
+        """Return the pieces of the reply to the whole batch if this was the last one; nothing before that, and for a
+        batch of nothing but notifications."""
+        self._unanswered -= 1
+        if reply is not None:
+            self._replies.append(reply)
+            self._bytes += len(reply)
+            self._budget.held += len(reply)
+        if self._unanswered or not self._replies:
+            return []
+        self._budget.held -= self._bytes
+        return batch_pieces(self._replies)

@@ -1,4 +1,4 @@
-"""Bytes become messages: one message a line, the last one may end with the stream instead of a newline."""
+"""Split a stream of bytes into messages: one a line; the last one may end with the stream instead of a newline."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from typing import Final
 from mnemond.wire.hook_payload import BEGINNING, begins_like_a_hook
 
 MAX_MESSAGE_BYTES = 1 << 20
-"""Longest message, without its newline (spec 13: caps)."""
+"""Longest message, without its newline."""
 
-MAX_PASSED_OVER: Final = 64 << 20
-"""Bytes of one hook's payload beyond the limit that are read for nothing."""
+MAX_SKIPPED: Final = 64 << 20
+"""Bytes of one hook's payload beyond the limit that are read and thrown away."""
 
 _BLANK = b" \t\r"
 _BLANK_OR_END = _BLANK + b"\n"
 
 
 class Framer:
-    """Splits a stream into messages in time linear in its length, whatever the size of its pieces.
+    """Splits a stream into messages in time linear in its length, for pieces of any size.
 
-    No more than `limit` bytes of an unfinished message are ever held. Once `overlong` is true, the message that
-    broke the limit and everything after it are lost: nothing more comes out and the stream should be closed.
+    Holds at most `limit` bytes of an unfinished message. Once `overlong` is true, the message that exceeded the limit
+    and everything after it are lost: nothing more comes out and the stream should be closed.
 
-    What a tool returned makes the payload of a hook as long as it likes. Such a message is read to its end before
-    `overlong` is true: a host that cannot get rid of it would tell its user of an error.
+    The payload of a hook contains what a tool returned and so may have any length. One that is too long is read to its
+    end before `overlong` is true: a host whose write fails would show its user an error.
     """
 
-    __slots__ = ("_beginning", "_limit", "_partial", "_passed_over", "overlong")
+    __slots__ = ("_beginning", "_limit", "_partial", "_skipped", "overlong")
 
     def __init__(self, limit: int = MAX_MESSAGE_BYTES) -> None:
         self._limit = limit
         self._partial = bytearray()
-        self._passed_over: int | None = None
+        self._skipped: int | None = None
         self._beginning = b""
         self.overlong = False
 
     @property
     def pending(self) -> bool:
-        """Whether the beginning of a message has arrived and its end has not."""
-        return bool(self._partial) or (self._passed_over is not None and not self.overlong)
+        """True if the beginning of a message has arrived and its end has not."""
+        return bool(self._partial) or (self._skipped is not None and not self.overlong)
 
     @property
     def beginning(self) -> bytes:
-        """How the message began that is not complete yet or too long."""
+        """The beginning of the message that is incomplete or too long."""
         return self._beginning or bytes(self._partial[:BEGINNING])
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The messages that `data` completes, in order, without line ends; blank lines are no messages."""
-        if self.overlong or self._passes_over(data):
+        """Return the messages that `data` completes, in order, without line ends; blank lines are not messages."""
+        if self.overlong or self._skips(data):
             return []
         if not self._partial and data.find(b"\n") == len(data) - 1 <= self._limit:
             whole = data.strip(_BLANK_OR_END)  # by far the most common piece: one whole message
@@ -55,9 +55,9 @@ class Framer:
         *lines, rest = data.split(b"\n")
         messages: list[bytes] = []
         for line in lines:
-            message = self._ended(line)
+            message = self._completed(line)
             if message is None:
-                self.overlong = True  # the line has ended, whoever's it is
+                self.overlong = True  # the line has ended, so there is nothing left to skip
                 return messages
             if message:
                 messages.append(message)
@@ -65,13 +65,13 @@ class Framer:
         return messages
 
     def finish(self) -> list[bytes]:
-        """The message that the end of the stream completes, if any."""
-        self.overlong = self.overlong or self._passed_over is not None
-        whole = b"" if self.overlong else self._ended(b"")
+        """Return the message that the end of the stream completes, if any."""
+        self.overlong = self.overlong or self._skipped is not None
+        whole = b"" if self.overlong else self._completed(b"")
         return [whole] if whole else []
 
-    def _ended(self, line: bytes) -> bytes | None:
-        """The message that ends with `line`, or None when it is too long."""
+    def _completed(self, line: bytes) -> bytes | None:
+        """The message that ends with `line`, or None if it is too long."""
         if not self._partial and len(line) <= self._limit:
             return line.strip(_BLANK)
         if not self._hold(line):
@@ -81,6 +81,7 @@ class Framer:
         return message.strip(_BLANK)
 
     def _hold(self, piece: bytes) -> bool:
+        """Append to the unfinished message; False if that exceeds the limit."""
         if len(self._partial) + len(piece) <= self._limit:
             self._partial += piece
             return True
@@ -89,13 +90,13 @@ class Framer:
         if begins_like_a_hook(self._beginning) is None:
             self.overlong = True
         else:
-            self._passed_over = 0
+            self._skipped = 0
         return False
 
-    def _passes_over(self, data: bytes) -> bool:
-        """Whether `data` belongs to a message that nobody will read."""
-        if self._passed_over is None:
+    def _skips(self, data: bytes) -> bool:
+        """True if `data` belongs to a message that is thrown away."""
+        if self._skipped is None:
             return False
-        self._passed_over += len(data)
-        self.overlong = b"\n" in data or self._passed_over > MAX_PASSED_OVER
+        self._skipped += len(data)
+        self.overlong = b"\n" in data or self._skipped > MAX_SKIPPED
         return True

@@ -1,127 +1,71 @@
-"""The members of a payload, read without ever minding their types."""
+"""Payloads of the hooks of coding agents, read as one kind of event for all hosts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from enum import StrEnum
+from typing import Final
 
 import msgspec
 
-from mnemond.wire.jsonrpc import MALFORMED, replace_lone_surrogates
-
-_members_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_text_fields = msgspec.json.Decoder(str)
-_number = msgspec.json.Decoder(float)
-_elements = msgspec.json.Decoder(list[msgspec.Raw])
+from mnemond.wire.jsonrpc import MALFORMED, decode_members, decode_text, replace_lone_surrogates
 
 
-class Fields:
-    """What a payload holds by name; later layers go before earlier ones."""
+class Host(StrEnum):
+    """The coding agent that runs a hook."""
 
-    __slots__ = ("_members",)
-
-    def __init__(self, members: Mapping[str, msgspec.Raw]) -> None:
-        self._members = members
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._members
-
-    def text(self, *names: str, most: int) -> str:
-        """The first of these that is a text with anything in it, cut to `most` characters; else empty."""
-        for name in names:
-            if (raw := self._members.get(name)) is not None and (found := text_of(raw)):
-                return found[:most]
-        return ""
-
-    def true(self, *names: str) -> bool:
-        """Whether one of these is true."""
-        return any(bytes(self._members.get(name, b"")) == b"true" for name in names)
-
-    def false(self, name: str) -> bool:
-        """Whether this is false, and not only absent."""
-        return bytes(self._members.get(name, b"")) == b"false"
-
-    def null(self, name: str) -> bool:
-        """Whether this is said to be nothing, and not only absent."""
-        return bytes(self._members.get(name, b"")) == b"null"
-
-    def number(self, name: str) -> float | None:
-        """The number of that name."""
-        try:
-            return _number.decode(self._members.get(name, b""))
-        except MALFORMED:
-            return None
-
-    def first(self, name: str, most: int) -> str:
-        """The first item of a list of texts; empty where there is none."""
-        try:
-            items = _elements.decode(self._members.get(name, b""))
-        except MALFORMED:
-            return ""
-        return text_of(items[0])[:most] if items else ""
-
-    def with_layer(self, name: str) -> Fields:
-        """These, and before them what the object of that name holds."""
-        inner = members_of(self._members.get(name, b""))
-        return self if inner is None else Fields({**self._members, **inner})
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    GEMINI = "gemini"
+    CURSOR = "cursor"
+    COPILOT_CLI = "copilot-cli"
+    WINDSURF = "windsurf"
+    CLINE = "cline"
 
 
-def members_of(raw: bytes | msgspec.Raw) -> dict[str, msgspec.Raw] | None:
-    """The members of a JSON object; None for anything else."""
-    try:
-        return _members_fields.decode(raw)
-    except MALFORMED:
-        return None
+class Moment(StrEnum):
+    """The moments of a session at which hosts run hooks, under one name for all hosts."""
 
+    SESSION_START = "session_start"
+    PROMPT = "prompt"
+    TOOL_BATCH = "tool_batch"
+    TOOL_FAILURE = "tool_failure"
+    ASSISTANT_DONE = "assistant_done"
+    PRE_COMPACT = "pre_compact"
+    POST_COMPACT = "post_compact"
+    SUBAGENT_START = "subagent_start"
+    SUBAGENT_DONE = "subagent_done"
+    SESSION_END = "session_end"
 
-def mended(message: bytes) -> bytes:
-    """The same without bytes that are no UTF-8 and without halves of characters."""
-    return replace_lone_surrogates(message.decode("utf-8", "replace").encode())
-
-
-def text_of(raw: msgspec.Raw) -> str:
-    """A JSON text; empty for anything else."""
-    try:
-        return _text_fields.decode(raw)
-    except MALFORMED:
-        return ""
-
-
-# What an agent's hook says, under one set of names for all hosts.
-
-
-HostName: TypeAlias = Literal["claude-code", "codex", "gemini", "cursor", "copilot-cli", "windsurf", "cline"]
-
-MomentName: TypeAlias = Literal[
-    "session_start", "prompt", "tool_batch", "tool_failure", "assistant_done", "pre_compact", "post_compact",
-    "subagent_start", "subagent_done", "session_end",
-]  # fmt: skip
 
 MAX_NAME = 200
-"""Characters of a session, turn, source or agent; as many as a conversation may have."""
+"""Characters of a session, turn, source or agent; as many as a conversation id may have."""
 
 MAX_PATH = 4096
 """Characters of a directory: PATH_MAX of Linux."""
 
 MAX_TEXT = 32_000
-"""Characters of any other text; what is longer is cut. Four times what one memory holds."""
+"""Characters of any other text; a longer one is cut. Four times what one memory holds."""
 
 MAX_WRAPPED = 250_000
-"""Characters of a prompt with everything that editors and other programs have put around it, such as open files; and of
-an answer or a summary, which are cut in the middle where they are kept."""
+"""Characters of a prompt with everything that editors and other programs put around it, such as open files; and of an
+answer or a summary, which are cut in the middle where they are kept."""
 
 
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One moment of one session. What the host does not say, or says in another type, is empty.
+    """One moment of one session. A field that the host does not send, or sends in another type, is empty.
 
-    `session` and `turn` are the host's own names; `cwd` is absolute; `text` is what the moment is about: the prompt,
-    the last message, the summary, the task, the error. `prompt` is the one that a message answers. `source` says how a
-    session began or ended, where a prompt is from or what asked for a compaction. `agent` is a subagent. `again`: a
-    hook has kept this turn going before.
+    `session` is the host's name of the session, `turn` of what began with one prompt; `cwd` is the directory the agent
+    works in, an absolute path that is never opened. `text` is the subject of the moment: the prompt, the last message
+    of the assistant, the summary of a compaction, the task of a subagent, the error. `prompt` is the prompt that an
+    assistant's message answers. `source` is how a session began or ended, where a prompt is from or what requested a
+    compaction. `agent` is the subagent that the moment happens in. `again`: a hook has already kept this turn going.
+    `takes_context`: the host shows its model a text that is returned at this moment.
     """
 
-    moment: MomentName
+    host: Host
+    moment: Moment
     session: str
     turn: str = ""
     cwd: str = ""
@@ -130,95 +74,225 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     agent: str = ""
     again: bool = False
+    takes_context: bool = True
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """A hook's payload: whose it is, what the host calls the event, and what was heard, if memory minds it at all."""
+    """The payload of a hook: its host, the host's name of the event, and the event if memory handles it."""
 
-    host: HostName
-    event: str
-    heard: HookEvent | None = None
-
-
-# Which moment each host means by which event. An event that is not listed asks nothing of memory.
+    host: Host
+    name: str
+    event: HookEvent | None = None
 
 
-_CLAUDE: Final[Mapping[str, MomentName]] = {
-    "SessionStart": "session_start",
-    "UserPromptSubmit": "prompt",
-    "PostToolBatch": "tool_batch",
-    "PostToolUse": "tool_batch",
-    "PostToolUseFailure": "tool_failure",
-    "Stop": "assistant_done",
-    "PreCompact": "pre_compact",
-    "PostCompact": "post_compact",
-    "SubagentStart": "subagent_start",
-    "SubagentStop": "subagent_done",
-    "SessionEnd": "session_end",
+# ---------------------------------------------------------------- what each host calls its events
+
+_CLAUDE: Final[Mapping[str, Moment]] = {
+    "SessionStart": Moment.SESSION_START,
+    "UserPromptSubmit": Moment.PROMPT,
+    "PostToolBatch": Moment.TOOL_BATCH,
+    "PostToolUse": Moment.TOOL_BATCH,
+    "PostToolUseFailure": Moment.TOOL_FAILURE,
+    "Stop": Moment.ASSISTANT_DONE,
+    "PreCompact": Moment.PRE_COMPACT,
+    "PostCompact": Moment.POST_COMPACT,
+    "SubagentStart": Moment.SUBAGENT_START,
+    "SubagentStop": Moment.SUBAGENT_DONE,
+    "SessionEnd": Moment.SESSION_END,
 }
 
-_GEMINI: Final[Mapping[str, MomentName]] = {
-    "SessionStart": "session_start",
-    "BeforeAgent": "prompt",
-    "AfterTool": "tool_batch",
-    "AfterAgent": "assistant_done",
-    "PreCompress": "pre_compact",
-    "SessionEnd": "session_end",
+_GEMINI: Final[Mapping[str, Moment]] = {
+    "SessionStart": Moment.SESSION_START,
+    "BeforeAgent": Moment.PROMPT,
+    "AfterTool": Moment.TOOL_BATCH,
+    "AfterAgent": Moment.ASSISTANT_DONE,
+    "PreCompress": Moment.PRE_COMPACT,
+    "SessionEnd": Moment.SESSION_END,
 }
 
-_CURSOR: Final[Mapping[str, MomentName]] = {
+_CURSOR: Final[Mapping[str, Moment]] = {
     **_CLAUDE,  # it runs the hooks of Claude Code's files as well
-    "sessionStart": "session_start",
-    "beforeSubmitPrompt": "prompt",
-    "postToolUse": "tool_batch",
-    "postToolUseFailure": "tool_failure",
-    "afterAgentResponse": "assistant_done",
-    "preCompact": "pre_compact",
-    "subagentStart": "subagent_start",
-    "subagentStop": "subagent_done",
-    "sessionEnd": "session_end",
+    "sessionStart": Moment.SESSION_START,
+    "beforeSubmitPrompt": Moment.PROMPT,
+    "postToolUse": Moment.TOOL_BATCH,
+    "postToolUseFailure": Moment.TOOL_FAILURE,
+    "afterAgentResponse": Moment.ASSISTANT_DONE,
+    "preCompact": Moment.PRE_COMPACT,
+    "subagentStart": Moment.SUBAGENT_START,
+    "subagentStop": Moment.SUBAGENT_DONE,
+    "sessionEnd": Moment.SESSION_END,
 }
 
-_COPILOT: Final[Mapping[str, MomentName]] = {
+_COPILOT: Final[Mapping[str, Moment]] = {
     **_CLAUDE,  # where an event is configured by its name in PascalCase
-    "sessionStart": "session_start",
-    "userPromptSubmitted": "prompt",
-    "postToolUse": "tool_batch",
-    "postToolUseFailure": "tool_failure",
-    "agentStop": "assistant_done",
-    "preCompact": "pre_compact",
-    "subagentStart": "subagent_start",
-    "subagentStop": "subagent_done",
-    "sessionEnd": "session_end",
+    "sessionStart": Moment.SESSION_START,
+    "userPromptSubmitted": Moment.PROMPT,
+    "postToolUse": Moment.TOOL_BATCH,
+    "postToolUseFailure": Moment.TOOL_FAILURE,
+    "agentStop": Moment.ASSISTANT_DONE,
+    "preCompact": Moment.PRE_COMPACT,
+    "subagentStart": Moment.SUBAGENT_START,
+    "subagentStop": Moment.SUBAGENT_DONE,
+    "sessionEnd": Moment.SESSION_END,
 }
 
-_WINDSURF: Final[Mapping[str, MomentName]] = {
-    "pre_user_prompt": "prompt",
-    "post_write_code": "tool_batch",
-    "post_run_command": "tool_batch",
-    "post_mcp_tool_use": "tool_batch",
-    "post_cascade_response": "assistant_done",
+_WINDSURF: Final[Mapping[str, Moment]] = {
+    "pre_user_prompt": Moment.PROMPT,
+    "post_write_code": Moment.TOOL_BATCH,
+    "post_run_command": Moment.TOOL_BATCH,
+    "post_mcp_tool_use": Moment.TOOL_BATCH,
+    "post_cascade_response": Moment.ASSISTANT_DONE,
 }
 
-_CLINE: Final[Mapping[str, MomentName]] = {
-    "TaskStart": "session_start",
-    "TaskResume": "session_start",
-    "UserPromptSubmit": "prompt",
-    "PostToolUse": "tool_batch",
-    "TaskComplete": "assistant_done",
-    "PreCompact": "pre_compact",
-    "TaskCancel": "session_end",
+_CLINE: Final[Mapping[str, Moment]] = {
+    "TaskStart": Moment.SESSION_START,
+    "TaskResume": Moment.SESSION_START,
+    "UserPromptSubmit": Moment.PROMPT,
+    "PostToolUse": Moment.TOOL_BATCH,
+    "TaskComplete": Moment.ASSISTANT_DONE,
+    "PreCompact": Moment.PRE_COMPACT,
+    "TaskCancel": Moment.SESSION_END,
 }
 
-MOMENTS: Final[Mapping[HostName, Mapping[str, MomentName]]] = {
-    "claude-code": _CLAUDE,
-    "codex": _CLAUDE,
-    "gemini": _GEMINI,
-    "cursor": _CURSOR,
-    "copilot-cli": _COPILOT,
-    "windsurf": _WINDSURF,
-    "cline": _CLINE,
+MOMENTS: Final[Mapping[Host, Mapping[str, Moment]]] = {
+    Host.CLAUDE_CODE: _CLAUDE,
+    Host.CODEX: _CLAUDE,
+    Host.GEMINI: _GEMINI,
+    Host.CURSOR: _CURSOR,
+    Host.COPILOT_CLI: _COPILOT,
+    Host.WINDSURF: _WINDSURF,
+    Host.CLINE: _CLINE,
 }
+"""The events that memory handles; a hook of any other gets an empty answer."""
+
+_FOUR: Final = frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"))
+
+TAKES_CONTEXT: Final[Mapping[Host, frozenset[str]]] = {
+    Host.CLAUDE_CODE: _FOUR | {"PostToolBatch", "PostToolUseFailure"},
+    Host.CODEX: _FOUR,
+    Host.GEMINI: frozenset(("SessionStart", "BeforeAgent", "AfterTool")),
+    Host.CURSOR: _FOUR | {"sessionStart", "beforeSubmitPrompt", "postToolUse"},
+    Host.COPILOT_CLI: frozenset((
+        "sessionStart", "subagentStart", "postToolUse", "postToolUseFailure",
+        "SessionStart", "SubagentStart", "PostToolUse", "PostToolUseFailure",
+    )),
+    Host.WINDSURF: frozenset(),
+    Host.CLINE: frozenset(("TaskStart", "TaskResume", "UserPromptSubmit", "PostToolUse")),
+}  # fmt: skip
+"""Events at which a host shows the model the output of a hook. Never at the end of a turn: there a context starts
+another turn, and then another. Never before a compaction or at the end of a session, where Codex refuses the whole
+answer."""
+
+
+# ---------------------------------------------------------------- reading a payload
+
+_SESSION: Final = ("conversation_id", "session_id", "sessionId", "trajectory_id", "taskId")
+_TURN: Final = ("prompt_id", "turn_id", "generation_id", "execution_id")
+_AGENT: Final = (
+    "agent_id", "agentId", "subagent_id", "agent_type", "subagent_type", "agentType", "agentName", "agent_name",
+)  # fmt: skip
+_SOURCE: Final = ("source", "reason", "trigger")
+_TOOL: Final = ("tool_name", "toolName", "tool")
+
+_TEXTS: Final[Mapping[Moment, tuple[str, ...]]] = {
+    Moment.SESSION_START: ("initial_prompt", "initialPrompt", "initialTask"),
+    Moment.PROMPT: ("prompt", "user_prompt"),
+    Moment.TOOL_BATCH: (),
+    Moment.TOOL_FAILURE: ("error", "error_message", "result"),
+    Moment.ASSISTANT_DONE: ("last_assistant_message", "prompt_response", "text", "response", "result"),
+    Moment.PRE_COMPACT: ("custom_instructions", "customInstructions"),
+    Moment.POST_COMPACT: ("compact_summary",),
+    Moment.SUBAGENT_START: ("task", "prompt", "agent_description", "agentDescription"),
+    Moment.SUBAGENT_DONE: ("last_assistant_message", "response", "summary"),
+    Moment.SESSION_END: (),
+}
+"""Fields in which hosts send the subject of a moment."""
+
+_WHOLE: Final = frozenset((
+    Moment.PROMPT, Moment.SESSION_START, Moment.SUBAGENT_START, Moment.ASSISTANT_DONE, Moment.POST_COMPACT,
+))  # fmt: skip
+"""Moments whose text may follow what other programs have put before it, or is kept with its end."""
+
+_STARTS: Final = {"TaskStart": "startup", "TaskResume": "resume"}
+"""How a session began, where only the name of the event tells."""
+
+
+def read(message: bytes, *, whole: bool = True) -> Payload | None:
+    """Return the payload in a message that is not JSON-RPC, or None if it is not a hook's. Never raises.
+
+    Without `whole` the message is too long or too deep to be decoded. Then, as for broken JSON, only its beginning is
+    looked at: the result has no event, but the host gets its answer.
+    """
+    members = _members_of_message(message) if whole else None
+    if members is None:
+        broken = begins_like_a_hook(message)
+        return None if broken is None else Payload(broken, "")
+    fields = Fields(members)
+    found = host_of(fields)
+    if found is None:
+        return None
+    host, name = found
+    moment = MOMENTS[host].get(name)
+    return Payload(host, name, None if moment is None else _event(host, name, moment, fields))
+
+
+def _members_of_message(message: bytes) -> dict[str, msgspec.Raw] | None:
+    """The members of an object, also of one with bytes that are not UTF-8 or with lone surrogates."""
+    try:
+        message.decode()
+    except UnicodeDecodeError:
+        found = None
+    else:
+        found = _members_of(message)
+    if found is None:
+        found = _members_of(replace_lone_surrogates(message.decode("utf-8", "replace").encode()))
+    return found
+
+
+def _event(host: Host, name: str, moment: Moment, fields: Fields) -> HookEvent:
+    if host is Host.WINDSURF:
+        fields = fields.with_layer("tool_info")
+    elif host is Host.CLINE:
+        fields = fields.with_layer(name[:1].lower() + name[1:]).with_layer("taskMetadata")
+        if moment is Moment.TOOL_BATCH and fields.false("success"):
+            moment = Moment.TOOL_FAILURE
+    loops = fields.number("loop_count")
+    return HookEvent(
+        host=host,
+        moment=moment,
+        session=fields.text(*_SESSION, most=MAX_NAME),
+        turn=fields.text(*_TURN, most=MAX_NAME),
+        cwd=_directory(fields),
+        text=_text(moment, fields),
+        prompt=fields.text("prompt", most=MAX_WRAPPED) if moment is Moment.ASSISTANT_DONE else "",
+        source=fields.text(*_SOURCE, most=MAX_NAME) or _STARTS.get(name, ""),
+        agent=fields.text(*_AGENT, most=MAX_NAME),
+        again=fields.true("stop_hook_active", "stopHookActive") or (loops is not None and loops > 0),
+        takes_context=name in TAKES_CONTEXT[host],
+    )
+
+
+def _directory(fields: Fields) -> str:
+    found = fields.text("cwd", most=MAX_PATH + 1) or next(
+        filter(None, (fields.first(name, MAX_PATH + 1) for name in ("workspace_roots", "workspaceRoots"))), ""
+    )
+    return found if found.startswith("/") and len(found) <= MAX_PATH else ""
+
+
+def _text(moment: Moment, fields: Fields) -> str:
+    found = fields.text(*_TEXTS[moment], most=MAX_WRAPPED if moment in _WHOLE else MAX_TEXT)
+    if moment is Moment.TOOL_FAILURE and (tool := fields.text(*_TOOL, most=MAX_NAME)):
+        return f"{tool}: {found}"[:MAX_TEXT]
+    return found
+
+
+# ---------------------------------------------------------------- which host: by the fields that only one of them sends
+
+MAX_EVENT = 64
+"""Characters of an event's name that are looked at."""
+
+BEGINNING = 16_384
+"""Bytes of a message that cannot be read as a whole within which it is recognised as a hook's."""
 
 GEMINI_ONLY: Final = frozenset((
     "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection", "BeforeTool", "AfterTool",
@@ -226,15 +300,6 @@ GEMINI_ONLY: Final = frozenset((
 ))  # fmt: skip
 """Events that no other host has by that name."""
 
-
-# Whose payload it is: by the fields that one host sends and the others do not.
-
-
-MAX_EVENT = 64
-"""Characters of an event's name that are looked at."""
-
-BEGINNING = 16_384
-"""Bytes of a message that cannot be read as a whole in which a host has said that it is a hook's."""
 
 _NAMED = ("hook_event_name", "hookEventName")
 _CLINE_MARKS = ("clineVersion", "hookName")
@@ -252,56 +317,57 @@ _BY_FIELD: Final = (
     ("reason", "sessionEnd"),
     ("trigger", "preCompact"),
 )
-"""What tells the events of Copilot CLI apart where nothing else does, first match first: in its own format a payload
-has no name of its event."""
+"""Fields that distinguish the events of Copilot CLI, first match first: in its own format a payload does not name its
+event."""
 
 
-def host_of(fields: Fields) -> tuple[HostName, str] | None:
-    """The host and what it calls the event, empty where that is no text; None for what is no hook's payload."""
+def host_of(fields: Fields) -> tuple[Host, str] | None:
+    """Return the host and its name of the event, empty if that is not a text; None for what is not a hook's payload."""
     if "agent_action_name" in fields:
-        return "windsurf", fields.text("agent_action_name", most=MAX_EVENT)
+        return Host.WINDSURF, fields.text("agent_action_name", most=MAX_EVENT)
     if any(mark in fields for mark in _CLINE_MARKS):
-        return "cline", fields.text("hookName", most=MAX_EVENT)
+        return Host.CLINE, fields.text("hookName", most=MAX_EVENT)
     if any(name in fields for name in _NAMED):
-        event = fields.text(*_NAMED, most=MAX_EVENT)
-        return _named(fields, event), event
-    unnamed = _unnamed(fields)
-    return None if unnamed is None else ("copilot-cli", unnamed)
+        name = fields.text(*_NAMED, most=MAX_EVENT)
+        return _host_by_name(fields, name), name
+    unnamed = _copilot_event(fields)
+    return None if unnamed is None else (Host.COPILOT_CLI, unnamed)
 
 
-def begins_like_a_hook(message: bytes) -> HostName | None:
-    """Whose a message seems to be of which only the beginning can be looked at; None if it is no hook's. The name
-    stands for the shape of its answers alone."""
+def begins_like_a_hook(message: bytes) -> Host | None:
+    """Return the host of a message of which only the beginning can be looked at; None if it is not a hook's. The host
+    may be another one whose answers have the same shape."""
     head = message[:BEGINNING]
     if not head.startswith(b"{") or b'"jsonrpc"' in head or _MARK.search(head) is None:
         return None
-    return "cline" if _CLINE_MARK.search(head) else "claude-code"
+    return Host.CLINE if _CLINE_MARK.search(head) else Host.CLAUDE_CODE
 
 
-def _named(fields: Fields, event: str) -> HostName:
-    if "conversation_id" in fields or "cursor_version" in fields or event[:1].islower():
-        return "cursor"
-    if "turn_id" in fields or _kept_by_codex(fields):
-        return "codex"
+def _host_by_name(fields: Fields, name: str) -> Host:
+    """The host of a payload that names its event as Claude Code does."""
+    if "conversation_id" in fields or "cursor_version" in fields or name[:1].islower():
+        return Host.CURSOR
+    if "turn_id" in fields or _has_transcript_of_codex(fields):
+        return Host.CODEX
     if "timestamp" not in fields:
-        return "claude-code"
+        return Host.CLAUDE_CODE
     if "hook_event_name" not in fields:
-        return "copilot-cli"  # the agents of VS Code write it in camel case
-    # Both say when it was, and Gemini CLI always says where its transcript is. Events of its own are its own anyway.
-    shared = event in ("SessionStart", "SessionEnd", "Notification") and "transcript_path" in fields
-    return "gemini" if shared or event in GEMINI_ONLY else "copilot-cli"
+        return Host.COPILOT_CLI  # the agents of VS Code write it in camel case
+    # Both send a timestamp, and Gemini CLI always sends the path of its transcript.
+    shared = name in ("SessionStart", "SessionEnd", "Notification") and "transcript_path" in fields
+    return Host.GEMINI if shared or name in GEMINI_ONLY else Host.COPILOT_CLI
 
 
-def _kept_by_codex(fields: Fields) -> bool:
-    """Where a session is kept tells whose it is: Codex names the file alike, whatever $CODEX_HOME is, or keeps none and
-    says so. It never says when."""
+def _has_transcript_of_codex(fields: Fields) -> bool:
+    """True if the transcript is one of Codex: it gives the file the same name for any $CODEX_HOME, or keeps none and
+    sends null. It never sends a timestamp."""
     path = fields.text("transcript_path", most=BEGINNING)
     kept = "/.codex/" in path or path.rpartition("/")[2].startswith("rollout-")
     return kept or (fields.null("transcript_path") and "timestamp" not in fields)
 
 
-def _unnamed(fields: Fields) -> str | None:
-    """The event of a payload in the format of Copilot CLI: milliseconds, a directory, and what the event brings."""
+def _copilot_event(fields: Fields) -> str | None:
+    """The event of a payload in the format of Copilot CLI: milliseconds, a directory, and the fields of the event."""
     if fields.number("timestamp") is None or not fields.text("cwd", most=1) or "method" in fields:
         return None
     if "toolName" in fields and "toolResult" not in fields:
@@ -314,102 +380,72 @@ def _unnamed(fields: Fields) -> str | None:
     return found or ("errorOccurred" if "error" in fields else None)
 
 
-# From the bytes of a hook's payload to what was heard.
+# ---------------------------------------------------------------- fields of any type
+
+_number = msgspec.json.Decoder(float)
+_elements = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-_SESSION: Final = ("conversation_id", "session_id", "sessionId", "trajectory_id", "taskId")
-_TURN: Final = ("prompt_id", "turn_id", "generation_id", "execution_id")
-_AGENT: Final = (
-    "agent_id", "agentId", "subagent_id", "agent_type", "subagent_type", "agentType", "agentName", "agent_name",
-)  # fmt: skip
-_SOURCE: Final = ("source", "reason", "trigger")
-_TOOL: Final = ("tool_name", "toolName", "tool")
+class Fields:
+    """The members of a payload. A member of another type than asked for counts as absent."""
 
-_TEXTS: Final[Mapping[MomentName, tuple[str, ...]]] = {
-    "session_start": ("initial_prompt", "initialPrompt", "initialTask"),
-    "prompt": ("prompt", "user_prompt"),
-    "tool_batch": (),
-    "tool_failure": ("error", "error_message", "result"),
-    "assistant_done": ("last_assistant_message", "prompt_response", "text", "response", "result"),
-    "pre_compact": ("custom_instructions", "customInstructions"),
-    "post_compact": ("compact_summary",),
-    "subagent_start": ("task", "prompt", "agent_description", "agentDescription"),
-    "subagent_done": ("last_assistant_message", "response", "summary"),
-    "session_end": (),
-}
-"""Where hosts say what a moment is about."""
+    __slots__ = ("_members",)
 
-_WHOLE: Final = ("prompt", "session_start", "subagent_start", "assistant_done", "post_compact")
-"""Moments whose text may stand behind what other programs have put before it, or is kept with its end."""
+    def __init__(self, members: Mapping[str, msgspec.Raw]) -> None:
+        self._members = members
 
-_STARTS: Final = {"TaskStart": "startup", "TaskResume": "resume"}
-"""How a session began, where the event's name says so."""
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def text(self, *names: str, most: int) -> str:
+        """Return the first of these that is a non-empty text, cut to `most` characters; else an empty one."""
+        for name in names:
+            if (raw := self._members.get(name)) is not None and (found := _text_of(raw)):
+                return found[:most]
+        return ""
+
+    def true(self, *names: str) -> bool:
+        """Return True if one of these is true."""
+        return any(bytes(self._members.get(name, b"")) == b"true" for name in names)
+
+    def false(self, name: str) -> bool:
+        """Return True if this is false, and not only absent."""
+        return bytes(self._members.get(name, b"")) == b"false"
+
+    def null(self, name: str) -> bool:
+        """Return True if this is null, and not only absent."""
+        return bytes(self._members.get(name, b"")) == b"null"
+
+    def number(self, name: str) -> float | None:
+        """Return the number of that name."""
+        try:
+            return _number.decode(self._members.get(name, b""))
+        except MALFORMED:
+            return None
+
+    def first(self, name: str, most: int) -> str:
+        """Return the first item of a list of texts; empty if there is none."""
+        try:
+            items = _elements.decode(self._members.get(name, b""))
+        except MALFORMED:
+            return ""
+        return _text_of(items[0])[:most] if items else ""
+
+    def with_layer(self, name: str) -> Fields:
+        """Return these fields and, taking precedence, those of the object of that name."""
+        inner = _members_of(self._members.get(name, b""))
+        return self if inner is None else Fields({**self._members, **inner})
 
 
-def read(message: bytes, *, whole: bool = True) -> Payload | None:
-    """The payload in a message that is no JSON-RPC, or None if it is no hook's.
-
-    Without `whole` it is too long or too deep to be decoded, and only its beginning is looked at, as it is of a broken
-    one: nothing is heard then, but the host gets its answer. Never raises.
-    """
-    members = _members_payload(message) if whole else None
-    if members is None:
-        broken = begins_like_a_hook(message)
-        return None if broken is None else Payload(broken, "")
-    fields = Fields(members)
-    found = host_of(fields)
-    if found is None:
-        return None
-    host, event = found
-    moment = MOMENTS[host].get(event)
-    return Payload(host, event, None if moment is None else _heard(host, event, moment, fields))
-
-
-def _members_payload(message: bytes) -> dict[str, msgspec.Raw] | None:
+def _members_of(raw: bytes | msgspec.Raw) -> dict[str, msgspec.Raw] | None:
     try:
-        message.decode()
-    except UnicodeDecodeError:
-        return members_of(mended(message))
-    found = members_of(message)
-    return members_of(mended(message)) if found is None else found
+        return decode_members(raw)
+    except MALFORMED:
+        return None
 
 
-def _heard(host: HostName, event: str, moment: MomentName, fields: Fields) -> HookEvent:
-    fields = _layered(host, event, fields)
-    if host == "cline" and moment == "tool_batch" and fields.false("success"):
-        moment = "tool_failure"
-    loops = fields.number("loop_count")
-    return HookEvent(
-        moment=moment,
-        session=fields.text(*_SESSION, most=MAX_NAME),
-        turn=fields.text(*_TURN, most=MAX_NAME),
-        cwd=_directory(fields),
-        text=_text_payload(moment, fields),
-        prompt="" if moment != "assistant_done" else fields.text("prompt", most=MAX_WRAPPED),
-        source=fields.text(*_SOURCE, most=MAX_NAME) or _STARTS.get(event, ""),
-        agent=fields.text(*_AGENT, most=MAX_NAME),
-        again=fields.true("stop_hook_active", "stopHookActive") or (loops is not None and loops > 0),
-    )
-
-
-def _layered(host: HostName, event: str, fields: Fields) -> Fields:
-    """With what some hosts put one level deeper."""
-    if host == "windsurf":
-        return fields.with_layer("tool_info")
-    if host == "cline":
-        return fields.with_layer(event[:1].lower() + event[1:]).with_layer("taskMetadata")
-    return fields
-
-
-def _directory(fields: Fields) -> str:
-    found = fields.text("cwd", most=MAX_PATH + 1) or next(
-        filter(None, (fields.first(name, MAX_PATH + 1) for name in ("workspace_roots", "workspaceRoots"))), ""
-    )
-    return found if found.startswith("/") and len(found) <= MAX_PATH else ""
-
-
-def _text_payload(moment: MomentName, fields: Fields) -> str:
-    found = fields.text(*_TEXTS[moment], most=MAX_WRAPPED if moment in _WHOLE else MAX_TEXT)
-    if moment == "tool_failure" and (tool := fields.text(*_TOOL, most=MAX_NAME)):
-        return f"{tool}: {found}"[:MAX_TEXT]
-    return found
+def _text_of(raw: msgspec.Raw) -> str:
+    try:
+        return decode_text(raw)
+    except MALFORMED:
+        return ""

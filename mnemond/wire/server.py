@@ -1,11 +1,15 @@
-"""Accepts connections, watches their deadlines, and stops without leaving a received request unanswered."""
+"""Accepts connections, enforces their deadlines, and stops without leaving a received request unanswered."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import math
 import os
+import select
 import socket
+import struct
+import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -14,54 +18,45 @@ import trio
 
 from mnemond import errors
 from mnemond.errors import MnemonError
-from mnemond.wire.connection import (
-    MAX_LEAVING,
-    Connection,
-    credentials,
-    discard,
-    drain_and_close,
-    is_gone,
-    send_final_error,
-)
+from mnemond.wire.connection import Connection
 from mnemond.wire.dispatch import Call, Dispatcher
 from mnemond.wire.hooks import HookHandler, Hooks
+from mnemond.wire.jsonrpc import NO_ID, encode_error
 from mnemond.wire.limits import Counters, Limits, SpareDescriptors
 from mnemond.wire.listener import Listener
 
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _OUT_OF_MEMORY = (errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S = 0.1
-"""How long accepting rests when the system has no room for another connection; it would spin otherwise."""
+"""Pause of accepting when the system has no room for another connection; it would spin otherwise."""
 
-TAKE_UP_S = 0.005
-"""Between two looks at what other threads have finished, in a pass of the event loop that is longer."""
+PENDING_INTERVAL_S = 0.005
+"""Seconds between two runs of `Server.between_requests` within one pass of the event loop."""
 
 
 class Server:
     """Serves one listening socket. Build it, `serve` once, `request_stop` from anywhere on the event loop."""
 
-    def __init__(self, dispatcher: Dispatcher, limits: Limits, hearer: HookHandler | None = None) -> None:
-        """`hearer` is told what the hooks of coding agents say."""
+    def __init__(self, dispatcher: Dispatcher, limits: Limits, hook_handler: HookHandler | None = None) -> None:
         self.dispatcher = dispatcher
-        self.hooks = Hooks(hearer, dispatcher)
+        self.hooks = Hooks(hook_handler, dispatcher)
         self.limits = limits
         self.counters = Counters()
         self._allowed = limits.allowed_connections()
         self._uid = os.geteuid()
-        self._connections: set[Connection] = set()
-        self._numbered: dict[int, Connection] = {}
-        self.on_drained: Callable[[int], None] = _nobody
-        """Hears the number of a connection that can be told something again."""
-        self.on_gone: Callable[[int], None] = _nobody
-        """Hears the number of a connection that is closed."""
-        self.between: Callable[[], object] = _nothing
-        """Called between two requests: does what other threads have asked for."""
-        self._taken_up_at = -math.inf
+        self._connections: dict[int, Connection] = {}
+        self.on_takes_events: Callable[[int], None] = _ignore
+        """Called with the number of a connection that refused an event and takes events again."""
+        self.on_closed: Callable[[int], None] = _ignore
+        """Called with the number of a connection that is closed."""
+        self.between_requests: Callable[[], object] = _nothing
+        """Runs what other threads have handed over."""
+        self._pending_run_at = -math.inf
         self._dirty: dict[Connection, None] = {}
         self._flush = trio.Event()
         self._stop = trio.Event()
         self.stop_requested_at = math.inf
-        """On trio's clock; infinite before a stop was asked for."""
+        """On trio's clock; infinite before a stop is requested."""
         self._emptied = trio.Event()
         self._spare = SpareDescriptors()
         self._leaving = 0
@@ -69,17 +64,17 @@ class Server:
         self._ended = False
 
     def request_stop(self) -> None:
-        """Answer everything received, then let `serve` return. Asking twice changes nothing."""
+        """Answer everything received, then let `serve` return. Idempotent."""
         if not self._stop.is_set():
             self.stop_requested_at = trio.current_time()
             self._stop.set()
 
     async def stop_requested(self) -> None:
-        """Returns when a stop was asked for."""
+        """Return once a stop was requested."""
         await self._stop.wait()
 
     def apply_settings(self, limits: Limits) -> None:
-        """Other limits from now on; a connection keeps those it began with."""
+        """Use these limits from now on; a connection keeps those it began with."""
         self.limits = limits
         self._allowed = limits.allowed_connections()
 
@@ -101,11 +96,17 @@ class Server:
                 self._abandon()
                 nursery.cancel_scope.cancel()
 
-    # ---------------------------------------------------------------- what connections ask for
+    def send_event(self, number: int, line: bytes) -> bool:
+        """Send a message that is not a reply to the connection of this number. False if it is closed, and if it has too
+        much unsent (`on_takes_events` is called when that is sent)."""
+        connection = self._connections.get(number)
+        return connection is not None and connection.send_event(line)
+
+    # ---------------------------------------------------------------- called by connections
 
     def spawn(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run an async function in a task that ends with `serve` at the latest. Raises MnemonError(STOPPING) after
-        that: a handler may continue once its write is committed, when nobody waits for its reply any more."""
+        that: a handler may continue once its write is committed, when its reply can no longer be sent."""
         if self._nursery is None:
             raise RuntimeError("the server is not serving")
         if self._ended:
@@ -114,35 +115,28 @@ class Server:
 
     def flush_soon(self, connection: Connection) -> None:
         """Send the connection's replies after the request that is being answered, in the next pass of the event loop
-        at the latest, once for all that come until then."""
+        at the latest, once for all that are added until then."""
         self._dirty[connection] = None
         self._flush.set()
 
-    def take_up(self) -> None:
-        """Between two requests of any client: hear what other threads have finished, and send what came of it."""
+    def run_pending(self) -> None:
+        """Between two requests of any client: run what other threads have handed over, and send what results."""
         now = trio.current_time()
-        if now - self._taken_up_at < TAKE_UP_S:
+        if now - self._pending_run_at < PENDING_INTERVAL_S:
             return
-        self._taken_up_at = now
-        self.between()
+        self._pending_run_at = now
+        self.between_requests()
         if self._dirty:
             self._flush_all()
 
-    def tell(self, connection: int, line: bytes) -> bool:
-        """Send a message that answers nothing. False where the client lags (`on_drained` hears when it no longer does)
-        and where it has gone."""
-        found = self._numbered.get(connection)
-        return found is not None and found.tell(line)
+    def takes_events(self, connection: Connection) -> None:
+        """A connection that refused an event has sent everything."""
+        self.on_takes_events(connection.number)
 
-    def drained(self, connection: Connection) -> None:
-        """It can be told something again."""
-        self.on_drained(connection.number)
-
-    def forget(self, connection: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         """The connection is closed."""
-        if self._numbered.pop(connection.number, None) is not None:
-            self.on_gone(connection.number)
-        self._connections.discard(connection)
+        if self._connections.pop(connection.number, None) is not None:
+            self.on_closed(connection.number)
         self._dirty.pop(connection, None)
         self.counters.connections = len(self._connections)
         if not self._connections:
@@ -165,10 +159,12 @@ class Server:
         while True:
             await trio.sleep(self.limits.sweep_s)
             if listener.lost:
-                trio.lowlevel.notify_closing(listener.socket)  # so that the task that accepts looks after it
+                trio.lowlevel.notify_closing(listener.socket)  # so that the accepting task recovers it
             now = trio.current_time()
-            for connection in list(self._connections):
+            for connection in list(self._connections.values()):
                 self.counters.cut += connection.enforce(now)
+
+    # ---------------------------------------------------------------- accepting
 
     async def _accept_until_stopped(self, listener: Listener) -> None:
         async with trio.open_nursery() as accepting:
@@ -189,14 +185,14 @@ class Server:
                 self._regain(listener)
 
     def _regain(self, listener: Listener) -> None:
-        """Be reachable again, or make room for a daemon that is."""
+        """Be reachable again, or stop in favour of a daemon that is."""
         with self.dispatcher.boundary() as boundary:
             listener.regain()
         if boundary.reply is not None:
             self.request_stop()
 
     async def _accept_some(self, listener: Listener) -> bool:
-        """Accept and serve for one turn; whether more may be waiting. The others have had theirs when it says so."""
+        """Accept and serve for one turn; True, after the turn of the other tasks, if more may be waiting."""
         turn_ends = trio.current_time() + self.limits.inline_ms / 1000
         self._spare.top_up()
         while trio.current_time() < turn_ends:
@@ -212,16 +208,16 @@ class Server:
 
     async def _accept_failed(self, listener: Listener, error: OSError) -> bool:
         await trio.lowlevel.checkpoint()
-        if error.errno in _OUT_OF_DESCRIPTORS and self._spare.give_up():
-            return self._turn_away(listener)
+        if error.errno in _OUT_OF_DESCRIPTORS and self._spare.release():
+            return self._refuse_with_spare_descriptor(listener)
         if error.errno in _OUT_OF_DESCRIPTORS + _OUT_OF_MEMORY:
             await trio.sleep(_PAUSE_S)
             return False
         return error.errno != errno.EINVAL  # of a socket that refuses newcomers: the backlog is empty
 
-    def _turn_away(self, listener: Listener) -> bool:
-        """A descriptor was given up: accept a client with it and tell it so. Whether there was a client: without a
-        descriptor accepting fails even when nobody waits, so only this can end the loop."""
+    def _refuse_with_spare_descriptor(self, listener: Listener) -> bool:
+        """Accept a client with the released descriptor to refuse it; False if there was none. Without a descriptor
+        accepting fails even when no client waits, so only this can end the loop."""
         try:
             sock, _ = listener.socket.accept()
         except OSError:
@@ -232,37 +228,9 @@ class Server:
         finally:
             self._spare.top_up()
 
-    def _refuse(self, sock: socket.socket, sentence: str, *, may_linger: bool) -> None:
-        self.counters.refused += 1
-        sock.setblocking(False)
-        send_final_error(sock, MnemonError(errors.TOO_MANY_CONNECTIONS, sentence, hint="try again", outcome="rejected"))
-        if discard(sock) and may_linger and self._leaving < MAX_LEAVING:
-            self._leaving += 1
-            self.spawn(lambda: self._see_out(sock))
-        else:
-            sock.close()
-
-    async def _see_out(self, sock: socket.socket) -> None:
-        try:
-            await drain_and_close(sock)
-        finally:
-            self._leaving -= 1
-
-    def _room(self) -> bool:
-        """Whether there is room for one more, if need be in the place of the one that is idle for longest."""
-        if len(self._connections) < self._allowed:
-            return True
-        now = trio.current_time()
-        idle = [one for one in self._connections if one.idle_s(now) >= self.limits.idle_s]
-        for connection in sorted(idle, key=lambda one: one.idle_s(now), reverse=True):
-            if connection.make_way():
-                self.counters.made_way += 1
-                return True
-        return False
-
     def _welcome(self, sock: socket.socket) -> None:
-        """Serve a new connection. A client that sends one request and is done is answered and gone when this
-        returns; only one that stays gets a task."""
+        """Serve a new connection. A client that sends one request and is done is answered and gone when this returns;
+        only one that stays gets a task."""
         try:
             pid, uid = credentials(sock)
             sock.setblocking(False)
@@ -273,14 +241,13 @@ class Server:
             self.counters.refused += 1
             sock.close()
             return
-        if not self._room():
+        if not self._make_room():
             sentence = f"{len(self._connections)} connections are open; the limit is {self._allowed}"
             self._refuse(sock, sentence, may_linger=True)
             return
         self.counters.accepted += 1
         connection = Connection(sock, Call(self.counters.accepted, pid, uid, gone=partial(is_gone, sock)), self)
-        self._connections.add(connection)
-        self._numbered[connection.number] = connection
+        self._connections[connection.number] = connection
         self.counters.connections = len(self._connections)
         with self.dispatcher.boundary() as boundary:
             if connection.serve_once() and connection.unfinished:
@@ -288,13 +255,41 @@ class Server:
         if boundary.reply is not None:
             connection.close()
         if connection.unfinished:
-            self.spawn(lambda: self._converse(connection))
+            self.spawn(lambda: self._serve(connection))
 
-    async def _converse(self, connection: Connection) -> None:
+    async def _serve(self, connection: Connection) -> None:
         with self.dispatcher.boundary() as boundary:
-            await connection.converse()
+            await connection.serve()
         if boundary.reply is not None:
             connection.close()
+
+    def _make_room(self) -> bool:
+        """Return True if there is room for one more connection, after closing the longest-idle one if need be."""
+        if len(self._connections) < self._allowed:
+            return True
+        now = trio.current_time()
+        idle = [one for one in self._connections.values() if one.idle_s(now) >= self.limits.idle_s]
+        for connection in sorted(idle, key=lambda one: one.idle_s(now), reverse=True):
+            if connection.evict():
+                self.counters.evicted += 1
+                return True
+        return False
+
+    def _refuse(self, sock: socket.socket, sentence: str, *, may_linger: bool) -> None:
+        self.counters.refused += 1
+        sock.setblocking(False)
+        send_final_error(sock, MnemonError(errors.TOO_MANY_CONNECTIONS, sentence, hint="try again", outcome="rejected"))
+        if discard(sock) and may_linger and self._leaving < MAX_LEAVING:
+            self._leaving += 1
+            self.spawn(lambda: self._linger(sock))
+        else:
+            sock.close()
+
+    async def _linger(self, sock: socket.socket) -> None:
+        try:
+            await drain_and_close(sock)
+        finally:
+            self._leaving -= 1
 
     # ---------------------------------------------------------------- stopping
 
@@ -302,22 +297,98 @@ class Server:
         listener.refuse_newcomers()
         while await self._accept_some(listener):
             pass
-        for connection in list(self._connections):
-            connection.last_call()
+        for connection in list(self._connections.values()):
+            connection.stop_reading()
         while self._connections:
             self._emptied = trio.Event()
             await self._emptied.wait()
 
     def _abandon(self) -> None:
-        for connection in list(self._connections):
+        for connection in list(self._connections.values()):
             self.counters.abandoned += connection.unanswered
             connection.close()
         self._spare.close()
 
 
-def _nobody(_connection: int) -> None:
-    """Nobody wants to hear of it."""
+def _ignore(_connection: int) -> None:
+    """Used until a listener is set."""
 
 
 def _nothing() -> None:
-    """No other thread asks for anything."""
+    """Used until another thread can hand over anything."""
+
+
+# ---------------------------------------------------------------- the process at the other end of a Unix socket
+
+_LINUX = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
+_DARWIN = struct.Struct("2I")  # beginning of struct xucred: version, uid (sys/ucred.h)
+_SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 0x001, 0x002  # sys/un.h of macOS
+
+
+def credentials(sock: socket.socket) -> tuple[int, int]:
+    """Return (pid, uid) of the process that connected, from the kernel; pid 0 if unknown. Raises OSError if the socket
+    is no longer connected."""
+    if sys.platform == "darwin":  # pragma: no cover - the tests run where SO_PEERCRED is
+        _, uid = _DARWIN.unpack(sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)[: _DARWIN.size])
+        (pid,) = struct.unpack("i", sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4))
+        return pid, uid
+    pid, uid, _ = _LINUX.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _LINUX.size))
+    return pid, uid
+
+
+def is_gone(sock: socket.socket) -> bool:
+    """Return True if no process can read what is sent: the other end is closed, or this one. A client that only stopped
+    sending still reads. Where the system does not distinguish the two, only closing this end counts."""
+    descriptor = sock.fileno()
+    if descriptor < 0:
+        return True
+    if sys.platform != "linux":  # pragma: no cover - macOS reports a hang-up for a half-closed socket as well
+        return False
+    poller = select.poll()
+    poller.register(descriptor, 0)  # a hang-up is reported in any case
+    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poller.poll(0))
+
+
+# ---------------------------------------------------------------- refusing a client so that it learns the reason
+
+LINGER_S = 1.0
+"""For a refused client to read the reason. Most write their request first, and a write to a closed socket fails before
+anything is read."""
+
+MAX_LEAVING = 16
+"""Refused clients that may linger at once: a quarter of the descriptors kept beside the connections."""
+
+_READ_BYTES = 65536
+_READS = 16
+"""Reads at once, and times that a client which goes on sending is waited for: 1 MiB, 16 times."""
+
+
+def send_final_error(sock: socket.socket, error: MnemonError) -> None:
+    """Send a client that gets no connection the reason, as far as its socket takes it without waiting, and the end of
+    the stream."""
+    with contextlib.suppress(OSError):
+        sock.send(encode_error(NO_ID, error) + b"\n")
+        sock.shutdown(socket.SHUT_WR)
+
+
+def discard(sock: socket.socket) -> bool:
+    """Read what a refused client has sent, without waiting; return True if more may come. Closing a Unix socket with
+    something unread would make the client's next read fail instead of returning the reason."""
+    for _ in range(_READS):
+        try:
+            if not sock.recv(_READ_BYTES):
+                return False
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return False
+
+
+async def drain_and_close(sock: socket.socket) -> None:
+    """Close the socket once the client has left or sent too much, or after LINGER_S."""
+    with sock, trio.move_on_after(LINGER_S):
+        for _ in range(_READS):
+            await trio.lowlevel.wait_readable(sock)
+            if not discard(sock):
+                return

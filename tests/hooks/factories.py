@@ -14,9 +14,9 @@ from structlog.testing import CapturingLogger
 from mnemond.config.settings import Config, EmbeddingSettings, ExtractionSettings, HookSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
-from mnemond.hooks.dispatch import AgentEvent, Host, Moment
 from mnemond.model.changes import QueuedExchange
 from mnemond.store.exchanges import oldest
+from mnemond.wire.hook_payload import HookEvent, Host, Moment
 from tests.api.factories import CALL
 
 CLOSE_S = 30.0
@@ -38,8 +38,8 @@ class Desk:
 
     async def at(self, moment: Moment, **fields: Any) -> str:
         """What is said at a moment."""
-        known = {"host": Host.CLAUDE_CODE, "moment": moment, "session": "s", "cwd": APOLLO, "hears": True}
-        said = await self.daemon._agents.at(AgentEvent(**{**known, **fields}), CALL)
+        known = {"host": Host.CLAUDE_CODE, "moment": moment, "session": "s", "cwd": APOLLO, "takes_context": True}
+        said = await self.daemon._agents.at(HookEvent(**{**known, **fields}), CALL)
         assert isinstance(said, str)
         return said
 
@@ -50,7 +50,7 @@ class Desk:
 
     async def answered(self, reply: str, **fields: Any) -> None:
         """The agent has answered; nothing is ever said then."""
-        done = {"text": reply, "turn": str(self._turn), "hears": False, **fields}
+        done = {"text": reply, "turn": str(self._turn), "takes_context": False, **fields}
         assert await self.at(Moment.ASSISTANT_DONE, **done) == ""
 
     async def remember(self, content: str, **fields: object) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mnemond.config.settings import HookSettings
-from mnemond.hooks.dispatch import Host, Moment
 from mnemond.hooks.sessions import MAX_SESSIONS
+from mnemond.wire.hook_payload import Host, Moment
 from mnemond.wire.hooks import units
 from tests.hooks.factories import PORT, SQLITE, WHY, desk, known
 
@@ -31,7 +31,9 @@ async def test_whatever_is_said(seed: int, project: str, tmp_path: Path) -> None
             fields = {name: rng.choice(NASTY)[:200] for name in ("session", "turn", "cwd", "source", "agent")}
             fields |= {name: rng.choice(NASTY) for name in ("text", "prompt")}
             moment, host = rng.choice(list(Moment)), rng.choice(list(Host))
-            said = await over.at(moment, **fields, host=host, again=rng.random() < 0.2, hears=rng.random() < 0.9)
+            said = await over.at(
+                moment, **fields, host=host, again=rng.random() < 0.2, takes_context=rng.random() < 0.9
+            )
             assert units(said) <= 4_000
             assert said.count("<recalled-data") == said.count("</recalled-data") <= 1
         assert over.daemon._dispatcher.defects == 0

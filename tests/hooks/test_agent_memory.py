@@ -11,10 +11,10 @@ import pytest
 from mnemond import errors
 from mnemond.config.settings import ExtractionSettings, HookSettings
 from mnemond.errors import MnemonError
-from mnemond.hooks.dispatch import AgentEvent, Host, Moment
 from mnemond.hooks.memory import AgentKeeping
 from mnemond.hooks.sessions import STAMP
 from mnemond.text.transcripts import without_echoes
+from mnemond.wire.hook_payload import HookEvent, Host, Moment
 from mnemond.wire.hooks import units
 from tests.hooks.factories import PORT, SQLITE, WHY, desk, known
 
@@ -92,7 +92,7 @@ async def test_a_memory_that_changed_is_shown_again(tmp_path: Path) -> None:
 async def test_a_host_that_shows_nothing_is_not_searched_for(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await known(over)
-        assert await over.asks(WHY, hears=False) == ""
+        assert await over.asks(WHY, takes_context=False) == ""
         assert SQLITE in await over.asks(WHY)
 
 
@@ -201,7 +201,7 @@ async def test_after_a_compaction_what_matters_to_the_summary_is_recalled(tmp_pa
         await known(over)
         assert PORT in await over.asks("Which port does the staging server use?")
         text = "<analysis>Hm.</analysis>\n<summary>\nWe look for the port of the staging server.\n</summary>"
-        assert await over.at(Moment.POST_COMPACT, text=text, hears=False) == ""
+        assert await over.at(Moment.POST_COMPACT, text=text, takes_context=False) == ""
         said = await over.at(Moment.SESSION_START, source="compact")
         assert "About what is being done:" in said
         assert PORT in said
@@ -219,9 +219,9 @@ async def test_a_summary_that_comes_after_the_session_has_begun_again_changes_no
         said = await over.at(Moment.SESSION_START, source="compact")
         assert "About what is being done:" in said  # by what was asked last
         assert PORT in said
-        assert await over.at(Moment.POST_COMPACT, text="We look for a port.", hears=False) == ""
+        assert await over.at(Moment.POST_COMPACT, text="We look for a port.", takes_context=False) == ""
         assert await over.asks("So which port does the staging server use?") == ""  # it stands in the brief
-        assert await over.at(Moment.POST_COMPACT, text="We still look for a port.", hears=False) == ""
+        assert await over.at(Moment.POST_COMPACT, text="We still look for a port.", takes_context=False) == ""
         assert PORT in await over.asks("Now which port does the staging server use?")  # that was another compaction
 
 
@@ -229,7 +229,7 @@ async def test_what_was_shown_before_a_compaction_is_shown_again(tmp_path: Path)
     async with desk(tmp_path) as over:
         await known(over)
         assert SQLITE in await over.asks(WHY)
-        assert await over.at(Moment.PRE_COMPACT, hears=False) == ""
+        assert await over.at(Moment.PRE_COMPACT, takes_context=False) == ""
         assert SQLITE in await over.asks(WHY)
 
 
@@ -273,7 +273,7 @@ async def test_a_host_may_repeat_the_prompt(tmp_path: Path) -> None:
 async def test_what_was_not_answered_is_kept_at_the_end(tmp_path: Path) -> None:
     async with desk(tmp_path) as over:
         await over.asks("I moved to Berlin.")
-        assert await over.at(Moment.SESSION_END, hears=False) == ""
+        assert await over.at(Moment.SESSION_END, takes_context=False) == ""
         assert [(each.prompt, each.reply) for each in await over.queued()] == [("I moved to Berlin.", "")]
         assert len(over.daemon._agents._sessions) == 0
         await over.asks("I like it.", session="t")
@@ -354,5 +354,5 @@ async def test_what_was_said_does_not_outlive_a_purge(tmp_path: Path) -> None:
         await over.answered("Done.")
         assert [(each.prompt, each.reply) for each in await over.queued()] == [("", "Done.")]
         assert (
-            over.daemon._agents._sessions.of(AgentEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s")).task == ""
+            over.daemon._agents._sessions.of(HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s")).task == ""
         )

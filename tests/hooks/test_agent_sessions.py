@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemond.hooks import sessions
-from mnemond.hooks.dispatch import AgentEvent, Host, Moment
 from mnemond.hooks.sessions import AGAIN_S, MAX_HEARD, MAX_SESSIONS, MAX_SHOWN, AgentSession, AgentSessions
+from mnemond.wire.hook_payload import HookEvent, Host, Moment
 
 
 class Stopwatch:
@@ -21,8 +21,8 @@ class Stopwatch:
         return self.now
 
 
-def event(moment: Moment = Moment.PROMPT, **fields: Any) -> AgentEvent:
-    return AgentEvent(**{"host": Host.CLAUDE_CODE, "moment": moment, "session": "s", "text": "why?", **fields})
+def event(moment: Moment = Moment.PROMPT, **fields: Any) -> HookEvent:
+    return HookEvent(**{"host": Host.CLAUDE_CODE, "moment": moment, "session": "s", "text": "why?", **fields})
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def event(moment: Moment = Moment.PROMPT, **fields: Any) -> AgentEvent:
         (event(session="", cwd="/a"), event(session="", cwd="/a"), False, True),
     ],
 )
-def test_what_comes_twice(first: AgentEvent, second: AgentEvent, new_at_once: bool, new_later: bool) -> None:
+def test_what_comes_twice(first: HookEvent, second: HookEvent, new_at_once: bool, new_later: bool) -> None:
     for seconds, new in ((AGAIN_S - 0.1, new_at_once), (AGAIN_S + 0.1, new_later)):
         stopwatch = Stopwatch()
         sessions = AgentSessions(stopwatch)
@@ -55,9 +55,9 @@ def test_what_comes_twice(first: AgentEvent, second: AgentEvent, new_at_once: bo
 def test_what_nothing_came_of_is_new_again() -> None:
     sessions = AgentSessions(Stopwatch())
     assert sessions.is_new(event(turn="1"))
-    sessions.unhear(event(turn="1"))
+    sessions.forget_event(event(turn="1"))
     assert sessions.is_new(event(turn="1"))
-    sessions.unhear(event(turn="never heard"))
+    sessions.forget_event(event(turn="never heard"))
 
 
 def test_nothing_grows_without_end() -> None:
@@ -65,7 +65,7 @@ def test_nothing_grows_without_end() -> None:
     for number in range(MAX_HEARD + 500):
         one = event(session=f"s{number}", turn=str(number))
         assert sessions.is_new(one)
-        sessions.of(one).was_asked("x" * 1_000_000)
+        sessions.of(one).set_prompt("x" * 1_000_000)
     assert len(sessions) == MAX_SESSIONS
     assert len(sessions._heard) == MAX_HEARD
     assert len(sessions.of(one).prompt) <= 32_000
@@ -74,7 +74,7 @@ def test_nothing_grows_without_end() -> None:
 
 def test_a_subagent_has_a_context_of_its_own_and_ends_with_its_session() -> None:
     sessions = AgentSessions(Stopwatch())
-    sessions.of(event()).saw([("a", "1")])
+    sessions.of(event()).mark_shown([("a", "1")])
     assert not sessions.of(event(), "agent").has_seen("a", "1")
     assert sessions.of(event()).has_seen("a", "1")
     sessions.of(event(session="other"))
@@ -84,7 +84,7 @@ def test_a_subagent_has_a_context_of_its_own_and_ends_with_its_session() -> None
 
 def test_what_was_shown_is_known_until_it_changes_or_the_context_goes() -> None:
     session = AgentSession()
-    session.saw([("a", "1"), ("b", "1")])
+    session.mark_shown([("a", "1"), ("b", "1")])
     assert session.has_seen("a", "1")
     assert not session.has_seen("a", "2")
     session.was_summarised("so far")
@@ -98,7 +98,7 @@ def test_what_was_shown_is_known_until_it_changes_or_the_context_goes() -> None:
 @example(list(range(2_000)))
 def test_the_latest_that_were_shown_are_known(ids: list[int]) -> None:
     session = AgentSession()
-    session.saw((str(each), "t") for each in ids)
+    session.mark_shown((str(each), "t") for each in ids)
     latest = list(dict.fromkeys(reversed(ids)))
     assert session.seen == min(len(latest), MAX_SHOWN)
     assert all(session.has_seen(str(each), "t") for each in latest[:MAX_SHOWN])
@@ -113,17 +113,17 @@ def test_a_project_is_that_of_the_first_directory() -> None:
 
 def test_a_prompt_is_taken_once() -> None:
     session = AgentSession()
-    session.was_asked("why?")
+    session.set_prompt("why?")
     assert (session.taken_prompt(), session.taken_prompt(), session.task) == ("why?", "", "why?")
 
 
 def test_a_prompt_that_is_given_back_waits_again_unless_something_came_between() -> None:
     session = AgentSession()
-    session.was_asked("why?")
+    session.set_prompt("why?")
     session.give_back(session.taken_prompt())
     assert session.prompt == "why?"
     taken = session.taken_prompt()
-    session.was_asked("how?")
+    session.set_prompt("how?")
     session.give_back(taken)
     assert session.taken_prompt() == "how?"
     session.forget_texts()
@@ -133,7 +133,7 @@ def test_a_prompt_that_is_given_back_waits_again_unless_something_came_between()
 
 def test_of_a_long_prompt_beginning_and_end_are_held() -> None:
     session = AgentSession()
-    session.was_asked(f"This log: {'x y ' * 50_000} Why did it stop?")
+    session.set_prompt(f"This log: {'x y ' * 50_000} Why did it stop?")
     assert session.prompt.startswith("This log: ")
     assert session.prompt.endswith(" Why did it stop?")
 

@@ -9,9 +9,9 @@ import pytest
 from mnemond import errors
 from mnemond.config.settings import Config, HookSettings
 from mnemond.errors import MnemonError
-from mnemond.hooks.dispatch import AgentEvent, Host, Moment
 from mnemond.hooks.prompt_text import GUIDE
 from mnemond.text.project_name import project_of
+from mnemond.wire.hook_payload import HookEvent, Host, Moment
 from tests.api.factories import CALL
 from tests.hooks.factories import APOLLO, SQLITE, WHY, desk, known
 
@@ -88,7 +88,7 @@ async def test_a_store_that_is_cold_is_opened_without_anybody_else_waiting(tmp_p
     async with desk(tmp_path) as over:
         await known(over)
     async with desk(tmp_path) as over:
-        said = over.daemon._agents.at(AgentEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s", text=WHY), CALL)
+        said = over.daemon._agents.at(HookEvent(host=Host.CODEX, moment=Moment.PROMPT, session="s", text=WHY), CALL)
         assert over.daemon.open_stores.warm("default") is None  # nothing was opened on the way
         assert SQLITE in str(await said)
         assert over.daemon.open_stores.warm("default") is not None

@@ -32,10 +32,11 @@ def rows(agent: Agent) -> Iterator[dict[str, Any]]:
     for payload in sent:
         found = read(json.dumps(payload).encode())
         assert found is not None, payload
-        heard = None if found.heard is None else msgspec.structs.asdict(found.heard)
-        kept = heard and {name: value for name, value in heard.items() if value not in ("", False)}
+        heard = None if found.event is None else msgspec.structs.asdict(found.event)
+        own = {"host", "takes_context"}
+        kept = heard and {name: value for name, value in heard.items() if value not in ("", False) and name not in own}
         says = json.loads(reply(found, CONTEXT))
-        yield {"event": found.event, "sent_by": agent.version, "heard": kept, "says": says, "payload": payload}
+        yield {"event": found.name, "sent_by": agent.version, "heard": kept, "says": says, "payload": payload}
 
 
 def main() -> int:

@@ -120,7 +120,7 @@ async def test_the_daemon_goes_by_what_it_took_up(tmp_path: Path) -> None:
     status = await daemon._invoke("status", b"{}", CALL)
     assert isinstance(status, StatusResult)
     assert status.max_insights == 1
-    assert (daemon.server.limits.whole_message_s, daemon.server.limits.drain_s) == (1.5, 0.5)
+    assert (daemon.server.limits.message_timeout_s, daemon.server.limits.drain_s) == (1.5, 0.5)
     assert daemon.server._allowed == 7
     warm = await daemon.open_stores.open("default")
     assert warm.config.diff.limit == 1

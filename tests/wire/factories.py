@@ -271,10 +271,12 @@ def listening(path: Path) -> Iterator[tuple[DataDir, Listener]]:
 
 
 @asynccontextmanager
-async def serving(path: Path, limits: Limits | None = None, hearer: HookHandler | None = None) -> AsyncIterator[Served]:
-    """A server until the end of the block; `hearer` is told what hooks say."""
+async def serving(
+    path: Path, limits: Limits | None = None, hook_handler: HookHandler | None = None
+) -> AsyncIterator[Served]:
+    """A server until the end of the block; `hook_handler` answers hooks."""
     toys = Toys()
-    server = Server(toys.dispatcher(), limits or Limits(), hearer)
+    server = Server(toys.dispatcher(), limits or Limits(), hook_handler)
     toys.server = server
     with listening(path) as (_, listener):
         async with trio.open_nursery() as nursery:

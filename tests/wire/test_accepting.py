@@ -18,13 +18,13 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mnemond.wire import limits
 from mnemond.wire import server as server_module
-from mnemond.wire.connection import credentials
 from mnemond.wire.limits import SPARE, Limits, SpareDescriptors
+from mnemond.wire.server import credentials
 from tests.wire.factories import Client, Served, Toys, listening, request, serving
 
 
 async def test_one_connection_too_many_is_told_so(tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(connections=256)) as served:
+    async with serving(tmp_path, Limits(max_connections=256)) as served:
         clients = [await served.connect() for _ in range(256)]
         await wait_all_tasks_blocked()
         extra = await served.connect()
@@ -109,7 +109,7 @@ class Failing:
 async def test_accepting_goes_on_after_a_failure(
     code: int, mock_clock: MockClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "_opened", lambda: None)
+    monkeypatch.setattr(limits, "_open_descriptor", lambda: None)
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -147,8 +147,8 @@ async def test_spare_descriptors_that_somebody_took_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that opens a file at the wrong moment gets one; what it gives back is spare once more."""
-    opened, taken = limits._opened, [False]
-    monkeypatch.setattr(limits, "_opened", lambda: None if taken[0] else opened())
+    opened, taken = limits._open_descriptor, [False]
+    monkeypatch.setattr(limits, "_open_descriptor", lambda: None if taken[0] else opened())
     toys = Toys()
     server = server_module.Server(toys.dispatcher(), Limits())
     with listening(tmp_path) as (_, listener):
@@ -175,7 +175,7 @@ def test_no_spare_descriptor_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "open", refuse)
     spare = SpareDescriptors()
     spare.top_up()
-    assert not spare.give_up()
+    assert not spare.release()
 
 
 async def test_another_user_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,10 +124,10 @@ class Recording:
 async def test_large_answers_leave_in_pieces_without_copies_of_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with serving(tmp_path, Limits(message_bytes=8 << 20, unsent_bytes=64 << 20)) as served:
+    async with serving(tmp_path, Limits(max_message_bytes=8 << 20, unsent_bytes=64 << 20)) as served:
         client = await served.connect()
         await client.ask(request("ping"))
-        (connection,) = served.server._connections
+        (connection,) = served.server._connections.values()
         recording = Recording(connection._socket, served)
         monkeypatch.setattr(connection, "_socket", recording)
         sizes = [5_000_000, 10, 600_000, 600_000, 300_000, 3_000_000]
@@ -145,10 +145,10 @@ async def test_large_answers_leave_in_pieces_without_copies_of_the_rest(
 
 async def test_a_reader_that_keeps_up_does_not_starve_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A socket that takes everything: between two pieces the other client has its turn all the same."""
-    async with serving(tmp_path, Limits(message_bytes=8 << 20)) as served:
+    async with serving(tmp_path, Limits(max_message_bytes=8 << 20)) as served:
         greedy, other = await served.connect(), await served.connect()
         await greedy.ask(request("ping"))
-        (connection,) = [one for one in served.server._connections if one._spoke]
+        (connection,) = [one for one in served.server._connections.values() if one._received_message]
         await other.ask(request("ping"))
         recording = Recording(connection._socket, served)
         monkeypatch.setattr(recording, "real", Bottomless(connection._socket))

@@ -102,7 +102,7 @@ async def test_a_reply_that_became_ready_goes_out_within_the_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every_s: float, sent: list[bool]
 ) -> None:
     """Clients that ask in the same pass: before the second of them is answered, the writer's has its reply."""
-    monkeypatch.setattr(module, "TAKE_UP_S", every_s)
+    monkeypatch.setattr(module, "PENDING_INTERVAL_S", every_s)
     async with serving(tmp_path) as served:
         writing, *others = [await served.connect() for _ in range(5)]
         for other in others:
@@ -116,7 +116,7 @@ async def test_a_reply_that_became_ready_goes_out_within_the_pass(
             return Answer(params.value)
 
         monkeypatch.setitem(served.server.dispatcher._handlers, "echo", look)
-        served.server.between = served.toys.settle
+        served.server.between_requests = served.toys.settle
         for number, other in enumerate(others):
             os.write(other.socket.fileno(), request("echo", value=number) + b"\n")  # the server has no turn meanwhile
         with trio.fail_after(10):

@@ -155,7 +155,7 @@ async def test_the_longest_message_passes_and_a_longer_one_ends_the_connection(t
 
 
 async def test_in_flight_requests_are_bounded_and_nothing_is_refused(tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(in_flight=64)) as served:
+    async with serving(tmp_path, Limits(max_in_flight=64)) as served:
         client = await served.connect()
         await client.send(*(request("later", at, value=at) for at in range(500)))
         client.half_close()
@@ -170,7 +170,7 @@ async def test_in_flight_requests_are_bounded_and_nothing_is_refused(tmp_path: P
 
 
 async def test_a_batch_counts_request_by_request(tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(in_flight=8)) as served:
+    async with serving(tmp_path, Limits(max_in_flight=8)) as served:
         client = await served.connect()
         await client.send(b"[" + b",".join(request("later", at) for at in range(20)) + b"]")
         await wait_all_tasks_blocked()
@@ -252,7 +252,7 @@ async def test_a_reset_in_the_middle_of_a_read_ends_only_that_connection(
     async with serving(tmp_path) as served:
         client = await served.connect()
         await client.ask(request("ping"))
-        (connection,) = served.server._connections
+        (connection,) = served.server._connections.values()
 
         class Broken:
             def recv(self, _: int) -> bytes:

@@ -36,19 +36,19 @@ async def refusal(served: Served, sent: bytes, clock: MockClock, seconds: float)
 
 async def test_a_silent_client_is_let_go(mock_clock: MockClock, tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
-        words = await refusal(served, b"", mock_clock, LIMITS.first_byte_s)
+        words = await refusal(served, b"", mock_clock, LIMITS.first_byte_timeout_s)
         assert words == "no message began within 10 s of connecting"
         assert served.server.counters.cut == 1
 
 
 async def test_blank_lines_are_no_beginning(mock_clock: MockClock, tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
-        await refusal(served, b"\n\r\n  ", mock_clock, LIMITS.first_byte_s)
+        await refusal(served, b"\n\r\n  ", mock_clock, LIMITS.first_byte_timeout_s)
 
 
 async def test_half_a_message_is_not_waited_for(mock_clock: MockClock, tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
-        words = await refusal(served, b'{"jsonrpc"', mock_clock, LIMITS.whole_message_s)
+        words = await refusal(served, b'{"jsonrpc"', mock_clock, LIMITS.message_timeout_s)
         assert words == "a message was not complete 5 s after its first byte"
 
 
@@ -89,7 +89,7 @@ async def test_a_client_that_has_spoken_may_stay_silent(mock_clock: MockClock, t
 
 
 async def test_time_in_which_we_do_not_read_does_not_count(mock_clock: MockClock, tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(in_flight=1)) as served:
+    async with serving(tmp_path, Limits(max_in_flight=1)) as served:
         client = await served.connect()
         whole = request("ping", 3)
         await client.send_raw(request("later", 1) + b"\n" + request("later", 2) + b"\n" + whole[:10])
@@ -108,7 +108,7 @@ async def test_a_reader_without_progress_is_dropped(mock_clock: MockClock, tmp_p
         client = await served.connect()
         await client.send(*(request("echo", at, value="x" * 100_000) for at in range(8)))
         await wait_all_tasks_blocked()
-        await pass_time(mock_clock, LIMITS.write_stall_s - 1)
+        await pass_time(mock_clock, LIMITS.write_timeout_s - 1)
         assert served.server.counters.connections == 1
         await pass_time(mock_clock, 2)
         assert (served.server.counters.connections, served.server.counters.cut) == (0, 1)

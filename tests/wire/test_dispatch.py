@@ -116,3 +116,19 @@ def test_a_defect_in_a_foreign_method_is_one_of_ours() -> None:
     dispatcher, call = foreign(mcp=True)
     assert b'"code":-32603' in answered(dispatcher, call, "boom")  # type: ignore[operator]
     assert dispatcher.defects == 1
+
+
+def test_an_id_that_is_used_twice_at_once_is_answered_twice() -> None:
+    dispatcher, call = foreign()
+    results: list[Deferred[object]] = [Deferred(), Deferred()]
+    waiting = iter(results)
+
+    async def wait(call: Call, request: Request) -> object:
+        return await next(waiting)
+
+    dispatcher._foreigners = {"wait": wait}
+    replies = [answered(dispatcher, call, "wait") for _ in results]
+    for result, reply in zip(results, replies, strict=True):
+        assert isinstance(reply, Deferred)
+        result.resolve({})
+        assert reply.result() == b'{"jsonrpc":"2.0","id":1,"result":{}}'

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.wire.framing import MAX_MESSAGE_BYTES, MAX_PASSED_OVER, Framer
+from mnemond.wire.framing import MAX_MESSAGE_BYTES, MAX_SKIPPED, Framer
 
 LINES = st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"").strip(b" \t\r")), max_size=8)
 
@@ -109,7 +109,7 @@ def test_or_to_the_end_of_the_stream() -> None:
 def test_or_until_it_has_gone_on_for_too_long() -> None:
     framer = Framer(100)
     framer.feed(HOOK + b"x" * 100)
-    for _ in range(MAX_PASSED_OVER >> 20):
+    for _ in range(MAX_SKIPPED >> 20):
         framer.feed(b"x" * (1 << 20))
         assert not framer.overlong
     framer.feed(b"x")

@@ -18,7 +18,7 @@ from mnemond import errors
 from mnemond.errors import MnemonError
 from mnemond.wire.deferred import Deferred, in_task
 from mnemond.wire.dispatch import Call
-from mnemond.wire.hook_payload import Payload
+from mnemond.wire.hook_payload import HookEvent, read
 from mnemond.wire.jsonrpc import Foreign, Refused, parse
 from mnemond.wire.limits import Limits
 from tests.wire.factories import request, serving
@@ -37,11 +37,11 @@ class Hearing:
 
     def __init__(self, *says: str | Deferred[str] | Exception) -> None:
         self.says = list(says)
-        self.heard: list[Payload] = []
+        self.heard: list[HookEvent] = []
         self.calls: list[Call] = []
 
-    async def __call__(self, payload: Payload, call: Call) -> str:
-        self.heard.append(payload)
+    async def __call__(self, event: HookEvent, call: Call) -> str:
+        self.heard.append(event)
         self.calls.append(call)
         said = self.says.pop(0) if len(self.says) > 1 else self.says[0]
         if isinstance(said, Exception):
@@ -53,9 +53,11 @@ class Hearing:
 @pytest.mark.parametrize("one", recorded(), ids=lambda one: f"{one.host}-{one.event}")
 async def test_every_host_gets_its_answer(one: Recorded, ending: bytes, tmp_path: Path) -> None:
     hearing = Hearing(CONTEXT)
-    async with serving(tmp_path, hearer=hearing) as served:
+    async with serving(tmp_path, hook_handler=hearing) as served:
         assert await served.talk(one.message + ending) == [one.says]
-        assert len(hearing.heard) == (one.heard is not None)
+        payload = read(one.message)
+        assert payload is not None
+        assert hearing.heard == ([] if one.heard is None else [payload.event])
         assert served.server.counters.connections == 0
 
 
@@ -68,7 +70,7 @@ async def test_what_takes_its_time_is_waited_for(tmp_path: Path) -> None:
     later: Deferred[str] = Deferred()
     settled: Deferred[str] = Deferred()
     settled.resolve("now")
-    async with serving(tmp_path, hearer=Hearing(settled, later)) as served:
+    async with serving(tmp_path, hook_handler=Hearing(settled, later)) as served:
         client = await served.connect()
         assert await client.ask(PROMPT) == with_context("now")
         await client.send(PROMPT, request("ping"))
@@ -80,7 +82,7 @@ async def test_what_takes_its_time_is_waited_for(tmp_path: Path) -> None:
 
 async def test_but_no_longer_than_a_hook_may_wait(mock_clock: MockClock, tmp_path: Path) -> None:
     never: Deferred[str] = Deferred()
-    async with serving(tmp_path, Limits(hook_s=0.25), Hearing(never)) as served:
+    async with serving(tmp_path, Limits(hook_deadline_ms=250), Hearing(never)) as served:
         client = await served.connect()
         await client.send(PROMPT)
         client.half_close()
@@ -111,10 +113,10 @@ async def test_what_has_to_be_waited_for_is_waited_for(mock_clock: MockClock, tm
         (9.0, "late"),
     ]
 
-    def hearer(payload: Payload, call: Call) -> Coroutine[Any, Any, str]:
+    def hearer(event: HookEvent, call: Call) -> Coroutine[Any, Any, str]:
         return speak(*waits.pop(0))
 
-    async with serving(tmp_path, Limits(hook_s=0.25), hearer) as served:
+    async with serving(tmp_path, Limits(hook_deadline_ms=250), hearer) as served:
         client = await served.connect()
         for seconds, expected in ((0.1, with_context("in time")), (0.1, {}), (0.1, {}), (0.25, {})):
             await client.send(PROMPT)
@@ -132,14 +134,14 @@ async def test_what_has_to_be_waited_for_is_waited_for(mock_clock: MockClock, tm
 async def test_no_error_reaches_a_host(error: Exception, tmp_path: Path) -> None:
     failing: Deferred[str] = Deferred()
     failing.fail(error)
-    async with serving(tmp_path, hearer=Hearing(error, failing)) as served:
+    async with serving(tmp_path, hook_handler=Hearing(error, failing)) as served:
         assert await served.talk(PROMPT + b"\n" + PROMPT) == [{}, {}]
         wrong = [str(each) for _, each in served.toys.defects]
         assert wrong == ([] if isinstance(error, MnemonError) else ["secret", "secret"])
 
 
 async def test_dialects_mix_on_one_connection(tmp_path: Path) -> None:
-    async with serving(tmp_path, hearer=Hearing("a", "b")) as served:
+    async with serving(tmp_path, hook_handler=Hearing("a", "b")) as served:
         client = await served.connect()
         await client.send(PROMPT, request("ping"), b'{"agent_action_name":"pre_user_prompt"}', b'{"x":1}', PROMPT)
         first, second, third, fourth, fifth = await client.replies(5)
@@ -148,14 +150,14 @@ async def test_dialects_mix_on_one_connection(tmp_path: Path) -> None:
 
 
 async def test_a_payload_in_a_batch_is_no_request(tmp_path: Path) -> None:
-    async with serving(tmp_path, hearer=Hearing(CONTEXT)) as served:
+    async with serving(tmp_path, hook_handler=Hearing(CONTEXT)) as served:
         (answer,) = await served.talk(b"[" + PROMPT + b"," + request("ping") + b"]")
         assert isinstance(answer, list)
         assert [each.get("result", "error") for each in answer] == ["error", {"value": True}]
 
 
 async def test_a_payload_of_any_length_is_taken_off_its_hosts_hands(tmp_path: Path) -> None:
-    limits = Limits(message_bytes=70_000)
+    limits = Limits(max_message_bytes=70_000)
     payload = b'{"session_id":"s","hook_event_name":"PostToolUse","tool_response":"' + b"x" * 3_000_000
     async with serving(tmp_path, limits, Hearing(CONTEXT)) as served:
         for ending in (b'"}', b'"}\n', b'"}\n{"a":1}\n'):
@@ -169,7 +171,7 @@ async def test_a_payload_of_any_length_is_taken_off_its_hosts_hands(tmp_path: Pa
 
 async def test_a_payload_that_never_ends_is_answered_when_its_time_is_up(mock_clock: MockClock, tmp_path: Path) -> None:
     """A program that neither ends its line nor its stream: plain `nc -U`."""
-    async with serving(tmp_path, Limits(whole_message_s=5.0, sweep_s=0.5), Hearing(CONTEXT)) as served:
+    async with serving(tmp_path, Limits(message_timeout_s=5.0, sweep_s=0.5), Hearing(CONTEXT)) as served:
         client = await served.connect()
         await client.send_raw(PROMPT)
         await wait_all_tasks_blocked()
@@ -194,7 +196,7 @@ EVENTS = st.sampled_from(["SessionStart", "UserPromptSubmit", "Stop", "BeforeAge
 @given(st.lists(st.dictionaries(NAMES, EVENTS | JSON, max_size=6), min_size=1, max_size=8))
 def test_an_object_that_is_no_request_gets_one_line(objects: list[dict[str, object]]) -> None:
     async def talk(path: Path) -> list[object]:
-        async with serving(path, hearer=Hearing(CONTEXT)) as served:
+        async with serving(path, hook_handler=Hearing(CONTEXT)) as served:
             return await served.talk(b"".join(json.dumps(each).encode() + b"\n" for each in objects) + request("ping"))
 
     with tempfile.TemporaryDirectory() as folder:

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.clock import monotonic_s
+from mnemond.errors import INVALID_REQUEST, MnemonError
 from mnemond.model.outcomes import Result
 from mnemond.wire.deferred import Deferred, in_task
-from mnemond.wire.dispatch import BUCKETS, UNKNOWN, Call, Handler, Latencies, TimedDispatcher, bucket_of, quantile_ms
-from mnemond.wire.jsonrpc import Request
+from mnemond.wire.dispatch import BUCKETS, UNKNOWN, Call, Dispatcher, Handler, Latencies, bucket_of, quantile_ms
+from mnemond.wire.hooks import Hooks
+from mnemond.wire.jsonrpc import Foreign, Request
 from mnemond.wire.params import Access, Method, Params
 
 CALL = Call(connection=1, peer_pid=2, peer_uid=3)
@@ -57,9 +59,9 @@ def test_nothing_has_no_quantile() -> None:
     assert quantile_ms([0] * BUCKETS, 0.5) is None
 
 
-def dispatcher(handlers: Mapping[str, Handler], latencies: Latencies) -> TimedDispatcher:
+def dispatcher(handlers: Mapping[str, Handler], latencies: Latencies) -> Dispatcher:
     methods = {name: Method(name, Nothing, Said, Access.READ, "…") for name in handlers}
-    return TimedDispatcher(methods, handlers, on_defect=lambda where, error: None, latencies=latencies)
+    return Dispatcher(methods, handlers, on_defect=lambda where, error: None, latencies=latencies)
 
 
 def request(method: str) -> Request:
@@ -113,7 +115,7 @@ def test_methods_of_other_protocols_count_by_their_own_names() -> None:
         return {"tools": []}
 
     latencies = Latencies(())
-    dispatcher = TimedDispatcher(
+    dispatcher = Dispatcher(
         {},
         {},
         foreigners={"tools/list": tools},
@@ -125,9 +127,10 @@ def test_methods_of_other_protocols_count_by_their_own_names() -> None:
     assert set(latencies.counts()) == {"tools/list"}
 
 
-def test_so_does_what_is_no_method() -> None:
+def test_so_do_hooks() -> None:
     latencies = Latencies(())
-    dispatcher = TimedDispatcher({}, {}, on_defect=lambda *_: None, latencies=latencies)
+    hooks = Hooks(None, Dispatcher({}, {}, on_defect=lambda *_: None, latencies=latencies))
+    payload = Foreign(MnemonError(INVALID_REQUEST, "…"), message=b'{"hook_event_name":"Stop"}', whole=True)
     for _ in range(3):
-        dispatcher.note("(hook)", monotonic_s())
-    assert {name: sum(counts) for name, counts in latencies.counts().items()} == {"(hook)": 3}
+        assert hooks.answer(payload, CALL, lambda _: None, 1.0) == b"{}"
+    assert totals(latencies) == {"(hook)": 3}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from mnemond.wire.connection import is_gone
 from mnemond.wire.dispatch import Call
+from mnemond.wire.server import is_gone
 
 
 def test_who_only_stopped_sending_still_reads() -> None:

@@ -10,12 +10,12 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.wire.connection import LINGER_S, MAX_LEAVING, discard
 from mnemond.wire.limits import Limits
+from mnemond.wire.server import LINGER_S, MAX_LEAVING, discard
 from tests.wire.factories import Client, request, serving
 from tests.wire.test_deadlines import pass_time
 
-ONE = Limits(connections=1)
+ONE = Limits(max_connections=1)
 
 
 def early(path: Path, sent: bytes) -> socket.socket:
@@ -90,7 +90,7 @@ async def test_a_refused_client_that_has_gone_is_nothing(tmp_path: Path) -> None
 
 
 async def test_the_longest_idle_makes_way(mock_clock: MockClock, tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(connections=3)) as served:
+    async with serving(tmp_path, Limits(max_connections=3)) as served:
         first, second, third = [await served.connect() for _ in range(3)]
         for client in (second, first, third):
             await client.ask(request("ping"))
@@ -107,11 +107,11 @@ async def test_the_longest_idle_makes_way(mock_clock: MockClock, tmp_path: Path)
         refused = await served.connect()
         assert len(await refused.rest()) == 1
         counters = served.server.counters
-        assert (counters.made_way, counters.refused, counters.connections) == (1, 1, 3)
+        assert (counters.evicted, counters.refused, counters.connections) == (1, 1, 3)
 
 
 async def test_who_waits_or_speaks_is_not_idle(mock_clock: MockClock, tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(connections=2, whole_message_s=100.0)) as served:
+    async with serving(tmp_path, Limits(max_connections=2, message_timeout_s=100.0)) as served:
         waiting, speaking = await served.connect(), await served.connect()
         await speaking.send_raw(request("ping") + b"\nhalf")
         await waiting.send(request("later"))
@@ -127,27 +127,27 @@ async def test_who_waits_or_speaks_is_not_idle(mock_clock: MockClock, tmp_path: 
 
 
 async def test_a_request_that_is_already_there_is_not_lost(mock_clock: MockClock, tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(connections=1)) as served:
+    async with serving(tmp_path, Limits(max_connections=1)) as served:
         client = await served.connect()
         await client.ask(request("ping"))
         await pass_time(mock_clock, 20)
-        (connection,) = served.server._connections
+        (connection,) = served.server._connections.values()
         own = socket.socket(fileno=client.socket.fileno())
         own.send(request("ping", 2) + b"\n")
         own.detach()
-        assert not served.server._room()
+        assert not served.server._make_room()
         assert not connection.closed
         assert (await client.reply())["id"] == 2
 
 
 async def test_an_idle_client_that_has_gone_makes_way(mock_clock: MockClock, tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(connections=1)) as served:
+    async with serving(tmp_path, Limits(max_connections=1)) as served:
         client = await served.connect()
         await client.ask(request("ping"))
         await pass_time(mock_clock, 20)
-        (connection,) = served.server._connections
+        (connection,) = served.server._connections.values()
         client.socket.close()
-        assert connection.make_way()
+        assert connection.evict()
         assert connection.closed
         await wait_all_tasks_blocked()
         assert served.server.counters.connections == 0

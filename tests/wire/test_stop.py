@@ -40,7 +40,7 @@ async def test_two_hundred_deferred_requests_are_answered(tmp_path: Path) -> Non
 
 
 async def test_more_than_may_be_in_flight_is_answered_too(tmp_path: Path) -> None:
-    async with serving(tmp_path, Limits(in_flight=16)) as served:
+    async with serving(tmp_path, Limits(max_in_flight=16)) as served:
         client = await served.connect()
         await client.send(*(request("later", at) for at in range(200)))
         await wait_all_tasks_blocked()

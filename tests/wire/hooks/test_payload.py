@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import get_args
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.hooks.dispatch import Host, Moment
 from mnemond.wire.hook_payload import (
     BEGINNING,
     MAX_NAME,
@@ -18,8 +16,8 @@ from mnemond.wire.hook_payload import (
     MAX_TEXT,
     MAX_WRAPPED,
     MOMENTS,
-    HostName,
-    MomentName,
+    Host,
+    Moment,
     read,
 )
 from mnemond.wire.hooks import reply
@@ -38,24 +36,28 @@ def heard_in(**payload: object) -> dict[str, object]:
     """What is heard in a payload of Claude Code."""
     found = read(json.dumps({"hook_event_name": "UserPromptSubmit", **payload}).encode())
     assert found is not None
-    assert found.heard is not None
-    return msgspec.structs.asdict(found.heard)
+    assert found.event is not None
+    return msgspec.structs.asdict(found.event)
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: f"{one.host}-{one.event}")
 def test_what_hosts_send(one: Recorded) -> None:
     found = read(one.message)
     assert found is not None
-    assert (found.host, found.event) == (one.host, one.event)
-    heard = None if found.heard is None else msgspec.structs.asdict(found.heard)
-    assert one.heard == (heard and {name: value for name, value in heard.items() if value not in ("", False)})
+    assert (found.host, found.name) == (one.host, one.event)
+    event = None if found.event is None else msgspec.structs.asdict(found.event)
+    takes_context = {"takes_context": True} if CONTEXT in json.dumps(one.says) else {}
+    expected = None if one.heard is None else {"host": one.host, **one.heard, **takes_context}
+    assert (event and {name: value for name, value in event.items() if value not in ("", False)}) == expected
+    assert type(found.host) is Host
+    assert event is None or (type(event["host"]), type(event["moment"])) == (Host, Moment)
     assert json.loads(reply(found, CONTEXT)) == one.says
 
 
 def test_every_host_and_moment_is_recorded_and_means_the_same_to_memory() -> None:
-    assert {each.host for each in ALL} == set(get_args(HostName)) == {host.value for host in Host} == set(MOMENTS)
+    assert {each.host for each in ALL} == {host.value for host in Host} == set(MOMENTS)
     moments = {str(each.heard["moment"]) for each in ALL if each.heard is not None}
-    assert moments == set(get_args(MomentName)) == {moment.value for moment in Moment}
+    assert moments == {moment.value for moment in Moment}
 
 
 def test_every_event_that_a_host_is_known_by_is_recorded_or_has_another_name_there() -> None:
@@ -121,14 +123,14 @@ def test_a_host_that_says_when_it_was_is_not_codex() -> None:
 def test_an_event_of_another_type_is_answered_all_the_same(value: object) -> None:
     found = read(json.dumps({"hook_event_name": value}).encode())
     assert found is not None
-    assert (found.host, found.event, found.heard) == ("claude-code", "", None)
+    assert (found.host, found.name, found.event) == ("claude-code", "", None)
     assert reply(found, CONTEXT) == b"{}"
 
 
 def test_a_copilot_event_without_any_sign_of_what_it_is() -> None:
     found = read(b'{"sessionId":"s","timestamp":1,"cwd":"/x","agentName":"a","error":"e"}')
     assert found is not None
-    assert found.event == "subagentStart"
+    assert found.name == "subagentStart"
 
 
 def test_the_agents_of_vs_code_are_answered_as_copilot_is() -> None:
@@ -136,14 +138,14 @@ def test_the_agents_of_vs_code_are_answered_as_copilot_is() -> None:
     payload = {"timestamp": "2026-11-22T10:00:00Z", "cwd": "/x", "sessionId": "s", "transcript_path": "/t"}
     found = read(json.dumps({**payload, "hookEventName": "SessionStart", "source": "new"}).encode())
     assert found is not None
-    assert found.heard is not None
-    assert (found.host, found.heard.session, found.heard.source) == ("copilot-cli", "s", "new")
+    assert found.event is not None
+    assert (found.host, found.event.session, found.event.source) == ("copilot-cli", "s", "new")
     assert json.loads(reply(found, CONTEXT))["hookSpecificOutput"]["additionalContext"] == CONTEXT
 
 
 def test_fields_of_other_types_are_as_if_absent() -> None:
     heard = heard_in(session_id=5, cwd=["/x"], prompt={"a": 1}, prompt_id=None, stop_hook_active="yes", loop_count="9")
-    assert {name for name, value in heard.items() if value not in ("", False)} == {"moment"}
+    assert {name for name, value in heard.items() if value not in ("", False)} == {"host", "moment", "takes_context"}
 
 
 def test_lengths_are_bounded() -> None:
@@ -158,8 +160,8 @@ def test_lengths_are_bounded() -> None:
 def test_an_answer_is_heard_to_its_end() -> None:
     found = read(json.dumps({"hook_event_name": "Stop", "last_assistant_message": "x" * 40_000 + "end"}).encode())
     assert found is not None
-    assert found.heard is not None
-    assert found.heard.text.endswith("end")
+    assert found.event is not None
+    assert found.event.text.endswith("end")
 
 
 @pytest.mark.parametrize(
@@ -181,15 +183,15 @@ def test_a_directory_is_absolute_or_nothing(given_: dict[str, object], kept: str
 def test_half_a_character_is_no_reason_to_hear_nothing() -> None:
     found = read(rb'{"hook_event_name":"UserPromptSubmit","prompt":"a \ud83d b \udc00 \ud83d\ude00","x":"\ud800"}')
     assert found is not None
-    assert found.heard is not None
-    assert found.heard.text == "a � b � 😀"
+    assert found.event is not None
+    assert found.event.text == "a � b � 😀"
 
 
 def test_bytes_that_are_no_text_are_no_reason_either() -> None:
     found = read(b'{"hook_event_name":"UserPromptSubmit","prompt":"caf\xe9"}')
     assert found is not None
-    assert found.heard is not None
-    assert found.heard.text == "caf�"
+    assert found.event is not None
+    assert found.event.text == "caf�"
 
 
 def test_of_a_message_too_long_or_too_deep_the_beginning_says_whose_it_is() -> None:
@@ -201,7 +203,7 @@ def test_of_a_message_too_long_or_too_deep_the_beginning_says_whose_it_is() -> N
     ):
         found = read(message, whole=False)
         assert found is not None
-        assert (found.host, found.event, found.heard) == (host, "", None)
+        assert (found.host, found.name, found.event) == (host, "", None)
     assert read(b'{"a":"' + b"x" * BEGINNING + b'","hook_event_name":"Stop"', whole=False) is None
     assert read(rb'{"content":"\"hook_event_name\": 1', whole=False) is None
 
@@ -212,8 +214,8 @@ def test_nothing_makes_it_stumble(payload: dict[str, object]) -> None:
     if found is not None:
         answer = json.loads(reply(found, CONTEXT))
         assert isinstance(answer, dict)
-        assert found.heard is None or all(
-            len(str(value)) <= MAX_TEXT for value in msgspec.structs.asdict(found.heard).values()
+        assert found.event is None or all(
+            len(str(value)) <= MAX_TEXT for value in msgspec.structs.asdict(found.event).values()
         )
 
 
