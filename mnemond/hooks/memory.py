@@ -25,7 +25,7 @@ from mnemond.model.answers import InsightView, ListResult, RecallHit, RecallResu
 from mnemond.model.changes import ExchangeKind, QueuedExchange
 from mnemond.model.outcomes import Outcome, Queued
 from mnemond.text.prompt_escape import inert
-from mnemond.text.transcripts import Known, asked, questions, summary, typed, without_echoes
+from mnemond.text.transcripts import Known, questions, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import Deferred, in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke
 from mnemond.wire.hook_payload import HookEvent, Moment
@@ -150,7 +150,7 @@ class AgentRecall:
     async def _found(self, text: str, place: Place, settings: HookSettings, call: Call) -> list[RecallHit]:
         """What the sentences of a text find, each memory once, best first. Others have their turn between two."""
         best: dict[str, RecallHit] = {}
-        for query in questions(asked(text)) if settings.prompt_results else ():
+        for query in questions(without_command(text)) if settings.prompt_results else ():
             found = await self._invoke("recall", _params(query, place, settings.prompt_results + MORE), call)
             assert isinstance(found, RecallResult)  # noqa: S101
             for hit in found.results:

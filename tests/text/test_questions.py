@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.transcripts import FIRST, LAST, QUESTIONS_LONGEST, questions
+from mnemond.text.transcripts import MAX_FIRST, MAX_LAST, MAX_SENTENCE, questions
 
 MANY = [f"This is sentence number {number}." for number in range(20)]
 
@@ -26,8 +26,8 @@ MANY = [f"This is sentence number {number}." for number in range(20)]
         ("ok, go on", []),
         ("yes. why? 42?", ["why?"]),
         ("Use it as before. Use it as before.", ["Use it as before."]),
-        (" ".join(MANY), [*MANY[:FIRST], *MANY[-LAST:]]),
-        ("x" * 900, ["x" * QUESTIONS_LONGEST]),
+        (" ".join(MANY), [*MANY[:MAX_FIRST], *MANY[-MAX_LAST:]]),
+        ("x" * 900, ["x" * MAX_SENTENCE]),
         ("… !", []),
         ("", []),
     ],
@@ -39,8 +39,8 @@ def test_sentences(prompt: str, found: list[str]) -> None:
 @given(st.text(max_size=400))
 def test_bounded_whatever_is_said(prompt: str) -> None:
     found = questions(prompt)
-    assert len(found) <= FIRST + LAST
-    assert all(0 < len(each) <= QUESTIONS_LONGEST for each in found)
+    assert len(found) <= MAX_FIRST + MAX_LAST
+    assert all(0 < len(each) <= MAX_SENTENCE for each in found)
     assert all(any(map(str.isalpha, each)) for each in found)
 
 

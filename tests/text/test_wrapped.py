@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.transcripts import LEFT_OUT, OPENED, asked, summary, typed
+from mnemond.text.resources import read
+from mnemond.text.transcripts import _HostTags, summary, typed, without_command
 
 CODEX = "# Context from my IDE setup:\n\n## Active file: src/pay.ts\n\n## My request for Codex:\nadd a retry\n"
 COMMAND = (
@@ -62,7 +63,7 @@ def test_what_others_put_in_is_left_out(message: str, said: str) -> None:
     ],
 )
 def test_the_name_of_a_command_is_no_question(prompt: str, question: str) -> None:
-    assert asked(typed(prompt)) == question
+    assert without_command(typed(prompt)) == question
 
 
 @pytest.mark.parametrize(
@@ -87,8 +88,9 @@ def test_the_event_loop_is_not_held(hostile: str) -> None:
 
 
 def test_no_name_is_both_left_out_and_opened() -> None:
-    left_out = [name for names in LEFT_OUT.values() for name in names]
-    opened = [name for names in OPENED.values() for name in names]
+    tags = read("host_tags", _HostTags)
+    left_out = [name for names in tags.left_out.values() for name in names]
+    opened = [name for names in tags.opened.values() for name in names]
     assert len(set(left_out + opened)) == len(left_out + opened)
 
 
