@@ -44,7 +44,7 @@ from mnemond.text.hypothetical import hypothetical_queries, trigger_text, trigge
 from mnemond.text.quality import quality_warnings, substance
 from mnemond.text.secrets import find_secrets, redact
 from mnemond.text.similarity import token_set
-from mnemond.text.tokens import LONGEST_RUN, index_term, long_run_at
+from mnemond.text.tokens import MAX_MARKS, index_term, long_run_at
 
 # Rules that fields of several requests share, as sentences for whoever sent them.
 
@@ -348,7 +348,7 @@ def _content_problems(content: str) -> list[FieldProblem]:
         message = f"content is {len(content):,} characters; the limit is {MAX_CONTENT:,}"
         return [FieldProblem("content", message)]
     if (at := long_run_at(content)) is not None:
-        message = f"content has more than {LONGEST_RUN} combining marks in a row at position {at + 1:,}"
+        message = f"content has more than {MAX_MARKS} combining marks in a row at position {at + 1:,}"
         return [FieldProblem("content", message)]
     length = len(unicodedata.normalize("NFC", content))
     if length > MAX_CONTENT:
@@ -376,7 +376,7 @@ def _list_problems(field: str, values: object, most: int, longest: int) -> list[
         if len(value) > longest:
             found.append(FieldProblem(name, f"{name} is {len(value):,} characters; the limit is {longest}"))
         elif long_run_at(value) is not None:
-            found.append(FieldProblem(name, f"{name} has more than {LONGEST_RUN} combining marks in a row"))
+            found.append(FieldProblem(name, f"{name} has more than {MAX_MARKS} combining marks in a row"))
         elif not value.strip():
             found.append(FieldProblem(name, f"{name} is empty; it needs 1 to {longest} characters"))
         elif "\0" in value:

@@ -22,7 +22,7 @@ from mnemond.model.memory import Insight, format_us
 from mnemond.model.query import Filter, Hit
 from mnemond.recall.beam import causal_pairs
 from mnemond.recall.recall import search
-from mnemond.text.prompt_escape import ELLIPSIS, QUARTERS, cut, inert, quarters, tokens, undiminished
+from mnemond.text.prompt_escape import ELLIPSIS, QUARTERS, cut, inert, quarters, surely_kept, token_count
 
 BUDGET = 1_200
 """Tokens of a context unless the caller says otherwise (spec 12)."""
@@ -107,7 +107,7 @@ def linearise(results: Sequence[Hit], frame: Frame, relations: Sequence[Relation
         page.add(place)
     text = page.text()
     shown = tuple(ordered[place].insight.id for place in sorted(page.lines))
-    return Context(text, shown, len(ordered) - len(shown), tokens(quarters(text)))
+    return Context(text, shown, len(ordered) - len(shown), token_count(quarters(text)))
 
 
 def relations_among(snapshot: Snapshot, insights: Sequence[Insight]) -> list[Relation]:
@@ -252,7 +252,7 @@ def _is_larger(text: str, size: int) -> bool:
     """
     for start in range(0, len(text), LOOKED):
         shown = " ".join(text[start : start + LOOKED].split())
-        size -= quarters(undiminished(shown)) if shown.isprintable() else 0
+        size -= quarters(surely_kept(shown)) if shown.isprintable() else 0
         if size < 0:
             return True
     return False

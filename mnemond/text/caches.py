@@ -1,7 +1,7 @@
 """Registry of every cache that holds texts, words or names of memories.
 
-A purge removes a memory for good, so nothing of its text may stay in memory. Every cache over text registers here when
-it is made, and `clear_all` empties them all. Callable from any thread.
+A purge removes a memory for good, so nothing of its text may stay in the process. Every cache over text registers here
+when it is made, and `clear_all` empties them all. Callable from any thread.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def register(clear: Callable[[], object]) -> None:
 
 
 def text_cache(maxsize: int) -> Callable[[Callable[..., T]], functools._lru_cache_wrapper[T]]:
-    """`functools.lru_cache` for a function of text: registered here. `maxsize` in entries."""
+    """`functools.lru_cache` for a function of text, registered here. `maxsize` in entries."""
 
     def decorate(function: Callable[..., T]) -> functools._lru_cache_wrapper[T]:
         cached = functools.lru_cache(maxsize=maxsize)(function)

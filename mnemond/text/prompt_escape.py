@@ -1,8 +1,9 @@
-"""A memory's text as it may stand in a prompt: on one line, nothing hidden in it, nothing that looks like a frame.
+"""Escape a memory's text for a prompt, and estimate its size there.
 
-A memory is hostile until shown otherwise. Every mark of a frame begins with "<", and no text made here has one, nor
-gets one by normalisation: so no memory can open or close a fence, carry a date or a reference that is not its own, or
-write a token by which chat templates tell who speaks. What is changed stays readable.
+Every memory counts as hostile. Escaped text is one line, hides nothing, and has nothing that looks like a frame: every
+mark of a frame begins with "<", and no escaped text has one, nor gets one by normalisation. So no memory can open or
+close a fence, carry a date or a reference that is not its own, or write a token by which chat templates mark the
+speaker. The text stays readable.
 """
 
 from __future__ import annotations
@@ -12,24 +13,24 @@ import unicodedata
 from collections.abc import Iterable
 
 from mnemond.text.resources import regex
-from mnemond.text.tokens import LONGEST_RUN, capped
+from mnemond.text.tokens import MAX_MARKS, capped
 
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of what does not show: controls, formats (bidi, zero-width, tags), surrogates, private, unassigned."""
+"""Categories of invisible characters: controls, formats (bidi, zero-width, tags), surrogates, private, unassigned."""
 
 _IGNORABLE = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0"
 _HIGH_IGNORABLE = range(0xE0100, 0xE01F0)
-"""Letters and marks that do not show either (Default_Ignorable_Code_Point, Unicode 15): 256 variation selectors carry a
-hidden text, a byte each."""
+"""Invisible letters and marks (Default_Ignorable_Code_Point, Unicode 15): 256 variation selectors carry a hidden text,
+a byte each."""
 
 _OPENINGS = {"<": "‹", "\uff1c": "‹", "\ufe64": "‹", "\u226e": "‹\u0338"}
-"""What begins a tag, and what is read as such, or is one with a stroke through it when it is taken apart (NFD)."""
+"""The beginning of a tag, characters that are read as one, and one that is decomposed (NFD) to one with a stroke."""
 
-_DIMINISHED = regex(f"[{_IGNORABLE}{chr(_HIGH_IGNORABLE[0])}-{chr(_HIGH_IGNORABLE[-1])}\uff1c\ufe64]")
-"""What counts for a token and is nothing, or as wide as a letter, once it is inert."""
+_MAY_SHRINK = regex(f"[{_IGNORABLE}{chr(_HIGH_IGNORABLE[0])}-{chr(_HIGH_IGNORABLE[-1])}\uff1c\ufe64]")
+"""Characters that count as a token each, and are removed or narrower than that in inert text."""
 
 _COLON = ":\uff1a\ufe55\ufe13\ua789\u2236\u02f8"
-"""What is a colon, becomes one (NFKC), or looks like one."""
+"""Characters that are a colon, become one (NFKC), or look like one."""
 
 _COLONS = regex(f"[{_COLON}]")
 
@@ -39,13 +40,13 @@ _SPEAKER = regex(
     rf'(?=(?:(?!["{_COLON}])[\W\d_]){{0,16}}[{_COLON}])',
     re.IGNORECASE,
 )
-"""Who speaks, where a line begins. Quoted, it is mentioned instead of meant."""
+"""The name of a speaker at the beginning of a line. In quotes it is mentioned, not used."""
 
 _SPEAKER_LENGTH = 64
-"""Characters in which all of that lies."""
+"""Characters of a line in which a match of `_SPEAKER` lies."""
 
 _BEFORE = regex(r"(?:[\W\d_]|[^\W\d_](?=[\].)）、]))*")
-"""What may stand before a speaker: marks, numbers, the letter of an entry in a list or of one that is ticked off."""
+"""Characters before a speaker: marks, numbers, the letter of an entry in a list or of one that is ticked off."""
 
 _BRACKETED = regex(r"[\[\uff3b]([^\[\]()\uff3b\uff3d]{1,32})[\]\uff3d]")
 _CONTROLS = frozenset((
@@ -53,28 +54,27 @@ _CONTROLS = frozenset((
     "toolcalls", "toolresults", "toolcontent", "modelsettings", "callid", "args", "think", "prefix", "middle",
     "suffix", "img", "imgbreak", "imgend", "audio", "beginaudio", "transcribe",
 ))  # fmt: skip
-"""Control tokens in brackets of the chat templates of Llama, Mistral and others, without what is neither letter nor
-digit."""
+"""Control tokens in brackets of the chat templates of Llama, Mistral and others, without marks."""
 
 _FENCES = regex("[`\u1fef\uff40]{3,}|[~\uff5e]{3,}")
-"""What ends a block of code, or would after normalisation: a host may have put all of this into one."""
+"""The end of a block of code, also after normalisation: a host may put the text into one."""
 
 _IMAGE = regex(r"([!\uff01])(?=[\[\uff3b])")
 _TARGETED = regex(r"[\]\uff3d][(\uff08\[\uff3b]")
-"""An image of Markdown: a host that shows one asks another machine for it, whose name may tell what was recalled."""
+"""An image of Markdown: a host that shows one requests it from a server whose name may leak a memory."""
 
 
-def undiminished(text: str) -> str:
-    """`text` without the characters that take less room once it is inert, piles of marks and of fences aside: what is
-    left surely takes no less."""
-    return text if text.isascii() else _DIMINISHED.sub("", text)
+def surely_kept(text: str) -> str:
+    """`text` without the characters that take less room in `inert` text: a lower bound of that, except for runs of
+    marks and of fences."""
+    return text if text.isascii() else _MAY_SHRINK.sub("", text)
 
 
 def inert(text: str) -> str:
-    """`text` on one line, its white space single, as data that a model may be shown.
+    """Escape `text`: one line, its white space single, as data that a model may be shown.
 
-    Left out is what does not show. A "<" becomes "‹", a code fence three apostrophes, "[INST]" round, an image a link,
-    and who speaks at the beginning of a line is put in quotes. Linear time; what is inert already stays the same.
+    Invisible characters are removed. "<" becomes "‹", a code fence three apostrophes, "[INST]" gets round brackets, an
+    image becomes a link, and the name of a speaker at the beginning of a line gets quotes. Linear time, idempotent.
     """
     lines = map(_speakerless, _shown(text).splitlines())
     plain = _BRACKETED.sub(_rounded, " ".join(" ".join(lines).split()))
@@ -96,7 +96,7 @@ def _speakerless(line: str) -> str:
 
 
 def _plain(char: str) -> str:
-    """The one character that normalisation makes of it, else itself."""
+    """The one character that `char` is normalised to, else `char`."""
     folded = unicodedata.normalize("NFKC", char)
     return folded if len(folded) == 1 else char
 
@@ -107,12 +107,12 @@ def _rounded(found: re.Match[str]) -> str:
 
 
 def _unfenced(found: re.Match[str]) -> str:
-    """A drawn-out sound in Chinese or Japanese is not a fence yet: two waves of it stay."""
+    """A drawn-out sound in Chinese or Japanese is no fence: two waves of it stay."""
     return found[0][:2] if set(found[0]) == {"\uff5e"} else "'''"
 
 
 def _shown(text: str) -> str:
-    """`text` without what does not show, and without what begins a tag; white space of any kind stays."""
+    """`text` without invisible characters and without the beginnings of tags; white space of any kind stays."""
     if not (text.isprintable() and text.isascii()):
         text = _without_high(_HIDDEN_RUN.sub("", text))
     for opening, instead in _OPENINGS.items():
@@ -121,7 +121,7 @@ def _shown(text: str) -> str:
 
 
 def _without_high(text: str) -> str:
-    """`text` without what does not show beyond the first 65,536 characters, each looked at once."""
+    """`text` without invisible characters beyond the first 65,536 code points, each checked once."""
     high = filter("\uffff".__lt__, set(text))
     gone = [ord(char) for char in high if unicodedata.category(char) in HIDDEN or ord(char) in _HIGH_IGNORABLE]
     return text.translate(dict.fromkeys(gone)) if gone else text
@@ -133,16 +133,16 @@ def _hidden_run() -> str:
 
 
 _HIDDEN_RUN = regex(_hidden_run)
-"""What does not show of the first 65,536 characters: looked up in a table, twenty times as fast as one by one."""
+"""Invisible characters of the first 65,536: one expression is twenty times as fast as checking each."""
 
 
 def _long_marks() -> str:
     marks = (chr(code) for code in range(0x300, 0x10000) if unicodedata.combining(chr(code)))
-    return f"[{_class(marks)}]{{{LONGEST_RUN + 1}}}|[\U00010000-\U0001efff]"
+    return f"[{_class(marks)}]{{{MAX_MARKS + 1}}}|[\U00010000-\U0001efff]"
 
 
 _LONG_MARKS = regex(_long_marks)
-"""Where a run of marks that is too long may be: of the first 65,536 characters, or with one of the others in it."""
+"""May be a run of marks that is too long: of the first 65,536 characters, or with one of the others in it."""
 
 
 def _class(chars: Iterable[str]) -> str:
@@ -156,18 +156,18 @@ def _class(chars: Iterable[str]) -> str:
     return "".join(f"{re.escape(first)}-{re.escape(last)}" for first, last in runs)
 
 
-# How much room a text takes in a prompt: an estimate that needs no tokenizer (spec 12).
+# ---------------------------------------------------------------- size in a prompt
 #
-# Counted in quarters of a token, which add up: the parts of a text take together what the whole takes.
-
+# An estimate that needs no tokenizer, in quarters of a token, which add up: the sizes of the parts of a text sum up to
+# the size of the whole.
 
 QUARTERS = 4
-"""Letters of an alphabet a token (spec 12)."""
+"""Quarters of a token, and letters of an alphabet that make one."""
 
 _LETTERS = regex("[\u0000-\u10ff\u1e00-\u2bff]+")
-"""The alphabets of Europe and Western Asia, Latin and Greek supplements, punctuation and symbols. Everything else is a
-token each: Han, Kana, Hangul and what stands with them, emoji. Runs, because each match takes longer than 100 letters:
-8,000 characters of Chinese took 1.1 ms one by one and take .13 ms so."""
+"""Runs of the alphabets of Europe and Western Asia, Latin and Greek supplements, punctuation and symbols. Every other
+character is a token: Han, Kana, Hangul and their marks, emoji. Runs, because a match takes as long as 100 letters:
+8,000 characters of Chinese take .13 ms, and 1.1 ms one by one."""
 
 ELLIPSIS = "…"
 
@@ -179,13 +179,13 @@ def quarters(text: str) -> int:
     return len(text) + (QUARTERS - 1) * len(_LETTERS.sub("", text))
 
 
-def tokens(size: int) -> int:
-    """Tokens, rounded up, of a text of that many quarters."""
+def token_count(size: int) -> int:
+    """Tokens, rounded up, of a text of `size` quarters."""
     return -(-size // QUARTERS)
 
 
 def cut(text: str, size: int) -> str:
-    """`text`, or its beginning and "…" in at most `size` quarters (1 at least); no mark loses its letter."""
+    """`text`, or its beginning and "…", in at most `size` quarters (1 at least); no mark is parted from its letter."""
     if quarters(text) <= size:
         return text
     room = size - quarters(ELLIPSIS)

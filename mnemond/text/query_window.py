@@ -1,8 +1,8 @@
-"""The span of time a question asks about, and whether it says so plainly enough to leave everything else out.
+"""The time window of a question, and whether it is hard: plain enough to leave everything else out.
 
-A wrong hard window loses memories, a soft one only weighs. So what is not plainly a date is soft: a year before an
-ordinary word, "around", "today" without a verb in the past, and "next week", of which memories speak that were made
-before and often without a date that could be understood. What names no span at all is nothing.
+A wrong hard window loses memories, a soft one only weighs. So everything that is not plainly a date is soft: a year
+before an ordinary word, "around", "today" without a verb in the past, and "next week", because memories about it were
+written before, often without a date that could be read.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from mnemond.text.tokens import fold
 
 LONG_AGO_US = -(2**62)
 FOREVER_US = 2**62
-"""Ends of a window that is open on one side: before and after every time there is."""
+"""Ends of a window that is open on one side: before and after every time."""
 
-READ = 2_000
-"""Characters of a question that are looked at."""
+MAX_QUESTION = 2_000
+"""Characters of a question that are read."""
 
 _DAY_US = 86_400_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -35,38 +35,38 @@ _NAMES = (
     "version", "release", "build", "tag", "error", "code", "port", "issue", "ticket", "line", "id", "number", "model",
     "room", "exit", "cve", "iso", "rfc", "pid", "bug", "pr",
 )  # fmt: skip
-"""What has a number of its own, which may look like a date."""
+"""Nouns with a number of their own, which may look like a date."""
 
 _CUE = regex(
     rf"(?<![a-z0-9_])(?:(?P<around>{one_of(_AROUND)})|(?P<before>{one_of(_BEFORE)})|(?P<after>{one_of(_AFTER)})"
     rf"|(?P<since>{one_of(_SINCE)})|(?P<how>how)|(?P<name>{one_of(_NAMES)}))(?:\s+(?:the|of|on|in))?[\s#:=-]*$"
 )
 _INNER = regex(r"(?:(?P<around>around)|(?P<before>before|until|till|by)|(?P<after>after)|(?P<since>since))[\s-]+")
-"""What a date may begin with, as `dates` takes it."""
+"""Beginnings that `dates` includes in a date."""
 
 _BEHIND = regex(
     r"\s*(?:(?P<before>[之以]?前|为止|為止)|(?P<after>[之以]?[后後])|(?P<since>以来|以來|起)|(?P<around>左右|前后|前後))"
 )
-"""What follows a date in Chinese."""
+"""The same behind a date in Chinese."""
 
 _YEAR = regex(r"(?:\w+[\s-]+)?\d{4}$")
 _AFTER_YEAR = regex(
     r"\s*(?:$|[^\w\s]|(?:and|or|to|we|i|he|she|they|it|you|the|a|an|did|do|was|were|is|what|who|why|how|when|where|which"
     r"|that|for|with|at|on|by|about|from|as|after|before|because|until)\b|[^\x00-\x7f])"
 )
-"""In "what did we ship in 2019?" a year; in "ran in 2048 threads", nobody knows."""
+"""Behind a year: "what did we ship in 2019?", but not "ran in 2048 threads"."""
 
 _YEARS_AHEAD = 5
-"""A bare number that would be a year farther away in the future is none."""
+"""A bare number that would be a year farther in the future is none."""
 
 _PRESENT = regex(r"today|tonight|this\b|今|这|這|本")
-"""Said of how things are ("what do I eat today") as often as of one day."""
+"""Words for the way things are ("what do I eat today") as often as for one day."""
 
 _RANGE = regex(
     r"(?<![a-z0-9_])(?:between|from) (?P<first>[^\n]{3,30}?) (?:and|to|until|till|through) (?P<last>[^\n]{3,30})",
     re.IGNORECASE,
 )
-"""Of a text whose white space is single blanks: runs of it would be tried at every length."""
+"""For a text whose white space is single blanks: runs of it would be tried at every length."""
 
 _BLANKS = regex(r"[^\S\n]+")
 _MONTH = regex(rf"{MONTH}(?![a-z])", re.IGNORECASE)
@@ -74,7 +74,7 @@ _BARE_YEAR = regex(r"(?:19|20)\d\d(?!\w|[.:/-]\w|\s?[%°])")
 
 
 class QueryWindow(NamedTuple):
-    """Microseconds since the epoch, `end_us` exclusive. `hard`: nothing outside of it is asked for."""
+    """Microseconds since the epoch, `end_us` exclusive. `hard`: nothing outside of it is an answer."""
 
     start_us: int
     end_us: int
@@ -82,7 +82,7 @@ class QueryWindow(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """`open` says that one end was not told."""
+    """`open`: one end is not given."""
 
     start_us: int
     end_us: int
@@ -91,12 +91,12 @@ class _Span(NamedTuple):
 
 
 def query_window(question: str, now_us: int) -> QueryWindow | None:
-    """The window that a question names, told from `now_us`; None when it names none.
+    """The window that a question names, relative to `now_us`; None if it names none.
 
-    Of several dates the window holds all; of "before" and "after" what lies between. One plain date makes it hard, and
-    then the vague ones beside it do not count.
+    Several dates are all inside; of "before" and "after" the window is the time between. One plain date makes it hard,
+    and then the vague ones beside it do not count.
     """
-    read = question[:READ]
+    read = question[:MAX_QUESTION]
     folded = fold(read)
     first, last = _ends_of_range(read, now_us)
     if first is not None and last is not None:
@@ -123,13 +123,13 @@ def _joined(spans: list[_Span]) -> QueryWindow | None:
 
 
 def _spans(folded: str, mentions: tuple[DateMention, ...], now_us: int) -> list[_Span]:
-    """What each date of a folded question asks for; those that turn out to be none are left out."""
+    """The span of each date of a folded question; dates that are none here are left out."""
     found, at = [], 0
     for mention in mentions:
         written = fold(mention.text)
         start = folded.find(written, at)
         if start < 0:
-            continue  # NFKC made of its place something else
+            continue  # NFKC changed its place
         at = start + len(written)
         if (span := _span(folded, mention, start, at, now_us)) is not None:
             found.append(span)
@@ -157,7 +157,7 @@ def _span(folded: str, mention: DateMention, start: int, end: int, now_us: int) 
 
 
 def _cue(folded: str, start: int, end: int) -> str | None:
-    """What stands around a date and makes it something else: before, after, around, or the name of a thing."""
+    """The word around a date that changes its meaning: before, after, around, or the name of a thing."""
     for found in (_INNER.match(folded, start, end), _CUE.search(folded[max(0, start - 40) : start])):
         if found is not None:
             return found.lastgroup
@@ -166,7 +166,7 @@ def _cue(folded: str, start: int, end: int) -> str | None:
 
 
 def _is_plain(folded: str, start: int, end: int) -> bool:
-    """Whether an explicit date can only mean that the answer is of that time."""
+    """True if an explicit date can only mean that the answer is of that time."""
     written = folded[start:end]
     if _YEAR.match(written) and not _AFTER_YEAR.match(folded, end):
         return False
@@ -177,17 +177,17 @@ def _day_us(day: str) -> int:
     return (date.fromisoformat(day).toordinal() - _EPOCH) * _DAY_US
 
 
-# ------------------------------------------------------------ between … and …
+# ---------------------------------------------------------------- between … and …
 
 
 def _ends_of_range(question: str, now_us: int) -> tuple[DateMention | None, DateMention | None]:
-    """Of "between March and May 2023" or "from 2019 to 2021" both ends, which are dates only because they stand there;
-    None for an end that is none, and for no range at all."""
+    """Both ends of "between March and May 2023" or "from 2019 to 2021", which are dates only in such a range; None for
+    an end that is none, and without a range."""
     found = _RANGE.search(_BLANKS.sub(" ", question))
     if found is None:
         return None, None
     first, last = _end_of_range(found["first"], now_us), _end_of_range(found["last"], now_us)
-    if first is not None and last is not None and first.start > last.start:  # the year was told once, at the end
+    if first is not None and last is not None and first.start > last.start:  # the year is given once, at the end
         first = _end_of_range(f"{found['first']} {last.start[:4]}", now_us) or first
     return first, last
 
@@ -199,10 +199,10 @@ def _between(first: DateMention, last: DateMention) -> QueryWindow | None:
 
 
 def _end_of_range(words: str, now_us: int) -> DateMention | None:
-    """The date that words begin with; months and years count without a preposition."""
+    """The date that words begin with; months and years need no preposition."""
     named = [f"in {words}"] if _BARE_YEAR.match(words) or _MONTH.match(words) else []
-    for said in (words, *named):
-        found = dates(said, now_us)
-        if found and fold(said).removeprefix("in ").startswith(fold(found[0].text).removeprefix("in ")):
+    for phrase in (words, *named):
+        found = dates(phrase, now_us)
+        if found and fold(phrase).removeprefix("in ").startswith(fold(found[0].text).removeprefix("in ")):
             return found[0]
     return None

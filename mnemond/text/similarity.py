@@ -1,4 +1,4 @@
-"""How much two texts have in common, as sets of words and as normalised strings (spec 7.1)."""
+"""Similarity of texts, as sets of words and as normalised strings."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from mnemond.text.caches import text_cache
 from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, latin_words, tokens
 
-REMEMBERED_TEXTS = 4096
-"""Token sets kept: those of the memories a burst of writes is compared with."""
+CACHED_TEXTS = 4096
+"""Texts whose token sets are cached: the memories that a burst of writes is compared with."""
 
-LONGEST_COUNTED = 512
-"""Characters of a text that is kept as one of so many. Longer ones are kept by weight, or 4,096 long memories in
-Han, a string for nearly every character, would keep a gigabyte."""
+MAX_COUNTED = 512
+"""Characters of a text that counts as one of `CACHED_TEXTS`. Longer ones are limited by size, because 4,096 long
+memories in Han, with a string for nearly every character, would take a gigabyte."""
 
 MAX_CHARACTERS = 262_144
-"""Characters of all the longer texts whose token sets are kept: 40 MB where all of them are Han."""
+"""Characters of all the longer texts whose token sets are cached: 40 MB if all of them are Han."""
 
 MIN_TOKENS = 3
-"""Below this many tokens on either side containment says nothing, and Jaccard decides (spec 7.1)."""
+"""Below this many tokens on either side containment means nothing, and Jaccard decides."""
 
 _OPENING = "\"'`‘’“”«»‹›([{<（［｛〈《「『【〔¡¿"
 _CLOSING = "\"'`‘’“”«»‹›)]}>）］｝〉》」』】〕.,;:!?…。、，；：！？・"  # fold() turns some of these into ASCII
@@ -32,10 +32,10 @@ _LEADING = regex(rf"(?:[\s{re.escape(_OPENING)}]|[-*+•‣◦–—](?=\s))+")
 
 
 class Overlap(msgspec.Struct, frozen=True, gc=False):
-    """What two token sets share: `shared` is a count, the rest lie in 0…1 (spec 7.1).
+    """Common tokens of two sets: `shared` is a count, the rest lie in 0…1.
 
     `of_old` and `of_new` are the parts of each set found in the other, `overlap` is measured against the larger set,
-    `novelty` is the part of the new set that the old one lacks, `lexical` is the one figure decisions use.
+    `novelty` is the part of the new set that the old one lacks, `lexical` is the figure that decisions use.
     """
 
     shared: int
@@ -47,8 +47,8 @@ class Overlap(msgspec.Struct, frozen=True, gc=False):
     lexical: float
 
 
-class LongTexts:
-    """Token sets of longer texts: those asked for lately, of so many characters together. For any thread."""
+class LongTextCache:
+    """Token sets of the longer texts that were used last, `most` characters together. For any thread."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -58,11 +58,11 @@ class LongTexts:
 
     @property
     def characters(self) -> int:
-        """Of all texts that are kept."""
+        """The sum of the lengths of the cached texts."""
         return self._characters
 
     def token_set(self, text: str) -> frozenset[str]:
-        """The tokens of `text`; cut anew where they are not kept."""
+        """The tokens of `text`."""
         with self._lock:
             if (known := self._kept.get(text)) is not None:
                 self._kept.move_to_end(text)
@@ -77,26 +77,26 @@ class LongTexts:
         return found
 
     def clear(self) -> None:
-        """Let go of them all."""
+        """Drop all of them."""
         with self._lock:
             self._kept.clear()
             self._characters = 0
 
 
-_long_texts = LongTexts(MAX_CHARACTERS)
+_long_texts = LongTextCache(MAX_CHARACTERS)
 caches.register(_long_texts.clear)
 
 
 def token_set(text: str) -> frozenset[str]:
-    """The tokens of `text` as a set (spec 6.1). Cached."""
-    return _remembered(text) if len(text) <= LONGEST_COUNTED else _long_texts.token_set(text)
+    """The tokens of `text` as a set. Cached."""
+    return _cached_token_set(text) if len(text) <= MAX_COUNTED else _long_texts.token_set(text)
 
 
 def normalised(text: str) -> str:
-    """`text` folded, its white space single, without the punctuation around it; two equal ones say the same.
+    """`text` folded, its white space single, without the punctuation around it; texts with equal forms are equal.
 
-    A list marker counts as punctuation, a sign or a dot that begins a word does not: "-5" and ".env" stay whole. A
-    text of nothing but punctuation is returned folded.
+    A list marker counts as punctuation, a sign or a dot that begins a word does not: "-5" and ".env" stay whole. A text
+    of punctuation alone is returned folded.
     """
     plain = " ".join(fold(text).split())
     bare = _LEADING.sub("", plain, count=1) if _LEADING.match(plain) else plain
@@ -104,7 +104,7 @@ def normalised(text: str) -> str:
 
 
 def overlap(old: frozenset[str], new: frozenset[str], min_tokens: int = MIN_TOKENS) -> Overlap:
-    """Set similarities of spec 7.1. When either set is empty all are 0, but an unempty `new` is wholly novel."""
+    """Similarities of two token sets. If either is empty all are 0, but the novelty of a non-empty `new` is 1."""
     if not old or not new:
         return Overlap(0, 0.0, 0.0, 0.0, 0.0, 1.0 if new else 0.0, 0.0)
     shared = len(old & new)
@@ -122,13 +122,13 @@ def overlap(old: frozenset[str], new: frozenset[str], min_tokens: int = MIN_TOKE
 
 
 def share_of_larger(old: frozenset[str], new: frozenset[str]) -> float:
-    """Shared tokens as a part of the larger set, 0 when either is empty: `Overlap.overlap` alone."""
+    """Shared tokens as a part of the larger set, 0 if either is empty: `Overlap.overlap` alone."""
     larger = max(len(new), len(old))
     return len(old & new) / larger if old and new else 0.0
 
 
-@text_cache(maxsize=REMEMBERED_TEXTS)
-def _remembered(text: str) -> frozenset[str]:
+@text_cache(maxsize=CACHED_TEXTS)
+def _cached_token_set(text: str) -> frozenset[str]:
     return _token_set(text)
 
 

@@ -1,4 +1,4 @@
-"""Words of a text: token lists for set similarity (spec 6.1), and stemmed terms for the keyword index.
+"""Words of a text: token lists for set similarity, and stemmed terms for the keyword index.
 
 Both fold a text the same way (NFKC, casefold) and cut runs of Han, Kana and Hangul, which are written without
 spaces, into overlapping pairs of characters. ASCII text, the common case, takes one regular expression and no loop
@@ -17,45 +17,45 @@ from typing import Any
 import Stemmer
 
 from mnemond.text.caches import text_cache
-from mnemond.text.resources import on_first_use, regex
+from mnemond.text.resources import on_first_use, regex, words_of
 
-# Runs of combining marks: what makes normalisation slow, and no language needs.
+# ---------------------------------------------------------------- runs of combining marks
 #
-# Putting marks into canonical order takes time that grows with the square of a run's length: 60,000 marks after one
-# letter cost seconds. Unicode's stream-safe text format (UAX #15, section 13) draws the line at thirty.
+# No language needs long runs, and they make normalisation slow: the time of putting marks into canonical order grows
+# with the square of a run's length, so that 60,000 marks after one letter take seconds. Unicode's stream-safe text
+# format (UAX #15, section 13) allows thirty.
 
-
-LONGEST_RUN = 30
-"""Combining marks in a row that any text may have (UAX #15)."""
+MAX_MARKS = 30
+"""Combining marks in a row that a text may have (UAX #15)."""
 
 _FIRST, _END = 0x300, 0x1E95B
 """Code points between which every combining mark lies (Unicode 15)."""
 
 
 def capped(text: str) -> str:
-    """`text` with every run of marks cut to `LONGEST_RUN`. Linear time; the same string when there is no long run."""
+    """Cut every run of marks in `text` to `MAX_MARKS`. Linear time; the same string if there is no long run."""
     return _LONG_RUN.sub(_cut, text) if _has_long_run(text) else text
 
 
 def long_run_at(text: str) -> int | None:
-    """Position of the first run longer than `LONGEST_RUN`, or None."""
+    """The position of the first run of marks that is longer than `MAX_MARKS`, or None."""
     found = _LONG_RUN.search(text) if _has_long_run(text) else None
     return None if found is None else found.start()
 
 
 def _has_long_run(text: str) -> bool:
-    """Whether a run is too long. Every such run has a mark at one of the places that are looked at, every 31st: 10 µs
-    for 8,000 characters, and to look for it in all of them takes 2 to 3 ms."""
-    if text.isascii() or not any(map(unicodedata.combining, text[LONGEST_RUN :: LONGEST_RUN + 1])):
+    """True if a run is too long. Every such run has a mark at a multiple of 31: checking these takes 10 µs for 8,000
+    characters, and searching all of them 2 to 3 ms."""
+    if text.isascii() or not any(map(unicodedata.combining, text[MAX_MARKS :: MAX_MARKS + 1])):
         return False
-    places = range(LONGEST_RUN, len(text), LONGEST_RUN + 1)
-    return any(_run_around(text, at) > LONGEST_RUN for at in places if unicodedata.combining(text[at]))
+    places = range(MAX_MARKS, len(text), MAX_MARKS + 1)
+    return any(_run_around(text, at) > MAX_MARKS for at in places if unicodedata.combining(text[at]))
 
 
 def _run_around(text: str, at: int) -> int:
-    """Marks in a row around a place that has one; more than `LONGEST_RUN` are not counted to their end."""
-    before = _marks_at_start(text[max(0, at - LONGEST_RUN) : at][::-1])
-    return before + _marks_at_start(text[at : at + LONGEST_RUN + 1])
+    """Marks in a row around a place that has one; counts no further than it takes to exceed `MAX_MARKS`."""
+    before = _marks_at_start(text[max(0, at - MAX_MARKS) : at][::-1])
+    return before + _marks_at_start(text[at : at + MAX_MARKS + 1])
 
 
 def _marks_at_start(text: str) -> int:
@@ -63,25 +63,20 @@ def _marks_at_start(text: str) -> int:
 
 
 def _cut(run: re.Match[str]) -> str:
-    return run[0][:LONGEST_RUN]
+    return run[0][:MAX_MARKS]
 
 
 def _long_run() -> str:
     marks = "".join(chr(code) for code in range(_FIRST, _END) if unicodedata.combining(chr(code)))
-    return f"[{marks}]{{{LONGEST_RUN + 1},}}"
+    return f"[{marks}]{{{MAX_MARKS + 1},}}"
 
 
 _LONG_RUN = regex(_long_run)
 
 
-# Words that carry grammar rather than meaning, as data.
+# ---------------------------------------------------------------- function words
 
-
-def _words(*lines: str) -> frozenset[str]:
-    return frozenset(word for line in lines for word in line.split())
-
-
-FUNCTION_WORDS = _words(
+FUNCTION_WORDS = words_of(
     "a an the this that these those",
     "i me my we us our you your he him his she her it its they them their",
     "am is are was were be been being do does did have has had",
@@ -91,11 +86,12 @@ FUNCTION_WORDS = _words(
     "what which who whom whose when where why how",
     "not no there here also just any some all each both such only very too",
 )
-"""Dropped from token sets (spec 6.1). Negation is judged apart from them, so "not" and "no" are among them."""
+"""Dropped from token sets. Negation is judged apart from them, so "not" and "no" are among them."""
 
-INDEX_STOP_WORDS = FUNCTION_WORDS | _words("yes yours ours theirs hers mine")
-"""Dropped from the keyword index as well, which may have a list of its own (spec 6.1)."""
+INDEX_STOP_WORDS = FUNCTION_WORDS | words_of("yes yours ours theirs hers mine")
+"""Dropped from the keyword index."""
 
+# ---------------------------------------------------------------- tokens and terms
 
 PAIRED_SCRIPTS = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # Kana, iteration marks
@@ -105,25 +101,25 @@ PAIRED_SCRIPTS = (
 """Letters of the scripts whose runs become pairs of characters, as the inside of a character class."""
 
 MARKED_RANGES = ((0x300, 0x1E00), (0x20D0, 0x2100), (0xA800, 0xAC00), (0xFE20, 0xFE30))
-"""Code points searched for combining marks: a vowel sign of Hindi or Thai belongs to its word."""
+"""Code points with combining marks that belong to words, like the vowel signs of Hindi and Thai."""
 
-LONGEST_TERM = 64
+MAX_TERM = 64
 """Characters of an index term; a longer run (a hash, base64) becomes several terms, alike in memory and query."""
 
 CACHED_TERMS = 65_536
-"""Words whose index term is remembered: a few megabytes, against microseconds of stemming a word."""
+"""Words whose index term is cached: a few megabytes, against microseconds of stemming a word."""
 
 MAX_UNFOLDED = 3
-"""How much longer than a text its folded form may be; where it would be, compatibility forms stay as they are."""
+"""How many times longer than a text its folded form may be; if it would be longer, compatibility forms stay."""
 
 CACHED_FOLDS = 8
-"""Texts whose folded form and words are remembered: a write reads the same one from a dozen sides."""
+"""Texts whose folded form and words are cached: a dozen rules of one write read the same text."""
 
 _ASCII_WORD = regex(r"[a-z0-9]+")
 _ASCII_LETTERS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256))
-"""A table for `bytes.translate`: capitals small, everything that is neither letter nor digit a space."""
-_ASCII_INDEX_WORD = regex(rf"[a-z0-9]{{1,{LONGEST_TERM}}}(?:'(?:s|t|re|ve|ll|d|m)\b)?")
-_STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
+"""A table for `bytes.translate`: capitals become small, everything but letters and digits becomes a space."""
+_ASCII_INDEX_WORD = regex(rf"[a-z0-9]{{1,{MAX_TERM}}}(?:'(?:s|t|re|ve|ll|d|m)\b)?")
+_STEMMING = threading.Lock()  # a stemmer has the word it works on as state
 
 
 def fold(text: str) -> str:
@@ -134,12 +130,12 @@ def fold(text: str) -> str:
 @text_cache(maxsize=CACHED_FOLDS)
 def _folded(text: str) -> str:
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", capped(text)).casefold())
-    # One Arabic ligature stands for eighteen letters: a text of nothing else would cost eighteen times its length.
+    # One Arabic ligature is decomposed to eighteen letters: a text of them would grow to eighteen times its length.
     return plain if len(plain) <= MAX_UNFOLDED * len(text) else text.casefold()
 
 
 def tokens(text: str) -> list[str]:
-    """Unstemmed tokens in order, with repeats, without function words (spec 6.1)."""
+    """Unstemmed tokens in order, with repeats, without function words."""
     if text.isascii():
         return [word for word in _ascii_words(text) if word not in FUNCTION_WORDS]
     words: list[str] = []
@@ -155,19 +151,18 @@ def tokens(text: str) -> list[str]:
 def latin_words(text: str) -> frozenset[str]:
     """Every run of a-z and 0-9 in the folded text, function words included.
 
-    By these, rules about English words tell the texts they need not look at: a word that an expression wants between
-    two `\\b` is a run of its own, in any text.
-    """
+    Rules about English words skip texts by these: a word that an expression has between two `\\b` is a run of its own
+    in any text."""
     return frozenset(_ascii_words(text) if text.isascii() else _ASCII_WORD.findall(fold(text)))
 
 
 def _ascii_words(text: str) -> list[str]:
-    """The runs of letters and digits of an ASCII text, in small letters; three times as fast as an expression."""
+    """Runs of letters and digits of an ASCII text, in small letters; three times as fast as an expression."""
     return text.encode("ascii").translate(_ASCII_LETTERS).decode("ascii").split()
 
 
 def index_terms(text: str) -> list[str]:
-    """Terms of the keyword index in order, with repeats: English stems, other words as they stand, pairs."""
+    """Terms of the keyword index in order, with repeats: English stems, other words as they are, pairs."""
     if text.isascii():
         return list(filter(None, map(_term, _ascii_index_words(text))))
     terms: list[str] = []
@@ -180,16 +175,16 @@ def index_terms(text: str) -> list[str]:
 
 
 def _ascii_index_words(text: str) -> list[str]:
-    """What of an ASCII text becomes index terms. Without an apostrophe nothing but its runs, unless one is long."""
+    """The words of an ASCII text that become index terms: its runs, unless it has an apostrophe or one is too long."""
     if "'" not in text:
         words = _ascii_words(text)
-        if max(map(len, words), default=0) <= LONGEST_TERM:
+        if max(map(len, words), default=0) <= MAX_TERM:
             return words
     return _ASCII_INDEX_WORD.findall(text.lower())
 
 
 def index_term(word: str) -> str:
-    """What stands in the index for one of `tokens`; "" for one that is left out. A pair stands for itself."""
+    """The index term of one of `tokens`; "" for one that is left out. A pair is its own term."""
     if word.isascii():
         return _term(word)
     return word if _is_pair(word) else next(iter(index_terms(word)), "")
@@ -197,7 +192,7 @@ def index_term(word: str) -> str:
 
 @text_cache(maxsize=CACHED_TERMS)
 def _term(word: str) -> str:
-    """What stands in the index for a folded word; "" for one that is left out.
+    """The index term of a folded word; "" for one that is left out.
 
     A suffix after an apostrophe is dropped: 's marks the owner, the others (don't, they're) hang on function words.
     """
@@ -210,7 +205,7 @@ def _term(word: str) -> str:
 
 @on_first_use
 def _english() -> Any:  # noqa: ANN401 - the package has no type information
-    return Stemmer.Stemmer("english", 0)  # no cache of its own: every word comes here once
+    return Stemmer.Stemmer("english", 0)  # without its own cache: `_term` has one
 
 
 @cache
@@ -226,7 +221,7 @@ def _word_pattern(longest: str) -> str:
 
 
 _RUNS = regex(lambda: _word_pattern("+"))
-_INDEX_RUNS = regex(lambda: _word_pattern(f"{{1,{LONGEST_TERM}}}") + r"(?:'(?:s|t|re|ve|ll|d|m)\b)?")
+_INDEX_RUNS = regex(lambda: _word_pattern(f"{{1,{MAX_TERM}}}") + r"(?:'(?:s|t|re|ve|ll|d|m)\b)?")
 _PAIRED_START = regex(f"[{PAIRED_SCRIPTS}]")
 
 
@@ -235,7 +230,7 @@ def _is_paired(run: str) -> bool:
 
 
 def _is_pair(token: str) -> bool:
-    """Whether a token is one that `_pairs` made."""
+    """True for a token that `_pairs` made."""
     return len(token) <= 2 and all(map(_is_paired, token))
 
 

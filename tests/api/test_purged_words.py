@@ -19,7 +19,7 @@ from mnemond.embed.embedder import Embedder
 from mnemond.embed.registry import DEFAULT, create
 from mnemond.memory import edge_builders
 from mnemond.recall import question
-from mnemond.text.similarity import LongTexts
+from mnemond.text.similarity import LongTextCache
 from tests.api.factories import CALL, Bench, bench
 
 WORDS = ("xyzzyplugh", "quuxfoobär")
@@ -37,7 +37,7 @@ def caches() -> Iterator[tuple[str, object]]:
                 yield f"{module.name}.{name}", [each for each in gc.get_referents(value) if isinstance(each, dict)]
             elif isinstance(value, dict | list | set) and not name.startswith("__"):
                 yield f"{module.name}.{name}", value
-            elif isinstance(value, LongTexts):
+            elif isinstance(value, LongTextCache):
                 yield f"{module.name}.{name}", vars(value)
 
 
@@ -69,7 +69,7 @@ async def collect(over: Bench, insight_id: str) -> None:
 
 
 @pytest.mark.parametrize("remove", [purge, collect])
-@pytest.mark.parametrize(("text", "kept"), [(TEXT, "_remembered"), (LONG_TEXT, "_long_texts")])
+@pytest.mark.parametrize(("text", "kept"), [(TEXT, "_cached_token_set"), (LONG_TEXT, "_long_texts")])
 async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remove: Any, text: str, kept: str) -> None:
     embedder = create(DEFAULT)
     async with bench(tmp_path, embedder) as over:

@@ -25,7 +25,7 @@ from mnemond.recall.context import (
     linearise,
     relations_among,
 )
-from mnemond.text.prompt_escape import HIDDEN, QUARTERS, inert, quarters, tokens
+from mnemond.text.prompt_escape import HIDDEN, QUARTERS, inert, quarters, token_count
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight, unit
 from tests.text.test_inert import HOSTILE
@@ -76,7 +76,7 @@ def test_a_context_says_what_it_is_and_every_memory_when_and_which() -> None:
     )
     assert context.shown == (name(3), name(2), name(1))
     assert context.omitted == 0
-    assert context.tokens == tokens(quarters(context.text))
+    assert context.tokens == token_count(quarters(context.text))
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from mnemond.model.outcomes import (
 )
 from mnemond.store import apply, backups, operations
 from mnemond.store.connection import Connection
-from mnemond.text.similarity import _remembered
+from mnemond.text.similarity import _cached_token_set
 from tests.memory.audit_world import vector_for
 from tests.memory.revision_world import PAIRING, RevisionWorld
 from tests.outcomes import collected, made, remembered
@@ -127,7 +127,7 @@ def test_nothing_stays_whatever_became_of_it(world: RevisionWorld, story: str) -
     assert world.snapshot.find(one) == []
     assert world.snapshot.entity_spelling("zorkmid labs") is None
     assert world.snapshot.document_frequencies(["xyzzyplugh"]) == [0]
-    assert _remembered.cache_info().currsize <= world.snapshot.rows
+    assert _cached_token_set.cache_info().currsize <= world.snapshot.rows
     with pytest.raises(MnemonError) as caught:
         world.drop(one, purge=True)
     assert caught.value.kind is NOT_FOUND

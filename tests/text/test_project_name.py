@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.store.registry import is_valid
-from mnemond.text.project_name import LONGEST, Project, named_project, project_of
+from mnemond.text.project_name import MAX_NAME, Project, named_project, project_of
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_stores_are_told_apart_by_where_they_lie() -> None:
 def test_no_directory_makes_a_name_that_is_none(directory: str) -> None:
     for made in (project_of(directory), project_of("/" + directory)):
         assert made == Project() or is_valid(made.store)
-        assert len(made.name) <= LONGEST
+        assert len(made.name) <= MAX_NAME
         assert made.name == made.name.strip()
         assert "/" not in made.name
         assert made.name.isprintable()

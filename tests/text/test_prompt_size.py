@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.prompt_escape import cut, quarters, tokens
+from mnemond.text.prompt_escape import cut, quarters, token_count
 from tests.examples import examples
 
 TEXTS = st.text(alphabet="abé ñ→…数据库ひ한🙂\u0301", max_size=40)
@@ -31,7 +31,7 @@ TEXTS = st.text(alphabet="abé ñ→…数据库ひ한🙂\u0301", max_size=40)
 )
 def test_four_letters_or_one_character_of_cjk_are_a_token(text: str, size: int, count: int) -> None:
     assert quarters(text) == size
-    assert tokens(size) == count
+    assert token_count(size) == count
 
 
 @pytest.mark.parametrize(

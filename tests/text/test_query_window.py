@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.text.query_window import FOREVER_US, LONG_AGO_US, READ, query_window
+from mnemond.text.query_window import FOREVER_US, LONG_AGO_US, MAX_QUESTION, query_window
 from tests.examples import examples
 from tests.text.test_dates import REFERENCE
 
@@ -105,7 +105,7 @@ def test_a_plain_date_outweighs_a_vague_one() -> None:
 
 
 def test_the_end_of_a_long_text_is_not_read() -> None:
-    assert window("x " * READ + "yesterday") is None
+    assert window("x " * MAX_QUESTION + "yesterday") is None
 
 
 WORDS = (

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from mnemond.model.memory import MAX_CONTENT
 from mnemond.text import caches, similarity
 from mnemond.text.similarity import (
-    LONGEST_COUNTED,
     MAX_CHARACTERS,
-    LongTexts,
+    MAX_COUNTED,
+    LongTextCache,
     Overlap,
     normalised,
     overlap,
@@ -132,17 +132,17 @@ def test_token_sets_are_remembered_until_they_are_let_go() -> None:
     caches.clear_all()
     assert token_set("red green red") == {"red", "green"}
     assert token_set("red green red") is token_set("red green red")
-    assert similarity._remembered.cache_info().currsize == 1
+    assert similarity._cached_token_set.cache_info().currsize == 1
     caches.clear_all()
-    assert similarity._remembered.cache_info().currsize == 0
+    assert similarity._cached_token_set.cache_info().currsize == 0
 
 
 def test_a_long_text_is_remembered_by_what_it_weighs() -> None:
     caches.clear_all()
-    long = "red green " * LONGEST_COUNTED
+    long = "red green " * MAX_COUNTED
     assert token_set(long) == set(tokens(long))
     assert token_set(long) is token_set(long)
-    assert similarity._remembered.cache_info().currsize == 0
+    assert similarity._cached_token_set.cache_info().currsize == 0
     assert similarity._long_texts.characters == len(long)
     caches.clear_all()
     assert similarity._long_texts.characters == 0
@@ -151,7 +151,7 @@ def test_a_long_text_is_remembered_by_what_it_weighs() -> None:
 @given(st.lists(st.sampled_from(["a b", "b c d", "记忆守护", "e " * 9, "f " * 16]), max_size=30))
 def test_of_long_texts_those_asked_for_lately_are_remembered(asked: list[str]) -> None:
     most = 30
-    kept = LongTexts(most)
+    kept = LongTextCache(most)
     expected: list[str] = []
     for text in asked:
         assert kept.token_set(text) == set(tokens(text))

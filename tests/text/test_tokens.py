@@ -13,7 +13,7 @@ from mnemond.text.similarity import token_set
 from mnemond.text.tokens import (
     _ASCII_INDEX_WORD,
     FUNCTION_WORDS,
-    LONGEST_TERM,
+    MAX_TERM,
     _term,
     fold,
     index_term,
@@ -88,7 +88,7 @@ def test_index_terms_are_stems_without_stop_words_and_possessives(text: str, exp
 
 def test_a_long_run_becomes_several_terms_alike_wherever_it_stands() -> None:
     blob = "0123456789abcdef" * 20
-    assert max(map(len, index_terms(blob))) <= LONGEST_TERM
+    assert max(map(len, index_terms(blob))) <= MAX_TERM
     assert index_terms(blob) == index_terms(f"see {blob}")[1:]
     assert index_terms(blob + " é")[:-1] == index_terms(blob)
 
@@ -135,8 +135,8 @@ def test_latin_words_are_the_runs_of_the_folded_text(text: str) -> None:
 
 
 @given(st.one_of(st.text(st.characters(max_codepoint=127)), st.text(alphabet="aAsS' 7-", max_size=150)))
-@example(f"a {'b' * LONGEST_TERM} c")
-@example(f"a {'b' * (LONGEST_TERM + 1)} c")
+@example(f"a {'b' * MAX_TERM} c")
+@example(f"a {'b' * (MAX_TERM + 1)} c")
 def test_index_terms_of_an_ascii_text_are_those_of_its_words(text: str) -> None:
     words = _ASCII_INDEX_WORD.findall(text.lower())
     assert index_terms(text) == [term for word in words if (term := _term(word))]
