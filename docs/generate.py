@@ -18,7 +18,7 @@ DOCS = Path(__file__).resolve().parent
 
 
 def pages() -> dict[str, str]:
-    """What each generated page should hold, by file name."""
+    """The current contents of each generated page, by file name."""
     return {
         "dialects.md": dialects_markdown(),
         "protocol.md": protocol_markdown(METHODS.values()),

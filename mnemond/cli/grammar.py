@@ -1,4 +1,4 @@
-"""From a command line to a request, or to the text that answers it at once (help, version, usage errors)."""
+"""From a command line to a request, or to an immediate answer (help, version, usage errors), and to its output."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.wire.jsonrpc import clean
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION, Access
 
-# From a result or a failure to what the client prints and how it leaves.
+# Output.
 
 
 Form = Literal["text", "json"]
 
 
 class Output(msgspec.Struct, frozen=True):
-    """In which form to answer, and to fail. `tty` and `tty_err` say that a terminal shows it, so that JSON must be
-    harmless too."""
+    """The form of results and of errors. `tty` and `tty_err`: a terminal shows them, so that JSON is escaped, too."""
 
     form: Form = "text"
     pretty: bool = False
@@ -55,7 +54,7 @@ class Output(msgspec.Struct, frozen=True):
 
 
 def success(command: Command, result: object, output: Output, *, outdated: bool = False) -> CliRunResult:
-    """What `command` prints for its method's `result`; a degraded store is mentioned on standard error."""
+    """The output of a command for the result of its method; a degraded store is mentioned on standard error."""
     if output.form == "json" or command.render is None:
         return CliRunResult(0, outdated, output.json(result), "")
     return CliRunResult(0, outdated, command.render(result, output.style), _notes(result))
@@ -69,7 +68,7 @@ def _notes(result: object) -> str:
 
 
 def failure(error: MnemonError, output: Output, *, outdated: bool = False) -> CliRunResult:
-    """What is printed for an error: a sentence and what to do next, or one JSON object; on standard error."""
+    """The output for an error, on standard error: sentences and a hint, or one JSON object."""
     if output.error_form == "json":
         shown_on = msgspec.structs.replace(output, tty=output.tty_err)
         return CliRunResult(error.kind.exit, outdated, "", shown_on.json({"error": _error_object(error)}))
@@ -91,12 +90,12 @@ def _error_object(error: MnemonError) -> dict[str, object]:
 
 _HELP = frozenset({"-h", "--help"})
 _SHORT = {"-V": "--version", "-v": "--version", "-?": "--help", "-s": "--store", "-j": "--json"}
-"""What other programs call them."""
+"""Global options by their names in other programs."""
 
 
 class Invocation(msgspec.Struct, frozen=True):
-    """A command line that was understood. `options` holds everything typed; `method` is None when the client itself
-    carries the command out (`daemon …`, `config check`), which is given the `words` then."""
+    """A command line that was understood. `options` holds everything typed. `method` is None if the client runs the
+    command by itself (`daemon …`, `config check`), with the `words`."""
 
     command: Command
     method: str | None
@@ -106,15 +105,8 @@ class Invocation(msgspec.Struct, frozen=True):
     words: list[str] = []
 
 
-class _Found(msgspec.Struct, frozen=True):
-    """The command of a line, and its arguments without the command's own words."""
-
-    command: Command
-    rest: list[str]
-
-
 def parse(run: CliRunParams) -> Invocation | CliRunResult:
-    """What the user asked for; help, version and usage errors (exit 2) are answered here."""
+    """Parse a command line; help, version and usage errors (exit 2) are answered here."""
     output = output_of(run)
     try:
         return _parse(run, output)
@@ -123,7 +115,7 @@ def parse(run: CliRunParams) -> Invocation | CliRunResult:
 
 
 def output_of(run: CliRunParams) -> Output:
-    """The form of the answer, known even for a line that cannot be parsed: the last of --json and --text decides, then
+    """The form of the output, also for a line that cannot be parsed: the last of --json and --text decides, then
     --quiet, which is for text; else results and errors are text on a terminal, each on its own stream."""
     head, _ = split_at_dashes(run.argv)
     forms = [word for word in head if word in {"--json", "--text"}]
@@ -150,9 +142,8 @@ def _parse(run: CliRunParams, output: Output) -> Invocation | CliRunResult:
     answer = _answer(run.argv, output, msgspec.structs.replace(output.style, columns=run.columns))
     if answer is not None:
         return CliRunResult(0, False, answer, "")
-    found = _find(run.argv)
-    command = found.command
-    options, words = command.parser.split(found.rest, run.stdin)
+    command, rest = _find(run.argv)
+    options, words = command.parser.split(rest, run.stdin)
     arguments = Arguments(command, words, options, run.stdin)
     if command.is_local:
         if not command.words.usage:
@@ -166,7 +157,7 @@ def _parse(run: CliRunParams, output: Output) -> Invocation | CliRunResult:
 
 
 def _params(request: Request, env_store: str | None) -> dict[str, object]:
-    """What the method takes of the options every command accepts. --store wins over $MNEMON_STORE, of which an empty
+    """The parameters without options that the method does not take. --store wins over $MNEMON_STORE, of which an empty
     one counts as unset; without both the daemon decides."""
     taken = METHODS[request.method].params.__struct_encode_fields__
     given = {"store": env_store, **request.params} if env_store else request.params
@@ -174,7 +165,7 @@ def _params(request: Request, env_store: str | None) -> dict[str, object]:
 
 
 def _reading(request: Request) -> Request:
-    """The same, leaving no trace. Raises MnemonError(STORAGE) for one that writes."""
+    """The same request without side effects. Raises MnemonError(STORAGE) for a method that writes."""
     method = METHODS[request.method]
     if method.access is not Access.READ:
         raise MnemonError(
@@ -187,12 +178,12 @@ def _reading(request: Request) -> Request:
     return Request(request.method, {**request.params, "touch": False}) if takes_touch else request
 
 
-# ------------------------------------------------------------------ help and version
+# Help and version.
 
 
 def _answer(argv: Sequence[str], output: Output, page: Style) -> str | None:
-    """The text of help or version, or None when the line asks for neither. Help is laid out for `page`: read by
-    people, it has lines of a sensible length everywhere."""
+    """The text of help or version, or None if the line requests neither. Help is laid out for `page`: it is for people,
+    and has lines of a sensible length even without a terminal."""
     head, _ = split_at_dashes(argv)
     words = _command_words(head)
     if words[:1] == ["help"]:
@@ -237,10 +228,10 @@ def _only_global_options(head: Sequence[str]) -> None:
 
 
 def _misplaced(name: str) -> UsageError:
-    """The error for an option that stands where only options of every command may."""
+    """The error for an option before the command that is not one of every command."""
     shown = one_line(name[:MAX_SHOWN])
     if any(name in command.parser.option_names() for command in COMMANDS):
-        return UsageError(f"{shown} stands before the command", "Write the command first: mnemonctl COMMAND [options]")
+        return UsageError(f"{shown} has to follow the command", "Write the command first: mnemonctl COMMAND [options]")
     meant = _SHORT.get(name) or nearest_option(name, [*GLOBAL_VALUES, *GLOBAL_FLAGS])
     hint = f"Did you mean {meant}?" if meant else "See: mnemonctl --help"
     return UsageError(f"there is no option {shown}", hint)
@@ -260,18 +251,19 @@ def _command_words(head: Sequence[str]) -> list[str]:
     return words
 
 
-# ------------------------------------------------------------------ which command
+# The command.
 
 
-def _find(argv: Sequence[str]) -> _Found:
+def _find(argv: Sequence[str]) -> tuple[Command, list[str]]:
+    """The command of a line, and the arguments without its name."""
     at = _next_word(argv, 0)
     first = argv[at]
     if first not in PREFIXES:
-        return _Found(_lookup(first), [*argv[:at], *argv[at + 1 :]])
+        return _lookup(first), [*argv[:at], *argv[at + 1 :]]
     second_at = _next_word(argv, at + 1)
     second = argv[second_at]
     rest = [*argv[:at], *argv[at + 1 : second_at], *argv[second_at + 1 :]]
-    return _Found(_lookup_in(first, second), rest)
+    return _lookup_in(first, second), rest
 
 
 def _next_word(argv: Sequence[str], start: int) -> int:

@@ -141,8 +141,8 @@ def _links(before: MemoryState, after: MemoryState) -> Iterator[str]:
             continue
         if place not in had:
             yield f"+ {_link(edge)}"
-        elif found := _relinked(had[place], edge):
-            yield f"{_link(had[place])}, {found}"
+        elif changes := _relinked(had[place], edge):
+            yield f"{_link(had[place])}, {changes}"
 
 
 def _place(edge: EdgeState, retired: MemoryState | None = None) -> tuple[str, ...]:
@@ -154,14 +154,14 @@ def _place(edge: EdgeState, retired: MemoryState | None = None) -> tuple[str, ..
 
 def _relinked(old: EdgeState, new: EdgeState) -> str:
     """The changes of a link; "" if only the end from which it is listed differs."""
-    found = []
+    changes = []
     if old.weight != new.weight:
-        found.append(f"now {new.weight:.2f}" if f"{old.weight:.2f}" != f"{new.weight:.2f}" else f"now {new.weight:g}")
+        changes.append(f"now {new.weight:.2f}" if f"{old.weight:.2f}" != f"{new.weight:.2f}" else f"now {new.weight:g}")
     if old.created_by != new.created_by:
-        found.append(f"made by {one_line(old.created_by)}{_ARROW}{one_line(new.created_by)}")
+        changes.append(f"made by {one_line(old.created_by)}{_ARROW}{one_line(new.created_by)}")
     if old.metadata != new.metadata:
-        found.append(f"metadata {_value(old.metadata)}{_ARROW}{_value(new.metadata)}")
-    return ", ".join(found)
+        changes.append(f"metadata {_value(old.metadata)}{_ARROW}{_value(new.metadata)}")
+    return ", ".join(changes)
 
 
 def _value(value: object) -> str:

@@ -292,7 +292,7 @@ def _figure(value: str | int | float) -> str:  # noqa: PYI041  (numbers are show
 
 
 def _reader(field: Field, kinds: Sequence[inspect.Type]) -> tuple[Read, str, bool]:
-    """How the value of an option is read, what it is called, and whether several are added up."""
+    """Return the reader of an option, the name of its value, and whether several values are added."""
     example = str(field.extra.get("example", NOTED))
     if field.extra.get("json"):
         return lambda word, source: read_json(word, source, example), "JSON", False
@@ -380,7 +380,7 @@ def _object(word: str, source: str, example: str) -> dict[str, object]:
 
 
 def _plain(text: str) -> object:
-    """What JSON would write just like that (7, true, null, "7"), else the text itself: 007 and 1.10 are no numbers."""
+    """The value of a text that is JSON in its shortest form (7, true, null, "7"), else the text: 007 is no number."""
     try:
         value: object = msgspec.json.decode(text.encode())
         return value if msgspec.json.encode(value) == text.encode() else text

@@ -141,8 +141,8 @@ def notes(result: RecallResult) -> Iterator[str]:
     """Sentences about the order of the results and their trust."""
     meta = result.meta
     if meta.window is not None:
-        only = "nothing else was looked at" if meta.window.hard else "other times count for less"
-        yield f"asked about {day(meta.window.since)} to {day(meta.window.until)}; {only}"
+        only = "other memories were left out" if meta.window.hard else "other times count for less"
+        yield f"about {day(meta.window.since)} to {day(meta.window.until)}; {only}"
     if result.results and meta.trust < DOUBTED_BELOW:
         yield f"trust {fraction(meta.trust)}: much of this is not from the source that the question names"
     if meta.rerank.reason is not None:

@@ -189,7 +189,7 @@ class ScopedWriteParams(ScopeParams, frozen=True, kw_only=True):
 
 
 class Access(StrEnum):
-    """What a method may do."""
+    """The access of a method: whether it writes, or controls the daemon."""
 
     READ = "read"
     WRITE = "write"

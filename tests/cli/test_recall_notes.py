@@ -34,11 +34,11 @@ def test_a_plain_answer_needs_none() -> None:
         ({"rerank": RerankMeta(reason="gone\x1b[2J")}, "no second look: gone\\x1b[2J"),
         (
             {"window": WindowView("2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z", hard=False)},
-            "asked about 2026-03-01 to 2026-04-01; other times count for less",
+            "about 2026-03-01 to 2026-04-01; other times count for less",
         ),
         (
             {"window": WindowView("2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z", hard=True)},
-            "asked about 2026-03-01 to 2026-04-01; nothing else was looked at",
+            "about 2026-03-01 to 2026-04-01; other memories were left out",
         ),
     ],
 )
