@@ -89,26 +89,13 @@ def _is_quick(warm: OpenStore, content: str, metadata: Mapping[str, object] | No
     return read <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline)
 
 
+_DRAFTED = [name for name in Draft.__struct_fields__ if name not in ("scope", "metadata")]
+"""Fields of a draft that are parameters of the same name."""
+
+
 def _draft(params: RememberParams | DiffParams) -> Draft:
-    if isinstance(params, DiffParams):
-        return Draft(content=params.content, category=params.category, entities=params.entities, scope=scope_of(params))
-    return Draft(
-        content=params.content,
-        category=params.category,
-        importance=params.importance,
-        tags=params.tags,
-        entities=params.entities,
-        entity_mode=params.entity_mode,
-        source=params.source,
-        channel=params.channel,
-        conversation_id=params.conversation_id,
-        scope=scope_of(params),
-        created_at=params.created_at,
-        metadata=params.metadata or {},
-        no_diff=params.no_diff,
-        dry_run=params.dry_run,
-        allow_secret=params.allow_secret,
-    )
+    given = {name: getattr(params, name) for name in _DRAFTED if hasattr(params, name)}
+    return Draft(**given, scope=scope_of(params), metadata=getattr(params, "metadata", None) or {})
 
 
 def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
