@@ -24,7 +24,6 @@ from mnemond.api.types_admin import (
     MethodRate,
     ProblemView,
     Quantiles,
-    StatsParams,
     StatsResult,
     StoreLoad,
     TopParams,
@@ -48,7 +47,7 @@ from mnemond.store.verify import Examiner, Finding, closed, heed, reader
 from mnemond.store.verify_checks import Tier
 from mnemond.wire.dispatch import Call, Latencies, handles, quantile_ms
 from mnemond.wire.limits import Counters
-from mnemond.wire.params import PROTOCOL, SERVER_VERSION, release_key
+from mnemond.wire.params import PROTOCOL, SERVER_VERSION, NoParams, StoreParams, release_key
 
 DOCTOR_THREADS: Final = 1
 """Stores being examined at once, because somebody asked: it must not fight the event loop for the interpreter."""
@@ -232,12 +231,12 @@ class DaemonHandlers:
         )
 
     @handles("ping")
-    async def ping(self, call: Call, params: types_admin.PingParams) -> types_admin.PingResult:
+    async def ping(self, call: Call, params: NoParams) -> types_admin.PingResult:
         """Answers at once."""
         return types_admin.PingResult(ok=True)
 
     @handles("status", in_task=True)
-    async def status(self, call: Call, params: types_admin.StatusParams) -> types_admin.StatusResult:
+    async def status(self, call: Call, params: StoreParams) -> types_admin.StatusResult:
         """A store and its daemon."""
         warm = await self._open_stores.use(params.store)
         snapshot, questions = warm.store.snapshot, self._life.questions(warm.store.name)
@@ -280,7 +279,7 @@ class DaemonHandlers:
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 
     @handles("daemon.stop")
-    async def daemon_stop(self, call: Call, params: types_admin.DaemonStopParams) -> types_admin.DaemonStopResult:
+    async def daemon_stop(self, call: Call, params: NoParams) -> types_admin.DaemonStopResult:
         """Answer, then leave."""
         self._life.request_stop()
         return types_admin.DaemonStopResult(stopping=True, pid=os.getpid())
@@ -326,7 +325,7 @@ class StatsHandlers:
         self._threads = trio.CapacityLimiter(STATS_THREADS)
 
     @handles("stats", in_task=True)
-    async def stats(self, call: Call, params: StatsParams) -> StatsResult:
+    async def stats(self, call: Call, params: StoreParams) -> StatsResult:
         """Figures of a store."""
         warm = await self._open_stores.use(params.store)
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()

@@ -37,6 +37,7 @@ from mnemond.store.connection import Connection
 from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch
 from mnemond.store.operations import Proposal, View
 from mnemond.wire.dispatch import Call, handles
+from mnemond.wire.params import StoreParams, WriteParams
 
 NOTHING_MISSING = "every memory has a vector that can have one"
 
@@ -150,7 +151,7 @@ class EmbedHandlers:
         self._threads = trio.CapacityLimiter(THREADS)
 
     @handles("embed.status", in_task=True)
-    async def status(self, call: Call, params: wire.EmbedStatusParams) -> wire.EmbedStatusResult:
+    async def status(self, call: Call, params: StoreParams) -> wire.EmbedStatusResult:
         """How a store's vectors stand. Asks an embedder behind an endpoint whether it is there."""
         warm = await self._open_stores.use(params.store)
         counted = await warm.store.read(counted_embed_views)
@@ -201,7 +202,7 @@ class EmbedHandlers:
         return warm.marked(cast("EmbedSwitchResult", outcome))
 
     @handles("embed.calibrate", in_task=True)
-    async def calibrate(self, call: Call, params: wire.EmbedCalibrateParams) -> EmbedCalibrateResult:
+    async def calibrate(self, call: Call, params: WriteParams) -> EmbedCalibrateResult:
         """Measure the embedder on the store. Raises MnemonError: INVALID_PARAMS for a store with too few
         memories, UNAVAILABLE when that cannot be done, BUSY."""
         warm = await self._open_stores.use(params.store)

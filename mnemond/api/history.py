@@ -11,15 +11,7 @@ import trio
 
 from mnemond.api.requests import Identities, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
-from mnemond.api.types_changes import (
-    HistoryParams,
-    LogParams,
-    ReceiptEvent,
-    ReceiptParams,
-    ReceiptPrivacy,
-    ReceiptResult,
-    UndoParams,
-)
+from mnemond.api.types_changes import HistoryParams, LogParams, ReceiptEvent, ReceiptPrivacy, ReceiptResult, UndoParams
 from mnemond.clock import Clock
 from mnemond.embed.embedder import UNKNOWN_WORDS, try_embed
 from mnemond.errors import MnemonError
@@ -63,7 +55,7 @@ class AuditHandlers:
         return await warm.store.read(read)
 
     @handles("receipt", in_task=True)
-    async def receipt(self, call: Call, params: ReceiptParams) -> ReceiptResult:
+    async def receipt(self, call: Call, params: LogParams) -> ReceiptResult:
         """What was done lately, without saying to what."""
         warm = await self._open_stores.use(params.store)
         lines = await warm.store.read(partial(operations.newest, limit=params.limit))

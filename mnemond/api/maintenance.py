@@ -11,7 +11,7 @@ from structlog.typing import FilteringBoundLogger
 from mnemond.api.events import Feed, job_told, watch
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores, StoreListener
-from mnemond.api.types_admin import GcParams, JobsListParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
+from mnemond.api.types_admin import GcParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
 from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.jobs.job import Done
@@ -22,7 +22,7 @@ from mnemond.model.memory import format_us
 from mnemond.model.outcomes import GcDone, GcKept
 from mnemond.store.backups import holding
 from mnemond.wire.dispatch import Call, handles
-from mnemond.wire.params import nearest, short
+from mnemond.wire.params import StoreParams, nearest, short
 
 REVIEWED_AT_ONCE = 200
 """Rows reviewed before the thread lets go, so that a client that leaves is not served to the end."""
@@ -197,7 +197,7 @@ class JobHandlers:
         self._clock = clock
 
     @handles("jobs.list", in_task=True)
-    async def list(self, call: Call, params: JobsListParams) -> JobsListResult:
+    async def list(self, call: Call, params: StoreParams) -> JobsListResult:
         """Every job of a store."""
         warm = await self._open_stores.use(params.store)
         attendant = self._scheduler.of(warm.store.name)

@@ -14,7 +14,7 @@ from mnemond.store.backups import Backup, Safekeeping
 from mnemond.store.registry import StoreRegistry, check
 from mnemond.store.verified_copy import Facts
 from mnemond.wire.dispatch import Call, handles
-from mnemond.wire.params import plural
+from mnemond.wire.params import NoParams, StoreParams, plural
 
 # Whether a store may be taken away from those who use it.
 
@@ -46,7 +46,7 @@ class BackupHandlers:
         self._safekeeping = safekeeping
 
     @handles("backup.create", in_task=True)
-    async def create(self, call: Call, params: types_admin.BackupCreateParams) -> types_admin.BackupCreateResult:
+    async def create(self, call: Call, params: StoreParams) -> types_admin.BackupCreateResult:
         """Copy a store while it serves. Raises MnemonError: NOT_FOUND, STORAGE."""
         name = self._stores.resolve(params.store)
         warm = await self._open_stores.open(name)
@@ -125,7 +125,7 @@ class StoreHandlers:
         self._safekeeping = safekeeping
 
     @handles("store.list")
-    async def list(self, call: Call, params: types_admin.StoreListParams) -> types_admin.StoreListResult:
+    async def list(self, call: Call, params: NoParams) -> types_admin.StoreListResult:
         """Every store there is."""
         active, source = self._stores.active()
         entries = [types_admin.StoreEntry(name, name == active) for name in self._stores.names()]
@@ -146,7 +146,7 @@ class StoreHandlers:
         return types_admin.StoreSetResult(name=name, previous=previous)
 
     @handles("store.path")
-    async def path(self, call: Call, params: types_admin.StorePathParams) -> types_admin.StorePathResult:
+    async def path(self, call: Call, params: StoreParams) -> types_admin.StorePathResult:
         """Where a store lies. Raises MnemonError(NOT_FOUND)."""
         name = self._stores.resolve(params.store)
         return types_admin.StorePathResult(

@@ -16,6 +16,7 @@ from mnemond.wire.params import (
     IdOrPrefix,
     Limit,
     Name,
+    NoParams,
     Params,
     ScopedWriteParams,
     StoreName,
@@ -60,21 +61,13 @@ class HelloResult(Result, frozen=True, kw_only=True):
 HELLO = method("hello", HelloParams, HelloResult, Access.READ, "Versions, process id and capabilities.")
 
 
-class PingParams(Params, frozen=True, kw_only=True):
-    """Nothing."""
-
-
 class PingResult(Result, frozen=True, kw_only=True):
     """Always `ok`."""
 
     ok: bool
 
 
-PING = method("ping", PingParams, PingResult, Access.READ, "Answers at once.")
-
-
-class StatusParams(StoreParams, frozen=True, kw_only=True):
-    pass
+PING = method("ping", NoParams, PingResult, Access.READ, "Answers at once.")
 
 
 class EntityCount(msgspec.Struct, frozen=True):
@@ -121,7 +114,7 @@ class StatusResult(Result, frozen=True, kw_only=True):
 
 STATUS = method(
     "status",
-    StatusParams,
+    StoreParams,
     StatusResult,
     Access.READ,
     "Show a store and the daemon that serves it.",
@@ -185,10 +178,6 @@ class TopResult(Result, frozen=True, kw_only=True):
 TOP = method("top", TopParams, TopResult, Access.READ, "Watch for a moment what the daemon does.")
 
 
-class DaemonStopParams(Params, frozen=True, kw_only=True):
-    """Nothing."""
-
-
 class DaemonStopResult(Result, frozen=True, kw_only=True):
     """The daemon answers what it has received, then leaves."""
 
@@ -197,7 +186,7 @@ class DaemonStopResult(Result, frozen=True, kw_only=True):
 
 
 DAEMON_STOP = method(
-    "daemon.stop", DaemonStopParams, DaemonStopResult, Access.CONTROL, "Answer everything received, then leave."
+    "daemon.stop", NoParams, DaemonStopResult, Access.CONTROL, "Answer everything received, then leave."
 )
 
 # A command line.
@@ -237,10 +226,6 @@ CLI_RUN = method(
 # Named stores.
 
 
-class StoreListParams(Params, frozen=True, kw_only=True):
-    """Nothing."""
-
-
 class StoreEntry(msgspec.Struct, frozen=True):
     """One store."""
 
@@ -256,7 +241,7 @@ class StoreListResult(Result, frozen=True, kw_only=True):
     source: str
 
 
-STORE_LIST = method("store.list", StoreListParams, StoreListResult, Access.READ, "List every store.")
+STORE_LIST = method("store.list", NoParams, StoreListResult, Access.READ, "List every store.")
 
 
 class StoreCreateParams(Params, frozen=True, kw_only=True):
@@ -298,10 +283,6 @@ STORE_SET = method(
 )  # fmt: skip
 
 
-class StorePathParams(StoreParams, frozen=True, kw_only=True):
-    pass
-
-
 class StorePathResult(Result, frozen=True, kw_only=True):
     """The path of a store. A store that is made on first use need not exist yet."""
 
@@ -312,7 +293,7 @@ class StorePathResult(Result, frozen=True, kw_only=True):
 
 STORE_PATH = method(
     "store.path",
-    StorePathParams,
+    StoreParams,
     StorePathResult,
     Access.READ,
     "Show where the file of a store is.",
@@ -367,10 +348,6 @@ class BackupView(msgspec.Struct, frozen=True):
     sha256: str | None
 
 
-class BackupCreateParams(StoreParams, frozen=True, kw_only=True):
-    pass
-
-
 class BackupCreateResult(Result, frozen=True, kw_only=True):
     """The backup holds everything that was acknowledged before the request, and was verified. `dropped` are the names
     of the oldest ones, removed to make room."""
@@ -380,7 +357,7 @@ class BackupCreateResult(Result, frozen=True, kw_only=True):
 
 
 BACKUP_CREATE = method(
-    "backup.create", BackupCreateParams, BackupCreateResult, Access.WRITE,
+    "backup.create", StoreParams, BackupCreateResult, Access.WRITE,
     "Copy a store while it serves.", positional=("store",),
 )  # fmt: skip
 
@@ -605,10 +582,6 @@ GC = method(
 # Background jobs.
 
 
-class JobsListParams(StoreParams, frozen=True, kw_only=True):
-    pass
-
-
 class JobView(msgspec.Struct, frozen=True):
     """One job of a store, and its last run; fields without a value are null.
 
@@ -640,7 +613,7 @@ class JobsListResult(Result, frozen=True, kw_only=True):
     jobs: list[JobView]
 
 
-JOBS_LIST = method("jobs.list", JobsListParams, JobsListResult, Access.READ, "List background jobs, and how they ran.")
+JOBS_LIST = method("jobs.list", StoreParams, JobsListResult, Access.READ, "List background jobs, and how they ran.")
 
 
 class JobsRunParams(StoreParams, frozen=True, kw_only=True):
@@ -668,10 +641,6 @@ JOBS_RUN = method(
 )
 
 # Figures of a store.
-
-
-class StatsParams(StoreParams, frozen=True, kw_only=True):
-    pass
 
 
 class Quantiles(msgspec.Struct, frozen=True):
@@ -714,7 +683,7 @@ class StatsResult(Result, frozen=True, kw_only=True):
 
 
 STATS = method(
-    "stats", StatsParams, StatsResult, Access.READ,
+    "stats", StoreParams, StatsResult, Access.READ,
     "Show a store in figures: contents, ages, sizes.", positional=("store",),
 )  # fmt: skip
 

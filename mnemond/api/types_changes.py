@@ -228,10 +228,6 @@ class LogParams(StoreParams, frozen=True, kw_only=True):
 LOG = method("log", LogParams, list[LogLine], Access.READ, "List what was done, newest first.", positional=("limit",))
 
 
-class ReceiptParams(LogParams, frozen=True, kw_only=True):
-    """Those of `log`."""
-
-
 class ReceiptPrivacy(msgspec.Struct, frozen=True):
     """What a receipt discloses."""
 
@@ -265,6 +261,6 @@ class ReceiptResult(Result, frozen=True, kw_only=True):
 
 
 RECEIPT = method(
-    "receipt", ReceiptParams, ReceiptResult, Access.READ,
+    "receipt", LogParams, ReceiptResult, Access.READ,
     "Show evidence of what was done, without what it was about.", positional=("limit",),
 )  # fmt: skip

@@ -225,10 +225,6 @@ EXTRACT = method(
 ModelName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[\w.:/@+-]+$")]
 
 
-class EmbedStatusParams(StoreParams, frozen=True, kw_only=True):
-    pass
-
-
 class SwitchView(msgspec.Struct, frozen=True):
     """A switch under way: `done` of `total` memories have a vector of the model `to`."""
 
@@ -281,7 +277,7 @@ class EmbedStatusResult(Result, frozen=True, kw_only=True):
 
 
 EMBED_STATUS = method(
-    "embed.status", EmbedStatusParams, EmbedStatusResult, Access.READ,
+    "embed.status", StoreParams, EmbedStatusResult, Access.READ,
     "Count the memories that have a vector, of which model, and say whether it answers.", positional=("store",),
 )  # fmt: skip
 
@@ -315,11 +311,7 @@ EMBED_SWITCH = method(
 )  # fmt: skip
 
 
-class EmbedCalibrateParams(WriteParams, frozen=True, kw_only=True):
-    pass
-
-
 EMBED_CALIBRATE = method(
-    "embed.calibrate", EmbedCalibrateParams, EmbedCalibrateResult, Access.WRITE,
+    "embed.calibrate", WriteParams, EmbedCalibrateResult, Access.WRITE,
     "Measure on the store what a cosine means to its embedder.",
 )  # fmt: skip

@@ -159,6 +159,10 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base of every method's parameters: unknown fields are refused."""
 
 
+class NoParams(Params, frozen=True, kw_only=True):
+    """Nothing."""
+
+
 # Bases of parameters. What the fields mean is said at the fields, so that pages do not repeat it for every method.
 
 

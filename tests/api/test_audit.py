@@ -17,7 +17,6 @@ from mnemond.api.types_changes import (
     HistoryParams,
     LinkParams,
     LogParams,
-    ReceiptParams,
     ReceiptResult,
     SupersedeParams,
     UndoParams,
@@ -207,7 +206,7 @@ async def test_a_receipt_gives_no_id_away(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         made = await remember(over, "tea at four")
         await gc(over, apply=True)
-        receipt = await over.audit.receipt(CALL, ReceiptParams(limit=7))
+        receipt = await over.audit.receipt(CALL, LogParams(limit=7))
         assert isinstance(receipt, ReceiptResult)
         assert (receipt.schema, receipt.store, receipt.limit, receipt.count) == ("mnemond.receipt.v1", "default", 7, 2)
         assert (receipt.privacy.raw_detail_included, receipt.privacy.hash_algorithm) == (False, "sha256")
@@ -218,7 +217,7 @@ async def test_a_receipt_gives_no_id_away(tmp_path: Path) -> None:
         assert (last.operation, last.insight_id_hash) == ("gc", None)
         assert (made.id or "-").encode() not in msgspec.json.encode(receipt)
         await forgotten_line(over)
-        bare = await over.audit.receipt(CALL, ReceiptParams(limit=1))
+        bare = await over.audit.receipt(CALL, LogParams(limit=1))
         assert isinstance(bare, ReceiptResult)
         assert (bare.events[0].detail_hash, bare.events[0].detail_present) == (None, False)
 

@@ -11,13 +11,14 @@ import pytest
 from trio.testing import MockClock
 
 from mnemond.api.embed_worker import ATTEMPTS, FIRST_PAUSE_S, LONGEST_PAUSE_S, EmbeddingState
-from mnemond.api.types_extract import EmbedStatusParams, EmbedStatusResult
+from mnemond.api.types_extract import EmbedStatusResult
 from mnemond.api.types_memories import RememberParams
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import ChangeSet, PutInsight
 from mnemond.model.outcomes import RememberResult
 from mnemond.store import insights
+from mnemond.wire.params import StoreParams
 from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench, bench
 from tests.outcomes import forgotten
@@ -30,7 +31,7 @@ async def remember(over: Bench, content: str) -> RememberResult:
 
 
 async def status(over: Bench) -> EmbedStatusResult:
-    result = await over.embedding.status(CALL, EmbedStatusParams())
+    result = await over.embedding.status(CALL, StoreParams())
     assert isinstance(result, EmbedStatusResult)
     return result
 

@@ -14,11 +14,12 @@ from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import PROTOCOL_VERSION, MnemonError
 from mnemond.index.vectors import Dense
 from mnemond.store.database import Opened
+from mnemond.wire.params import NoParams, StoreParams
 from tests.api.factories import CALL, Bench, bench
 
 
 async def status_of(over: Bench) -> types_admin.StatusResult:
-    result = await over.daemon.status(CALL, types_admin.StatusParams())
+    result = await over.daemon.status(CALL, StoreParams())
     assert isinstance(result, types_admin.StatusResult)
     return result
 
@@ -69,7 +70,7 @@ async def test_status_of_a_store_whose_disk_is_gone_tells_what_memory_knows(tmp_
 
 async def test_stopping_answers_first(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        assert (await over.daemon.daemon_stop(CALL, types_admin.DaemonStopParams())).stopping is True
+        assert (await over.daemon.daemon_stop(CALL, NoParams())).stopping is True
         assert over.stopped == 1
 
 

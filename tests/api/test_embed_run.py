@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import trio
 
-from mnemond.api.types_extract import EmbedCalibrateParams, EmbedRunParams, EmbedSwitchParams
+from mnemond.api.types_extract import EmbedRunParams, EmbedSwitchParams
 from mnemond.api.types_memories import RememberParams
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STOPPING, UNAVAILABLE, Kind, MnemonError
 from mnemond.model.changes import ChangeSet, PutInsight
 from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, RememberResult
+from mnemond.wire.params import WriteParams
 from tests.api.embedders import Words, kept, until
 from tests.api.factories import CALL, Bench, bench
 from tests.api.test_backfill import remember, snapshot, status
@@ -204,7 +205,7 @@ async def test_a_keeper_ended_before_it_began_does_nothing(tmp_path: Path) -> No
 
 
 async def calibrate(over: Bench, **params: object) -> EmbedCalibrateResult:
-    result = await over.embedding.calibrate(CALL, EmbedCalibrateParams(**params))  # type: ignore[arg-type]
+    result = await over.embedding.calibrate(CALL, WriteParams(**params))  # type: ignore[arg-type]
     assert isinstance(result, EmbedCalibrateResult)
     return result
 

@@ -17,15 +17,7 @@ from mnemond.api.events import Feed
 from mnemond.api.maintenance import Attending, JobHandlers, tells
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.store_access import OpenStores
-from mnemond.api.types_admin import (
-    JobsListParams,
-    JobsListResult,
-    JobsRunParams,
-    JobsRunResult,
-    JobView,
-    StatusParams,
-    StatusResult,
-)
+from mnemond.api.types_admin import JobsListResult, JobsRunParams, JobsRunResult, JobView, StatusResult
 from mnemond.api.types_memories import RememberParams
 from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
@@ -37,6 +29,7 @@ from mnemond.jobs.scheduler import IDLE_S, USED, JobContext, Scheduler, one_thre
 from mnemond.model.memory import format_us
 from mnemond.store.store import Store
 from mnemond.store.verify import Examiner
+from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, NOW_US, Bench, bench
 
 JOBS = [
@@ -80,7 +73,7 @@ class Office:
             await self.remembering.remember(CALL, params)
 
     async def list(self) -> dict[str, JobView]:
-        result = await self.jobs.list(CALL, JobsListParams())
+        result = await self.jobs.list(CALL, StoreParams())
         assert isinstance(result, JobsListResult)
         assert result.store == "default"
         return {job.name: job for job in result.jobs}
@@ -128,14 +121,14 @@ async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock:
         at.config = Config(lifecycle=LifecycleSettings(max_insights=7))
         asked = await at.run("prune")
         assert (asked.outcome, asked.changed, asked.op_id) == ("stopped", 3, None)
-        status = await at.about.status(CALL, StatusParams())
+        status = await at.about.status(CALL, StoreParams())
         assert isinstance(status, StatusResult)
         assert (status.pending_jobs, status.questions) == (1, [f"prune: {asked.detail}"])
         assert (await at.run("prune", dry_run=True, yes=True)).changed == 3
         done = await at.run("prune", yes=True)
         assert (done.outcome, done.changed, done.dry_run) == ("done", 3, False)
         assert (await at.list())["prune"].op_id == done.op_id is not None
-        status = await at.about.status(CALL, StatusParams())
+        status = await at.about.status(CALL, StoreParams())
         assert isinstance(status, StatusResult)
         assert (status.pending_jobs, status.questions, status.total_insights) == (0, [], 7)
         events = [(call.method_name, call.args[0], call.kwargs["job"]) for call in at.log.calls]

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from mnemond.api.settings import StoreSettings
-from mnemond.api.types_admin import ConfigShowParams, ConfigShowResult, StatusParams, StatusResult, StoreCreateParams
+from mnemond.api.types_admin import ConfigShowParams, ConfigShowResult, StatusResult, StoreCreateParams
 from mnemond.config.loading import FILE, SETTINGS, Sources, loaded
 from mnemond.errors import CONFIG, INVALID_PARAMS, NOT_FOUND, MnemonError
+from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, Bench, bench
 
 
@@ -30,7 +31,7 @@ def write(over: Bench, store: str, text: str) -> Path:
 
 
 async def cap(over: Bench, store: str) -> int:
-    result = await over.daemon.status(CALL, StatusParams(store=store))
+    result = await over.daemon.status(CALL, StoreParams(store=store))
     assert isinstance(result, StatusResult)
     return result.max_insights
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mnemond.api.admin import StatsHandlers
-from mnemond.api.types_admin import Quantiles, StatsParams, StatsResult
+from mnemond.api.types_admin import Quantiles, StatsResult
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.model.outcomes import RememberResult
+from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
 DAY_US = 86_400_000_000
@@ -22,7 +23,7 @@ async def remember(on: Bench, text: str, **fields: object) -> str:
 
 
 async def figures(on: Bench) -> StatsResult:
-    result = await StatsHandlers(on.open_stores, on.clock).stats(CALL, StatsParams())
+    result = await StatsHandlers(on.open_stores, on.clock).stats(CALL, StoreParams())
     assert isinstance(result, StatsResult)
     return result
 

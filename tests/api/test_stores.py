@@ -14,6 +14,7 @@ from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, MnemonError
 from mnemond.store.meta import EmbedderRecord, SwitchRecord
 from mnemond.store.store import Store
+from mnemond.wire.params import NoParams, StoreParams
 from tests.api.embedders import Words, kept, until
 from tests.api.factories import CALL, KEPT, Bench, ToyEmbedder, bench
 
@@ -34,7 +35,7 @@ async def create(over: Bench, *names: str) -> None:
 
 
 async def back_up(over: Bench, store: str) -> types_admin.BackupView:
-    return (await over.backups.create(CALL, types_admin.BackupCreateParams(store=store))).backup
+    return (await over.backups.create(CALL, StoreParams(store=store))).backup
 
 
 def damage(path: str) -> None:
@@ -49,18 +50,18 @@ async def test_stores_are_listed_with_the_active_one(tmp_path: Path) -> None:
         assert (await over.named.create(CALL, types_admin.StoreCreateParams(name="shop"))).created is False
         chosen = await over.named.set(CALL, types_admin.StoreSetParams(name="shop"))
         assert (chosen.name, chosen.previous) == ("shop", "default")
-        listed = await over.named.list(CALL, types_admin.StoreListParams())
+        listed = await over.named.list(CALL, NoParams())
         assert listed.stores == [types_admin.StoreEntry("shop", True)]
         assert (listed.active, listed.source) == ("shop", "active-file")
 
 
 async def test_the_path_of_a_store_does_not_make_it(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        there = await over.named.path(CALL, types_admin.StorePathParams())
+        there = await over.named.path(CALL, StoreParams())
         expected = str(tmp_path / "data" / "default" / "mnemon.db")
         assert (there.name, there.path, there.exists) == ("default", expected, False)
         with pytest.raises(MnemonError) as missing:
-            await over.named.path(CALL, types_admin.StorePathParams(store="shop"))
+            await over.named.path(CALL, StoreParams(store="shop"))
         assert missing.value.kind is NOT_FOUND
         assert os.listdir(tmp_path) == []
 
@@ -193,7 +194,7 @@ async def test_backups_are_listed_checked_and_rotated(tmp_path: Path) -> None:
         made = []
         for _ in range(KEPT + 1):
             over.clock.us += 1_000_000
-            made.append(await over.backups.create(CALL, types_admin.BackupCreateParams(store="shop")))
+            made.append(await over.backups.create(CALL, StoreParams(store="shop")))
         other = await back_up(over, "home")
         assert [each.dropped for each in made] == [[]] * KEPT + [[made[0].backup.name]]
         listed = (await over.backups.list(CALL, types_admin.BackupListParams())).backups
