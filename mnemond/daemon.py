@@ -38,7 +38,7 @@ from mnemond.config.settings import Config
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError
-from mnemond.hooks.memory import AgentKeeping, AgentMemory, AgentRecall, ExchangeQueue, desks
+from mnemond.hooks.memory import AgentKeeping, AgentMemory, AgentRecall, ExchangeQueue, extraction_contexts
 from mnemond.hooks.sessions import AgentSessions, LastSeen, may_have_missed
 from mnemond.ids import RandomIds
 from mnemond.jobs.extract import ExtractDeps as Reading
@@ -112,7 +112,7 @@ class Daemon:
 
     def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         """Every job, and what they work with."""
-        reading = Reading(desks(lambda: self.open_stores), identities.own, self._boundary)
+        reading = Reading(extraction_contexts(lambda: self.open_stores), identities.own, self._boundary)
         jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, reading)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),

@@ -1,7 +1,8 @@
-"""The fence around what a model is shown of memories, and how they are named in it.
+"""Memories as text for the model: fenced as data, with short references, and within a limit of characters.
 
-Nothing inside a fence can end it: its marks carry a number that no memory can know, every "<" inside is the fence's own
-(`text.inert`), and what stands outside was written here.
+Nothing inside a fence can end it: its marks carry a number that no memory can contain, every "<" inside is the fence's
+own (`prompt_escape.inert`), and everything outside is written here. The sentence before a fence contains
+`transcripts.DATA`, by which it is recognised where it comes back. Lengths are in UTF-16 units, in which hosts count.
 """
 
 from __future__ import annotations
@@ -13,27 +14,21 @@ from typing import Final, NamedTuple
 from mnemond.model.answers import InsightView, RecallHit
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
-from mnemond.wire.hooks import units
+from mnemond.wire.hooks import first_units, units
 
 REF: Final = 8
-"""Characters of an id that are shown; `related` and the others take them for the whole of it."""
+"""Characters of an id that are shown; `related` and other methods accept them instead of the whole id."""
 
 
 def fenced(lines: Iterable[str], nonce: str) -> str:
-    """Lines as data. They must be inert."""
+    """Return lines, which must be inert, in a fence."""
     return "\n".join((f"<recalled-data {nonce}>", *lines, f"</recalled-data {nonce}>"))
 
 
 def references(ids: Sequence[str]) -> list[str]:
-    """How each is referred to: the beginning of its id, or all of it where another begins alike."""
-    begun = Counter(each[:REF] for each in ids)
-    return [inert(each[:REF] if begun[each[:REF]] == 1 else each) for each in ids]
-
-
-# What an agent is told by itself: a brief, or what a prompt brings up. Fenced as data, and never too long.
-#
-# Lengths are those of UTF-16, in which hosts count. The sentence before a fence says `echoes.DATA`, by which it is
-# recognised where it comes back.
+    """Return a reference for each id: its beginning, or all of it if another has the same beginning."""
+    counts = Counter(each[:REF] for each in ids)
+    return [inert(each[:REF] if counts[each[:REF]] == 1 else each) for each in ids]
 
 
 GUIDE: Final = (
@@ -42,30 +37,30 @@ GUIDE: Final = (
     " preferences, corrections, and causes that took long to find: one or two sentences with names and dates. What you"
     " see before you goes before what is recalled.\n"
 )
-"""What memory is for, in short. The whole of it is the skill that is installed with the hooks."""
+"""Short instructions; the skill that is installed with the hooks has all of them."""
 
-LONGEST: Final = 600
-"""Characters of one memory that a prompt brings up."""
+MAX_IN_PROMPT: Final = 600
+"""Characters of one memory shown for a prompt."""
 
-LONGEST_IN_BRIEF: Final = 280
+MAX_IN_BRIEF: Final = 280
 """Characters of one memory in a brief: there are many."""
 
-LEAST: Final = 40
-"""Characters of a memory that are worth showing."""
+MIN_SHOWN: Final = 40
+"""Fewest characters of a longer memory that are worth showing."""
 
 NAME_BYTES: Final = 20
-"""Bytes of a source or a tag beside a memory: ten results are not to take 1,200 bytes beyond their texts."""
+"""Bytes of a source or a tag beside a memory: ten results must not take 1,200 bytes beyond their texts."""
 
 
 class Part(NamedTuple):
-    """Memories under a heading, which is written here."""
+    """Memories under a heading."""
 
     heading: str
     memories: Sequence[InsightView]
 
 
 class PromptText(NamedTuple):
-    """A text, the memories that stand in it, and those of them whose whole text does."""
+    """A text, the memories in it, and those of them whose whole text is in it."""
 
     text: str
     shown: list[InsightView]
@@ -73,84 +68,73 @@ class PromptText(NamedTuple):
 
 
 def render_prompt_memories(hits: Sequence[RecallHit], nonce: str, most: int) -> PromptText:
-    """What a prompt brings up, best first, in at most `most` characters. Empty where not even one fits."""
+    """Return memories for a prompt, best first, in at most `most` characters. Empty if not even one fits."""
     head = f"mnemond remembers something about this. Between the marks stands {DATA}.\n"
-    page = _Page(most - units(head) - _around(nonce))
+    page = _Page(most - units(head) - _fence_units(nonce))
     refs = references([hit.insight.id for hit in hits])
     for ref, hit in zip(refs, hits, strict=True):
-        page.add(_marks(ref, hit.insight, hit.confidence), hit.insight, LONGEST)
+        page.add(_marks(ref, hit.insight, hit.confidence), hit.insight, MAX_IN_PROMPT)
     return PromptText(head + fenced(page.lines, nonce) if page.lines else "", page.shown, page.whole)
 
 
 def brief(parts: Sequence[Part], nonce: str, most: int) -> PromptText:
-    """The guide, and what there is of each part, no memory twice, in at most `most` characters.
+    """Return the guide and the memories of each part, none twice, in at most `most` characters.
 
     Each part but the last may take its share of what is left, so that none is left without room.
     """
     guide = GUIDE if units(GUIDE) <= most else ""
-    shown = [part for part in parts if part.memories]
+    parts = [part for part in parts if part.memories]
     head = f"Between the marks stands {DATA}.\n"
-    room = most - units(guide) - units(head) - _around(nonce)
-    page = _Page(room)
-    ids = list(dict.fromkeys(it.id for part in shown for it in part.memories))
-    refs, known = dict(zip(ids, references(ids), strict=True)), set[str]()
-    for number, part in enumerate(shown):
-        reserved = page.left * (len(shown) - number - 1) // (len(shown) - number)
-        page.begin(part.heading)
+    page = _Page(most - units(guide) - units(head) - _fence_units(nonce))
+    ids = list(dict.fromkeys(it.id for part in parts for it in part.memories))
+    refs, added = dict(zip(ids, references(ids), strict=True)), set[str]()
+    for number, part in enumerate(parts):
+        reserved = page.left * (len(parts) - number - 1) // (len(parts) - number)
+        page.heading = part.heading
         for it in part.memories:
-            if it.id in known or page.left <= reserved:
+            if it.id in added or page.left <= reserved:
                 continue
-            if page.add(_marks(refs[it.id], it), it, LONGEST_IN_BRIEF):
-                known.add(it.id)
-    return PromptText(guide + (head + fenced(page.lines, nonce) if known else ""), page.shown, page.whole)
+            if page.add(_marks(refs[it.id], it), it, MAX_IN_BRIEF):
+                added.add(it.id)
+    return PromptText(guide + (head + fenced(page.lines, nonce) if added else ""), page.shown, page.whole)
 
 
 class _Page:
-    """Lines that fill up. `left`: characters that there is room for."""
+    """Lines within a limit; `left` is the number of characters that still fit. `heading` is put before the next line
+    that is added."""
 
     def __init__(self, room: int) -> None:
         self.left = room
+        self.heading = ""
         self.lines: list[str] = []
         self.shown: list[InsightView] = []
         self.whole: list[InsightView] = []
-        self._heading = ""
-
-    def begin(self, heading: str) -> None:
-        """What comes now stands under this, if anything does."""
-        self._heading = heading
 
     def add(self, marks: str, it: InsightView, most: int) -> bool:
-        """Show a memory, cut where it has to be; whether there was room for it."""
-        heading = f"{self._heading}\n" if self._heading else ""
+        """Add a memory, cut if need be; return False if there was no room for it."""
+        heading = f"{self.heading}\n" if self.heading else ""
         room = min(most, self.left - units(heading) - units(marks) - len("…\n"))
-        if room < min(LEAST, units(it.content)):
+        if room < min(MIN_SHOWN, units(it.content)):
             return False
         content = inert(it.content[: most + 1])
-        shown = _beginning(content, room)
+        shown = first_units(content, room)
         whole = shown == content and len(it.content) <= most
         line = f"{marks}{shown}" if whole else f"{marks}{shown}…"
         self.shown.append(it)
-        self.whole += [it] if whole else []
-        self.lines += [*([self._heading] if heading else []), line]
+        if whole:
+            self.whole.append(it)
+        self.lines += [self.heading, line] if heading else [line]
         self.left -= units(heading) + units(line) + 1
-        self._heading = ""
+        self.heading = ""
         return True
 
 
-def _around(nonce: str) -> int:
-    """Characters of an empty fence."""
+def _fence_units(nonce: str) -> int:
+    """Length of an empty fence."""
     return units(fenced([], nonce)) + 1
 
 
-def _beginning(text: str, most: int) -> str:
-    """As much of a text as has at most so many units."""
-    if units(text) <= most:
-        return text
-    return text.encode("utf-16-le")[: 2 * most].decode("utf-16-le", "ignore")
-
-
 def _marks(ref: str, it: InsightView, confidence: str = "") -> str:
-    """Where a memory comes from, and how sure it is to be meant."""
     tag = next((f"#{_name(tag)}" for tag in it.tags), "")
     words = [f"ref:{ref}", it.created_at[:10], it.category, confidence, _name(it.source), tag]
     return f"<{' '.join(filter(None, words))}> "

@@ -21,7 +21,7 @@ from mnemond.api.types_admin import JobsListResult, JobsRunParams, JobsRunResult
 from mnemond.api.types_memories import RememberParams
 from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import INVALID_PARAMS, STOPPING, STORAGE, MnemonError
-from mnemond.hooks.memory import desks
+from mnemond.hooks.memory import extraction_contexts
 from mnemond.jobs.extract import ExtractDeps as Reading
 from mnemond.jobs.job import Done
 from mnemond.jobs.retention import MIN_S, jobs_of, looks_of
@@ -47,7 +47,7 @@ class Office:
         self.log = CapturingLogger()
         self.feed = Feed(0)
         self.config = Config()
-        reading = Reading(desks(lambda: self.open_stores), over.identities.own, over._guard)
+        reading = Reading(extraction_contexts(lambda: self.open_stores), over.identities.own, over._guard)
         jobs = jobs_of(Config(), lambda name: self.config, self._copy, reading)
         means = JobContext(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
         self.scheduler = Scheduler(jobs, means)

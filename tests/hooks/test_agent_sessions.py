@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemond.hooks import sessions
-from mnemond.hooks.sessions import AGAIN_S, MAX_HEARD, MAX_SESSIONS, MAX_SHOWN, AgentSession, AgentSessions
+from mnemond.hooks.sessions import MAX_EVENTS, MAX_SESSIONS, MAX_SHOWN, REPEAT_S, AgentSession, AgentSessions
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
 
 
@@ -44,7 +44,7 @@ def event(moment: Moment = Moment.PROMPT, **fields: Any) -> HookEvent:
     ],
 )
 def test_what_comes_twice(first: HookEvent, second: HookEvent, new_at_once: bool, new_later: bool) -> None:
-    for seconds, new in ((AGAIN_S - 0.1, new_at_once), (AGAIN_S + 0.1, new_later)):
+    for seconds, new in ((REPEAT_S - 0.1, new_at_once), (REPEAT_S + 0.1, new_later)):
         stopwatch = Stopwatch()
         sessions = AgentSessions(stopwatch)
         assert sessions.is_new(first)
@@ -62,12 +62,12 @@ def test_what_nothing_came_of_is_new_again() -> None:
 
 def test_nothing_grows_without_end() -> None:
     sessions = AgentSessions(Stopwatch())
-    for number in range(MAX_HEARD + 500):
+    for number in range(MAX_EVENTS + 500):
         one = event(session=f"s{number}", turn=str(number))
         assert sessions.is_new(one)
         sessions.of(one).set_prompt("x" * 1_000_000)
     assert len(sessions) == MAX_SESSIONS
-    assert len(sessions._heard) == MAX_HEARD
+    assert len(sessions._events) == MAX_EVENTS
     assert len(sessions.of(one).prompt) <= 32_000
     assert sessions.of(event(session="s0")).prompt == ""
 
@@ -75,22 +75,22 @@ def test_nothing_grows_without_end() -> None:
 def test_a_subagent_has_a_context_of_its_own_and_ends_with_its_session() -> None:
     sessions = AgentSessions(Stopwatch())
     sessions.of(event()).mark_shown([("a", "1")])
-    assert not sessions.of(event(), "agent").has_seen("a", "1")
-    assert sessions.of(event()).has_seen("a", "1")
+    assert not sessions.of(event(), "agent").has_shown("a", "1")
+    assert sessions.of(event()).has_shown("a", "1")
     sessions.of(event(session="other"))
-    sessions.ended(event())
+    sessions.end(event())
     assert len(sessions) == 1
 
 
 def test_what_was_shown_is_known_until_it_changes_or_the_context_goes() -> None:
     session = AgentSession()
     session.mark_shown([("a", "1"), ("b", "1")])
-    assert session.has_seen("a", "1")
-    assert not session.has_seen("a", "2")
-    session.was_summarised("so far")
-    assert not session.has_seen("b", "1")
+    assert session.has_shown("a", "1")
+    assert not session.has_shown("a", "2")
+    session.set_summary("so far")
+    assert not session.has_shown("b", "1")
     assert session.summary == "so far"
-    session.was_summarised("")
+    session.set_summary("")
     assert session.summary == "so far"
 
 
@@ -100,34 +100,34 @@ def test_the_latest_that_were_shown_are_known(ids: list[int]) -> None:
     session = AgentSession()
     session.mark_shown((str(each), "t") for each in ids)
     latest = list(dict.fromkeys(reversed(ids)))
-    assert session.seen == min(len(latest), MAX_SHOWN)
-    assert all(session.has_seen(str(each), "t") for each in latest[:MAX_SHOWN])
+    assert session.shown_count == min(len(latest), MAX_SHOWN)
+    assert all(session.has_shown(str(each), "t") for each in latest[:MAX_SHOWN])
 
 
 def test_a_project_is_that_of_the_first_directory() -> None:
     session = AgentSession()
-    assert session.works_in("").name == ""
-    assert session.works_in("/home/ada/apollo").name == "apollo"
-    assert session.works_in("/home/ada/other").name == "apollo"
+    assert session.project_for("").name == ""
+    assert session.project_for("/home/ada/apollo").name == "apollo"
+    assert session.project_for("/home/ada/other").name == "apollo"
 
 
 def test_a_prompt_is_taken_once() -> None:
     session = AgentSession()
     session.set_prompt("why?")
-    assert (session.taken_prompt(), session.taken_prompt(), session.task) == ("why?", "", "why?")
+    assert (session.take_prompt(), session.take_prompt(), session.task) == ("why?", "", "why?")
 
 
 def test_a_prompt_that_is_given_back_waits_again_unless_something_came_between() -> None:
     session = AgentSession()
     session.set_prompt("why?")
-    session.give_back(session.taken_prompt())
+    session.restore_prompt(session.take_prompt())
     assert session.prompt == "why?"
-    taken = session.taken_prompt()
+    taken = session.take_prompt()
     session.set_prompt("how?")
-    session.give_back(taken)
-    assert session.taken_prompt() == "how?"
+    session.restore_prompt(taken)
+    assert session.take_prompt() == "how?"
     session.forget_texts()
-    session.give_back("how?")
+    session.restore_prompt("how?")
     assert session.prompt == ""
 
 
@@ -140,5 +140,5 @@ def test_of_a_long_prompt_beginning_and_end_are_held() -> None:
 
 def test_a_summary_is_bounded() -> None:
     session = AgentSession()
-    session.was_summarised("x" * 100_000)
-    assert len(session.summary) == sessions.LONGEST_SUMMARY
+    session.set_summary("x" * 100_000)
+    assert len(session.summary) == sessions.MAX_SUMMARY

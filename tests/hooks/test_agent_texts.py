@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.hooks.prompt_text import GUIDE, LONGEST, LONGEST_IN_BRIEF, Part, brief, render_prompt_memories
+from mnemond.hooks.prompt_text import GUIDE, MAX_IN_BRIEF, MAX_IN_PROMPT, Part, brief, render_prompt_memories
 from mnemond.model.answers import InsightView, RecallHit, SignalsView
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import without_echoes
@@ -53,8 +53,8 @@ def test_what_is_long_is_cut_and_not_taken_for_whole() -> None:
     told = render_prompt_memories([hit(memory(1, "x" * 5_000)), hit(memory(2, "short"))], NONCE, 4_000)
     assert [len(each.content) for each in told.shown] == [5_000, 5]
     assert [each.content for each in told.whole] == ["short"]
-    assert "x" * LONGEST + "…\n" in told.text
-    assert "x" * (LONGEST + 1) not in told.text
+    assert "x" * MAX_IN_PROMPT + "…\n" in told.text
+    assert "x" * (MAX_IN_PROMPT + 1) not in told.text
 
 
 def test_nothing_is_said_of_nothing() -> None:
@@ -71,7 +71,7 @@ def test_a_brief_has_every_part_and_no_memory_twice() -> None:
     found = FENCED.search(told.text)
     assert found is not None
     assert [line.split("> ")[-1] for line in found[1].split("\n")] == [
-        "first:", "Both.", "y" * LONGEST_IN_BRIEF + "…", "last:", "Last.",
+        "first:", "Both.", "y" * MAX_IN_BRIEF + "…", "last:", "Last.",
     ]  # fmt: skip
     assert [each.content for each in told.whole] == ["Both.", "Last."]
     assert told.text.startswith(GUIDE)
