@@ -27,6 +27,7 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.text.tokens import index_terms
 from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, handles
+from mnemond.wire.params import plural
 
 LONG_TEXT = 2_000
 """Characters that are read and embedded on the event loop; more go to a thread (reading costs about 1 µs each)."""
@@ -45,7 +46,7 @@ class RememberHandlers:
         problems = problems_of(msgspec.structs.asdict(params))
         if problems:
             problems = with_op_id(problems, params.op_id)
-            raise invalid(problems, hint=f"{len(problems)} to mend; nothing was written")
+            raise invalid(problems, hint=f"{plural(len(problems), 'problem')}; nothing was written")
         warm = await self._open_stores.use(params.store)
         identity, draft = self._identities.of(warm, params), _draft(params)
         if _is_quick(warm, params.content, params.metadata):

@@ -191,9 +191,9 @@ def test_an_error_is_one_json_object_in_json_mode() -> None:
 
 
 def test_each_bad_field_has_a_line_of_its_own() -> None:
-    error = invalid([FieldProblem("limit", "limit is 0"), FieldProblem("query", "query is empty")], hint="2 to mend")
+    error = invalid([FieldProblem("limit", "limit is 0"), FieldProblem("query", "query is empty")], hint="2 problems")
     answer, _ = run(refuse(error), "recall", "x", tty=True)
-    assert answer.stderr == "mnemonctl: limit is 0\nmnemonctl: query is empty\n  2 to mend\n"
+    assert answer.stderr == "mnemonctl: limit is 0\nmnemonctl: query is empty\n  2 problems\n"
 
 
 def test_the_text_of_an_error_cannot_drive_the_terminal() -> None:

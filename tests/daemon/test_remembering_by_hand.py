@@ -93,7 +93,7 @@ mnemonctl: --metadata must be a JSON object, such as {"project": "apollo", "buil
 $ mnemonctl remember "Noted" --source AKIAPIX6EA6QOM66ZJOJ
 mnemonctl: source looks like a secret (aws_access_key): give it another value, or allow_secret (--allow-secret) to \
 store it as it is
-  1 to mend; nothing was written
+  1 problem; nothing was written
 $ mnemonctl list --metadata project
 mnemonctl: --metadata must be a JSON object, such as {"project": "apollo", "build": {"gte": 3}}, or NAME=VALUE
   as in --metadata project=apollo
