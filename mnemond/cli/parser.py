@@ -248,11 +248,10 @@ def _options(field: Field, *, strict: bool) -> list[Option]:
     long = extra.get("option", "--" + field.name.replace("_", "-"))
     flags = (long, *extra.get("aliases", ()))
     text = field.described(extra.get("cli", ""))
-    kinds = field.kind.types if isinstance(field.kind, inspect.UnionType) else (field.kind,)
-    if any(isinstance(kind, inspect.BoolType) for kind in kinds):
+    if any(isinstance(kind, inspect.BoolType) for kind in field.kinds):
         off = () if field.default is False else (f"--no-{long.removeprefix('--')}",)
         return [Option(field.name, flags if field.default is not True else (), text, off)]
-    read, metavar, adds = _reader(field, kinds)
+    read, metavar, adds = _reader(field)
     option = Option(
         field.name, flags, text + _figures(field), metavar=extra.get("metavar", metavar), choices=field.choices,
         read=_checked(field, read) if strict else read, adds=adds,
@@ -260,21 +259,13 @@ def _options(field: Field, *, strict: bool) -> list[Option]:
     )  # fmt: skip
     if "item" not in extra:
         return [option]
-    item = Option(
-        field.name,
-        (extra["item"],),
-        f"one of {long}, commas included; may be repeated",
-        metavar="NAME",
-        read=_one,
-        adds=True,
-    )
-    return [option, item]
+    text = f"one of {long}, commas included; may be repeated"
+    return [option, Option(field.name, (extra["item"],), text, metavar="NAME", read=_one, adds=True)]
 
 
 def _figures(field: Field) -> str:
     """Limits of a number, and the default."""
-    kinds = field.kind.types if isinstance(field.kind, inspect.UnionType) else (field.kind,)
-    numbers = (each for each in kinds if isinstance(each, (inspect.IntType, inspect.FloatType)))
+    numbers = (each for each in field.kinds if isinstance(each, (inspect.IntType, inspect.FloatType)))
     low, high = next(map(limits, numbers), (None, None))
     shown = "" if low is None or high is None or high == MAX_EXACT else f" ({_figure(low)} to {_figure(high)})"
     default = field.default
@@ -291,12 +282,12 @@ def _figure(value: str | int | float) -> str:  # noqa: PYI041  (numbers are show
             return value
 
 
-def _reader(field: Field, kinds: Sequence[inspect.Type]) -> tuple[Read, str, bool]:
+def _reader(field: Field) -> tuple[Read, str, bool]:
     """Return the reader of an option, the name of its value, and whether several values are added."""
     example = str(field.extra.get("example", NOTED))
     if field.extra.get("json"):
         return lambda word, source: read_json(word, source, example), "JSON", False
-    for kind in kinds:
+    for kind in field.kinds:
         match kind:
             case inspect.DictType():
                 return lambda word, source: _object(word, source, example), "JSON", True

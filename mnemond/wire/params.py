@@ -63,11 +63,15 @@ class Field(msgspec.Struct, frozen=True):
     extra: Mapping[str, object]
 
     @property
+    def kinds(self) -> tuple[inspect.Type, ...]:
+        """The alternatives of its type."""
+        return self.kind.types if isinstance(self.kind, inspect.UnionType) else (self.kind,)
+
+    @property
     def choices(self) -> tuple[str, ...]:
         """The values it takes, as far as they are declared."""
-        parts = self.kind.types if isinstance(self.kind, inspect.UnionType) else (self.kind,)
-        parts = tuple(each.item_type if isinstance(each, inspect.ListType) else each for each in parts)
-        literal = (str(value) for each in parts if isinstance(each, inspect.LiteralType) for value in each.values)
+        items = (each.item_type if isinstance(each, inspect.ListType) else each for each in self.kinds)
+        literal = (str(value) for each in items if isinstance(each, inspect.LiteralType) for value in each.values)
         return cast("tuple[str, ...]", self.extra.get("choices")) or tuple(literal)
 
     def described(self, text: str = "") -> str:
@@ -110,10 +114,8 @@ def _notes(node: inspect.Type) -> tuple[str, dict[str, object]]:
             text, below = _notes(inner)
             return str((schema or {}).get("description", text)), below | (extra or {})
         case inspect.UnionType(types=types):
-            parts = [_notes(each) for each in types]
-            return next((text for text, _ in parts if text), ""), dict(
-                itertools.chain(*(each.items() for _, each in parts))
-            )
+            texts, extras = zip(*map(_notes, types), strict=True)
+            return next(filter(None, texts), ""), dict(itertools.chain(*(each.items() for each in extras)))
         case _:
             return "", {}
 
