@@ -1,17 +1,18 @@
-"""MCP on the socket: each of its methods, in either era, out of mnemond's own."""
+"""The methods of MCP, in either era, and its tools: each calls methods of mnemond."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
+import trio
+from msgspec import UNSET, UnsetType
 
 from mnemond.api.types_admin import StoreListResult
 from mnemond.errors import METHOD_NOT_FOUND, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.hooks.memory import most_important
-from mnemond.mcp import protocol, render
+from mnemond.mcp import protocol, render, tools
 from mnemond.mcp.protocol import (
     MODERN,
     SERVER,
@@ -20,140 +21,165 @@ from mnemond.mcp.protocol import (
     Era,
     Json,
     McpRequest,
-    agreed,
     cacheable,
     complete,
+    tool_error,
+    tool_result,
 )
-from mnemond.mcp.render import USES, McpTools
-from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS, PromptArguments
-from mnemond.model.answers import GcResult, GetResult
+from mnemond.model.answers import GcResult, GetResult, RecallResult
+from mnemond.text.project_name import named_project
+from mnemond.wire.deferred import in_thread
 from mnemond.wire.dispatch import Call, Invoke, Verbatim, handles
 from mnemond.wire.jsonrpc import Request
-from mnemond.wire.params import nearest, short
+from mnemond.wire.params import Params, decode_params, nearest, short
 
 CAPABILITIES: Final[Json] = {"tools": {}, "resources": {}, "prompts": {}}
-"""Nothing of it changes while the daemon runs, so there is nothing to be notified of."""
+"""None of them changes while the daemon runs, so there are no notifications."""
 
 REVIEWED: Final = 15
 """Memories of one review."""
 
+LONG_TEXT: Final = 4_000
+"""Characters of memories that are rendered on the event loop: making them inert takes up to .9 µs each."""
+
+THREADS: Final = 2
+"""Long texts rendered at once. More of them only compete with the event loop for the interpreter."""
+
 
 class McpHandlers:
-    """Every method of MCP that is answered here."""
+    """Every method of MCP that is supported."""
 
     def __init__(self, invoke: Invoke, nonce: Callable[[], str]) -> None:
-        """`invoke` runs one of mnemond's own methods; `nonce` draws what no memory can know."""
+        """`invoke` runs a method of mnemond; `nonce` returns a number that no memory can contain."""
         self._invoke = invoke
         self._nonce = nonce
-        self._tools = McpTools(invoke, nonce)
+        self._threads = trio.CapacityLimiter(THREADS)
 
     @handles("initialize")
     async def initialize(self, call: Call, request: Request) -> object:
-        """A handshake, which ends with the newest revision that both speak."""
-        asked = _of_session(request)
+        """Begin a session with the revision that the client requests, or the newest that has sessions."""
+        version = _session_request(request).optional("protocolVersion")
         call.state.mcp = True
         return {
-            "protocolVersion": agreed(asked.optional("protocolVersion")),
+            "protocolVersion": protocol.negotiate(version),
             "capabilities": CAPABILITIES,
             "serverInfo": SERVER,
-            "instructions": INSTRUCTIONS,
+            "instructions": tools.INSTRUCTIONS,
         }
 
     @handles("ping")
     async def ping(self, call: Call, request: Request) -> object:
-        """Nothing, as it is defined: clients refuse anything else."""
+        """Return an empty object: clients refuse anything else."""
         return {}
 
     @handles("server/discover")
     async def discover(self, call: Call, request: Request) -> object:
-        """What is spoken here."""
-        asked = McpRequest(request.arguments, modern=True)
-        body: Json = {"supportedVersions": SUPPORTED, "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
-        return cacheable(asked.era, body)
+        """Return the supported versions and capabilities."""
+        era = McpRequest(request.arguments, modern=True).era
+        body: Json = {"supportedVersions": SUPPORTED, "capabilities": CAPABILITIES, "instructions": tools.INSTRUCTIONS}
+        return cacheable(era, body)
 
     @handles("tools/list")
     async def tools_list(self, call: Call, request: Request) -> object:
-        """Every tool, in the same order every time."""
-        return cacheable(McpRequest(request.arguments).era, {"tools": list(TOOLS.values())})
+        """Return the tools in a stable order."""
+        return cacheable(McpRequest(request.arguments).era, {"tools": list(tools.TOOLS.values())})
 
     @handles("tools/call")
     async def tools_call(self, call: Call, request: Request) -> object:
-        """What a tool returns. Raises MnemonError(INVALID_PARAMS) for no tool of that name, and for arguments that
-        are no object."""
-        asked = McpRequest(request.arguments)
-        name = asked.text("name")
-        if name not in USES:
-            raise _unknown("tool", name, USES)
-        return complete(asked.era, await self._tools.use(name, asked.given(), call))
+        """Call a tool. Raises MnemonError(INVALID_PARAMS) for an unknown tool, and for arguments that are not an
+        object."""
+        parsed = McpRequest(request.arguments)
+        name = parsed.text("name")
+        if name not in _TOOL_CALLS:
+            raise _unknown("tool", name, _TOOL_CALLS)
+        return complete(parsed.era, await self._use(_TOOL_CALLS[name], parsed.arguments_json(), call))
+
+    async def _use(self, tool: _ToolCall, arguments: bytes, call: Call) -> Json:
+        """The result of a tool. An error is a result too, by the schema of the protocol (SEP-1303): hosts do not show a
+        model errors of the protocol."""
+        try:
+            params = tool.params(decode_params(tool.arguments, arguments))
+            result = await self._invoke(tool.method, msgspec.json.encode(params), call)
+        except MnemonError as error:
+            return tool_error(render.refused(error))
+        if is_long(result):
+            return await in_thread(tool.result, result, self._nonce(), limiter=self._threads)
+        return tool.result(result, self._nonce())
 
     @handles("resources/list")
     async def resources_list(self, call: Call, request: Request) -> object:
-        """The guide, and the core of every store."""
-        asked = McpRequest(request.arguments)
+        """Return the guide, and the core of every store."""
+        era = McpRequest(request.arguments).era
         found = await self._invoke("store.list", b"{}", call)
         assert isinstance(found, StoreListResult)  # noqa: S101
-        body: Json = {"resources": protocol.listed(store.name for store in found.stores)}
-        return cacheable(asked.era, body, 0, "private")
+        body: Json = {"resources": protocol.resources(store.name for store in found.stores)}
+        return cacheable(era, body, 0, "private")
 
     @handles("resources/templates/list")
     async def templates_list(self, call: Call, request: Request) -> object:
-        """How the addresses of memories and cores are made."""
+        """Return the templates of addresses of memories and cores."""
         return cacheable(McpRequest(request.arguments).era, {"resourceTemplates": protocol.TEMPLATES})
 
     @handles("resources/read")
     async def resources_read(self, call: Call, request: Request) -> object:
-        """What stands at an address. Raises MnemonError(INVALID_PARAMS) for one that leads nowhere."""
-        asked = McpRequest(request.arguments)
-        uri = asked.text("uri")
+        """Return the text of a resource. Raises MnemonError(INVALID_PARAMS) for an unknown one."""
+        parsed = McpRequest(request.arguments)
+        uri = parsed.text("uri")
         address = protocol.parse_uri(uri)
-
         try:
             if address.store is not None:
                 text = await self._core(address.store, call)
             elif address.memory is None:
-                text = GUIDE
+                text = tools.GUIDE
             else:
                 one = await self._invoke("get", _json(id=address.memory), call)
                 assert isinstance(one, GetResult)  # noqa: S101
-                text = await self._tools.aside(partial(render.whole, one, self._nonce()))
-        except MnemonError as error:  # what is not there is a bad parameter in MCP
+                text = await self._rendered(render.whole, one)
+        except MnemonError as error:  # an unknown resource is an invalid parameter in MCP
             if error.kind is NOT_FOUND:
-                raise protocol.missing(uri) from None
+                raise protocol.no_such_resource(uri) from None
             raise
         body: Json = {"contents": [{"uri": uri, "mimeType": protocol.MARKDOWN, "text": text}]}
-        return cacheable(asked.era, body, 0, "private")
+        return cacheable(parsed.era, body, 0, "private")
 
     @handles("prompts/list")
     async def prompts_list(self, call: Call, request: Request) -> object:
-        """Every prompt, in the same order every time."""
+        """Return the prompts in a stable order."""
         return cacheable(McpRequest(request.arguments).era, {"prompts": list(protocol.PROMPTS.values())})
 
     @handles("prompts/get")
     async def prompts_get(self, call: Call, request: Request) -> object:
-        """A prompt with what it is about. Raises MnemonError(INVALID_PARAMS) for none of that name."""
-        asked = McpRequest(request.arguments)
-        name = asked.text("name")
+        """Return a prompt with the memories it is about. Raises MnemonError(INVALID_PARAMS) for an unknown one."""
+        parsed = McpRequest(request.arguments)
+        name = parsed.text("name")
         if name not in protocol.PROMPTS:
             raise _unknown("prompt", name, protocol.PROMPTS)
-        given = asked.arguments(PromptArguments)
-        store = given.store if isinstance(given.store, str) else None
-        text = await (self._brief(store, call) if name == "brief" else self._review(store, call))
-        return complete(asked.era, protocol.prompt(str(protocol.PROMPTS[name]["description"]), text))
+        given = parsed.arguments(tools.PromptArguments).store
+        store = given if isinstance(given, str) else None
+        if name == "brief":
+            text = protocol.BRIEF + await self._core(store, call)
+        else:
+            found = await self._invoke("gc", _json(store=store, limit=REVIEWED), call)
+            assert isinstance(found, GcResult)  # noqa: S101
+            text = protocol.REVIEW + await self._rendered(render.least, found.candidates)
+        return complete(parsed.era, protocol.prompt(str(protocol.PROMPTS[name]["description"]), text))
 
     @handles("subscriptions/listen")
     async def listen(self, call: Call, request: Request) -> object:
-        """Agreed to, and nothing follows: no list here ever changes. The stream ends with the connection."""
+        """Acknowledge a subscription; nothing follows, as no list changes. It ends with the connection."""
         McpRequest(request.arguments, modern=True)
-        return Verbatim(_acknowledged(request.id))
+        params = {"notifications": {}, "_meta": {SUBSCRIPTION: request.id}}
+        method = "notifications/subscriptions/acknowledged"
+        return Verbatim(msgspec.json.encode({"jsonrpc": "2.0", "method": method, "params": params}))
 
     @handles("logging/setLevel")
     async def set_level(self, call: Call, request: Request) -> object:
-        """Tolerated: no log is sent to clients at any level."""
-        return complete(_of_session(request).era, {})
+        """Accept any level: no log is sent to clients."""
+        return complete(_session_request(request).era, {})
 
     @handles("notifications/cancelled")
     async def cancelled(self, call: Call, request: Request) -> object:
-        """A request that is being worked on is answered no more. The work goes on: a write is whole or nothing."""
+        """Send no reply to a pending request. Its work goes on: a write is done as a whole or not at all."""
         if not request.notification:
             raise _no_method(request.method)
         pending = call.state.pending.get(McpRequest(request.arguments).raw("requestId"))
@@ -162,34 +188,108 @@ class McpHandlers:
         return {}
 
     async def _core(self, store: str | None, call: Call) -> str:
-        found = await most_important(self._invoke, store, call)
-        return await self._tools.aside(partial(render.core, found, self._nonce()))
+        return await self._rendered(render.core, await most_important(self._invoke, store, call))
 
-    async def _brief(self, store: str | None, call: Call) -> str:
-        return protocol.BRIEF + await self._core(store, call)
-
-    async def _review(self, store: str | None, call: Call) -> str:
-        found = await self._invoke("gc", _json(store=store, limit=REVIEWED), call)
-        assert isinstance(found, GcResult)  # noqa: S101
-        return protocol.REVIEW + await self._tools.aside(partial(render.least, found.candidates, self._nonce()))
+    async def _rendered(self, text_of: Callable[[Any, str], str], result: object) -> str:
+        """A long text, rendered in a thread."""
+        return await in_thread(text_of, result, self._nonce(), limiter=self._threads)
 
 
-def _of_session(request: Request) -> McpRequest:
-    """Its parameters. Raises MnemonError(METHOD_NOT_FOUND) in the revision that has no sessions, where such methods are
-    gone (MCP 2026-07-28, removed methods)."""
-    asked = McpRequest(request.arguments)
-    if asked.era is Era.MODERN:
+# ---------------------------------------------------------------- tools: their methods, and the texts of results
+
+CHANNEL: Final = "mcp"
+
+
+class _ToolCall(NamedTuple):
+    """`params` makes the parameters of `method` of the tool's arguments, `result` the tool's result of the method's."""
+
+    arguments: type[Params]
+    method: str
+    params: Callable[[Any], dict[str, object]]
+    result: Callable[[Any, str], Json]
+
+
+def _given(arguments: Params) -> dict[str, object]:
+    fields = msgspec.structs.asdict(arguments)
+    return {name: value for name, value in fields.items() if value is not UNSET}
+
+
+def _recall(arguments: tools.RecallArguments) -> dict[str, object]:
+    params = _given(arguments)
+    if (name := _take_project(params)) and name.casefold() not in arguments.query.casefold():
+        params["query"] = f"{arguments.query} {name}"
+    return params
+
+
+def _remember(arguments: tools.RememberArguments) -> dict[str, object]:
+    params = {"source": "agent", "channel": CHANNEL, **_given(arguments)}
+    if name := _take_project(params):
+        tags = () if isinstance(arguments.tags, UnsetType) else arguments.tags
+        params["tags"] = [*tags, name] if name not in tags else list(tags)
+    return params
+
+
+def _take_project(params: dict[str, object]) -> str:
+    project = params.pop("project", "")
+    return named_project(project) if isinstance(project, str) else ""
+
+
+def _link(arguments: tools.LinkArguments) -> dict[str, object]:
+    return {"created_by": "host", **_given(arguments)}
+
+
+def _fenced(text_of: Callable[[Any, str], str]) -> Callable[[Any, str], Json]:
+    """For a text that contains memories."""
+    return lambda result, nonce: tool_result(text_of(result, nonce))
+
+
+def _plain(text_of: Callable[[Any], str]) -> Callable[[Any, str], Json]:
+    return lambda result, _: tool_result(text_of(result))
+
+
+def _status(result: Any, _: str) -> Json:  # noqa: ANN401
+    """Structured content, and the same as text for hosts that do not read that."""
+    view = render.status_view(result)
+    return {**tool_result(msgspec.json.encode(view).decode()), "structuredContent": view}
+
+
+_TOOL_CALLS: Final = {
+    "recall": _ToolCall(tools.RecallArguments, "recall", _recall, _fenced(render.recalled)),
+    "remember": _ToolCall(tools.RememberArguments, "remember", _remember, _fenced(render.remembered)),
+    "related": _ToolCall(tools.RelatedArguments, "related", _given, _fenced(render.related)),
+    "link": _ToolCall(tools.LinkArguments, "link", _link, _plain(render.linked)),
+    "forget": _ToolCall(tools.ForgetArguments, "forget", _given, _plain(render.forgotten)),
+    "update": _ToolCall(tools.UpdateArguments, "update", _given, _plain(render.updated)),
+    "status": _ToolCall(tools.StatusArguments, "status", _given, _status),
+}
+
+
+def is_long(result: object) -> bool:
+    """Return True if rendering it takes milliseconds."""
+    match result:
+        case RecallResult(results=hits):
+            return sum(len(hit.insight.content) for hit in hits) > LONG_TEXT
+        case list():
+            return sum(len(getattr(each, "content", "")) for each in result) > LONG_TEXT
+        case _:
+            return False
+
+
+# ---------------------------------------------------------------- requests and errors
+
+
+def _session_request(request: Request) -> McpRequest:
+    """A request of a method that only sessions have. Raises MnemonError(METHOD_NOT_FOUND) in the revision without
+    sessions, which removed it (MCP 2026-07-28)."""
+    parsed = McpRequest(request.arguments)
+    if parsed.era is Era.MODERN:
         raise _no_method(request.method)
-    return asked
+    return parsed
 
 
 def _no_method(name: str) -> MnemonError:
     sentence = f"MCP {MODERN} has no method {short(name)}"
-    return MnemonError(METHOD_NOT_FOUND, sentence, hint="server/discover says what is spoken here")
-
-
-def _json(**fields: object) -> bytes:
-    return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})
+    return MnemonError(METHOD_NOT_FOUND, sentence, hint="call server/discover for the supported versions")
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> MnemonError:
@@ -198,9 +298,5 @@ def _unknown(what: str, name: str, known: Mapping[str, object]) -> MnemonError:
     return invalid([FieldProblem("name", f"there is no {what} {short(name)}")], hint=hint)
 
 
-def _acknowledged(request_id: msgspec.Raw) -> bytes:
-    """The first word on a subscription: none of the notifications that were asked for will come."""
-    params = {"notifications": {}, "_meta": {SUBSCRIPTION: request_id}}
-    return msgspec.json.encode(
-        {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params}
-    )
+def _json(**fields: object) -> bytes:
+    return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})

@@ -1,32 +1,34 @@
-"""Revisions of MCP, and which of them a request is in."""
+"""MCP: its revisions, requests, results, prompts and resources."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import Enum
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from mnemond.errors import INVALID_PARAMS, FieldProblem, Kind, MnemonError, invalid
-from mnemond.wire.jsonrpc import MALFORMED
+from mnemond.wire.jsonrpc import MALFORMED, decode_members, decode_text
 from mnemond.wire.params import MAX_VERSION, SERVER_VERSION, Params, decode_params
 
+# ---------------------------------------------------------------- revisions
+
 MODERN: Final = "2026-07-28"
-"""Stateless: each request says its revision. Whatever comes later is asked for as this."""
+"""Stateless: each request names its revision. Later ones are requested as this."""
 
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""A session begins with a handshake, newest first."""
+"""A session begins with a handshake; newest first."""
 
 SUPPORTED: Final = (MODERN,)
-"""What a request may name. Those with a handshake are no versions of a single request; a client that has nothing newer
-asks for one by `initialize`, and those that know both do so when this list does not suit them."""
+"""Revisions that a request may name. Those with a handshake are not named by single requests; a client that has nothing
+newer sends `initialize`, and one that knows both does so if this list does not suit it."""
 
 UNSUPPORTED_VERSION: Final = Kind(
-    "unsupported_protocol_version", -32022, 2, False, "this revision of MCP is not spoken here"
+    "unsupported_protocol_version", -32022, 2, False, "this revision of MCP is not supported"
 )
-"""Its number is MCP's own, so it is no row of the table of mnemond's errors."""
+"""The number is defined by MCP, so it is not in the table of mnemond's errors."""
 
 
 class Era(Enum):
@@ -37,7 +39,7 @@ class Era(Enum):
 
 
 def check_version(version: str) -> None:
-    """Raises MnemonError(UNSUPPORTED_VERSION), which tells the revisions that there are, for any other."""
+    """Raise MnemonError(UNSUPPORTED_VERSION), with the supported revisions, for any other."""
     if version not in SUPPORTED:
         raise MnemonError(
             UNSUPPORTED_VERSION,
@@ -47,33 +49,29 @@ def check_version(version: str) -> None:
         )
 
 
-def agreed(version: str | None) -> str:
-    """The revision of a session whose client asked for `version`: that one, or else the newest with a handshake."""
+def negotiate(version: str | None) -> str:
+    """Return the revision of a session: the one that the client requests, or else the newest with a handshake."""
     return version if version in LEGACY else LEGACY[0]
 
 
-# One request in MCP: its era, and its parameters read one by one, since clients add members of their own.
-
+# ---------------------------------------------------------------- requests, to which clients add members of their own
 
 P = TypeVar("P", bound=Params)
 
-_OWN: Final = "io.modelcontextprotocol/"
-VERSION: Final = f"{_OWN}protocolVersion"
-CAPABILITIES: Final = f"{_OWN}clientCapabilities"
-SERVER_INFO: Final = f"{_OWN}serverInfo"
-SUBSCRIPTION: Final = f"{_OWN}subscriptionId"
-
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_text = msgspec.json.Decoder(str)
+_PREFIX: Final = "io.modelcontextprotocol/"
+VERSION: Final = f"{_PREFIX}protocolVersion"
+CAPABILITIES: Final = f"{_PREFIX}clientCapabilities"
+SERVER_INFO: Final = f"{_PREFIX}serverInfo"
+SUBSCRIPTION: Final = f"{_PREFIX}subscriptionId"
 
 
 class McpRequest:
-    """Who asks in which era, and what."""
+    """The era and the parameters of a request."""
 
     __slots__ = ("_members", "era")
 
     def __init__(self, raw: msgspec.Raw | bytes | None, *, modern: bool = False) -> None:
-        """A request that names no revision is from a session, unless its method is `modern`.
+        """A request without a revision belongs to a session, unless its method is `modern`.
 
         Raises MnemonError: INVALID_PARAMS, or UNSUPPORTED_VERSION.
         """
@@ -89,90 +87,88 @@ class McpRequest:
             self.era = Era.LEGACY
 
     def text(self, name: str) -> str:
-        """A parameter that has to be there. Raises MnemonError(INVALID_PARAMS)."""
+        """Return a required parameter. Raises MnemonError(INVALID_PARAMS)."""
         return _string(name, self._members.get(name, b""))
 
     def optional(self, name: str) -> str | None:
-        """A text that may be missing; None for anything else, too."""
+        """Return an optional text; None for a value of another type, too."""
         try:
-            return _text.decode(self._members.get(name, b""))
+            return decode_text(self._members.get(name, b""))
         except MALFORMED:
             return None
 
     def raw(self, name: str) -> bytes:
-        """A parameter as it is written; empty for one that is not there."""
+        """Return a parameter as JSON; empty if it is absent."""
         return bytes(self._members.get(name, b""))
 
-    def given(self) -> bytes:
-        """The member `arguments`, as an object in which a null is as good as nothing. Raises
-        MnemonError(INVALID_PARAMS) for anything else."""
-        given = self._members.get("arguments", b"")
-        members = {} if bytes(given) in (b"", b"null") else _object("arguments", given)
-        return joined({name: raw for name, raw in members.items() if bytes(raw) != b"null"})
+    def arguments_json(self) -> bytes:
+        """Return the member `arguments`, an object, without members that are null. Raises MnemonError(INVALID_PARAMS)
+        for anything else."""
+        raw = self.raw("arguments")
+        members = {} if raw in (b"", b"null") else _object("arguments", raw)
+        pairs = (
+            b"%b:%b" % (msgspec.json.encode(name), bytes(value))
+            for name, value in members.items()
+            if bytes(value) != b"null"
+        )
+        return b"{" + b",".join(pairs) + b"}"
 
     def arguments(self, kind: type[P]) -> P:
-        """The same, decoded. Raises MnemonError(INVALID_PARAMS)."""
-        return decode_params(kind, self.given())
-
-
-def joined(members: Mapping[str, msgspec.Raw]) -> bytes:
-    """The object with these members."""
-    pairs = (b"%b:%b" % (msgspec.json.encode(name), bytes(raw)) for name, raw in members.items())
-    return b"{" + b",".join(pairs) + b"}"
+        """Return the same, decoded. Raises MnemonError(INVALID_PARAMS)."""
+        return decode_params(kind, self.arguments_json())
 
 
 def _object(name: str, raw: msgspec.Raw | bytes) -> dict[str, msgspec.Raw]:
     try:
-        return _members.decode(raw)
+        return decode_members(raw)
     except MALFORMED:
         raise invalid([FieldProblem(name, f"{name} must be an object")]) from None
 
 
 def _string(name: str, raw: msgspec.Raw | bytes) -> str:
     try:
-        return _text.decode(raw)
+        return decode_text(raw)
     except MALFORMED:
         raise invalid([FieldProblem(name, f"{name} must be a string")]) from None
 
 
-# Results as each era wants them.
-
+# ---------------------------------------------------------------- results
 
 SERVER: Final = {"name": "mnemond", "version": SERVER_VERSION}
 
 HOUR_MS: Final = 3_600_000
-"""How long what only a new release changes may be kept by a client."""
+"""Time for which a client may cache what changes only with a release."""
 
 Scope = Literal["public", "private"]
 Json = dict[str, object]
 
 
 def complete(era: Era, body: Json) -> Json:
-    """A result that need not be kept."""
+    """Return a result that is not cached."""
     if era is Era.LEGACY:
         return body
     return {"resultType": "complete", **body, "_meta": {SERVER_INFO: SERVER}}
 
 
 def cacheable(era: Era, body: Json, ttl_ms: int = HOUR_MS, scope: Scope = "public") -> Json:
-    """A result that may be kept for so long, and whether others than its user may be shown it."""
+    """Return a result that may be cached for `ttl_ms`, for other users too if its scope is public."""
     if era is Era.LEGACY:
         return body
     return complete(era, {**body, "ttlMs": ttl_ms, "cacheScope": scope})
 
 
-def said(text: str) -> Json:
-    """What a tool returns: text alone. Hosts show a model structured content instead of text where there is both."""
+def tool_result(text: str) -> Json:
+    """Return the result of a tool: text alone. Hosts show a model structured content instead of text if there are
+    both."""
     return {"content": [{"type": "text", "text": text}], "isError": False}
 
 
-def failed(text: str) -> Json:
-    """What a tool returns that could not do it: the model is shown this, and may mend it."""
+def tool_error(text: str) -> Json:
+    """Return the result of a tool that failed; the model sees it and may correct its call."""
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-# The prompts that a user can pick in a host.
-
+# ---------------------------------------------------------------- prompts that a user can pick in a host
 
 _STORE: Final[Json] = {"name": "store", "description": "Named store; the active one unless given.", "required": False}
 
@@ -190,7 +186,7 @@ PROMPTS: Final[dict[str, Json]] = {
         "arguments": [_STORE],
     },
 }
-"""By name, in the order in which they are listed."""
+"""By name, in the order of prompts/list."""
 
 BRIEF: Final = """\
 This is what matters most in memory. Take it into account from now on; do not repeat it. Say in at most five lines \
@@ -206,12 +202,11 @@ These memories matter least. Go through them with me. For each say in one line w
 
 
 def prompt(description: str, text: str) -> Json:
-    """What prompts/get returns, apart from what its era adds."""
+    """Return the result of prompts/get, without the members of its era."""
     return {"description": description, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
 
-# What can be read by an address: the guide, one memory, the core of a store.
-
+# ---------------------------------------------------------------- resources: the guide, one memory, the core of a store
 
 MARKDOWN: Final = "text/markdown"
 
@@ -238,28 +233,35 @@ TEMPLATES: Final[list[Json]] = [
 
 
 class Address(NamedTuple):
-    """What an address leads to; neither is given for the guide."""
+    """The memory or the store of an address; the guide has neither."""
 
     memory: str | None
     store: str | None
 
 
 def parse_uri(uri: str) -> Address:
-    """Where an address leads. Raises MnemonError(INVALID_PARAMS), as a resource that is not there does in MCP."""
+    """Return the parts of an address. Raises MnemonError(INVALID_PARAMS), as MCP requires for an unknown resource."""
     found = _ADDRESS.fullmatch(uri)
     if found is None:
-        raise missing(uri)
+        raise no_such_resource(uri)
     return Address(found["memory"], found["store"])
 
 
-def missing(uri: str) -> MnemonError:
-    """The error of a resource that is not there."""
+def no_such_resource(uri: str) -> MnemonError:
+    """Return the error of an unknown resource."""
     hint = "there are mnemon://guide, mnemon://memory/{id} and mnemon://store/{name}/core"
     return MnemonError(INVALID_PARAMS, "there is no such resource", hint=hint, details={"uri": uri[:200]})
 
 
-def listed(stores: Iterable[str]) -> list[Json]:
-    """What can be read without knowing an id, in the same order every time."""
+def resources(stores: Iterable[str]) -> list[Json]:
+    """Return the resources whose address needs no id, in a stable order."""
+    guide: Json = {
+        "uri": "mnemon://guide",
+        "name": "guide",
+        "title": "Working with this memory",
+        "description": "When to recall, what to remember, and how to read the answers.",
+        "mimeType": MARKDOWN,
+    }
     cores: list[Json] = [
         {
             "uri": f"mnemon://store/{name}/core",
@@ -270,11 +272,4 @@ def listed(stores: Iterable[str]) -> list[Json]:
         }
         for name in sorted(stores)
     ]
-    guide: Json = {
-        "uri": "mnemon://guide",
-        "name": "guide",
-        "title": "Working with this memory",
-        "description": "When to recall, what to remember, and how to read the answers.",
-        "mimeType": MARKDOWN,
-    }
     return [guide, *cores]

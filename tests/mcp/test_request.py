@@ -15,12 +15,12 @@ from mnemond.mcp.protocol import (
     VERSION,
     Era,
     McpRequest,
-    agreed,
     cacheable,
     complete,
-    failed,
+    negotiate,
     prompt,
-    said,
+    tool_error,
+    tool_result,
 )
 from mnemond.mcp.tools import RecallArguments
 from mnemond.wire.jsonrpc import NO_ID, encode_error
@@ -69,8 +69,8 @@ def test_another_revision_is_told_which_there_are(version: str) -> None:
 
 
 def test_a_handshake_ends_with_what_both_speak() -> None:
-    assert [agreed(version) for version in LEGACY] == list(LEGACY)
-    assert agreed("2030-01-01") == agreed(None) == agreed(MODERN) == LEGACY[0]
+    assert [negotiate(version) for version in LEGACY] == list(LEGACY)
+    assert negotiate("2030-01-01") == negotiate(None) == negotiate(MODERN) == LEGACY[0]
 
 
 def test_parameters_are_read_one_by_one() -> None:
@@ -108,7 +108,7 @@ def test_results_say_to_modern_clients_alone_how_they_may_be_kept() -> None:
 
 
 def test_what_tools_and_prompts_say_is_text() -> None:
-    assert said("a") == {"content": [{"type": "text", "text": "a"}], "isError": False}
-    assert failed("a") == {"content": [{"type": "text", "text": "a"}], "isError": True}
+    assert tool_result("a") == {"content": [{"type": "text", "text": "a"}], "isError": False}
+    assert tool_error("a") == {"content": [{"type": "text", "text": "a"}], "isError": True}
     told = prompt("d", "t")
     assert told["messages"] == [{"role": "user", "content": {"type": "text", "text": "t"}}]

@@ -122,7 +122,7 @@ def test_or_are_refused(uri: str) -> None:
 
 
 def test_what_is_listed_is_in_order() -> None:
-    uris = [str(each["uri"]) for each in protocol.listed(["office", "default"])]
+    uris = [str(each["uri"]) for each in protocol.resources(["office", "default"])]
     assert uris == ["mnemon://guide", "mnemon://store/default/core", "mnemon://store/office/core"]
     assert all(protocol.parse_uri(uri) for uri in uris)
     assert list(PROMPTS) == [prompt["name"] for prompt in PROMPTS.values()] == ["brief", "review"]
