@@ -93,8 +93,8 @@ def _candidates(result: RememberResult) -> list[str]:
     ]
     likely = [each for each in result.causal_candidates if each.is_likely and each.id not in listed]
     causal = [
-        f"<ref:{inert(each.id[:REF])} may be the {'cause' if each.suggested_direction == 'from_candidate' else 'effect'}>"
-        f" {_shown(each.content, MAX_CANDIDATE)}"
+        f"<ref:{inert(each.id[:REF])} may be the {'cause' if each.suggested_direction == 'from_candidate' else 'effect'}"
+        f"> {_shown(each.content, MAX_CANDIDATE)}"
         for each in likely[:MAX_CANDIDATES]
     ]
     listed.update(each.id for each in likely)
