@@ -1,6 +1,6 @@
-"""Our entries in a host's settings: put in, brought up to date, found again and taken out.
+"""Our entries in a host's settings: add, update, find and remove them.
 
-An entry is ours when it runs exactly one of our programs (`Ours`); nothing else is ever touched, moved or judged.
+An entry is ours if it runs exactly one of our programs (`OurPrograms`); nothing else is touched or moved.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from mnemonctl.setup import json_edit
-from mnemonctl.setup.files import read
+from mnemonctl.setup.files import read_host_file
 from mnemonctl.setup.json_edit import STRICT, Dialect, Item, JsonProblem, Key, Node, Pointer, find, parse
 from mnemond.errors import MnemonError
 
@@ -23,64 +23,61 @@ ALIAS: Final = "mnemond"
 
 HOOKS: Final = ("hooks",)
 SERVERS: Final = ("mcpServers",)
+SERVER: Final = (*SERVERS, ALIAS)
 _COMMANDS: Final = ("command", "bash")
 """Fields of a handler that name what it runs."""
 
 _IN_GROUP: Final = 5
-"""Steps to a handler in a group: hooks, event, group, hooks, handler."""
-
-Shape = Literal["grouped", "flat"]
-"""`hooks.Event[]` holds groups of handlers (`{"hooks": [handler]}`, as Claude Code has it), or the handlers."""
+"""Length of the pointer to a handler in a group: hooks, event, group, hooks, handler."""
 
 
-class Ours(msgspec.Struct, frozen=True):
-    """The programs by which entries are known to be ours."""
+class OurPrograms(msgspec.Struct, frozen=True):
+    """The programs by which entries are recognized as ours."""
 
     hook: Path
     mcp: Path
 
-    def handler(self, value: object) -> bool:
-        """Whether a handler runs our hook."""
-        said = {value.get(field) for field in _COMMANDS} if isinstance(value, dict) else set()
-        return bool(said & {str(self.hook), shlex.quote(str(self.hook))})
+    def is_handler(self, value: object) -> bool:
+        """Return True for a handler that runs our hook."""
+        commands = {value.get(field) for field in _COMMANDS} if isinstance(value, dict) else set()
+        return bool(commands & {str(self.hook), shlex.quote(str(self.hook))})
 
-    def server(self, value: object) -> bool:
-        """Whether an MCP server is ours."""
+    def is_server(self, value: object) -> bool:
+        """Return True for our MCP server."""
         return isinstance(value, dict) and value.get("command") == str(self.mcp)
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What is to stand in one file: a handler for each event, a server, and what the root of the file needs."""
+class EntrySpec(msgspec.Struct, frozen=True):
+    """The entries of one file: a handler for each event, a server, and members that the root of the file needs.
+
+    `hooks.Event[]` holds handlers (flat), or groups of them: `{"hooks": [handler]}`.
+    """
 
     hooks: dict[str, dict[str, object]] = {}
-    shape: Shape = "grouped"
+    shape: Literal["grouped", "flat"] = "grouped"
     server: dict[str, object] | None = None
     root: dict[str, object] = {}
     dialect: Dialect = STRICT
 
-    def alone(self) -> str:
-        """A file with nothing else in it."""
+    def new_file(self) -> tuple[str, Scaffold]:
+        """Return the text of a file with nothing else in it."""
         document: dict[str, object] = dict(self.root)
+        containers: list[Pointer] = [(key,) for key in self.root]
         if self.hooks:
             document["hooks"] = {event: [self.element(event)] for event in self.hooks}
+            containers += [HOOKS, *((*HOOKS, event) for event in self.hooks)]
         if self.server is not None:
             document["mcpServers"] = {ALIAS: self.server}
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-    def made_alone(self) -> Made:
-        """What such a file has around our entries: everything."""
-        pointers: list[Pointer] = [(key,) for key in self.root]
-        if self.hooks:
-            pointers += [HOOKS, *((*HOOKS, event) for event in self.hooks)]
-        return Made([named(pointer) for pointer in [*pointers, *([SERVERS] if self.server is not None else [])]])
+            containers.append(SERVERS)
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n", Scaffold(list(map(json_pointer, containers)))
 
     def element(self, event: str) -> dict[str, object]:
-        """What an event's array gets."""
+        """Return the element of an event's array."""
         return {"hooks": [self.hooks[event]]} if self.shape == "grouped" else self.hooks[event]
 
 
-class Made(msgspec.Struct):
-    """What had to be made for our entries, and how empty containers were written: what taking out has to know.
+class Scaffold(msgspec.Struct):
+    """Containers that were made for our entries, and the text of those that were empty: needed to restore them.
 
     Keys are JSON pointers (RFC 6901).
     """
@@ -88,117 +85,140 @@ class Made(msgspec.Struct):
     containers: list[str] = []
     empties: dict[str, str] = {}
 
-    def joined(self, later: Made) -> Made:
-        """With what a later change made."""
+    def joined(self, later: Scaffold) -> Scaffold:
+        """Return it with what a later change made."""
         fresh = [each for each in later.containers if each not in self.containers]
-        return Made([*self.containers, *fresh], {**later.empties, **self.empties})
+        return Scaffold([*self.containers, *fresh], {**later.empties, **self.empties})
 
 
-def named(pointer: Pointer) -> str:
-    """RFC 6901."""
+def json_pointer(pointer: Pointer) -> str:
+    """Return a pointer as RFC 6901 writes it."""
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in pointer)
 
 
-# ------------------------------------------------------------------ putting in
+# ------------------------------------------------------------------ add and update
 
 
-def installed(text: str, wanted: Wanted, ours: Ours) -> tuple[str, Made]:
-    """The text with everything that is wanted, and nothing of ours that is not. Raises JsonProblem.
+def add_entries(text: str, spec: EntrySpec, ours: OurPrograms) -> tuple[str, Scaffold]:
+    """Return the text with all entries of `spec`, and no other entry of ours. Raises JsonProblem.
 
-    A text in which all of it stands already comes back as it is.
+    A text that has all of them is returned unchanged.
     """
-    made = Made()
-    root = parse(text, wanted.dialect)
+    root = parse(text, spec.dialect)
     if root.kind != "object":
         raise JsonProblem(text, root.start, "an object was expected")
-    for key, value in wanted.root.items():
-        text = _root_member(text, key, value, wanted.dialect, made)
-    for event in wanted.hooks:
-        text = _event(text, event, wanted, ours, made)
-    while (stale := _stale(text, wanted, ours)) is not None:
-        text = _taken_out(text, stale, wanted.dialect, None)
-    if wanted.server is not None:
-        text = _server(text, wanted, ours, made)
-    return text, made
+    change = _Addition(text, spec, ours)
+    for key, value in spec.root.items():
+        change.add_root_member(key, value)
+    for event in spec.hooks:
+        change.add_handler(event)
+    change.remove_stale_handlers()
+    if spec.server is not None:
+        change.add_server(spec.server)
+    return change.text, change.scaffold
 
 
-def _root_member(text: str, key: str, value: object, dialect: Dialect, made: Made) -> str:
-    found = find(text, parse(text, dialect), (key,))
-    if found is None:
-        made.containers.append(named((key,)))
-        return json_edit.appended(text, (), key, value, dialect)
-    if found.plain() != value:
-        raise JsonProblem(
-            text, found.start, f'"{key}" is {json.dumps(found.plain())[:40]}; {json.dumps(value)} is needed'
-        )
-    return text
+class _Addition:
+    """A text while entries are added to it."""
+
+    def __init__(self, text: str, spec: EntrySpec, ours: OurPrograms) -> None:
+        self.text = text
+        self.scaffold = Scaffold()
+        self._spec = spec
+        self._ours = ours
+
+    def add_root_member(self, key: str, value: object) -> None:
+        node = self._find((key,))
+        if node is None:
+            self.scaffold.containers.append(json_pointer((key,)))
+            self.text = json_edit.append_item(self.text, (), key, value, self._spec.dialect)
+        elif node.plain() != value:
+            message = f'"{key}" is {json.dumps(node.plain())[:40]}; {json.dumps(value)} is needed'
+            raise JsonProblem(self.text, node.start, message)
+
+    def add_handler(self, event: str) -> None:
+        self._ensure_container(HOOKS, {})
+        self._ensure_container((*HOOKS, event), [])
+        pointers = [pointer for pointer in self._handlers() if pointer[1] == event]
+        for duplicate in reversed(pointers[1:]):
+            self._remove(duplicate)
+        if not pointers:
+            self._append((*HOOKS, event), None, self._spec.element(event))
+        else:
+            self._replace(pointers[0], self._spec.hooks[event])
+
+    def remove_stale_handlers(self) -> None:
+        """Remove handlers of ours for events that are not in the spec (any more)."""
+        while (stale := next((at for at in self._handlers() if at[1] not in self._spec.hooks), None)) is not None:
+            self._remove(stale)
+
+    def add_server(self, server: dict[str, object]) -> None:
+        self._ensure_container(SERVERS, {})
+        node = self._find(SERVER)
+        if node is None:
+            self._append(SERVERS, ALIAS, server)
+        elif self._ours.is_server(node.plain()):
+            self._replace(SERVER, server)
+        else:
+            message = f'there is another MCP server called "{ALIAS}"; rename or remove it'
+            raise JsonProblem(self.text, node.start, message)
+
+    def _ensure_container(self, pointer: Pointer, empty: dict[str, object] | list[object]) -> None:
+        node = self._find(pointer)
+        kind = "object" if isinstance(empty, dict) else "array"
+        if node is None:
+            self.scaffold.containers.append(json_pointer(pointer))
+            self._append(pointer[:-1], str(pointer[-1]), empty)
+        elif node.kind != kind:
+            raise JsonProblem(self.text, node.start, f"{json_pointer(pointer)} is not an {kind}")
+
+    def _append(self, pointer: Pointer, key: str | None, value: object) -> None:
+        name, node = json_pointer(pointer), self._find(pointer)
+        if node is not None and not node.items and name not in self.scaffold.containers:
+            self.scaffold.empties[name] = json_edit.source_of(self.text, pointer, self._spec.dialect)
+        self.text = json_edit.append_item(self.text, pointer, key, value, self._spec.dialect)
+
+    def _replace(self, pointer: Pointer, value: object) -> None:
+        node = self._find(pointer)
+        if node is None or node.plain() != value:
+            self.text = json_edit.replace_value(self.text, pointer, value, self._spec.dialect)
+
+    def _remove(self, pointer: Pointer) -> None:
+        self.text = _removed(self.text, pointer, self._spec.dialect, None)
+
+    def _find(self, pointer: Pointer) -> Node | None:
+        return find(self.text, parse(self.text, self._spec.dialect), pointer)
+
+    def _handlers(self) -> list[Pointer]:
+        return list(_handlers(self.text, parse(self.text, self._spec.dialect), self._ours))
 
 
-def _event(text: str, event: str, wanted: Wanted, ours: Ours, made: Made) -> str:
-    text = _container(text, HOOKS, {}, wanted.dialect, made)
-    text = _container(text, (*HOOKS, event), [], wanted.dialect, made)
-    there = [pointer for pointer, _ in _handlers(text, parse(text, wanted.dialect), ours) if pointer[1] == event]
-    for extra in reversed(there[1:]):
-        text = _taken_out(text, extra, wanted.dialect, None)
-    if not there:
-        return _put(text, (*HOOKS, event), None, wanted.element(event), wanted.dialect, made)
-    node = find(text, parse(text, wanted.dialect), there[0])
-    if node is not None and node.plain() == wanted.hooks[event]:
-        return text
-    return json_edit.replaced(text, there[0], wanted.hooks[event], wanted.dialect)
+# ------------------------------------------------------------------ find
 
 
-def _server(text: str, wanted: Wanted, ours: Ours, made: Made) -> str:
-    text = _container(text, SERVERS, {}, wanted.dialect, made)
-    place = (*SERVERS, ALIAS)
-    found = find(text, parse(text, wanted.dialect), place)
-    if found is None:
-        return _put(text, SERVERS, ALIAS, wanted.server, wanted.dialect, made)
-    if not ours.server(found.plain()):
-        raise JsonProblem(text, found.start, f'there is another MCP server called "{ALIAS}"; rename or remove it')
-    return text if found.plain() == wanted.server else json_edit.replaced(text, place, wanted.server, wanted.dialect)
+def find_entries(text: str, spec: EntrySpec, ours: OurPrograms) -> list[str]:
+    """Return JSON pointers to all entries of ours in a text. Raises JsonProblem."""
+    return [json_pointer(pointer) for pointer in _entries(text, spec.dialect, ours)]
 
 
-def _container(
-    text: str, pointer: Pointer, empty: dict[str, object] | list[object], dialect: Dialect, made: Made
-) -> str:
-    """The text with a container there. Raises JsonProblem when something else stands in its place."""
-    found = find(text, parse(text, dialect), pointer)
-    kind = "object" if isinstance(empty, dict) else "array"
-    if found is None:
-        made.containers.append(named(pointer))
-        return _put(text, pointer[:-1], str(pointer[-1]), empty, dialect, made)
-    if found.kind != kind:
-        raise JsonProblem(text, found.start, f"{named(pointer)} is not an {kind}")
-    return text
+def _entries(text: str, dialect: Dialect, ours: OurPrograms) -> Iterator[Pointer]:
+    root = parse(text, dialect)
+    yield from _handlers(text, root, ours)
+    server = find(text, root, SERVER)
+    if server is not None and ours.is_server(server.plain()):
+        yield SERVER
 
 
-def _put(text: str, pointer: Pointer, key: str | None, value: object, dialect: Dialect, made: Made) -> str:
-    found = find(text, parse(text, dialect), pointer)
-    if found is not None and not found.items and named(pointer) not in made.containers:
-        made.empties[named(pointer)] = json_edit.inside(text, pointer, dialect)
-    return json_edit.appended(text, pointer, key, value, dialect)
-
-
-# ------------------------------------------------------------------ finding
-
-
-def standing(text: str, wanted: Wanted, ours: Ours) -> list[str]:
-    """JSON pointers of what is ours in a text. Raises JsonProblem."""
-    root = parse(text, wanted.dialect)
-    return [named(pointer) for pointer, _ in (*_handlers(text, root, ours), *_servers(text, root, ours))]
-
-
-def _handlers(text: str, root: Node, ours: Ours) -> Iterator[tuple[Pointer, Node]]:
+def _handlers(text: str, root: Node, ours: OurPrograms) -> Iterator[Pointer]:
     hooks = find(text, root, HOOKS)
     for event in [] if hooks is None or hooks.kind != "object" else hooks.items:
         for element in event.node.items if event.node.kind == "array" else []:
-            place: Pointer = (*HOOKS, event.key, element.key)
-            if ours.handler(element.node.plain()):
-                yield place, element.node
+            pointer: Pointer = (*HOOKS, event.key, element.key)
+            if ours.is_handler(element.node.plain()):
+                yield pointer
             for handler in _grouped(element):
-                if ours.handler(handler.node.plain()):
-                    yield (*place, "hooks", handler.key), handler.node
+                if ours.is_handler(handler.node.plain()):
+                    yield (*pointer, "hooks", handler.key)
 
 
 def _grouped(element: Item) -> list[Item]:
@@ -206,81 +226,72 @@ def _grouped(element: Item) -> list[Item]:
     return inner[-1].items if inner and inner[-1].kind == "array" else []
 
 
-def _servers(text: str, root: Node, ours: Ours) -> Iterator[tuple[Pointer, Node]]:
-    found = find(text, root, (*SERVERS, ALIAS))
-    if found is not None and ours.server(found.plain()):
-        yield (*SERVERS, ALIAS), found
+# ------------------------------------------------------------------ remove
 
 
-def _stale(text: str, wanted: Wanted, ours: Ours) -> Pointer | None:
-    """A handler of ours for an event that is not wanted (any more)."""
-    found = (place for place, _ in _handlers(text, parse(text, wanted.dialect), ours) if place[1] not in wanted.hooks)
-    return next(found, None)
+def remove_entries(text: str, spec: EntrySpec, ours: OurPrograms, scaffold: Scaffold | None) -> str:
+    """Return the text without any entry of ours. Raises JsonProblem.
 
-
-# ------------------------------------------------------------------ taking out
-
-
-def without(text: str, wanted: Wanted, ours: Ours, made: Made | None) -> str:
-    """The text without anything of ours. `made` is what was recorded when it was put in; without a record, what is
-    empty once ours has gone goes as well. Raises JsonProblem."""
-    while True:
-        root = parse(text, wanted.dialect)
-        place = next((pointer for pointer, _ in (*_handlers(text, root, ours), *_servers(text, root, ours))), None)
-        if place is None:
-            break
-        text = _taken_out(text, place, wanted.dialect, made)
-    for key in wanted.root:
-        root = parse(text, wanted.dialect)
-        if made is not None and named((key,)) in made.containers and find(text, root, (key,)) is not None:
-            text = json_edit.removed(text, (key,), wanted.dialect, made.empties.get(""))
+    `scaffold` was recorded when they were added; without it, containers that are left empty are removed as well.
+    """
+    while (pointer := next(_entries(text, spec.dialect, ours), None)) is not None:
+        text = _removed(text, pointer, spec.dialect, scaffold)
+    if scaffold is None:
+        return text
+    for key in spec.root:
+        if json_pointer((key,)) in scaffold.containers and find(text, parse(text, spec.dialect), (key,)) is not None:
+            text = json_edit.remove_item(text, (key,), spec.dialect, scaffold.empties.get(""))
     return text
 
 
-def _taken_out(text: str, place: Pointer, dialect: Dialect, made: Made | None) -> str:
-    """Without the item there, and without what would be left empty around it and was made for it."""
+def _removed(text: str, pointer: Pointer, dialect: Dialect, scaffold: Scaffold | None) -> str:
+    """Return the text without an item, and without containers around it that were made for it and would be empty."""
     root = parse(text, dialect)
-    if len(place) == _IN_GROUP and _is_alone(text, root, place):
-        place = place[:3]  # the group: without a handler it means nothing
-    while len(place) > 1 and _is_alone(text, root, place) and (made is None or named(place[:-1]) in made.containers):
-        place = place[:-1]
-    empty = None if made is None else made.empties.get(named(place[:-1]))
-    return json_edit.removed(text, place, dialect, empty)
+    if len(pointer) == _IN_GROUP and _is_alone(text, root, pointer):
+        pointer = pointer[:3]  # a group without a handler means nothing
+    while (
+        len(pointer) > 1
+        and _is_alone(text, root, pointer)
+        and (scaffold is None or json_pointer(pointer[:-1]) in scaffold.containers)
+    ):
+        pointer = pointer[:-1]
+    empty = None if scaffold is None else scaffold.empties.get(json_pointer(pointer[:-1]))
+    return json_edit.remove_item(text, pointer, dialect, empty)
 
 
-def _is_alone(text: str, root: Node, place: Pointer) -> bool:
-    parent = find(text, root, place[:-1])
+def _is_alone(text: str, root: Node, pointer: Pointer) -> bool:
+    parent = find(text, root, pointer[:-1])
     return parent is not None and len(parent.items) == 1
 
 
+# ------------------------------------------------------------------ look up other settings
+
+
 def plain(text: str, dialect: Dialect) -> object:
-    """The document as `json.loads` gives it. Raises JsonProblem."""
+    """Return the document as `json.loads` does. Raises JsonProblem."""
     return parse(text, dialect).plain()
 
 
 def lookup(document: object, *path: Key) -> object:
-    """What stands there, or None."""
+    """Return the value at a path, or None."""
     for key in path:
         document = document.get(key) if isinstance(document, dict) else None
     return document
 
 
-# Looking something up in the settings of a host. What cannot be read says nothing here; `setup` refuses it.
-
-
-def value(path: Path, dialect: Dialect, *where: str) -> object:
-    """What stands there, or None."""
+def value_in(path: Path, dialect: Dialect, *where: str) -> object:
+    """Return a value of a file, or None. A file that cannot be read has none here; `setup` refuses it."""
     try:
-        text = read(path).text
+        text = read_host_file(path).text
         return None if text is None else lookup(plain(text, dialect), *where)
     except (MnemonError, JsonProblem):
         return None
 
 
-def switches(path: Path, dialect: Dialect, off: Mapping[tuple[str, ...], object]) -> list[str]:
-    """Those settings that have the value which switches hooks off, in words."""
+def switched_off_by(path: Path, dialect: Dialect, off: Mapping[str, object]) -> list[str]:
+    """Describe the settings (dotted names) that have the value by which hooks are switched off."""
     return [
-        f"hooks are switched off in {path} ({'.'.join(where)} = {json.dumps(bad)})"
-        for where, bad in off.items()
-        if value(path, dialect, *where) is bad
+        f"hooks are switched off in {path} ({name} = {json.dumps(bad)})"
+        for name, bad in off.items()
+        if value_in(path, dialect, *name.split(".")) is bad
     ]

@@ -1,4 +1,4 @@
-"""What one agent program needs in order to know mnemond."""
+"""A host: an agent program that setup can tell about mnemond, and how its own program is run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from mnemonctl.setup import files
-from mnemonctl.setup.entries import Ours, Wanted
+from mnemonctl.setup import launchers
+from mnemonctl.setup.entries import EntrySpec, OurPrograms
 from mnemonctl.setup.files import OwnFile
 from mnemond.cli.output import one_line
 from mnemond.errors import UNAVAILABLE, MnemonError
@@ -27,7 +27,7 @@ the end of a session no more than three."""
 
 
 class SetupEnvironment(msgspec.Struct, frozen=True):
-    """Where things are: this user's home and environment, and the data directory."""
+    """This user's home and environment, and the data directory."""
 
     home: Path
     environ: Mapping[str, str]
@@ -35,133 +35,102 @@ class SetupEnvironment(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_user(cls, directory: Path, environ: Mapping[str, str]) -> SetupEnvironment:
-        """This user's home and environment."""
+        """Return it with the home directory of this user."""
         return cls(Path(environ.get("HOME") or os.path.expanduser("~")), environ, directory)
 
     @property
-    def ours(self) -> Ours:
+    def ours(self) -> OurPrograms:
         """The programs that hosts run for this data directory."""
-        return Ours(files.path(self.directory, "hook"), files.path(self.directory, "mcp"))
+        return OurPrograms(launchers.path(self.directory, "hook"), launchers.path(self.directory, "mcp"))
 
-    def config(self, variable: str, usual: str) -> Path:
-        """The directory that a variable names, else one in the home directory."""
+    def config(self, variable: str, default: str) -> Path:
+        """Return the directory that a variable names, else one in the home directory."""
         named = self.environ.get(variable, "")
-        return Path(os.path.abspath(named)) if named else self.home / usual
+        return Path(os.path.abspath(named)) if named else self.home / default
 
     def program(self, name: str) -> str | None:
-        """The absolute path of a host's own program, if it is installed."""
+        """Return the absolute path of a host's program, or None."""
         found = shutil.which(name, path=self.environ.get("PATH", ""))
         return None if found is None else os.path.abspath(found)
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What is wanted in one file of a host."""
+    """A file of a host, and our entries in it."""
 
     path: Path
-    wanted: Wanted
+    spec: EntrySpec
 
 
 class Registration(Protocol):
-    """What a host does by its own program."""
+    """The part that a host does by its own program."""
 
     def files(self) -> list[OwnFile]:
-        """What of ours the program points to."""
+        """Return files of ours that the program points to."""
         ...
 
     def is_known(self) -> bool:
-        """Whether the host's settings name ours; the program is not asked. Raises MnemonError."""
+        """Return True if the host's settings name ours; the program is not run. Raises MnemonError."""
         ...
 
     def rewritten(self) -> list[Path]:
-        """Settings that the program writes when it does this."""
+        """Return the settings that the program writes."""
         ...
 
     def commands(self) -> list[list[str]]:
-        """What it has to be told, as things stand; nothing when all is in order. Raises MnemonError for settings that
-        should not be touched by it."""
+        """Return the commands that are needed. Raises MnemonError for settings that it must not touch."""
         ...
 
     def undo(self) -> list[list[str]]:
-        """What takes that back, as things stand."""
+        """Return the commands that take back what was registered."""
         ...
 
 
 class Host(Protocol):
-    """One program. Looking changes nothing."""
+    """An agent program. None of these methods changes anything."""
 
     name: str
     title: str
 
     def found(self) -> str | None:
-        """By what it is known to be installed here, in words; None when it is not."""
+        """Return a sentence about where it is installed, or None."""
         ...
 
     def settings(self) -> list[Settings]:
-        """Files in which our entries are to stand."""
+        """Return the files that get our entries."""
         ...
 
     def registration(self) -> Registration | None:
-        """What its own program does, if there is such a thing."""
+        """Return what its own program does, or None."""
         ...
 
     def remarks(self) -> list[str]:
-        """What the user has to do or know after it was set up. May ask the host's program."""
+        """Return what the user has to do or know after the setup. May run the host's program."""
         ...
 
     def untrusted(self) -> list[str]:
-        """Hooks of ours that the host does not run before its user approves them. Asks the host's program."""
+        """Return hooks of ours that wait for the user's approval. Runs the host's program."""
         ...
 
     def duplicates(self) -> list[str]:
-        """What would run our hooks a second time, in words."""
+        """Return sentences about settings that would run our hooks a second time."""
         ...
 
     def switched_off(self) -> list[str]:
-        """Settings of the host that keep our hooks from running."""
+        """Return sentences about settings of the host that keep our hooks from running."""
         ...
 
 
-class OfSettingsAlone:
-    """A host that is set up by its settings and nothing else, of which no trap is known."""
-
-    def registration(self) -> Registration | None:
-        """None."""
-        return None
-
-    def remarks(self) -> list[str]:
-        """Nothing."""
-        return []
-
-    def untrusted(self) -> list[str]:
-        """It asks nobody."""
-        return []
-
-    def duplicates(self) -> list[str]:
-        """Nothing known."""
-        return []
-
-    def switched_off(self) -> list[str]:
-        """Nothing known."""
-        return []
+def found_program(path: str | None) -> str | None:
+    """Return a sentence about an installed program, or None."""
+    return None if path is None else f"{path} is installed"
 
 
-def first_of(*reasons: str | None) -> str | None:
-    """The first that is one."""
-    return next((reason for reason in reasons if reason is not None), None)
-
-
-def said_by_directory(path: Path) -> str | None:
-    """That there is such a directory."""
+def found_directory(path: Path) -> str | None:
+    """Return a sentence about a directory, or None if there is none."""
     return f"{path} is there" if path.is_dir() else None
 
 
-def said_by_program(program: str | None) -> str | None:
-    """That there is such a program."""
-    return None if program is None else f"{program} is installed"
-
-
-# Running a host's own program.
-
+# ------------------------------------------------------------------ running a host's program
 
 COMMAND_S: Final = 60.0
 """Seconds it may take: they are large programs, and a machine may be busy."""
@@ -173,16 +142,15 @@ LEAVE_S: Final = 2.0
 """Seconds it may then take to leave."""
 
 SHOWN: Final = 300
-"""Characters that are shown of what it had to say."""
+"""Characters of its error output that are shown."""
 
 
-def run(command: Sequence[str], environ: Mapping[str, str], said: bytes | None = None) -> str:
-    """What it wrote on standard output, given `said` (else nothing) on standard input. Raises MnemonError(UNAVAILABLE)
-    with its last words."""
+def run(command: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return the standard output of a command. Raises MnemonError(UNAVAILABLE) if it fails."""
     shown = shlex.join(command)
     try:
         done = subprocess.run(  # noqa: S603 - a program of the user, by its absolute path, with fixed words
-            command, input=said or b"", capture_output=True, timeout=COMMAND_S, check=False, env=dict(environ)
+            command, input=b"", capture_output=True, timeout=COMMAND_S, check=False, env=dict(environ)
         )
     except subprocess.TimeoutExpired:
         raise MnemonError(UNAVAILABLE, f"{shown} took longer than {COMMAND_S:g} s") from None
@@ -194,10 +162,10 @@ def run(command: Sequence[str], environ: Mapping[str, str], said: bytes | None =
     return done.stdout.decode("utf-8", "replace")
 
 
-def converse(command: Sequence[str], environ: Mapping[str, str], said: bytes, wanted: int) -> dict[str, Any]:
-    """The answer with id `wanted` of a program that speaks JSON, a message a line, and goes on until it is closed.
+def converse(command: Sequence[str], environ: Mapping[str, str], requests: bytes, wanted: int) -> dict[str, Any]:
+    """Return the answer with id `wanted` of a program that speaks JSON, one message a line, until its input ends.
 
-    Raises MnemonError(UNAVAILABLE) when it does not come.
+    Raises MnemonError(UNAVAILABLE) if it does not come.
     """
     shown = shlex.join(command)
     try:
@@ -206,40 +174,31 @@ def converse(command: Sequence[str], environ: Mapping[str, str], said: bytes, wa
         )
     except OSError as error:
         raise MnemonError(UNAVAILABLE, f"{shown} cannot be run: {error.strerror}") from None
-    late = threading.Timer(ANSWER_S, process.kill)
-    late.start()
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    timer = threading.Timer(ANSWER_S, process.kill)
+    timer.start()
     with process:
         try:
-            answer = _answer(process, said, wanted)
+            with contextlib.suppress(BrokenPipeError):  # it may leave by itself
+                process.stdin.write(requests)
+                process.stdin.flush()
+            answer = next((each for each in map(_message, process.stdout) if each.get("id") == wanted), None)
             with contextlib.suppress(BrokenPipeError):
-                _close(process)  # it may leave by itself
+                process.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LEAVE_S)
         finally:
-            late.cancel()
+            timer.cancel()
             process.kill()
     if answer is None:
         raise MnemonError(UNAVAILABLE, f"{shown} did not answer")
     return answer
 
 
-def _answer(process: subprocess.Popen[bytes], said: bytes, wanted: int) -> dict[str, Any] | None:
-    if process.stdin is None or process.stdout is None:
-        return None
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.write(said)
-        process.stdin.flush()
-    return next((found for found in map(_message, process.stdout) if found.get("id") == wanted), None)
-
-
-def _close(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-
-
 def _message(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        message = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return message if isinstance(message, dict) else {}

@@ -1,4 +1,4 @@
-"""Taking back what was done for one host: exactly, where nobody changed anything since; else just our entries."""
+"""Set up one host, and take that back: exactly if nothing was changed since, else just our entries."""
 
 from __future__ import annotations
 
@@ -7,142 +7,214 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mnemonctl.setup import files as files_module
-from mnemonctl.setup import host as host_module
-from mnemonctl.setup.entries import Made, Ours, Wanted, plain, standing, without
-from mnemonctl.setup.files import HostFile, digest, refused
+from mnemonctl.setup import files
+from mnemonctl.setup import host as hosts
+from mnemonctl.setup.entries import EntrySpec, OurPrograms, find_entries, plain, remove_entries
+from mnemonctl.setup.files import HostFile, digest, read_host_file, refused
 from mnemonctl.setup.host import Host
 from mnemonctl.setup.json_edit import Dialect, JsonProblem
-from mnemonctl.setup.plan import (
-    Change,
-    CommandReport,
-    FileRecord,
-    FileReport,
-    FileState,
-    HostRecord,
-    HostReport,
-    HostState,
-    Plan,
-    diff_of,
-    entries,
-    plan_of,
-)
+from mnemonctl.setup.plan import Change, Plan, diff_of, entries_in, plan_for
+from mnemonctl.setup.record import FileRecord, HostRecord
+from mnemonctl.setup.report import CommandReport, FileReport, FileState, HostReport, HostState
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.wire.params import plural
 
 LENIENT = Dialect(comments=True, trailing_commas=True)
-"""For a file that was changed once and does not belong to the host's present configuration any more."""
+"""For a recorded file that does not belong to the host's present configuration any more."""
 
 
-def eject(host: Host, ours: Ours, record: HostRecord, environ: Mapping[str, str], *, dry_run: bool) -> HostReport:
-    """Take everything of ours out of a host. `record` is brought up to date, also when it fails. Raises MnemonError."""
+def apply(host: Host, plan: Plan, ours: OurPrograms, record: HostRecord, environ: Mapping[str, str]) -> HostReport:
+    """Carry out a plan and verify it. `record` is updated, also if it fails. Raises MnemonError."""
+    for own in plan.own:
+        own.write()
+    changed = [_write_change(change, record) for change in plan.changes]
+    commands, left = _register(host, plan, record, environ)
+    again = plan_for(host, ours)
+    if again.changes or again.own or (again.commands and not left):
+        wrong = [str(change.path) for change in again.changes] + [str(own.path) for own in again.own]
+        message = f"{host.title} is not as it should be after it was set up: {wrong or again.commands}"
+        raise MnemonError(STORAGE, message)
+    return HostReport(
+        target=host.name,
+        title=host.title,
+        found=host.found(),
+        state="prepared" if left else "unchanged" if plan.is_empty else "installed",
+        files=changed,
+        commands=commands,
+        verified=_verified(host, ours, left=left),
+        next=host.remarks() if not plan.is_empty or left else [],
+    )
+
+
+def _verified(host: Host, ours: OurPrograms, *, left: bool) -> list[str]:
+    found = [(each.path, [pointer.split("/")[2] for pointer in entries_in(each, ours)]) for each in host.settings()]
+    verified = [
+        f"{path} has {plural(len(names), 'entry')} of ours: {', '.join(names)}" for path, names in found if names
+    ]
+    if host.registration() is not None and not left:
+        verified.append(f"{host.title} itself lists it")
+    return verified
+
+
+def _write_change(change: Change, record: HostRecord) -> FileReport:
+    backup = files.back_up(change.file)
+    try:
+        directories = files.write_host_file(change.file, change.content)
+    except MnemonError:
+        if backup is not None:
+            backup.unlink(missing_ok=True)
+        raise
+    saved = None if backup is None else str(backup)
+    new = FileRecord(
+        str(change.path), change.file.fingerprint, digest(change.content), saved, change.scaffold,
+        [str(path) for path in directories],
+    )  # fmt: skip
+    old = record.file(change.path)
+    if old is not None:  # what was before the first change counts, and is known if only setup changed it since
+        new.backup = old.backup if old.after == new.before else None
+        new.before = old.before
+        new.scaffold = old.scaffold.joined(new.scaffold)
+        new.directories = [*old.directories, *new.directories]
+        record.files.remove(old)
+    record.files.append(new)
+    return FileReport(str(change.path), "created" if change.file.content is None else "changed", saved)
+
+
+def _register(
+    host: Host, plan: Plan, record: HostRecord, environ: Mapping[str, str]
+) -> tuple[list[CommandReport], bool]:
+    """Run the host's program if it is there; the second value is True if commands are left for the user to run."""
+    registration, commands = host.registration(), plan.commands
+    if registration is None or not commands:
+        return [], False
+    if not plan.can_run:
+        return [CommandReport(command, "to run") for command in commands], True
+    before = [read_host_file(path) for path in registration.rewritten()]
+    backups = [files.back_up(file) for file in before]
+    try:
+        for command in commands:
+            hosts.run(command, environ)
+    finally:
+        record.undo = registration.undo()
+        for file, backup in zip(before, backups, strict=True):
+            _record_rewritten(file, backup, record)
+    return [CommandReport(command, "ran") for command in commands], False
+
+
+def _record_rewritten(file: HostFile, backup: Path | None, record: HostRecord) -> None:
+    """Record a file as it was before the host's program changed it for the first time."""
+    now = read_host_file(file.path)
+    known = any(each.path == str(file.path) for each in record.rewritten)
+    if not known and now.content != file.content:
+        saved = None if backup is None else str(backup)
+        record.rewritten.append(FileRecord(str(file.path), file.fingerprint, now.fingerprint or "", saved))
+    elif backup is not None:
+        backup.unlink(missing_ok=True)
+
+
+# ------------------------------------------------------------------ eject
+
+
+def eject(
+    host: Host, ours: OurPrograms, record: HostRecord, environ: Mapping[str, str], *, dry_run: bool
+) -> HostReport:
+    """Remove everything of ours from a host. `record` is updated, also if it fails. Raises MnemonError."""
     commands, left = _unregister(host, record, environ, dry_run=dry_run)
-    wanted = {str(each.path): each.wanted for each in host.settings()}
-    paths = list(dict.fromkeys([*wanted, *(each.path for each in record.files)]))
-    files = []
-    made = [Path(directory) for each in record.files for directory in each.directories if _holds(directory, each.path)]
-    for path in paths:
-        entry = record.of(Path(path))
-        done = _file(Path(path), wanted.get(path, Wanted(dialect=LENIENT)), ours, entry, dry_run=dry_run)
-        files += [] if done is None else [done]
-        if entry is not None and not dry_run:
-            record.files.remove(entry)
+    specs = {str(each.path): each.spec for each in host.settings()}
+    made = [
+        Path(directory)
+        for each in record.files
+        for directory in each.directories
+        if Path(directory) in Path(each.path).parents
+    ]
+    reports = []
+    for path in dict.fromkeys([*specs, *(each.path for each in record.files)]):
+        recorded = record.file(Path(path))
+        spec = specs.get(path, EntrySpec(dialect=LENIENT))
+        reports.append(_eject_file(Path(path), spec, ours, recorded, dry_run=dry_run))
+        if recorded is not None and not dry_run:
+            record.files.remove(recorded)
     if not dry_run:
-        files_module.remove_empty(made)
-    if not dry_run and not left:
-        _remove_own(host, ours.hook.parent.parent / "hosts")
+        files.remove_empty(made)
+        if not left:
+            _remove_own(host, ours.hook.parent.parent / "hosts")
+    changed = [each for each in reports if each is not None]
     state: HostState = "planned" if dry_run else "prepared" if left else "removed"
     return HostReport(
         target=host.name,
         title=host.title,
         found=host.found(),
-        state="absent" if not files and not commands else state,
-        files=files,
+        state=state if changed or commands else "absent",
+        files=changed,
         commands=commands,
-        verified=[] if dry_run else [f"{each.path} has nothing of ours" for each in files if each.state != "removed"],
+        verified=[] if dry_run else [f"{each.path} has nothing of ours" for each in changed if each.state != "removed"],
     )
 
 
-def _file(path: Path, wanted: Wanted, ours: Ours, record: FileRecord | None, *, dry_run: bool) -> FileReport | None:
-    """Restore or clean one file; None when there is nothing of ours in it, whatever the record says of it: it may have
-    come with somebody else's data directory. Raises MnemonError."""
-    file = files_module.read(path)
+def _eject_file(
+    path: Path, spec: EntrySpec, ours: OurPrograms, record: FileRecord | None, *, dry_run: bool
+) -> FileReport | None:
+    """Restore or clean one file; None if it has nothing of ours. Raises MnemonError.
+
+    A file without entries of ours is left alone even if it is recorded: the record may come from another home.
+    """
+    file = read_host_file(path)
     if file.content is None:
         return None
     text = file.text or ""
     try:
-        if (
-            record is not None
-            and standing(text or "{}", wanted, ours)
-            and (content := _before(record, file)) is not None
-        ):
-            return _written(file, content, record, "restored", dry_run=dry_run)
-        after = without(text, wanted, ours, None if record is None else record.made)
-        alone = record is not None and record.before is None and _is_bare(after, wanted)
+        if record is not None and find_entries(text or "{}", spec, ours):
+            before = _content_before(record, file) if file.fingerprint == record.after else None
+            if before is not None:
+                return _write_back(file, before, record, "restored", dry_run=dry_run)
+        after = remove_entries(text, spec, ours, None if record is None else record.scaffold)
+        if after == text:
+            return None
+        if record is not None and record.before is None and _is_bare(after, spec):
+            if not dry_run:
+                files.check_writable(file)
+                files.remove_host_file(file)
+            return FileReport(str(path), "removed")
+        report = _write_back(file, file.encode(after), None, "cleaned", dry_run=dry_run)
+        if not dry_run and find_entries(read_host_file(path).text or "{}", spec, ours):
+            raise MnemonError(STORAGE, f"{path} still has entries of ours after they were removed")
     except JsonProblem as problem:
         raise refused(path, str(problem)) from None
-    if after == text:
-        return None
-    if alone:
-        return _removed(file, dry_run=dry_run)
-    done = _written(file, file.bytes_of(after), None, "cleaned", dry_run=dry_run)
-    if not dry_run and standing(files_module.read(path).text or "{}", wanted, ours):
-        raise MnemonError(STORAGE, f"{path} still has entries of ours after they were taken out")
-    return done
+    return report
 
 
-def _before(record: FileRecord, file: HostFile) -> bytes | None:
-    """What the file was before us, if it is as we left it."""
-    return _backed_up(record, file) if files_module.fingerprint(file) == record.after else None
-
-
-def _is_bare(text: str, wanted: Wanted) -> bool:
-    """Whether nothing is left but what the root of such a file needs."""
-    document = plain(text, wanted.dialect)
-    return isinstance(document, dict) and not set(document) - set(wanted.root)
-
-
-def _holds(directory: str, path: str) -> bool:
-    """Whether a file lies in a directory, at whatever depth."""
-    return Path(directory) in Path(path).parents
-
-
-def _backed_up(record: FileRecord, file: HostFile) -> bytes | None:
-    """What the file was before us, if that is still known to the byte: by a copy that is called and lies as ours do."""
-    if record.backup is None or not files_module.is_backup(Path(record.backup), file):
-        return None
-    try:
-        content = files_module.read(Path(record.backup)).content
-    except MnemonError:
-        return None
-    return content if content is not None and digest(content) == record.before else None
-
-
-def _removed(file: HostFile, *, dry_run: bool) -> FileReport:
-    if not dry_run:
-        files_module.check_writable(file)
-        files_module.remove_host_file(file)
-    return FileReport(str(file.path), "removed")
-
-
-def _written(
+def _write_back(
     file: HostFile, content: bytes, record: FileRecord | None, state: FileState, *, dry_run: bool
 ) -> FileReport:
     if dry_run:
-        return FileReport(str(file.path), state, diff=diff_of(file.path, file.content or b"", content))
-    files_module.write(file, content)
+        return FileReport(str(file.path), state, diff=diff_of(file, content))
+    files.write_host_file(file, content)
     if record is not None and record.backup is not None:
         Path(record.backup).unlink(missing_ok=True)
     return FileReport(str(file.path), state)
 
 
-# ------------------------------------------------------------------ the host's own program
+def _content_before(record: FileRecord, file: HostFile) -> bytes | None:
+    """Return what the file was before the setup, from a backup that has the right name, place and hash; else None."""
+    if record.backup is None or not files.is_backup(Path(record.backup), file):
+        return None
+    try:
+        content = read_host_file(Path(record.backup)).content
+    except MnemonError:
+        return None
+    return content if content is not None and digest(content) == record.before else None
+
+
+def _is_bare(text: str, spec: EntrySpec) -> bool:
+    """Return True if nothing is left but the members that the root needs."""
+    document = plain(text, spec.dialect)
+    return isinstance(document, dict) and not set(document) - set(spec.root)
 
 
 def _unregister(
     host: Host, record: HostRecord, environ: Mapping[str, str], *, dry_run: bool
 ) -> tuple[list[CommandReport], bool]:
-    """Let the host's program take back what it did; whether something is left for the user to run."""
+    """Run the commands that undo the registration; the second value is True if they are left for the user to run."""
     registration = host.registration()
     commands = [] if registration is None else registration.undo()
     if commands and not Path(commands[0][0]).is_absolute():
@@ -150,7 +222,7 @@ def _unregister(
     if dry_run:
         return [CommandReport(command, "planned") for command in commands], False
     for command in commands:
-        host_module.run(command, environ)
+        hosts.run(command, environ)
     record.undo = []
     for rewritten in list(record.rewritten):
         _restore_rewritten(rewritten)
@@ -159,30 +231,27 @@ def _unregister(
 
 
 def _restore_rewritten(record: FileRecord) -> None:
-    """A host's program may lay its settings out anew. If they say the same as before us, they are put back as they
-    were, byte for byte; otherwise they stay as the program left them."""
-    file = files_module.read(Path(record.path))
-    before = _backed_up(record, file)
+    """Restore settings byte for byte if the host's program has only laid them out anew; else leave them."""
+    file = read_host_file(Path(record.path))
+    before = _content_before(record, file)
     if file.content is None or (before is None and record.before is not None):
         return
-    if file.content == before or _says_the_same(file.path, before, file.content):
+    if file.content == before or _is_equivalent(file.path, before, file.content):
         if before is None:
-            files_module.remove_host_file(file)
+            files.remove_host_file(file)
         elif file.content != before:
-            files_module.write(file, before)
+            files.write_host_file(file, before)
         if record.backup is not None:
             Path(record.backup).unlink(missing_ok=True)
 
 
-def _says_the_same(path: Path, before: bytes | None, now: bytes) -> bool:
-    """Whether both mean the same, apart from empty tables at the root that the program left behind. No file is like
-    an empty one."""
+def _is_equivalent(path: Path, before: bytes | None, now: bytes) -> bool:
+    """Return True if both mean the same, apart from new empty tables at the root. No file equals an empty one."""
     try:
         old, new = (_document(path, content) for content in (before or b"", now))
     except (ValueError, JsonProblem):
         return False
-    left = {key for key, value in new.items() if value == {} and key not in old}
-    return old == {key: value for key, value in new.items() if key not in left}
+    return old == {key: value for key, value in new.items() if value != {} or key in old}
 
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
@@ -192,117 +261,9 @@ def _document(path: Path, content: bytes) -> dict[str, Any]:
 
 
 def _remove_own(host: Host, root: Path) -> None:
-    """The files of ours that the host's program pointed to, and their directories as far as they are empty."""
+    """Remove files of ours that the host's program pointed to, and their empty directories."""
     registration = host.registration()
-    files = [] if registration is None else registration.files()
-    for file in files:
+    own = [] if registration is None else registration.files()
+    for file in own:
         file.remove()
-    files_module.remove_empty({parent for file in files for parent in file.path.parents if parent.is_relative_to(root)})
-
-
-# Setting up one host: its files, then its own program, then a look at what is there now.
-
-
-def apply(host: Host, plan: Plan, ours: Ours, record: HostRecord, environ: Mapping[str, str]) -> HostReport:
-    """Do what is planned and look again. `record` is brought up to date, also when it fails. Raises MnemonError."""
-    for own in plan.own:
-        own.write()
-    files = [_change(change, record) for change in plan.changes]
-    ran, left = _register(host, plan, record, environ)
-    again = plan_of(host, ours)
-    if again.changes or again.own or (again.commands and not left):
-        wrong = [str(change.path) for change in again.changes] + [str(own.path) for own in again.own]
-        raise MnemonError(
-            STORAGE, f"{host.title} is not as it should be after it was set up: {wrong or again.commands}"
-        )
-    return HostReport(
-        target=host.name,
-        title=host.title,
-        found=host.found(),
-        state="prepared" if left else "unchanged" if plan.is_empty else "installed",
-        files=files,
-        commands=ran,
-        verified=verified(host, ours, left=left),
-        next=host.remarks() if not plan.is_empty or left else [],
-    )
-
-
-def verified(host: Host, ours: Ours, *, left: bool) -> list[str]:
-    """What stands in its files, read again. Raises MnemonError."""
-    found = [(each.path, entries(each, ours)) for each in host.settings()]
-    said = [f"{path} has {_counted(there)}" for path, there in found if there]
-    registration = host.registration()
-    if registration is not None and not left:
-        said.append(f"{host.title} itself says that it has what it was told")
-    return said
-
-
-def _counted(pointers: list[str]) -> str:
-    """Of JSON pointers to entries: how many, and where."""
-    names = [pointer.split("/")[2] for pointer in pointers]
-    return f"{plural(len(names), 'entry')} of ours: {', '.join(names)}"
-
-
-def _change(change: Change, record: HostRecord) -> FileReport:
-    """Write one file, with a backup, and note it."""
-    saved = files_module.backup(change.file)
-    try:
-        directories = files_module.write(change.file, change.content)
-    except MnemonError:
-        if saved is not None:
-            saved.unlink(missing_ok=True)
-        raise
-    old = record.of(change.path)
-    if old is not None:
-        record.files.remove(old)
-    record.files.append(_noted(change, saved, directories, old))
-    state: FileState = "created" if change.file.content is None else "changed"
-    return FileReport(str(change.path), state, None if saved is None else str(saved))
-
-
-def _noted(change: Change, saved: Path | None, directories: list[Path], old: FileRecord | None) -> FileRecord:
-    """The record of a change. After an earlier one of ours that nobody changed since, what was before that counts."""
-    before, after = files_module.fingerprint(change.file), digest(change.content)
-    made = [str(path) for path in directories]
-    if old is None:
-        backup = None if saved is None else str(saved)
-        return FileRecord(str(change.path), before, after, backup, change.made, made)
-    joined = old.made.joined(change.made)
-    directories_made = [*old.directories, *made]
-    if old.after == before:
-        return FileRecord(str(change.path), old.before, after, old.backup, joined, directories_made)
-    return FileRecord(str(change.path), old.before, after, None, joined, directories_made)
-
-
-def _register(
-    host: Host, plan: Plan, record: HostRecord, environ: Mapping[str, str]
-) -> tuple[list[CommandReport], bool]:
-    """Run the host's program if it is there; whether something is left for the user to run."""
-    registration, commands = host.registration(), plan.commands
-    if registration is None or not commands:
-        return [], False
-    if not plan.can_run:
-        return [CommandReport(command, "to run") for command in commands], True
-    before = [files_module.read(path) for path in registration.rewritten()]
-    saved = [files_module.backup(file) for file in before]
-    try:
-        for command in commands:
-            host_module.run(command, environ)
-    finally:
-        record.undo = registration.undo()
-        for file, backup in zip(before, saved, strict=True):
-            _note_rewritten(file, backup, record)
-    return [CommandReport(command, "ran") for command in commands], False
-
-
-def _note_rewritten(file: HostFile, backup: Path | None, record: HostRecord) -> None:
-    """What a file was before the host's program changed it; of several times, the first."""
-    now = files_module.read(file.path)
-    known = any(each.path == str(file.path) for each in record.rewritten)
-    if known or now.content == file.content:
-        if backup is not None:
-            backup.unlink(missing_ok=True)
-        return
-    saved = None if backup is None else str(backup)
-    after = files_module.fingerprint(now) or ""
-    record.rewritten.append(FileRecord(str(file.path), files_module.fingerprint(file), after, saved, Made(), []))
+    files.remove_empty({parent for file in own for parent in file.path.parents if parent.is_relative_to(root)})

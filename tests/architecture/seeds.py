@@ -60,8 +60,14 @@ CLIENT_LAYERS = (
     ("fast", "launcher"),
 )
 SETUP_LAYERS = (
-    ("command", "check"), ("install",), ("plan",), ("hosts",), ("host",), ("entries",), ("files", "json_edit"),
-)  # fmt: skip
+    ("command", "check"),
+    ("install",),
+    ("plan",),
+    ("hosts", "record", "report"),
+    ("host",),
+    ("entries", "launchers", "prompts"),
+    ("files", "json_edit"),
+)
 CLIENT_PACKAGES = ("launcher", "setup/hosts")
 LIBRARIES = ("mnemond", "argparse", "json", "msgspec", "os", "pathlib", "re", "socket", "subprocess", "time", "typing")
 TARGET = "seeded_target"

@@ -121,11 +121,10 @@ def documents(draw: Any, path: str) -> dict[str, Any]:
 @st.composite
 def contents(draw: Any, path: str) -> bytes:
     """Such settings in one of their many spellings, with and without a byte order mark."""
-    from mnemonctl.setup.hosts import simple as cursor
-    from mnemonctl.setup.hosts import simple as gemini
+    from mnemonctl.setup.hosts.simple import Cursor, Gemini
     from mnemonctl.setup.json_edit import STRICT
 
-    dialect = gemini.GEMINI_DIALECT if ".gemini" in path else cursor.CURSOR_DIALECT if ".cursor" in path else STRICT
+    dialect = Gemini.dialect if ".gemini" in path else Cursor.dialect if ".cursor" in path else STRICT
     document = draw(documents(path))
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     text = draw(st.one_of(laid_out(document), written(document, dialect, newline)))

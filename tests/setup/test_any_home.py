@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemonctl.setup.entries import ALIAS
-from mnemonctl.setup.json_edit import appended, parse
+from mnemonctl.setup.json_edit import append_item, parse
 from tests.examples import examples
 from tests.setup.homes import FILES, contents, everything, home_at, run, without_backups
 from tests.setup.json_files import JSONC
@@ -88,7 +88,7 @@ def edited(content: bytes, value: object, *, first: bool) -> bytes:
     text = content.decode("utf-8", "surrogatepass")
     if not first:
         bare = text.removeprefix("\ufeff")
-        text = text[: len(text) - len(bare)] + appended(bare, (), "added by somebody", value, JSONC)
+        text = text[: len(text) - len(bare)] + append_item(bare, (), "added by somebody", value, JSONC)
     else:
         brace = text.index("{", len(text) - len(text.lstrip("\ufeff")))
         comma = "," if parsed(content) else ""

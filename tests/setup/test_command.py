@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mnemonctl import files as mnemonctl_files
-from mnemonctl.setup import command
+from mnemonctl.setup import command, prompts
 from mnemonctl.setup import files as setup_files
 from mnemonctl.setup.files import digest
 from mnemonctl.setup.host import SetupEnvironment
@@ -82,7 +82,7 @@ def test_what_is_asked_shows_the_same_and_no_is_no(place: SetupEnvironment) -> N
 
 def test_where_nobody_can_be_asked_somebody_has_to_say_yes(place: SetupEnvironment) -> None:
     before = everything(place)
-    with pytest.raises(MnemonError, match="nobody can be asked") as raised:
+    with pytest.raises(MnemonError, match="confirmation needed") as raised:
         command.run(place, SetupOptions(), JSON, None)
     assert (raised.value.kind, everything(place)) == (INVALID_PARAMS, before)
 
@@ -161,17 +161,17 @@ def test_one_that_fails_does_not_keep_others_from_being_done(place: SetupEnviron
 def test_a_file_that_changes_at_the_same_moment_is_not_overwritten(
     place: SetupEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = setup_files.backup
+    real = setup_files.back_up
 
-    def backup(file: setup_files.HostFile) -> Path | None:
+    def back_up(file: setup_files.HostFile) -> Path | None:
         saved = real(file)
         settings(place).write_text('{"theme": "light"}', "utf-8")
         return saved
 
-    monkeypatch.setattr(setup_files, "backup", backup)
+    monkeypatch.setattr(setup_files, "back_up", back_up)
     code, said = run(place)
     assert code == BUSY.exit
-    assert "changed by somebody else" in said["targets"]["gemini"]["error"]["message"]
+    assert "changed by another program" in said["targets"]["gemini"]["error"]["message"]
     assert settings(place).read_text("utf-8") == '{"theme": "light"}'
     assert [path.name for path in settings(place).parent.iterdir()] == ["settings.json"]
 
@@ -179,7 +179,7 @@ def test_a_file_that_changes_at_the_same_moment_is_not_overwritten(
 def test_what_was_not_done_in_fact_is_not_said_to_be_done(
     place: SetupEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(setup_files, "replace", lambda *_: None)
+    monkeypatch.setattr(setup_files, "replace_file", lambda *_: None)
     code, said = run(place)
     assert code == STORAGE.exit
     assert "not as it should be" in said["targets"]["gemini"]["error"]["message"]
@@ -309,20 +309,20 @@ def test_another_data_directory_keeps_its_entries(place: SetupEnvironment) -> No
 def test_guide_and_skill_belong_to_the_user_once_they_are_there(place: SetupEnvironment) -> None:
     _, said = run(place)
     guide = place.directory / "prompt" / "guide.md"
-    assert guide.read_text("utf-8") == setup_files.shipped("guide.md")
+    assert guide.read_text("utf-8") == prompts.shipped("guide.md")
     guide.write_text("My own.\n", "utf-8")
     _, said = run(place)
     assert {each["path"]: each["state"] for each in said["own"]}[str(guide)] == "kept"
     assert guide.read_text("utf-8") == "My own.\n"
-    assert guide.with_name("guide.md.new").read_text("utf-8") == setup_files.shipped("guide.md")
+    assert guide.with_name("guide.md.new").read_text("utf-8") == prompts.shipped("guide.md")
     run(place, eject=True)
     assert [path.name for path in guide.parent.iterdir()] == ["guide.md"]
 
 
 def test_one_that_nobody_changed_follows_the_release(place: SetupEnvironment, monkeypatch: pytest.MonkeyPatch) -> None:
     run(place)
-    real = setup_files.shipped
-    monkeypatch.setattr(setup_files, "shipped", lambda name: real(name) + "\nOf a later release.\n")
+    real = prompts.shipped
+    monkeypatch.setattr(prompts, "shipped", lambda name: real(name) + "\nOf a later release.\n")
     run(place)
     guide = place.directory / "prompt" / "guide.md"
     assert guide.read_text("utf-8").endswith("Of a later release.\n")
@@ -332,13 +332,13 @@ def test_one_that_nobody_changed_follows_the_release(place: SetupEnvironment, mo
 def test_they_speak_of_tools_and_commands_that_there_are() -> None:
     from mnemond.cli.registry import BY_NAME
 
-    skill = setup_files.shipped("skill.md")
+    skill = prompts.shipped("skill.md")
     lines = [line.split() for line in skill.splitlines() if line.startswith("mnemonctl ")]
     assert lines
     for _, name, *rest in lines:
         if name != "COMMAND":
             options = {word for word in rest if word.startswith("--")}
             assert options <= set(BY_NAME[name].parser.option_names()), name
-    for text in (skill, setup_files.shipped("guide.md")):
+    for text in (skill, prompts.shipped("guide.md")):
         assert "never" in text
         assert len(text) < 4500

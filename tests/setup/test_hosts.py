@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mnemonctl.setup import plan
+from mnemonctl.setup import plan, record
 from mnemonctl.setup.host import HOOK_TIMEOUT_S, SetupEnvironment
 from mnemonctl.setup.hosts.claude_code import PLUGIN
 from mnemonctl.setup.hosts.codex import Codex
@@ -287,9 +287,9 @@ def test_where_none_is_here_one_has_to_be_named(place: SetupEnvironment) -> None
 
 def test_what_was_set_up_can_be_taken_back_when_the_program_has_gone(place: SetupEnvironment) -> None:
     run(place, target=["cursor"])
-    assert list(plan.read(place.directory).hosts) == ["cursor"]
-    assert [host.name for host in plan.Chosen.by(place, [], eject=True).hosts] == ["cursor"]
+    assert list(record.read(place.directory).hosts) == ["cursor"]
+    assert [host.name for host in plan.select(place, [], eject=True).hosts] == ["cursor"]
     run(place, eject=True)
     assert everything(place) == {}
-    assert plan.read(place.directory).hosts == {}
+    assert record.read(place.directory).hosts == {}
     assert os.listdir(place.directory) == ["setup.lock"]

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl.setup.json_edit import STRICT, Dialect, Node, Pointer, appended, inside, parse, removed, replaced
+from mnemonctl.setup.json_edit import (
+    STRICT,
+    Dialect,
+    Node,
+    Pointer,
+    append_item,
+    parse,
+    remove_item,
+    replace_value,
+    source_of,
+)
 from tests.examples import examples
 from tests.setup.json_files import JSONC, OBJECTS, VALUES, laid_out, written
 
@@ -46,12 +56,12 @@ def test_what_is_appended_is_there_and_taking_it_out_leaves_the_text_as_it_was(
     data: Any, value: dict[str, object], new: object
 ) -> None:
     text, dialect, pointer, key = data.draw(places(value))
-    before = inside(text, pointer, dialect)
-    after = appended(text, pointer, key, new, dialect)
+    before = source_of(text, pointer, dialect)
+    after = append_item(text, pointer, key, new, dialect)
     assert parse(after, dialect).plain() == put_in(value, pointer, key, new)
     node = next(node for path, node in containers(parse(after, dialect)) if path == pointer)
     empty = before if len(node.items) == 1 else None
-    assert removed(after, (*pointer, node.items[-1].key), dialect, empty) == text
+    assert remove_item(after, (*pointer, node.items[-1].key), dialect, empty) == text
 
 
 @examples(160, least=30)
@@ -60,10 +70,10 @@ def test_it_can_be_taken_out_also_when_something_was_appended_behind_it(
     data: Any, value: dict[str, object], new: object, later: object
 ) -> None:
     text, dialect, pointer, key = data.draw(places(value))
-    ours = appended(text, pointer, key, new, dialect)
-    after = appended(ours, pointer, key and "later", later, dialect)
+    ours = append_item(text, pointer, key, new, dialect)
+    after = append_item(ours, pointer, key and "later", later, dialect)
     node = next(node for path, node in containers(parse(after, dialect)) if path == pointer)
-    left = removed(after, (*pointer, node.items[-2].key), dialect)
+    left = remove_item(after, (*pointer, node.items[-2].key), dialect)
     assert parse(left, dialect).plain() == put_in(value, pointer, key and "later", later)
 
 
@@ -76,7 +86,7 @@ def test_replacing_changes_nothing_but_the_value(data: Any, value: dict[str, obj
         return
     key = data.draw(st.sampled_from([item.key for item in items]))
     old = next(item for item in items if item.key == key)
-    after = replaced(text, (*pointer, key), new, dialect)
+    after = replace_value(text, (*pointer, key), new, dialect)
     assert after.startswith(text[: old.node.start])
     assert after.endswith(text[old.node.end :])
     found = next(node for path, node in containers(parse(after, dialect)) if path == pointer)
@@ -98,29 +108,29 @@ def test_replacing_changes_nothing_but_the_value(data: Any, value: dict[str, obj
     ],
 )
 def test_what_is_put_in_looks_like_its_neighbours(before: str, after: str) -> None:
-    assert appended(before, (), "k", [1]) == after
+    assert append_item(before, (), "k", [1]) == after
 
 
 def test_what_shares_a_line_goes_on_sharing_it() -> None:
-    assert appended('{\n  "a": {"b": []}\n}', ("a", "b"), None, {"c": [1, 2]}) == (
+    assert append_item('{\n  "a": {"b": []}\n}', ("a", "b"), None, {"c": [1, 2]}) == (
         '{\n  "a": {"b": [{"c": [1, 2]}]}\n}'
     )
 
 
 def test_a_comment_stays_with_what_it_is_about() -> None:
     text = '{\n  "a": 1, // one\n  "b": 2 // two\n  // none\n}\n'
-    after = appended(text, (), "k", 3, JSONC)
+    after = append_item(text, (), "k", 3, JSONC)
     assert after == '{\n  "a": 1, // one\n  "b": 2, // two\n  // none\n  "k": 3\n}\n'
-    assert removed(after, ("k",), JSONC) == text
+    assert remove_item(after, ("k",), JSONC) == text
 
 
 def test_a_trailing_comma_stays_one() -> None:
     text = "[\n  1, // one\n]"
-    after = appended(text, (), None, 2, JSONC)
+    after = append_item(text, (), None, 2, JSONC)
     assert after == "[\n  1, // one\n  2,\n]"
-    assert removed(after, (1,), JSONC) == text
+    assert remove_item(after, (1,), JSONC) == text
 
 
 def test_what_is_not_there_cannot_be_changed() -> None:
     with pytest.raises(LookupError):
-        appended("{}", ("a",), "k", 1)
+        append_item("{}", ("a",), "k", 1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemonctl.setup.json_edit import DEEPEST, STRICT, Dialect, JsonProblem, Node, find, parse
+from mnemonctl.setup.json_edit import MAX_DEPTH, STRICT, Dialect, JsonProblem, Node, find, parse
 from tests.examples import examples
 from tests.setup.json_files import JSONC, OBJECTS, VALUES, written
 
@@ -66,7 +66,7 @@ def _no_constant(name: str) -> object:
         ("", 1, "empty"),
         (" \n ", 2, "empty"),
         ('{"a": 1,\n "b": 2\n "c": 3}', 3, '"," or "}" was expected'),
-        ('{"a": 1,\n}', 1, 'a comma stands before "}"'),
+        ('{"a": 1,\n}', 1, 'there is a comma before "}"'),
         ("{'a': 1}", 1, "a name in quotes was expected"),
         ('{"a" 1}', 1, '":" was expected'),
         ('{\n"a": 01}', 2, "was expected"),
@@ -74,7 +74,7 @@ def _no_constant(name: str) -> object:
         ('{"a": 1}\n{"b": 2}', 2, "something follows the end"),
         ("// c\n{}", 1, "a value was expected"),
         ('{"a": "x\ny"}', 1, "a value was expected"),
-        ("[" * (DEEPEST + 1), 1, "more than"),
+        ("[" * (MAX_DEPTH + 1), 1, "more than"),
         ('{"a": ', 1, "the end of the file"),
     ],
 )

@@ -30,7 +30,7 @@ def environ(home: Path) -> dict[str, str]:
 def test_a_program_gets_json_and_has_to_say_yes(home: Path) -> None:
     asked = subprocess.run(MNEMONCTL, env=environ(home), capture_output=True, check=False, timeout=60)
     assert asked.returncode == INVALID_PARAMS.exit
-    assert json.loads(asked.stderr)["error"]["details"]["hint"] == "--dry-run shows it, --yes agrees"
+    assert json.loads(asked.stderr)["error"]["details"]["hint"] == "--dry-run shows what would be changed"
     refused = subprocess.run([*MNEMONCTL, "--yes", "--readonly"], env=environ(home), capture_output=True, check=False)
     assert refused.returncode == STORAGE.exit
     assert not (home / ".mnemon").exists()

@@ -15,16 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from mnemonctl.setup import host
-from mnemonctl.setup.entries import ALIAS, Wanted, lookup
-from mnemonctl.setup.files import OwnFile, read, refused
-from mnemonctl.setup.host import (
-    HOOK_TIMEOUT_S,
-    Settings,
-    SetupEnvironment,
-    first_of,
-    said_by_directory,
-    said_by_program,
-)
+from mnemonctl.setup.entries import ALIAS, EntrySpec, lookup
+from mnemonctl.setup.files import OwnFile, read_host_file, refused
+from mnemonctl.setup.host import HOOK_TIMEOUT_S, Settings, SetupEnvironment, found_directory, found_program
 from mnemond.errors import MnemonError
 
 EVENTS: Final = ("SessionStart", "UserPromptSubmit", "PostCompact", "SubagentStart", "Stop", "SessionEnd")
@@ -40,8 +33,8 @@ class _Hooks(msgspec.Struct):
     hooks: list[_Hook] = []
 
 
-class _Listed(msgspec.Struct):
-    """What `hooks/list` answers, as far as it matters here."""
+class _HooksList(msgspec.Struct):
+    """Result of `hooks/list`."""
 
     data: list[_Hooks]
 
@@ -52,65 +45,65 @@ class Codex:
     name = "codex"
     title = "Codex"
 
-    def __init__(self, place: SetupEnvironment) -> None:
-        self._place = place
-        self._home = place.config("CODEX_HOME", ".codex")
-        self._program = place.program("codex")
+    def __init__(self, environment: SetupEnvironment) -> None:
+        self._environment = environment
+        self._home = environment.config("CODEX_HOME", ".codex")
+        self._config = self._home / "config.toml"
+        self._program = environment.program("codex")
 
     def found(self) -> str | None:
-        """Its program or its directory."""
-        return first_of(said_by_program(self._program), said_by_directory(self._home))
+        return found_program(self._program) or found_directory(self._home)
 
     def settings(self) -> list[Settings]:
-        """The hooks."""
-        handler: dict[str, object] = {"type": "command", "command": shlex.quote(str(self._place.ours.hook))}
-        hooks = {event: {**handler, "timeout": HOOK_TIMEOUT_S} for event in EVENTS}
-        return [Settings(self._home / "hooks.json", Wanted(hooks))]
+        command = shlex.quote(str(self._environment.ours.hook))
+        handler: dict[str, object] = {"type": "command", "command": command, "timeout": HOOK_TIMEOUT_S}
+        return [Settings(self._home / "hooks.json", EntrySpec(dict.fromkeys(EVENTS, handler)))]
 
     def registration(self) -> CodexServer:
-        """The MCP server: in its sandbox it is the only way from the model to the daemon."""
-        return CodexServer(self._home / "config.toml", self._program or "codex", self._place)
+        """Return the MCP server: in the sandbox of Codex it is the only way from the model to the daemon."""
+        return CodexServer(self._config, self._program or "codex", self._environment)
 
     def remarks(self) -> list[str]:
-        """Hooks have to be trusted by hand."""
         waiting = len(self.untrusted())
         return [f"Codex runs no hook that you have not approved: type /hooks in it ({waiting} wait)"] if waiting else []
 
     def untrusted(self) -> list[str]:
-        """Events whose hook waits for approval."""
         return [event for event, state in self.trust().items() if state not in ("trusted", "managed")]
 
     def trust(self) -> dict[str, str]:
-        """What Codex says of each of our hooks, by event: trusted, untrusted, modified. Empty when it cannot be asked;
-        it is never told."""
+        """Return the trust of our hooks by event: trusted, untrusted, modified; {} if Codex does not answer."""
         if self._program is None:
             return {}
+        requests: list[dict[str, object]] = [  # JSON-RPC without its version
+            {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "mnemonctl", "version": "1"}}},
+            {"method": "initialized"},
+            {"id": 2, "method": "hooks/list", "params": {"cwds": [str(self._home)]}},
+        ]
+        lines = b"".join(json.dumps(each).encode() + b"\n" for each in requests)
         try:
-            answer = host.converse([self._program, "app-server"], self._place.environ, _questions(self._home), 2)
-            said = msgspec.convert(answer.get("result"), _Listed)
+            answer = host.converse([self._program, "app-server"], self._environment.environ, lines, 2)
+            listed = msgspec.convert(answer.get("result"), _HooksList)
         except (MnemonError, msgspec.ValidationError):
             return {}
-        ours = self._place.ours
-        hooks = [hook for each in said.data for hook in each.hooks if ours.handler({"command": hook.command})]
+        ours = self._environment.ours
+        hooks = [hook for each in listed.data for hook in each.hooks if ours.is_handler({"command": hook.command})]
         return {hook.event: hook.trust for hook in hooks}
 
     def switched_off(self) -> list[str]:
-        """`[features] hooks = false`."""
+        """Read `[features] hooks`."""
         try:
-            document = _toml(self._home / "config.toml")
+            off = lookup(_toml(self._config), "features", "hooks") is False
         except MnemonError as error:
             return [error.message]
-        off = lookup(document, "features", "hooks") is False
-        return [f"hooks are switched off in {self._home / 'config.toml'} ([features] hooks = false)"] if off else []
+        return [f"hooks are switched off in {self._config} ([features] hooks = false)"] if off else []
 
     def duplicates(self) -> list[str]:
-        """Our hooks in `config.toml` as well: Codex runs those of both files."""
-        path = self._home / "config.toml"
+        """Look for our hooks in `config.toml` as well: Codex runs those of both files."""
         try:
-            there = path.read_text("utf-8", "replace") if path.exists() else ""
+            text = self._config.read_text("utf-8", "replace") if self._config.exists() else ""
         except OSError:
             return []
-        return [f"{path} names our hook as well"] if str(self._place.ours.hook) in there else []
+        return [f"{self._config} names our hook as well"] if str(self._environment.ours.hook) in text else []
 
 
 class CodexServer(msgspec.Struct, frozen=True):
@@ -118,50 +111,35 @@ class CodexServer(msgspec.Struct, frozen=True):
 
     config: Path
     program: str
-    place: SetupEnvironment
+    environment: SetupEnvironment
 
     def files(self) -> list[OwnFile]:
-        """None: it runs our launcher."""
         return []
 
     def is_known(self) -> bool:
-        """Whether its server is ours."""
-        return self.place.ours.server(self._server())
+        return self.environment.ours.is_server(self._server())
 
     def rewritten(self) -> list[Path]:
-        """Where it keeps servers."""
         return [self.config]
 
     def commands(self) -> list[list[str]]:
-        """Add the server. Raises MnemonError for a file that does not parse, and another server of our name."""
-        there = self._server()
-        if there is None:
-            return [[self.program, "mcp", "add", ALIAS, "--", str(self.place.ours.mcp)]]
-        if not self.place.ours.server(there):
+        server = self._server()
+        if server is None:
+            return [[self.program, "mcp", "add", ALIAS, "--", str(self.environment.ours.mcp)]]
+        if not self.is_known():
             raise refused(self.config, f'there is another MCP server called "{ALIAS}"')
         return []
 
     def undo(self) -> list[list[str]]:
-        """Remove it, if it is ours."""
-        return [[self.program, "mcp", "remove", ALIAS]] if self.place.ours.server(self._server()) else []
+        return [[self.program, "mcp", "remove", ALIAS]] if self.is_known() else []
 
     def _server(self) -> object:
         return lookup(_toml(self.config), "mcp_servers", ALIAS)
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    text = read(path).text
+    text = read_host_file(path).text
     try:
         return tomllib.loads(text or "")
     except tomllib.TOMLDecodeError as error:
         raise refused(path, str(error)) from None
-
-
-def _questions(cwd: Path) -> bytes:
-    """JSON-RPC without its version, one message a line."""
-    asked: list[dict[str, object]] = [
-        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "mnemonctl", "version": "1"}}},
-        {"method": "initialized"},
-        {"id": 2, "method": "hooks/list", "params": {"cwds": [str(cwd)]}},
-    ]
-    return b"".join(json.dumps(each).encode() + b"\n" for each in asked)

@@ -1,148 +1,160 @@
-"""Gemini CLI: everything in one `settings.json`, in which comments are allowed.
-
-`gemini mcp add` is not used: it writes the whole file anew and loses its indentation and its final line break.
-"""
+"""Hosts that are set up by settings alone: Gemini CLI, Copilot CLI and Cursor; and a text to paste for any other."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from typing import Final
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar, Final
 
 from mnemonctl.setup import entries
-from mnemonctl.setup.entries import ALIAS, Wanted
+from mnemonctl.setup.entries import ALIAS, EntrySpec
 from mnemonctl.setup.host import (
     HOOK_TIMEOUT_S,
-    OfSettingsAlone,
+    Registration,
     Settings,
     SetupEnvironment,
-    first_of,
-    said_by_directory,
-    said_by_program,
+    found_directory,
+    found_program,
 )
 from mnemonctl.setup.json_edit import STRICT, Dialect
 
-GEMINI_EVENTS: Final = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
-MILLISECONDS: Final = 1000
-"""In which Gemini CLI counts a timeout; all others count seconds."""
 
-GEMINI_DIALECT: Final = Dialect(comments=True)
+class SettingsHost(ABC):
+    """A host that is set up by its settings; it has no approval of hooks, and no second place for them."""
+
+    name: str
+    title: str
+    program: ClassVar[str]
+    events: ClassVar[tuple[str, ...]]
+    dialect: ClassVar[Dialect] = STRICT
+
+    def __init__(self, environment: SetupEnvironment) -> None:
+        self._home = self.home_in(environment)
+        self._program = environment.program(self.program)
+        self._hook = shlex.quote(str(environment.ours.hook))
+        self._mcp = str(environment.ours.mcp)
+
+    @abstractmethod
+    def home_in(self, environment: SetupEnvironment) -> Path:
+        """Return the directory of its settings."""
+
+    def found(self) -> str | None:
+        return found_program(self._program) or found_directory(self._home)
+
+    @abstractmethod
+    def settings(self) -> list[Settings]:
+        """Return the files that get our entries."""
+
+    def registration(self) -> Registration | None:
+        return None
+
+    def remarks(self) -> list[str]:
+        return []
+
+    def untrusted(self) -> list[str]:
+        return []
+
+    def duplicates(self) -> list[str]:
+        return []
+
+    def switched_off(self) -> list[str]:
+        return []
 
 
-class Gemini(OfSettingsAlone):
-    """This user's ~/.gemini."""
+class Gemini(SettingsHost):
+    """Gemini CLI: everything in one `settings.json`, in which comments are allowed.
+
+    `gemini mcp add` is not used: it writes the whole file anew and loses its indentation and its final line break.
+    """
 
     name = "gemini"
     title = "Gemini CLI"
+    program = "gemini"
+    events = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
+    dialect = Dialect(comments=True)
 
-    def __init__(self, place: SetupEnvironment) -> None:
-        self._place = place
-        self._file = place.home / ".gemini" / "settings.json"
-        self._program = place.program("gemini")
-
-    def found(self) -> str | None:
-        """Its program or its directory."""
-        return first_of(said_by_program(self._program), said_by_directory(self._file.parent))
+    def home_in(self, environment: SetupEnvironment) -> Path:
+        return environment.home / ".gemini"
 
     def settings(self) -> list[Settings]:
-        """The hooks and the MCP server."""
-        handler: dict[str, object] = {"name": "mnemond", "type": "command"}
-        handler |= {"command": shlex.quote(str(self._place.ours.hook)), "timeout": HOOK_TIMEOUT_S * MILLISECONDS}
-        server: dict[str, object] = {"command": str(self._place.ours.mcp), "args": []}
-        return [
-            Settings(self._file, Wanted(dict.fromkeys(GEMINI_EVENTS, handler), server=server, dialect=GEMINI_DIALECT))
-        ]
+        timeout_ms = HOOK_TIMEOUT_S * 1000
+        handler: dict[str, object] = {"name": ALIAS, "type": "command", "command": self._hook, "timeout": timeout_ms}
+        server: dict[str, object] = {"command": self._mcp, "args": []}
+        spec = EntrySpec(dict.fromkeys(self.events, handler), server=server, dialect=self.dialect)
+        return [Settings(self._home / "settings.json", spec)]
 
     def switched_off(self) -> list[str]:
-        """`hooksConfig.enabled`, and the names that are switched off one by one."""
-        off = entries.switches(
-            self._file, GEMINI_DIALECT, {("hooksConfig", "enabled"): False, ("hooks", "enabled"): False}
-        )
-        disabled = entries.value(self._file, GEMINI_DIALECT, "hooksConfig", "disabled")
-        return off + (
-            [f"mnemond is among hooksConfig.disabled in {self._file}"]
-            if isinstance(disabled, list) and "mnemond" in disabled
-            else []
-        )
+        """Read `hooksConfig.enabled`, and the names in `hooksConfig.disabled`."""
+        path = self._home / "settings.json"
+        switches = {"hooksConfig.enabled": False, "hooks.enabled": False}
+        off = entries.switched_off_by(path, self.dialect, switches)
+        disabled = entries.value_in(path, self.dialect, "hooksConfig", "disabled")
+        if isinstance(disabled, list) and ALIAS in disabled:
+            off.append(f"{ALIAS} is among hooksConfig.disabled in {path}")
+        return off
 
 
-# GitHub Copilot CLI: a file of our own among its hooks, and `mcp-config.json`.
-#
-# Events are written as Claude Code has them: for those Copilot names the event in what it sends, for its own names
-# (`sessionStart` …) it does not (GitHub's hooks reference, "Hook event input payloads").
+class CopilotCli(SettingsHost):
+    """GitHub Copilot CLI: a file of our own among its hooks, and `mcp-config.json`; $COPILOT_HOME, else ~/.copilot.
 
-
-COPILOT_CLI_EVENTS: Final = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
-
-
-class CopilotCli(OfSettingsAlone):
-    """One configuration: $COPILOT_HOME, else ~/.copilot."""
+    Events are named as in Claude Code: for those Copilot names the event in what it sends, for its own names
+    (`sessionStart` …) it does not (GitHub's hooks reference, "Hook event input payloads").
+    """
 
     name = "copilot-cli"
     title = "Copilot CLI"
+    program = "copilot"
+    events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
 
-    def __init__(self, place: SetupEnvironment) -> None:
-        self._place = place
-        self._home = place.config("COPILOT_HOME", ".copilot")
-
-    def found(self) -> str | None:
-        """Its program or its directory."""
-        return first_of(said_by_program(self._place.program("copilot")), said_by_directory(self._home))
+    def home_in(self, environment: SetupEnvironment) -> Path:
+        return environment.config("COPILOT_HOME", ".copilot")
 
     def settings(self) -> list[Settings]:
-        """The hooks in a file of our own, the MCP server beside the others."""
-        handler: dict[str, object] = {"type": "command", "bash": shlex.quote(str(self._place.ours.hook))}
-        handler |= {"timeoutSec": HOOK_TIMEOUT_S}
-        hooks = Wanted(dict.fromkeys(COPILOT_CLI_EVENTS, handler), "flat", root={"version": 1}, dialect=STRICT)
-        server: dict[str, object] = {"type": "local", "command": str(self._place.ours.mcp), "args": [], "tools": ["*"]}
+        handler: dict[str, object] = {"type": "command", "bash": self._hook, "timeoutSec": HOOK_TIMEOUT_S}
+        hooks = EntrySpec(dict.fromkeys(self.events, handler), "flat", root={"version": 1})
+        server: dict[str, object] = {"type": "local", "command": self._mcp, "args": [], "tools": ["*"]}
         return [
             Settings(self._home / "hooks" / "mnemond.json", hooks),
-            Settings(self._home / "mcp-config.json", Wanted(server=server)),
+            Settings(self._home / "mcp-config.json", EntrySpec(server=server)),
         ]
 
     def switched_off(self) -> list[str]:
-        """`disableAllHooks`."""
-        settings = self._home / "settings.json"
-        return entries.switches(settings, Dialect(comments=True), {("disableAllHooks",): True})
+        """Read `disableAllHooks`."""
+        switches = {"disableAllHooks": True}
+        return entries.switched_off_by(self._home / "settings.json", Dialect(comments=True), switches)
 
 
-# Cursor: `hooks.json` and `mcp.json` in ~/.cursor.
-
-
-CURSOR_EVENTS: Final = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "subagentStart", "sessionEnd")
-CURSOR_DIALECT: Final = Dialect(comments=True, trailing_commas=True)
-"""It is made from VS Code, whose settings allow both."""
-
-
-class Cursor(OfSettingsAlone):
-    """This user's ~/.cursor."""
+class Cursor(SettingsHost):
+    """Cursor: `hooks.json` and `mcp.json` in ~/.cursor. It is made from VS Code, whose settings allow extensions."""
 
     name = "cursor"
     title = "Cursor"
+    program = "cursor-agent"
+    events = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "subagentStart", "sessionEnd")
+    dialect = Dialect(comments=True, trailing_commas=True)
 
-    def __init__(self, place: SetupEnvironment) -> None:
-        self._place = place
-        self._home = place.home / ".cursor"
+    def home_in(self, environment: SetupEnvironment) -> Path:
+        return environment.home / ".cursor"
 
     def found(self) -> str | None:
-        """Its program or its directory."""
-        return first_of(said_by_directory(self._home), said_by_program(self._place.program("cursor-agent")))
+        return found_directory(self._home) or found_program(self._program)
 
     def settings(self) -> list[Settings]:
-        """The hooks, and the MCP server in a file of its own. `version` must be the number 1."""
-        handler: dict[str, object] = {"command": shlex.quote(str(self._place.ours.hook)), "timeout": HOOK_TIMEOUT_S}
-        hooks = Wanted(dict.fromkeys(CURSOR_EVENTS, handler), "flat", root={"version": 1}, dialect=CURSOR_DIALECT)
-        server: dict[str, object] = {"command": str(self._place.ours.mcp), "args": []}
+        """`version` must be the number 1."""
+        handler: dict[str, object] = {"command": self._hook, "timeout": HOOK_TIMEOUT_S}
+        hooks = EntrySpec(dict.fromkeys(self.events, handler), "flat", root={"version": 1}, dialect=self.dialect)
+        server: dict[str, object] = {"command": self._mcp, "args": []}
         return [
             Settings(self._home / "hooks.json", hooks),
-            Settings(self._home / "mcp.json", Wanted(server=server, dialect=CURSOR_DIALECT)),
+            Settings(self._home / "mcp.json", EntrySpec(server=server, dialect=self.dialect)),
         ]
 
 
-# Every other program: what its user may paste.
+# ------------------------------------------------------------------ any other program
 
-
-NAME = "generic"
+GENERIC: Final = "generic"
 
 _RULES = """\
 ## Memory
@@ -157,11 +169,11 @@ This machine has a memory, mnemond. Its MCP tools are `recall`, `remember`, `rel
 """
 
 
-def text(place: SetupEnvironment) -> str:
-    """A block for AGENTS.md and an entry for whatever reads MCP servers as JSON."""
-    servers = {"mcpServers": {ALIAS: {"command": str(place.ours.mcp), "args": []}}}
+def text(environment: SetupEnvironment) -> str:
+    """Return a block for AGENTS.md and an entry for programs that read MCP servers as JSON."""
+    servers = {"mcpServers": {ALIAS: {"command": str(environment.ours.mcp), "args": []}}}
     return (
         f"For AGENTS.md, or whatever your program reads:\n\n{_RULES}\n"
         f"For its MCP servers:\n\n{json.dumps(servers, indent=2, ensure_ascii=False)}\n\n"
-        f"If it runs hooks: {place.ours.hook} reads what a hook is told, as JSON, and writes the answer.\n"
+        f"If it runs hooks: {environment.ours.hook} reads what a hook is told, as JSON, and writes the answer.\n"
     )
