@@ -1,4 +1,4 @@
-"""Dates told from the day they were said, with the date itself beside them (spec 9)."""
+"""Findings of an English sentence: what it states that is worth remembering, about its speaker and with its dates."""
 
 from __future__ import annotations
 
@@ -8,64 +8,282 @@ from typing import Final
 
 import msgspec
 
-from mnemond.extract import patterns
-from mnemond.extract.facts import Intent, is_hedged, says_name, stated_name
-from mnemond.extract.patterns import (
-    BY_AGENT,
-    BY_USER,
-    DECISION,
-    ENVIRONMENT,
-    EVENT,
-    IDENTITY,
-    PREFERENCE,
-    PROBLEM,
-    PROBLEM_TOLD,
-    RULE,
+from mnemond.extract import findings as shared
+from mnemond.extract.facts import is_hedged, says_name, stated_name
+from mnemond.extract.findings import (
     Family,
+    Finding,
+    Judged,
+    Scene,
+    finding,
+    is_dated,
+    is_substantial,
+    names_tool,
+    refers,
+    requested,
+    with_dates,
 )
-from mnemond.text.contrast import numbers
-from mnemond.text.cues import causal_cue, reading
-from mnemond.text.dates import DateMention, dates
-from mnemond.text.entities import extract
-from mnemond.text.entity_shapes import is_ordinary
-from mnemond.text.quality import substance
-from mnemond.text.resources import regex, words_of
+from mnemond.extract.first_person import about, possessive
+from mnemond.text.cues import reading
+from mnemond.text.dates import DateMention
+from mnemond.text.quality import courtesy_tokens
+from mnemond.text.resources import regex
 from mnemond.text.similarity import token_set
+from mnemond.text.tokens import tokens
 
-_ELSEWHEN: Final = (-4_011 * 86_400_000_000, 2_923 * 86_400_000_000)
-"""Microseconds to other days: a phrase that means something else from there is told from the day it was said."""
+MIN_CAUSE: Final = 5
+"""Words of a cause that is kept without naming anything."""
 
-_FAR: Final = 400 * 365 * 86_400_000_000
+MIN_TOKENS: Final = 2
+"""Content words of a sentence that says anything."""
 
+_DIRECT: Final = frozenset({"rule", "identity", "preference", "decision"})
+"""Names of families that look like requests and are none."""
 
-def with_dates(sentence: str, said_us: int) -> tuple[str, tuple[DateMention, ...]]:
-    """`sentence`, said at `said_us` (microseconds since 1970), with what its relative dates mean in parentheses behind
-    them; and every date in it. A phrase that gives no more than an idea ("recently") stays as it is."""
-    found = dates(sentence, said_us)
-    if not found:
-        return sentence, ()
-    shift = _ELSEWHEN[0] if said_us > -_FAR else _ELSEWHEN[1]
-    others = {(each.text, each.start, each.end) for each in dates(sentence, said_us + shift)}
-    told, at = sentence, 0
-    for each in found:
-        place = told.find(each.text, at)
-        if place < 0:
-            continue
-        at = place + len(each.text)
-        if each.explicit and (each.text, each.start, each.end) not in others and not told.startswith((" (", "（"), at):
-            note = _note(each)
-            told = f"{told[:at]}{note}{told[at:]}"
-            at += len(note)
-    return told, found
+_CHOICE: Final = regex(r"(?:use|prefer) ", re.IGNORECASE)
+_FILLER: Final = regex(r",? (?:you know|i mean|i guess|kind of|kinda|sort of)(?=[,. ]|\Z),?", re.IGNORECASE)
+_LETS: Final = regex(r"let's (?=\w)", re.IGNORECASE)
+_ADDRESSED: Final = regex(r"(?:i want you to|you(?: must| should| may| can)?) (?=(?:always|never)\b)", re.IGNORECASE)
+_FOR_USER: Final = regex(
+    r"(?:i\b|i'|you\b|your\b|if\b|when\b|let\b|here\b|to \w+|now\b|next\b|this\b|that\b|these\b|there\b|once\b|since"
+    r" you\b|should\b|feel\b|both\b|all\b|everything\b)",
+    re.IGNORECASE,
+)
+_EXPLAINED: Final = regex(r"\b(?:because|since|so that|due to|in order to)\b", re.IGNORECASE)
+_TURNED: Final = regex(r"(?:it )?turn(?:s|ed) out(?: that)?,? ", re.IGNORECASE)
+_AGREED: Final = regex(r"(?:it was|it is|it's) (?:decided|agreed) that ", re.IGNORECASE)
 
 
-def _note(mention: DateMention) -> str:
-    days = mention.start if mention.start == mention.end else f"{mention.start} to {mention.end}"
-    return f" ({days})" if mention.text.isascii() else f"（{days}）"
+def findings(text: str, scene: Scene) -> Judged:
+    """The findings of `text`, one sentence of at most `MAX_SENTENCE` characters, else the reason why there are none."""
+    sentence = " ".join(text.replace("’", "'").split())
+    lead = _without_opening(sentence)
+    if is_question(lead):
+        return "question"
+    bare, reminded = _without_reminder(lead)
+    bare = _without_opening(bare)
+    if set(tokens(bare)) <= courtesy_tokens():
+        return "greeting"
+    if len(tokens(bare)) < MIN_TOKENS:
+        return "substance"
+    if scene.by_agent:
+        return "progress" if scene.itemised and "root cause" not in bare else _of_agent(bare, scene)
+    corrects = scene.corrected or reading(sentence).has("correction")
+    reasons: list[str] = []
+    kept: list[Finding] = []
+    for part in statements(bare, lambda piece: says_name(piece) or _family(piece, scene) is not None, is_request):
+        judged = _judge(without_request(part, lambda head: _family(head, scene) is not None), scene, reminded=reminded)
+        if isinstance(judged, str):
+            reasons.append(judged)
+        else:  # a choice of one thing "rather than" another corrects nothing
+            kept.append(msgspec.structs.replace(judged, corrects=corrects and judged.family not in _DIRECT))
+    return kept or reasons[0]
 
 
-# What "it" at the beginning of a sentence stands for: the last thing its group named, or nobody can tell (spec 9).
+def _family(part: str, scene: Scene) -> Family | None:
+    """The first family that fits; one that must refer to something gives way if nothing is named."""
+    language = shared.english()
+    fitting = [each for each in language.families(by_agent=scene.by_agent) if each.pattern.match(part)]
+    found = next((each for each in fitting if not each.referring or refers(part)), None)
+    if found is not None:
+        return found
+    if not scene.by_agent and language.dated.pattern.match(part) and is_dated(part, scene):
+        return language.dated
+    return next(iter(fitting), None)
 
+
+def _judge(part: str, scene: Scene, *, reminded: bool) -> Finding | str:
+    """`reminded`: the speaker wants it to be remembered."""
+    if says_name(part):
+        return _name_of_speaker(part, scene)
+    if _POINTING.search(part):
+        return "unclear reference"
+    whole = resolved(part, None) or resolved(part, scene.named_last())
+    if whole is None or _OBJECTLESS.match(whole):
+        return "unclear reference"
+    family = _family(whole, scene)
+    if family is None:
+        if reminded:
+            return _reminder(whole, scene)
+        return "request" if is_request(whole) else "nothing lasting"
+    if scene.itemised and family.name not in _DIRECT:
+        return "itemised"
+    return _objection(whole, family, reminded=reminded) or _of_family(whole, family, scene)
+
+
+def _objection(part: str, family: Family, *, reminded: bool = False) -> str | None:
+    """The reason why a statement of `family` is not kept all the same."""
+    if _is_of_the_moment(part) and family.key != "identity":
+        return "of the moment"
+    if family.name not in _DIRECT and is_request(part):
+        return "request"
+    if is_hedged(part) and family.key not in ("identity", "environment", "preference"):
+        return "uncertain"
+    if _CHOICE.match(part) and not names_tool(part):
+        return "request"
+    # a cause in so many words names what it is about
+    is_long = family.name == "problem-fix" and len(token_set(part)) >= MIN_CAUSE
+    if family.referring and not (reminded or family.key == "event" or refers(part) or is_long):
+        return "names nothing"
+    return None
+
+
+def _reminder(part: str, scene: Scene) -> Finding | str:
+    """A statement of any kind that is to be remembered."""
+    if is_request(part) or _is_of_the_moment(part):
+        return "request"
+    if not refers(part) and not is_substantial(part):
+        return "names nothing"
+    return requested(_content(part, scene)[0])
+
+
+def _name_of_speaker(part: str, scene: Scene) -> Finding:
+    name = stated_name(part) or part
+    subject = possessive("User" if scene.name == name else scene.name)
+    return Finding(f"{subject} name is {name}", "identity", "relationship", "fact", 0.95, relation="named")
+
+
+def _of_family(part: str, family: Family, scene: Scene) -> Finding | str:
+    content, mentions = _content(part, scene)
+    if not (family.referring or is_substantial(content)):
+        return "substance"
+    return finding(family, content, dated=any(each.explicit for each in mentions))
+
+
+def _content(part: str, scene: Scene) -> tuple[str, tuple[DateMention, ...]]:
+    plain = _LETS.sub("We will ", _AGREED.sub("", _ADDRESSED.sub("", part)))
+    plain = _FILLER.sub("", _TURNED.sub("", plain, count=1))
+    content, mentions = with_dates(about(scene.name, plain), scene.said_us)
+    content = content.strip().rstrip("!.")
+    return content[:1].upper() + content[1:], mentions
+
+
+def _of_agent(part: str, scene: Scene) -> Judged:
+    """Of an agent's words only what shapes later work: causes found, limits, decisions with their reason."""
+    if _POINTING.search(part) or resolved(part, None) is None:
+        return "unclear reference"
+    family = _family(part, scene)
+    if family is None:
+        return "progress"
+    is_cause = family.key == "agent_problem" and (_TURNED.match(part) or "root cause" in part.lower())
+    if _FOR_USER.match(part) and not is_cause:
+        return "progress"
+    if family.key == "decision" and not _EXPLAINED.search(part):
+        return "progress"
+    reason = _objection(part, family)
+    if reason is not None:
+        return reason
+    judged = _of_family(part, family, scene)
+    return judged if isinstance(judged, str) else [judged]
+
+
+# ---------------------------------------------------------------- rejection: questions, requests, words of the moment
+
+_OPENING: Final = regex(
+    r"(?:(?:ok(?:ay)?|yes|yeah|yep|no|nope|well|so|and|but|also|oh|hey|hi|hello|btw|by the way|fyi|actually|sorry"
+    r"|thanks|thank you|sure|right|great"
+    r"|cool|perfect|hmm|wait|nice|please|plus|anyway|anyhow|ah|again|besides|however|then|good to know|some background"
+    r"|background|for context|context"
+    r"|for the record|just so you know|heads[- ]up|got it|makes sense|one more thing|also note|important|note"
+    r"|important note|reminder|tip|p\.?s"
+    r"|that's wrong|that is wrong|wrong|not quite|not exactly|in short|basically|to be clear|for your information|for"
+    r" information|in fact)"
+    r"(?:[,.:;!–—-]+\s*|\s+(?=(?:i|we|let's|my|our|the|all|always|never|don't|do not|use|can|could|that|it|what|how"
+    r"|why|please|just|from|basically)\b)|\s*\Z))+",
+    re.IGNORECASE,
+)
+_REMINDER: Final = regex(
+    r"(?:please )?(?:(?:remember|note|keep in mind|bear in mind|be aware|mind|don't forget|do not forget|fyi|know)(?:"
+    r" that|,|:|(?= the\b|(?= we\b)))"
+    r"|(?:it's|it is) (?:important|worth knowing|worth noting|crucial|essential) (?:that|to know that)|i want you to"
+    r" (?:know|remember) that"
+    r"|you should know that) ?",
+    re.IGNORECASE,
+)
+_QUESTION: Final = regex(
+    r"(?:(?:can|could|would|will|do|does|did|is|are|was|were|should|shall|may|have|has|am) (?:you|i|we|it|he|she|they"
+    r"|this|that|these|those|there|the|my|our|anyone|somebody)\b"
+    r"|(?:what|why|how|who|whose|which|where)\b(?! (?:matters|works|we|i) )|when (?:do|does|did|is|are|was|will|should"
+    r"|can)\b|any (?:idea|chance|thoughts|way|hint)"
+    r"|is there|are there|isn't|aren't|don't you|won't|what's|how's|where's|who's|why's)",
+    re.IGNORECASE,
+)
+_REQUEST: Final = regex(
+    r"(?:i|we)(?:'d| would) (?:like|love|appreciate)\b|i want (?:to|you|it|this|that|the|a|an)\b|i (?:need|have)"
+    r" (?:you|to|a|an|the|it|this|that|some|help)\b"
+    r"|we (?:need|have|ought) to\b|we should\b|you (?:should|can|could|may|might|must|need"
+    r"|have)\b(?!.{0,12}\b(?:always|never)\b)"
+    r"|i(?:'m| am) (?:trying|getting|seeing|looking|wondering|not sure|torn|stuck|confused|thinking|going to|about to"
+    r"|curious|done|back|new|sure|afraid|happy|glad|sorry|ready|working on)\b"
+    r"|i (?:think|guess|wonder|suppose|believe|assume|was wondering|just|tried|see|saw|get|got|ran|merged|pushed|meant"
+    r"|mean|know|don't know|can't|cannot|don't think|hope|noticed|thought)\b"
+    r"|(?:i'll|i will|we'll) (?!use|go with|stick|switch|not use|be (?:on|in|at|away|out|off)\b)\w+|let me\b|help me\b"
+    r"|if (?:you|i|we|it|that|this"
+    r"|the|there)\b|maybe\b|perhaps\b|not sure\b|feel free\b|sounds?\b|looks?\b|seems?\b"
+    r"|what if\b|how about\b|instead\b|unless\b|until\b|once you\b|when you(?:'re| are)?\b|after you\b|as you\b"
+    r"|thanks\b",
+    re.IGNORECASE,
+)
+_STATES: Final = regex(
+    r"\S+ (?:is|are|was|were|has|have|had|must|runs?|lives?|uses?|will|goes|go out|can|cannot)\b", re.IGNORECASE
+)
+_POINTING: Final = regex(
+    r"\b(?:see (?:above|below)|the above|the following|as follows|as above|shown (?:above|below)|below is|listed below"
+    r"|attached|this (?:function|test|file|class|method"
+    r"|line|error|code|bug|issue|one|snippet|output|log|message|change|pr|commit|diff|branch|query|variable|approach"
+    r"|thing|stuff|case|part|script|page)"
+    r"|that (?:function|test|file|class|method|line|error|bug|one|approach|way|thing)|these (?:files|tests|lines"
+    r"|errors|changes)|the (?:same|latter|former) (?:one|way)?)\b",
+    re.IGNORECASE,
+)
+_OBJECTLESS: Final = regex(
+    r"(?:i|we)(?:'ve|'m|'re|'d|'ll)? (?:[\w']+ ){1,4}?(?:it|them|him|her|this|these|those|this one)(?= (?:is|was|at|in"
+    r"|on|to|into|for|with|because|from|about|over|an?|as|and"
+    r"|but|so|since|when|if|almost|non-stop|back|again|up|out|every|by|under|last|yesterday|the)\b|[.,;!]|\Z)",
+    re.IGNORECASE,
+)
+_MOMENT: Final = regex(
+    r"\b(?:for now|right now|just now|at the moment|for the moment|for this (?:pr|commit|branch|task|file|test|one"
+    r"|change|ticket|release|time)|this time|just this once|yet"
+    r"|temporarily|so far|in progress|still (?:failing|broken|running)|(?:is|are) (?:failing|running now|broken)|done"
+    r"|before you (?:finish|start|commit)|when you're done)\b",
+    re.IGNORECASE,
+)
+_EXCLAIMED: Final = regex(r"!{2,}|\b(?:wtf|damn|ugh|argh)\b", re.IGNORECASE)
+
+
+def _without_opening(sentence: str) -> str:
+    """`sentence` without the words that lead up to it: "ok, so", "by the way,"."""
+    found = _OPENING.match(sentence)
+    rest = sentence[found.end() :] if found else sentence
+    return rest if rest.strip(" .!") else sentence
+
+
+def _without_reminder(sentence: str) -> tuple[str, bool]:
+    """`sentence` without "remember that" and the like, and True if it has that."""
+    found = _REMINDER.match(sentence)
+    return (sentence[found.end() :].strip(), True) if found else (sentence, False)
+
+
+def is_question(sentence: str) -> bool:
+    """True for a question, with a question mark or without."""
+    return sentence.rstrip("\"'”’) ").endswith(("?", "？")) or _QUESTION.match(sentence) is not None
+
+
+def is_request(sentence: str) -> bool:
+    """True for an order, and for an account of what its speaker is doing: nothing that lasts."""
+    if _REQUEST.match(sentence) is not None:
+        return True
+    first = sentence.split(maxsplit=1)[0].lower().strip(",.:;!") if sentence.strip() else ""
+    return first in shared.english().orders and _STATES.match(sentence) is None
+
+
+def _is_of_the_moment(sentence: str) -> bool:
+    """True if it holds for now, or for one task."""
+    return _MOMENT.search(sentence) is not None or _EXCLAIMED.search(sentence) is not None
+
+
+# ---------------------------------------------------------------- antecedents: what "it" at the beginning stands for
 
 _EXPLETIVE: Final = regex(
     r"(?:it|that) (?:turn(?:s|ed) out|was (?:decided|agreed)|is (?:not allowed|forbidden|important|mandatory))\b",
@@ -87,9 +305,9 @@ _LASTING: Final = regex(
 
 
 def resolved(sentence: str, last: str | None) -> str | None:
-    """`sentence` with its leading pronoun replaced by `last`, what its group named last; None where that is unclear.
+    """`sentence` with its leading pronoun replaced by `last`, the last name of its group; None if that is unclear.
 
-    "This project" and "it turned out" need nothing; "they", "he" and "she" may be anybody.
+    "This project" and "it turned out" need no name; "they", "he" and "she" may be anybody.
     """
     found = _PRONOUN.match(sentence)
     if found is None or _EXPLETIVE.match(sentence) or _LASTING.match(sentence):
@@ -104,9 +322,7 @@ def resolved(sentence: str, last: str | None) -> str | None:
     return f"{last}{rest}" if _VERB.match(rest) else None
 
 
-# Several statements in one sentence: taken apart where each says something about its speaker, and freed of what is
-# asked for at the end.
-
+# ---------------------------------------------------------------- several statements in one sentence
 
 _SEAM: Final = regex(
     r"\s*(?:[,;]\s*(?:(?:and|but|so)\s+)?(?:now\s+)?|\s(?:and|but|so)\s+(?:now\s+)?)(?=(?:i|my|we)(?:['’](?:m|ve|d|ll"
@@ -123,15 +339,15 @@ _TAIL: Final = regex(
 
 
 def statements(sentence: str, says: Callable[[str], bool], is_idle: Callable[[str], bool]) -> list[str]:
-    """The parts of `sentence` that say something alone, by `says`; what follows one and does not, stays with it, but
-    for what `is_idle`: ", but I'm not sure"."""
-    cuts = [0, *(found.end() for found in _SEAM.finditer(sentence)), len(sentence)]
-    ends = [*(found.start() for found in _SEAM.finditer(sentence)), len(sentence)]
-    pieces = [(start, end) for start, end in zip(cuts, ends, strict=False)]
-    if len(pieces) < 2:
+    """The parts of `sentence` that say something alone, by `says`; a part that does not stays with the one before it,
+    unless it `is_idle`: ", but I'm not sure"."""
+    seams = list(_SEAM.finditer(sentence))
+    if not seams:
         return [sentence]
+    starts = [0, *(seam.end() for seam in seams)]
+    ends = [*(seam.start() for seam in seams), len(sentence)]
     kept: list[tuple[int, int]] = []
-    for start, end in pieces:
+    for start, end in zip(starts, ends, strict=True):
         if says(sentence[start:end]) or not kept:
             kept.append((start, end))
         elif not is_idle(sentence[start:end]):
@@ -140,381 +356,9 @@ def statements(sentence: str, says: Callable[[str], bool], is_idle: Callable[[st
 
 
 def without_request(sentence: str, says: Callable[[str], bool]) -> str:
-    """`sentence` up to where it begins to ask for something, if it has said something by then."""
+    """`sentence` up to a request, if it says something before."""
     for request in _TAIL.finditer(sentence):
         head = sentence[: request.start()].rstrip(" ,;:")
         if says(head):
             return head
     return sentence
-
-
-# What a sentence comes to before it is weighed, and what it is read beside.
-
-
-class Scene(msgspec.Struct, frozen=True):
-    """Who speaks and when. `name` is what "I" becomes; `named_last` gives what the sentences before, of the same group,
-    named last, None when they named nothing; `corrected`: the one before says that something is wrong; `itemised`: the
-    sentence stands in a list."""
-
-    name: str
-    by_agent: bool
-    said_us: int
-    named_last: Callable[[], str | None]
-    corrected: bool = False
-    itemised: bool = False
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """A statement told so that it can be understood alone. `relation`: all that it says about its subject."""
-
-    content: str
-    family: str
-    intent: Intent
-    category: str
-    confidence: float
-    decided: bool = False
-    corrects: bool = False
-    relation: str | None = None
-
-
-Judged = list[Finding] | str
-"""What a sentence says, or why nothing is kept of it."""
-
-
-def finding(family: Family, content: str, *, corrects: bool = False, dated: bool = False) -> Finding:
-    """`content` as a statement of `family`; a decision that names its day is an event as well."""
-    decided = family.name == "decision"
-    return Finding(
-        content=content,
-        family=family.name,
-        intent="event" if decided and dated else family.intent,
-        category=family.category,
-        confidence=family.confidence,
-        decided=decided,
-        corrects=corrects,
-    )
-
-
-# English verbs as far as "I" becomes somebody's name: which are in the past, and the form with -s.
-
-
-_IRREGULAR: Final = {
-    "am": "is", "are": "is", "have": "has", "do": "does", "go": "goes", "were": "was", "don't": "doesn't",
-    "haven't": "hasn't", "aren't": "isn't", "weren't": "wasn't",
-}  # fmt: skip
-_UNCHANGED: Final = words_of(
-    "is was has does had did will would can could shall should may might must cannot can't won't wouldn't",
-    "couldn't shouldn't didn't hadn't wasn't isn't doesn't hasn't mustn't used ought",
-)
-_PAST: Final = words_of(
-    "became began bought broke brought built came caught chose drew drove fell felt found forgot gave got grew",
-    "had heard held kept knew learnt led left lent lost made meant met moved paid put ran rode rose said sat",
-    "saw sent set shook shot slept sold sought spent spoke spun stood stuck swore taught took thought threw",
-    "told understood went woke won wore wrote ended grew hid cut quit split upset",
-)
-_BASE_IN_ED: Final = words_of(
-    "need feed embed speed exceed proceed succeed seed bleed breed heed weed shed wed",
-)
-_VOWELS: Final = frozenset("aeiou")
-
-
-def with_name(verb: str) -> str:
-    """The form of a small-letter `verb` behind a name where `I` had this one: "prefer" → "prefers", "was" → "was"."""
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
-    if verb in _UNCHANGED or verb in _PAST or (verb.endswith("ed") and verb not in _BASE_IN_ED):
-        return verb
-    if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
-        return f"{verb[:-1]}ies"
-    return f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else f"{verb}s"
-
-
-def is_present(verb: str) -> bool:
-    """Whether `verb` behind "I" changes with the name, so that a second verb joined to it changes as well."""
-    return with_name(verb) != verb
-
-
-# Who "I" is: an English sentence in the first person told about its speaker (spec 9, "decontextualise").
-#
-# "We" stays: a team speaks of itself, and nobody knows its name.
-
-
-_CODE: Final = regex(r"(`[^`\n]*`)")
-_ADVERB: Final = (
-    r"always|never|often|also|just|only|still|now|then|even|ever|once|soon|already|almost|rather|sometimes|mostly"
-    r"|(?!reply|"
-    r"rely|apply|supply|fly|comply|imply|multiply)[a-z]{2,16}ly"
-)
-_PERSON: Final = regex(
-    rf"(?<![\w'’/.@-])(?:(?P<i>[Ii])(?:['’](?P<short>m|ve|d|ll|s))?(?P<adverbs>(?:\s+(?:{_ADVERB})\b)*)"
-    r"(?:\s+(?P<verb>[a-z]+?n['’]t|[a-z]+)\b)?|(?P<object>me)|(?P<self>myself)|(?P<own>[Mm]y|mine)|(?P<my>Me"
-    r"|Mine))(?![\w/@-]|\.\w)"
-)
-_SHORT: Final = {"m": "is", "ve": "has", "d": "would", "ll": "will", "s": "is"}
-_HAD: Final = frozenset({"been", "had", "gone", "done", "seen", "made", "written", "chosen", "taken", "better"})
-_JOINED: Final = words_of(
-    "prefer like love hate dislike use work live want need write run keep avoid enjoy own speak study teach",
-    "manage lead maintain think care follow stick rely deploy develop drink eat play read test review start",
-    "finish commute have don't",
-)
-_AND: Final = regex(rf"(\b(?:and|but|or)(?:\s+(?:{_ADVERB}))?\s+)([a-z]+?n['’]t|[a-z]+)\b(?!\s*[,.]|\s+(?:is|are)\b)")
-_YOU: Final = regex(r"(?<![\w'’])(?P<you>[Yy]ou)(?P<are>['’]re| are)?(?![\w'’])|(?<![\w'’])(?P<your>[Yy]our)(?![\w'’])")
-
-ASSISTANT: Final = "the assistant"
-
-
-def about(name: str, sentence: str, addressed: str = ASSISTANT) -> str:
-    """`sentence` with its speaker called `name`, and whoever is spoken to `addressed`. Code in it stays as it is."""
-    parts = _CODE.split(sentence)
-    return "".join(part if at % 2 else _told_first_person(name, part, addressed) for at, part in enumerate(parts))
-
-
-def possessive(name: str) -> str:
-    """ "Ana's", "James'"."""
-    return f"{name}'" if name.endswith("s") else f"{name}'s"
-
-
-def _told_first_person(name: str, part: str, addressed: str) -> str:
-    present_from: list[int] = []
-
-    def instead(found: re.Match[str]) -> str:
-        if found["self"]:
-            return "themselves"
-        if found["object"] or found["my"] == "Me":
-            return name
-        if found["own"] or found["my"]:
-            return possessive(name)
-        return _subject(name, found, present_from)
-
-    told = _PERSON.sub(instead, part)
-    if present_from:
-        told = _AND.sub(_agreeing, told)
-    return _YOU.sub(lambda found: _other(addressed, found), told)
-
-
-def _subject(name: str, found: re.Match[str], present_from: list[int]) -> str:
-    verb = (found["verb"] or "").replace("’", "'")
-    short = found["short"]
-    if short:
-        first = "had" if short == "d" and (verb in _HAD or verb.endswith("ed")) else _SHORT[short]
-        return " ".join(filter(None, (name, first + (found["adverbs"] or ""), verb)))
-    if not verb:
-        return name + (found["adverbs"] or "")
-    if is_present(verb):
-        present_from.append(found.end())
-    return f"{name}{found['adverbs'] or ''} {with_name(verb)}"
-
-
-def _agreeing(found: re.Match[str]) -> str:
-    """ "likes tea and hates coffee": verbs that can hardly be anything else."""
-    verb = found[2].replace("’", "'")
-    return found[1] + (with_name(verb) if verb in _JOINED else found[2])
-
-
-def _other(addressed: str, found: re.Match[str]) -> str:
-    if found["your"]:
-        return _capital(possessive(addressed), found["your"])
-    return _capital(addressed, found["you"]) + (" is" if found["are"] else "")
-
-
-def _capital(words: str, like: str) -> str:
-    return words[0].upper() + words[1:] if like[0].isupper() else words
-
-
-# What an English sentence says that is worth remembering, told about its speaker and with its dates.
-
-
-MIN_SUBSTANCE: Final = 0.45
-"""What a sentence must come to by the table of spec 6.8."""
-
-MIN_CAUSE: Final = 5
-"""Words of a cause that is told without naming anything."""
-
-TOLD: Final[tuple[str, Intent, str, float]] = ("told", "fact", "fact", 0.85)
-"""What is to be remembered because somebody says so."""
-
-_DIRECT: Final = frozenset({RULE.name, IDENTITY.name, PREFERENCE.name, DECISION.name})
-"""Families that look like requests and are none."""
-
-_CAPITAL: Final = regex(r"(?<!\A)\b[A-Z][\w&-]+|\A[A-Z][\w&-]+")
-_SPAN: Final = regex(r"`[^`]+`")
-_CHOICE: Final = regex(r"(?:use|prefer) ", re.IGNORECASE)
-_FILLER: Final = regex(r",? (?:you know|i mean|i guess|kind of|kinda|sort of)(?=[,. ]|\Z),?", re.IGNORECASE)
-_LETS: Final = regex(r"let's (?=\w)", re.IGNORECASE)
-_ADDRESSED: Final = regex(r"(?:i want you to|you(?: must| should| may| can)?) (?=(?:always|never)\b)", re.IGNORECASE)
-_FOR_AGENT: Final = regex(
-    r"(?:i\b|i'|you\b|your\b|if\b|when\b|let\b|here\b|to \w+|now\b|next\b|this\b|that\b|these\b|there\b|once\b|since"
-    r" you\b|should\b|feel\b|both\b|all\b|everything\b)",
-    re.IGNORECASE,
-)
-_EXPLAINED: Final = regex(r"\b(?:because|since|so that|due to|in order to)\b", re.IGNORECASE)
-_TURNED: Final = regex(r"(?:it )?turn(?:s|ed) out(?: that)?,? ", re.IGNORECASE)
-_AGREED: Final = regex(r"(?:it was|it is|it's) (?:decided|agreed) that ", re.IGNORECASE)
-
-
-def findings(text: str, scene: Scene) -> Judged:
-    """What `text`, one sentence of at most `families.LONGEST` characters, says; else why nothing is kept of it."""
-    sentence = " ".join(text.replace("’", "'").split())
-    lead = patterns.stripped(sentence)
-    if patterns.is_question(lead):
-        return "question"
-    bare, called = patterns.told(lead)
-    bare = patterns.stripped(bare)
-    if patterns.is_courtesy(bare):
-        return "greeting"
-    if patterns.is_short(bare):
-        return "substance"
-    if scene.by_agent:
-        return "progress" if scene.itemised and "root cause" not in bare else _agents(bare, scene)
-    corrects = scene.corrected or reading(sentence).has("correction")
-    reasons: list[str] = []
-    kept: list[Finding] = []
-    for part in statements(
-        bare, lambda piece: says_name(piece) or _family(piece, scene) is not None, patterns.is_request
-    ):
-        judged = _judged(without_request(part, lambda head: _family(head, scene) is not None), scene, called=called)
-        if isinstance(judged, str):
-            reasons.append(judged)
-        else:
-            kept.append(_corrected(judged, corrects))
-    return kept or reasons[0]
-
-
-def _corrected(kept: Finding, corrects: bool) -> Finding:
-    """A choice of one thing "rather than" another corrects nobody."""
-    return msgspec.structs.replace(kept, corrects=corrects and kept.family not in _DIRECT)
-
-
-def _family(part: str, scene: Scene) -> Family | None:
-    """The first that fits; one that wants something named gives way where nothing is."""
-    fitting = [each for each in (BY_AGENT if scene.by_agent else BY_USER) if each.pattern.match(part)]
-    found = next((each for each in fitting if not each.referring or refers(part)), None)
-    if found is not None:
-        return found
-    if not scene.by_agent and EVENT.pattern.match(part) and _dated(part, scene):
-        return EVENT
-    return next(iter(fitting), None)
-
-
-def _dated(part: str, scene: Scene) -> bool:
-    return any(each.explicit for each in dates(part, scene.said_us))
-
-
-def _judged(part: str, scene: Scene, *, called: bool) -> Finding | str:
-    if says_name(part):
-        return _named(part, scene)
-    if patterns.points_elsewhere(part):
-        return "unclear reference"
-    whole = resolved(part, None) or resolved(part, scene.named_last())
-    if whole is None or patterns.lacks_object(whole):
-        return "unclear reference"
-    family = _family(whole, scene)
-    if family is None:
-        return (
-            _told_english_sentences(whole, scene)
-            if called
-            else ("request" if patterns.is_request(whole) else "nothing lasting")
-        )
-    if scene.itemised and family.name not in _DIRECT:
-        return "itemised"
-    reason = _objection(whole, family, called=called)
-    return reason or _as_told(whole, family, scene)
-
-
-def _objection(part: str, family: Family, *, called: bool = False) -> str | None:
-    """Why a statement of `family` is not kept all the same. `called`: it is to be remembered, somebody says."""
-    if patterns.is_of_the_moment(part) and family is not IDENTITY:
-        return "of the moment"
-    if family.name not in _DIRECT and patterns.is_request(part):
-        return "request"
-    if is_hedged(part) and family not in (IDENTITY, ENVIRONMENT, PREFERENCE):
-        return "uncertain"
-    if _CHOICE.match(part) and not _names_tool(part):
-        return "request"
-    if family.referring and not (called or family is EVENT or refers(part) or _is_long(part, family)):
-        return "names nothing"
-    return None
-
-
-def _is_long(part: str, family: Family) -> bool:
-    """Whether a cause is told in so many words that it names what it is about."""
-    return family.name == PROBLEM.name and len(token_set(part)) >= MIN_CAUSE
-
-
-def _told_english_sentences(part: str, scene: Scene) -> Finding | str:
-    """What somebody wants remembered, of whatever kind."""
-    if patterns.is_request(part) or patterns.is_of_the_moment(part):
-        return "request"
-    if not refers(part) and not is_substantial(part):
-        return "names nothing"
-    name, intent, category, confidence = TOLD
-    content, _ = _contents(part, scene)
-    return Finding(content, name, intent, category, confidence)
-
-
-def _named(part: str, scene: Scene) -> Finding:
-    name = stated_name(part) or part
-    subject = possessive("User" if scene.name == name else scene.name)
-    return Finding(
-        f"{subject} name is {name}", IDENTITY.name, IDENTITY.intent, IDENTITY.category, 0.95, relation="named"
-    )
-
-
-def _as_told(part: str, family: Family, scene: Scene) -> Finding | str:
-    content, mentions = _contents(part, scene)
-    if not (family.referring or is_substantial(content)):
-        return "substance"
-    past = any(each.explicit for each in mentions)
-    return finding(family, content, dated=past)
-
-
-def _contents(part: str, scene: Scene) -> tuple[str, tuple[DateMention, ...]]:
-    plain = _LETS.sub("We will ", _AGREED.sub("", _ADDRESSED.sub("", part)))
-    plain = _TURNED.sub("", plain, count=1)
-    plain = _FILLER.sub("", plain)
-    told, mentions = with_dates(about(scene.name, plain), scene.said_us)
-    told = told.strip().rstrip("!.")
-    return told[:1].upper() + told[1:], mentions
-
-
-def is_substantial(content: str) -> bool:
-    """Whether it says enough by itself (spec 6.8)."""
-    weight = substance(content, has_reference=refers(content), causal=causal_cue(content) is not None)
-    return weight.score >= MIN_SUBSTANCE
-
-
-def refers(part: str) -> bool:
-    """Whether it names anything: a thing, somebody, a number, code."""
-    if _SPAN.search(part) or numbers(part) or extract(part):
-        return True
-    return any(not is_ordinary(word) for word in _CAPITAL.findall(part))
-
-
-def _names_tool(part: str) -> bool:
-    return any(each.kind == "tool" and "/" not in each.name for each in extract(_SPAN.sub(" ", part)))
-
-
-# ---------------------------------------------------------------- what an agent says
-
-
-def _agents(part: str, scene: Scene) -> Judged:
-    """Of an agent's words only what shapes later work: causes found, limits, decisions with their reason."""
-    if patterns.points_elsewhere(part) or resolved(part, None) is None:
-        return "unclear reference"
-    family = _family(part, scene)
-    if family is None or (_FOR_AGENT.match(part) and family is not PROBLEM_TOLD):
-        return "progress"
-    if (
-        family is PROBLEM_TOLD
-        and _FOR_AGENT.match(part)
-        and not _TURNED.match(part)
-        and "root cause" not in part.lower()
-    ):
-        return "progress"
-    if family is DECISION and not _EXPLAINED.search(part):
-        return "progress"
-    reason = _objection(part, family)
-    if reason is not None:
-        return reason
-    judged = _as_told(part, family, scene)
-    return judged if isinstance(judged, str) else [judged]

@@ -27,6 +27,9 @@ THRESHOLD = 3
 MAX_FACTS = 20
 """Facts of one exchange. More is a document, not a conversation."""
 
+MAX_SENTENCE = 400
+"""Characters of a sentence; a longer one is no statement but a text."""
+
 
 class Message(msgspec.Struct, frozen=True):
     """One turn. `role` is "user", "assistant", or anything else, which is context and says nothing by itself;

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from mnemond.extract.patterns import LONGEST
+from mnemond.extract.facts import MAX_SENTENCE
 from mnemond.text.resources import regex
 from mnemond.text.transcripts import without_recalled
 
@@ -336,10 +336,10 @@ def own_sentences(sentences: Sequence[Sentence]) -> Authored:
     Nothing of a game, what comes before and with the words that hand a text over, and of a long message the beginning
     and the end.
     """
-    if sentences and _PLAY.match(sentences[0].text[:LONGEST]):
+    if sentences and _PLAY.match(sentences[0].text[:MAX_SENTENCE]):
         return Authored([], (sentences[0].text, "role"))
     for at, sentence in enumerate(sentences[:LONG_MESSAGE]):
-        if _WORK_ON_TEXT.search(sentence.text[:LONGEST]) is None:
+        if _WORK_ON_TEXT.search(sentence.text[:MAX_SENTENCE]) is None:
             continue
         text = next(
             (number for number in range(at + 1, len(sentences)) if _is_handed(sentence, sentences[number])), None

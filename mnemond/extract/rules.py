@@ -1,7 +1,7 @@
-"""The rule engine: what of an exchange is worth remembering, told without a model (spec 9, engine `rules`).
+"""The rule engine: the facts of an exchange without a model, and facts that a host found, completed by the same rules.
 
-Precision goes before recall: a store that is filled with what was said in passing recalls what was said in passing. A
-sentence is kept when it belongs to a family of patterns, and says something (docs/decisions/0023).
+Precision goes before recall: a store that is filled with remarks in passing recalls remarks in passing. A sentence is
+kept if it belongs to a family of patterns and has substance (docs/decisions/0023).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import msgspec
 
 from mnemond.extract import chinese, english
 from mnemond.extract.chinese import is_chinese
-from mnemond.extract.english import Finding, Judged, Scene, about
+from mnemond.extract.english import is_question, is_request
 from mnemond.extract.facts import (
     FUNCTIONAL,
+    MAX_SENTENCE,
     MAX_SHOWN,
     UNKNOWN,
     Context,
@@ -26,7 +27,6 @@ from mnemond.extract.facts import (
     Fact,
     Intent,
     Message,
-    Relation,
     Speaker,
     called,
     entities_of,
@@ -37,8 +37,10 @@ from mnemond.extract.facts import (
     stated_name,
     with_person,
 )
-from mnemond.extract.patterns import BY_USER, LONGEST, is_question, is_request
-from mnemond.extract.prose import MAX_READ, Prose, Sentence, own_sentences, prose, sentences
+from mnemond.extract.findings import Finding, Judged, Scene
+from mnemond.extract.findings import english as english_families
+from mnemond.extract.first_person import about
+from mnemond.extract.prose import MAX_READ, Sentence, own_sentences, prose, sentences
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import reading
 from mnemond.text.entities import extract, nothing_known
@@ -52,47 +54,46 @@ SPEAKERS = ("user", "assistant")
 """Roles that say something; every other is context."""
 
 MAX_SENTENCES = 4_000
-"""Sentences of an exchange that are looked at."""
+"""Sentences of an exchange that are read."""
 
 REPEATED = 0.9
-"""Share of a sentence's words that somebody said before, from which on it is their sentence again."""
+"""Share of a sentence's words in an earlier sentence from which on it is a repetition."""
 
 MIN_REPEATED = 3
-"""Words of a sentence that can be told to be a repetition."""
+"""Words of a sentence that can be a repetition."""
 
-LONGEST_CORRECTION = 40
+MAX_HEARD = 300
+"""Earlier sentences that a new one is compared with."""
+
+MAX_CORRECTION = 40
 """Characters of "no, that's wrong" and the like."""
 
 MAX_BEFORE = 3
-"""Sentences that are looked back for what "it" is."""
+"""Sentences before one that are searched for the antecedent of "it"."""
 
 AGENT_DOUBT = 0.1
-"""How much less sure it is that an agent's word is worth keeping."""
+"""How much less the confidence in an agent's statement is."""
 
 OF_SUBJECT = frozenset({"identity", "preference", "relation", "event"})
-"""Families whose sentences say of their subject how it stands to something else."""
+"""Families whose sentences state a relation of their subject."""
 
 _SECRET = regex(r"\[REDACTED")
-"""What the redaction of secrets leaves: without its secret the sentence says nothing."""
+"""A redacted secret: without it the sentence says nothing."""
+
+_REASON = regex(r"(?:because|since|so that|therefore|that's why|that is why|due to)\b|因为|所以|因此", re.IGNORECASE)
+_SO = regex(r"so\b,? (?!far\b|i can\b)", re.IGNORECASE)
+_FIXED_BY = regex(
+    r"(?:i|we)(?:'ve| have)? (fixed|solved|resolved) (?:it|this|that|the \w+) (?=by\b|with\b)", re.IGNORECASE
+)
 
 
 class RuleEngine:
     """Finds facts by rules alone."""
 
     def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
-        """The facts of `messages`, at most `context.most`; never raises for what they say. Time is linear in their
+        """The facts of `messages`, at most `context.most`; never raises for their content. Time is linear in their
         length."""
         return _Reading(messages, context).extraction()
-
-
-_MAX_HEARD = 300
-"""Sentences said before that a new one is compared with."""
-
-_DEPENDENT = regex(r"(?:because|since|so that|therefore|that's why|that is why|due to)\b|因为|所以|因此", re.IGNORECASE)
-_SO = regex(r"so\b,? (?!far\b|i can\b)", re.IGNORECASE)
-_FIXED_BY = regex(
-    r"(?:i|we)(?:'ve| have)? (fixed|solved|resolved) (?:it|this|that|the \w+) (?=by\b|with\b)", re.IGNORECASE
-)
 
 
 class _Reading:
@@ -109,43 +110,36 @@ class _Reading:
         self._seen: set[str] = set()
 
     def extraction(self) -> Extraction:
-        """Everything that was found, and what was not kept."""
+        """All facts, and the parts that are not kept."""
         left = MAX_SENTENCES
         for message in self._messages:
             read = prose(message.content)
-            self._note(read)
-            sentences = self._own(message, read.sentences[:left])
-            left -= len(sentences)
-            self._read(message, sentences)
+            for text, reason in read.others:
+                self._drop(text, reason)
+            found: Sequence[Sentence] = read.sentences[:left]
+            if message.role == "user":
+                found, left_out = own_sentences(found)
+                if left_out is not None:
+                    self._drop(*left_out)
+            left -= len(found)
+            self._read(message, found)
         return Extraction(tuple(self._facts), tuple(self._dropped), NAME)
 
     def _user_name(self) -> str:
-        """What they say goes before what a host calls them."""
+        """A name that the user states goes before the name that a host gives."""
         users = [each for each in (*self._context.earlier, *self._messages) if each.role == "user"]
         stated = (stated_name(_own_words(each).replace("’", "'")) for each in reversed(users))
         named = (called(each.name) for each in reversed(users) if each.name)
         return next(filter(None, stated), None) or self._context.speaker or next(filter(None, named), None) or UNKNOWN
 
-    def _note(self, read: Prose) -> None:
-        for text, reason in read.others:
-            self._drop(text, reason)
-
-    def _own(self, message: Message, found: Sequence[Sentence]) -> Sequence[Sentence]:
-        if message.role != "user":
-            return found
-        own, left_out = own_sentences(found)
-        if left_out is not None:
-            self._drop(*left_out)
-        return own
-
     def _drop(self, text: str, reason: str) -> None:
         if len(self._dropped) < MAX_SHOWN:
             self._dropped.append(Dropped(shown(text), reason))
 
-    def _read(self, message: Message, sentences: Sequence[Sentence]) -> None:
-        said: list[frozenset[str]] = []
+    def _read(self, message: Message, found: Sequence[Sentence]) -> None:
+        heard: list[frozenset[str]] = []
         last: Fact | None = None
-        for sentence in sentences:
+        for sentence in found:
             if len(self._facts) >= self._context.most:
                 self._drop(sentence.text, "too many")
                 break
@@ -155,19 +149,18 @@ class _Reading:
             else:
                 last = self._judge(message, sentence)
             self._before.append(sentence)
-            said.append(token_set(sentence.text))
-        self._heard += said[-_MAX_HEARD:]
+            heard.append(token_set(sentence.text))
+        self._heard += heard[-MAX_HEARD:]
         self._before.clear()
 
     def _judge(self, message: Message, sentence: Sentence) -> Fact | None:
-        """The last fact that a sentence gives, where it gives any."""
-        text = sentence.text
+        """Add the facts of a sentence; return the last one, if there is any."""
         judged = self._findings(message, sentence)
         if isinstance(judged, str):
-            self._drop(text, judged)
+            self._drop(sentence.text, judged)
             return None
-        if self._is_repeated(text):
-            self._drop(text, "said before")
+        if self._is_repeated(sentence.text):
+            self._drop(sentence.text, "said before")
             return None
         kept = [fact for each in judged if (fact := self._fact(each, message)) is not None]
         self._facts += kept
@@ -175,7 +168,7 @@ class _Reading:
 
     def _findings(self, message: Message, sentence: Sentence) -> Judged:
         text = sentence.text
-        if len(text) > LONGEST:
+        if len(text) > MAX_SENTENCE:
             return "length"
         if _SECRET.search(text):
             return "secret"
@@ -187,12 +180,10 @@ class _Reading:
             corrected=self._is_corrected(sentence.group),
             itemised=sentence.itemised,
         )
-        if is_chinese(text):
-            return chinese.findings(text, scene)
-        return english.findings(text, scene)
+        return chinese.findings(text, scene) if is_chinese(text) else english.findings(text, scene)
 
     def _fact(self, new: Finding, message: Message) -> Fact | None:
-        """A finding weighed; None where it is said already, or matters too little."""
+        """The fact of a finding; None if it is a repetition, or not important enough."""
         key = " ".join(sorted(token_set(new.content)))
         if key in self._seen:
             self._drop(new.content, "said before")
@@ -211,53 +202,55 @@ class _Reading:
         words = token_set(text)
         if len(words) < MIN_REPEATED:
             return False
-        return any(len(words & heard) >= REPEATED * len(words) for heard in islice(reversed(self._heard), _MAX_HEARD))
+        return any(len(words & heard) >= REPEATED * len(words) for heard in islice(reversed(self._heard), MAX_HEARD))
 
     def _is_corrected(self, group: int) -> bool:
-        """Whether the sentence before, of this group, says that something is wrong, and no more."""
-        if not self._before or self._before[-1].group != group or len(self._before[-1].text) > LONGEST_CORRECTION:
+        """True if the sentence before, of this group, says that something is wrong, and no more."""
+        if not self._before or self._before[-1].group != group or len(self._before[-1].text) > MAX_CORRECTION:
             return False
         return reading(self._before[-1].text).has("correction")
 
     def _named_last(self, group: int) -> str | None:
-        """What the sentences before this one, of its group, named last."""
+        """The last name in the sentences before this one, of its group."""
         for sentence in islice(reversed(self._before), MAX_BEFORE):
-            if sentence.group != group or len(sentence.text) > LONGEST:
+            if sentence.group != group or len(sentence.text) > MAX_SENTENCE:
                 return None
             if named := named_last(sentence.text):
                 return named
         return None
 
     def _joined(self, fact: Fact, sentence: Sentence) -> Fact | None:
-        """`fact` with a sentence that only goes on with it: its reason, or how it was mended."""
+        """`fact` with a sentence that only continues it: its reason, or its fix."""
         text = sentence.text.replace("’", "'")
-        if sentence.group != self._before[-1].group or len(fact.content) + len(text) > LONGEST:
+        if sentence.group != self._before[-1].group or len(fact.content) + len(text) > MAX_SENTENCE:
             return None
-        mended = _FIXED_BY.match(text)
-        if mended is not None and fact.family == "problem-fix":
-            return _longer(fact, f"; {mended[1].lower()} {text[mended.end() :]}".rstrip(" .!"))
-        follows = _DEPENDENT.match(text) or _SO.match(text)
+        fixed = _FIXED_BY.match(text)
+        if fixed is not None and fact.family == "problem-fix":
+            return _longer(fact, f"; {fixed[1].lower()} {text[fixed.end() :]}".rstrip(" .!"))
+        follows = _REASON.match(text) or _SO.match(text)
         if follows is None or is_question(text) or is_request(text[follows.end() :].strip()):
             return None
         name = self._names["user" if fact.attributed_to == "user" else "assistant"]
-        told = chinese.about(name, text) if is_chinese(text) else about(name, text)
-        mark = "，" if is_chinese(text) else ", "
-        return _longer(fact, f"{mark}{told[0].lower()}{told[1:]}".rstrip(" .。!！"))
+        more, mark = (chinese.about(name, text), "，") if is_chinese(text) else (about(name, text), ", ")
+        return _longer(fact, f"{mark}{more[0].lower()}{more[1:]}".rstrip(" .。!！"))
 
 
 def weighed(new: Finding, role: str, said_us: int, context: Context, speaker: str) -> Fact:
-    """A finding with what it names, how much it matters, and who has to do with whom. That it names its `speaker` says
-    nothing of how much it matters."""
+    """The fact of a finding, with its entities, importance and relations. That it names its `speaker` does not raise
+    its importance."""
     relations = relations_of(new.content, about_subject=new.family in OF_SUBJECT, kind=new.relation)
     named = entities_of(new.content, relations, context.known)
     specific = len(named) >= 2 or bool(numbers(new.content))
-    matters = importance(new.content, new.intent, decided=new.decided, corrects=new.corrects, specific=specific)
     by_agent = role == "assistant"
+    # a person's place of work is a relationship, a tool that is used is a fact
+    is_relationship = new.family == "relation" and any(
+        each.type in FUNCTIONAL | {"owns", "knows"} for each in relations
+    )
     return Fact(
         content=new.content,
-        intent="relationship" if _is_relationship(new, relations) else new.intent,
+        intent="relationship" if is_relationship else new.intent,
         category=new.category,
-        importance=matters,
+        importance=importance(new.content, new.intent, decided=new.decided, corrects=new.corrects, specific=specific),
         confidence=round(new.confidence - AGENT_DOUBT * by_agent, 2),
         attributed_to="assistant" if by_agent else "user",
         said_us=said_us,
@@ -267,32 +260,27 @@ def weighed(new: Finding, role: str, said_us: int, context: Context, speaker: st
     )
 
 
-def _is_relationship(new: Finding, relations: Sequence[Relation]) -> bool:
-    """Who works where is a relationship, what uses what a fact."""
-    return new.family == "relation" and any(each.type in FUNCTIONAL | {"owns", "knows"} for each in relations)
-
-
 def _longer(fact: Fact, more: str) -> Fact:
     return msgspec.structs.replace(fact, content=fact.content.rstrip(" .。!！") + more)
 
 
 def _own_words(message: Message) -> str:
-    """As much of a message as is looked at for a name; what memory shows in it was said by anybody."""
+    """The beginning of a message, which is searched for a name; memories shown in it may be about anybody."""
     return without_recalled(message.content[:MAX_READ])
 
 
 def _words_of(messages: Sequence[Message]) -> list[frozenset[str]]:
     """The words of each sentence of some messages, the last ones."""
     found = [token_set(each.text) for message in messages for each in prose(message.content).sentences]
-    return found[-_MAX_HEARD:]
+    return found[-MAX_HEARD:]
 
 
-# Facts that whoever called has found by themselves: what they leave out the rules fill in (spec 9, engine `host`).
-
+# ---------------------------------------------------------------- facts that a host found
 
 HOST_NAME: Final = "host"
-HOST_LONGEST: Final = 8_000
-"""Characters of a memory; a longer item becomes several (spec 9)."""
+
+MAX_HOST_FACT: Final = 8_000
+"""Characters of a memory; a longer item becomes several."""
 
 INTENT_OF: Final[dict[str, Intent]] = {
     "preference": "preference", "decision": "fact", "fact": "fact", "insight": "fact", "context": "event",
@@ -301,11 +289,11 @@ INTENT_OF: Final[dict[str, Intent]] = {
 CATEGORY_OF: Final[dict[Intent, str]] = {
     "preference": "preference", "fact": "fact", "event": "context", "relationship": "fact",
 }  # fmt: skip
-"""Category from intent and back where only one is given (spec 3)."""
+"""Intent of a category, and category of an intent, if only one is given."""
 
 
 class HostFact(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact as it comes; None is for the rules to fill. `importance` is 1…10."""
+    """A fact of a host; the rules fill fields that are None. `importance` is 1…10."""
 
     content: str
     intent: Intent | None = None
@@ -319,7 +307,7 @@ class HostFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def completed(given: Sequence[HostFact], context: Context) -> Extraction:
-    """The facts as they may be stored, and those that matter too little."""
+    """The facts that may be stored, and those that are repetitions or not important enough."""
     facts: list[Fact] = []
     dropped: list[Dropped] = []
     seen: set[str] = set()
@@ -336,8 +324,8 @@ def completed(given: Sequence[HostFact], context: Context) -> Extraction:
     return Extraction(tuple(facts), tuple(dropped), HOST_NAME)
 
 
-def parts(content: str, longest: int = HOST_LONGEST) -> list[str]:
-    """`content` in pieces of at most `longest` characters, cut between sentences where there are any."""
+def parts(content: str, longest: int = MAX_HOST_FACT) -> list[str]:
+    """`content` in pieces of at most `longest` characters, cut between sentences if there are any."""
     return list(_parts(content.strip(), longest))
 
 
@@ -380,5 +368,6 @@ def _kinds(given: HostFact, content: str) -> tuple[Intent, str]:
         return given.intent, given.category or CATEGORY_OF[given.intent]
     if given.category is not None:
         return INTENT_OF.get(given.category, "fact"), given.category
-    family = next((each for each in BY_USER if each.pattern.match(content[:400])), None)
+    beginning = content[:MAX_SENTENCE]
+    family = next((each for each in english_families().by_user if each.pattern.match(beginning)), None)
     return ("fact", "fact") if family is None else (family.intent, family.category)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.english import about, possessive, resolved, with_name
+from mnemond.extract.english import resolved
 from mnemond.extract.facts import says_name, stated_name
+from mnemond.extract.first_person import about, possessive, with_name
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mnemond.extract.facts import Context, Relation
-from mnemond.extract.rules import HOST_LONGEST, HostFact, completed, parts
+from mnemond.extract.rules import MAX_HOST_FACT, HostFact, completed, parts
 from tests.extract.exchanges import DAY_US
 
 CONTEXT = Context(observed_us=DAY_US)
@@ -58,7 +58,7 @@ def test_what_is_too_long_becomes_several_without_losing_a_word() -> None:
     text = "The quick brown fox jumps over the lazy dog. " * 400
     pieces = parts(text)
     assert len(pieces) == 3
-    assert all(len(each) <= HOST_LONGEST for each in pieces)
+    assert all(len(each) <= MAX_HOST_FACT for each in pieces)
     assert " ".join(pieces).split() == text.split()
     assert all(each.endswith(".") for each in pieces)
     assert [len(each) for each in parts("x" * 20_000)] == [8_000, 8_000, 4_000]

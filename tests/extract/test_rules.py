@@ -262,3 +262,8 @@ def test_chinese(said: str, kept: list[str]) -> None:
 def test_a_chinese_agent_tells_what_it_found() -> None:
     found = "原因是内存限制只有 128Mi，把限制调到 512Mi 后问题解决了。"
     assert contents("为什么重启？", f"我先看看日志。\n{found}\n接下来我会更新配置。") == [found.rstrip("。")]
+
+
+def test_a_name_with_a_backslash_is_put_into_a_chinese_sentence_as_it_is() -> None:
+    (fact,) = extracted(Message("user", "我喜欢用Vim写代码，不喜欢鼠标", name="a\\gb")).facts
+    assert fact.content.startswith("a\\gb喜欢用Vim")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.english import with_dates
 from mnemond.extract.facts import Intent, Message, Relation, band, importance, latest_exchange, of_five, relations_of
+from mnemond.extract.findings import with_dates
 from tests.extract.exchanges import DAY_US
 
 
