@@ -65,7 +65,7 @@ def _not_writable(target: Path, why: str, backup: str | None = None) -> MnemonEr
 def run_config(invocation: Invocation, directory: Path) -> CliRunResult:
     """Run one of them, without a daemon: the configuration may keep one from starting. Raises MnemonError."""
     named = invocation.options.get("store")
-    store = None if named is None else registry.check(str(named))
+    store = None if named is None else registry.check_name(str(named))
     if invocation.command.name == "config path":
         path = _file(directory, store)
         return _result(invocation, {"path": str(path), "exists": path.exists()}, one_line(str(path)))
@@ -87,7 +87,9 @@ def _checked_files(words: list[str], directory: Path, store: str | None) -> list
     if store is not None:
         of_stores = [_file(directory, store)]
     else:
-        of_stores = sorted(path for path in directory.glob(f"data/*/{FILE}") if registry.is_valid(path.parent.name))
+        of_stores = sorted(
+            path for path in directory.glob(f"data/*/{FILE}") if registry.is_valid_name(path.parent.name)
+        )
     layers = loading.read(Sources(_file(directory, None), os.environ))
     loading.resolve(layers)
     for path in of_stores:

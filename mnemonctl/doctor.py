@@ -40,7 +40,7 @@ from mnemond.store.files import make_directory
 from mnemond.store.registry import ActiveName
 from mnemond.store.salvage import Salvaged, salvage
 from mnemond.store.schema import current_version
-from mnemond.store.verify import closed
+from mnemond.store.verify import verify_closed
 from mnemond.wire.listener import lock, open_data_dir
 
 PROBLEM_FOUND: Final = 1
@@ -61,7 +61,7 @@ class Facts(msgspec.Struct, frozen=True):
 def run(directory: Path, options: DoctorOptions, output: Output, environ: Mapping[str, str]) -> CliRunResult:
     """Check everything, or salvage a store. Raises MnemonError for an invalid name of a store."""
     named = options.store or environ.get("MNEMON_STORE") or None
-    store = None if named is None else registry.check(named)
+    store = None if named is None else registry.check_name(named)
     if options.salvage:
         return run_salvage(directory, store or _active(directory), output)
     running, checks = None, [note("data_dir", f"{directory} is not there yet: nothing was ever stored in it")]
@@ -101,7 +101,7 @@ def _active(directory: Path) -> str:
 
 
 def _all_stores(directory: Path) -> list[str]:
-    return sorted(filter(registry.is_valid, (path.parent.name for path in directory.glob(f"data/*/{DATABASE}"))))
+    return sorted(filter(registry.is_valid_name, (path.parent.name for path in directory.glob(f"data/*/{DATABASE}"))))
 
 
 def fine(name: str, detail: str) -> CheckView:
@@ -339,7 +339,7 @@ def _check_store(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
         return [problem("store", what, path, "mnemonctl store list")]
     try:
         if facts.running is None:
-            findings = closed(path, "full" if full else "fast", time.time_ns() // 1000)
+            findings = verify_closed(path, "full" if full else "fast", time.time_ns() // 1000)
             return [view(name, finding) for finding in findings]
         deadline = fast.LONG_DEADLINE_S if full else fast.DEADLINE_S
         verified = rpc.call(facts.directory, "verify", {"store": name, "full": full}, VerifyResult, deadline)

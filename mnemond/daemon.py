@@ -50,7 +50,7 @@ from mnemond.memory.embedding import wanted_by
 from mnemond.service import supervisor
 from mnemond.service.supervisor import Notifier, Reload, StoreHealth, Supervision
 from mnemond.store import connection, gc_tuning, legacy
-from mnemond.store.backups import BackupDirectory, Safekeeping, sweep
+from mnemond.store.backups import BackupDirectory, BackupService, remove_leftovers
 from mnemond.store.connection import check_sqlite_version
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
@@ -77,7 +77,7 @@ class Daemon:
         clock, ids, loop = SystemClock(), RandomIds(), Completions(trio.lowlevel.current_trio_token())
         self.stores = StoreRegistry(
             data_dir,
-            wanted=wanted_by(supply),
+            choose_embedder=wanted_by(supply),
             now_us=clock.now_us,
             loop=loop,
             on_defect=self._on_defect,
@@ -90,7 +90,7 @@ class Daemon:
         self.keeper = EmbeddingWorker(supply, identities, config.embedding.batch_size, self._boundary)
         loaded = loaded or configuration.loaded_from(config, data_dir / configuration.FILE)
         self.settings = StoreSettings(self.stores, loaded)
-        self.safekeeping = Safekeeping(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
+        self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
         self.scheduler = self._scheduling(config, clock, identities)
         self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
@@ -303,7 +303,7 @@ def run(data_dir: Path, logs: Logs, said: CliOverrides = NO_OVERRIDES) -> None:
         instance = lock(directory)
         held.callback(instance.close)
         loaded, embedders = load_configuration(_sources(directory.path, said))
-        connection.forbid(directory.path)
+        connection.forbid_raw_open(directory.path)
         _tidy(directory.path, logs.logger)
         listener = adopt(os.environ) or _of_launchd() or bind(directory, instance)
         held.callback(listener.close)
@@ -313,7 +313,7 @@ def run(data_dir: Path, logs: Logs, said: CliOverrides = NO_OVERRIDES) -> None:
 
 def _tidy(data_dir: Path, log: FilteringBoundLogger) -> None:
     """Finish what an earlier process left half-done, and take over a store of mnemon's. Raises MnemonError."""
-    sweep(data_dir)
+    remove_leftovers(data_dir)
     if legacy.move(data_dir, SystemClock().now_us(), lambda sentence: log.warning("warning", reason=sentence)):
         log.info("moved a store of mnemon's", to=str(data_dir / "data" / "default"))
 

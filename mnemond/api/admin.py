@@ -39,11 +39,10 @@ from mnemond.jobs.scheduler import Scheduler
 from mnemond.store import exchanges
 from mnemond.store.connection import SqliteError
 from mnemond.store.exchanges import Backlog
-from mnemond.store.files import log_bytes, size_bytes
-from mnemond.store.meta import FileFigures, file_figures
+from mnemond.store.files import FileFigures, file_figures, log_bytes, size_bytes
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
-from mnemond.store.verify import Examiner, Finding, closed, heed, reader
+from mnemond.store.verify import Examiner, Finding, apply_findings, open_reader, verify_closed
 from mnemond.store.verify_checks import Tier
 from mnemond.wire.dispatch import Call, Latencies, handles, quantile_ms
 from mnemond.wire.limits import Counters
@@ -81,7 +80,7 @@ class VerifyHandlers:
 
     async def _open(self, warm: OpenStore, tier: Tier) -> VerifyResult:
         found = await self._examiner.examine(warm.store, tier, self._clock.now_us(), self._threads)
-        await heed(warm.store, found, tier)
+        await apply_findings(warm.store, found, tier)
         views = [*map(partial(view, warm.store.name), found), *await self._others(warm)]
         return warm.marked(_result_doctor(warm.store.name, views, is_open=True))
 
@@ -92,7 +91,7 @@ class VerifyHandlers:
 
     async def _closed(self, name: str, tier: Tier) -> VerifyResult:
         path = self._stores.path(name)
-        found = await trio.to_thread.run_sync(closed, path, tier, self._clock.now_us(), limiter=self._threads)
+        found = await trio.to_thread.run_sync(verify_closed, path, tier, self._clock.now_us(), limiter=self._threads)
         if self._stores.warm(name) is not None or log_bytes(path):
             raise MnemonError(BUSY, f'the store "{name}" was opened while it was looked at', hint="repeat")
         return _result_doctor(name, list(map(partial(view, name), found)), is_open=False)
@@ -108,7 +107,7 @@ def view(store: str, finding: Finding) -> CheckView:
     if finding.skipped is not None:
         return CheckView(name=check.name, ok=True, state="skipped", detail=finding.skipped, store=store)
     if not finding.problems:
-        return CheckView(name=check.name, ok=True, state="ok", detail=check.says, store=store)
+        return CheckView(name=check.name, ok=True, state="ok", detail=check.summary, store=store)
     problems = [ProblemView(each.what, each.where, each.next) for each in finding.problems]
     return CheckView(
         name=check.name, ok=False, state="problem", detail=problems[0].what, problems=problems, store=store
@@ -157,7 +156,7 @@ async def _exchanges(warm: OpenStore, now_us: int) -> CheckView:
             exchanges.backlog(it),
             exchanges.count_queued_before(it, now_us - STUCK_US),
             exchanges.last_error(it),
-            exchanges.let_go(it),
+            exchanges.count_dropped(it),
         )
     )
     unread = f"; let go of unread, ever: {let_go:,}" if let_go else ""
@@ -329,7 +328,7 @@ class StatsHandlers:
         """Figures of a store."""
         warm = await self._open_stores.use(params.store)
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()
-        with warm.store.visited():
+        with warm.store.file_in_use():
             figures = await trio.to_thread.run_sync(_read, warm.store, limiter=self._threads)
         embedding = None if warm.embedder is None else warm.embedder.name
         result = await trio.to_thread.run_sync(
@@ -339,7 +338,7 @@ class StatsHandlers:
 
 
 def _read(store: Store) -> FileFigures:
-    connection = reader(store)
+    connection = open_reader(store)
     try:
         return file_figures(connection, store.path)
     except SqliteError as error:

@@ -39,7 +39,7 @@ from mnemond.model.outcomes import (
     UpdateResult,
 )
 from mnemond.model.query import Filter
-from mnemond.store.backups import holding
+from mnemond.store.backups import copies_holding
 from mnemond.store.connection import Connection
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, handles
@@ -141,7 +141,7 @@ class ForgetHandlers:
 
 async def _with_backups(warm: OpenStore, done: ForgetResult) -> ForgetResult:
     """The result of a purge, naming the files beside the store's that still hold the memory."""
-    names = await in_thread(holding, warm.store.path, [done.id])
+    names = await in_thread(copies_holding, warm.store.path, [done.id])
     if not names:
         return done
     message = f"{done.message}; copies of the store that still hold it: {', '.join(names)}"

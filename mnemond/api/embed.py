@@ -32,9 +32,10 @@ from mnemond.model.outcomes import (
     Outcome,
     ThresholdsView,
 )
-from mnemond.store import insights, operations
+from mnemond.store import embedder_switch, insights, operations
 from mnemond.store.connection import Connection
-from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch
+from mnemond.store.embedder_switch import SwitchRecord, read_switch
+from mnemond.store.meta import EmbedderRecord, read_embedder
 from mnemond.store.operations import Proposal, View
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import StoreParams, WriteParams
@@ -54,9 +55,8 @@ class Counted(NamedTuple):
 def counted_embed_views(connection: Connection) -> Counted:
     """Read it. Raises SqliteError."""
     record, switch = read_embedder(connection), read_switch(connection)
-    return Counted(
-        record, insights.count_stale(connection, record), switch, 0 if switch is None else operations.done(connection)
-    )  # fmt: skip
+    staged = 0 if switch is None else embedder_switch.count_staged(connection)
+    return Counted(record, insights.count_stale(connection, record), switch, staged)
 
 
 def lacking(embedder: Embedder) -> str | None:
@@ -230,7 +230,7 @@ class EmbedHandlers:
         else:
             found = msgspec.structs.replace(found, message=NOTHING_MISSING)
             detail = NOTHING_MISSING
-        return await warm.store.written(_nothing_but("embed.run", identity, found, detail))
+        return await warm.store.write(_nothing_but("embed.run", identity, found, detail))
 
     async def _run_one(self, warm: OpenStore, id_or_prefix: str, identity: WriteContext) -> Outcome:
         insight = one_active(warm.store.snapshot, id_or_prefix)
@@ -238,7 +238,7 @@ class EmbedHandlers:
         (vector,) = await self._thread(embedder.embed, [insight.content])
         answer = Answered(Text(insight.id, insight.content), vector)
         proposal = embedding.propose([answer], identity, embedder, anew=True)
-        return await warm.store.written(proposal._replace(decide=partial(_decide_one, proposal, answer, embedder)))
+        return await warm.store.write(proposal._replace(decide=partial(_decide_one, proposal, answer, embedder)))
 
     # ------------------------------------------------------------ switch
 

@@ -26,10 +26,9 @@ from mnemond.memory.embedding import (
     texts_without_vector,
 )
 from mnemond.model.outcomes import EmbedRunResult
-from mnemond.store import insights, operations
-from mnemond.store.files import refusal
-from mnemond.store.meta import SwitchRecord, read_switch
-from mnemond.store.operations import StagedRow
+from mnemond.store import embedder_switch, insights
+from mnemond.store.embedder_switch import StagedRow, SwitchRecord, read_switch
+from mnemond.store.files import read_only_error
 from mnemond.store.store import Store
 from mnemond.wire.deferred import Deferred
 
@@ -201,7 +200,7 @@ class Switcher:
     async def switch(self, ward: EmbeddingState, record: SwitchRecord) -> None:
         """Stage vectors until every memory has one, then let them take over. Returns early when it was dropped."""
         embedder = await self._coming(ward, record)
-        known = await ward.store.read(operations.hashes)
+        known = await ward.store.read(embedder_switch.staged_hashes)
         attempts = 0
         while True:
             attempts += 1
@@ -233,7 +232,7 @@ class Switcher:
         for some in self._batches.cut(embedder, texts):
             rows = [_staged(answer) for answer in await self._batches.embedded(ward, embedder, some, tally)]
             if ward.switch is not record or not await ward.store.rewrite(
-                partial(operations.stage, record=record, rows=rows)
+                partial(embedder_switch.stage, record=record, rows=rows)
             ):
                 return False
             known.update((row.insight_id, insights.content_hash(row.content)) for row in rows)
@@ -360,7 +359,7 @@ class EmbeddingWorker:
         if self._nursery is None or self._ended:
             raise _stopping()
         if ward.store.read_only is not None:
-            raise refusal(ward.store.read_only)
+            raise read_only_error(ward.store.read_only)
         if ward.switch is not None:
             raise _switching(name, ward.switch)
         if ward.demand is not None and ward.demand.everything != everything:
@@ -490,7 +489,7 @@ class EmbeddingWorker:
         if not texts:
             return texts
         record = ward.store.embedder
-        asked = await ward.store.read(lambda connection: insights.wordless(connection, record))
+        asked = await ward.store.read(lambda connection: insights.unembeddable(connection, record))
         return [text for text in texts if text.id not in asked]
 
     async def _embed(
@@ -501,7 +500,7 @@ class EmbeddingWorker:
             answers = await self._batches.embedded(ward, embedder, some, tally)
             if answers:
                 identity = self._identities.own(ward.name, TRIGGER)
-                outcome = await ward.store.written(propose(answers, identity, embedder, anew=anew))
+                outcome = await ward.store.write(propose(answers, identity, embedder, anew=anew))
                 tally.done += cast("int", cast("EmbedRunResult", outcome).succeeded)
                 ward.progressed()
             if tally.kind == "backfill" and (ward.demand is not None or ward.switch is not None):

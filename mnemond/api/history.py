@@ -49,7 +49,7 @@ class AuditHandlers:
         warm = await self._open_stores.use(params.store)
 
         def read(connection: Connection) -> list[LogLine]:
-            lines = operations.newest(connection, params.limit)
+            lines = operations.newest_lines(connection, params.limit)
             return [LogLine(*line, op_id) for line, op_id in zip(lines, op_ids(connection, lines), strict=True)]
 
         return await warm.store.read(read)
@@ -58,7 +58,7 @@ class AuditHandlers:
     async def receipt(self, call: Call, params: LogParams) -> ReceiptResult:
         """What was done lately, without saying to what."""
         warm = await self._open_stores.use(params.store)
-        lines = await warm.store.read(partial(operations.newest, limit=params.limit))
+        lines = await warm.store.read(partial(operations.newest_lines, limit=params.limit))
         return warm.marked(
             ReceiptResult(
                 schema="mnemond.receipt.v1",
@@ -142,7 +142,7 @@ def _edge(edge: Edge) -> EdgeState:
     return EdgeState(edge.source_id, edge.target_id, edge.edge_type, edge.weight, metadata, edge.created_by)
 
 
-def _event(line: operations.Line) -> ReceiptEvent:
+def _event(line: operations.LogLine) -> ReceiptEvent:
     return ReceiptEvent(
         event_name=f"memory.{line.operation.replace(':', '.')}",
         operation=line.operation,

@@ -20,7 +20,7 @@ from mnemond.memory import retention
 from mnemond.model.answers import GcCandidate, GcFlagged, GcResult, GcReview
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import GcDone, GcKept
-from mnemond.store.backups import holding
+from mnemond.store.backups import copies_holding
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import StoreParams, nearest, short
 
@@ -117,7 +117,7 @@ class GcHandlers:
         done = await submitted(warm, proposal, GcDone)
         if not done.ids:
             return done
-        names = await trio.to_thread.run_sync(holding, warm.store.path, done.ids)
+        names = await trio.to_thread.run_sync(copies_holding, warm.store.path, done.ids)
         return msgspec.structs.replace(done, backups=tuple(names))
 
 

@@ -10,8 +10,8 @@ from mnemond.api import types_admin
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.store_access import OpenStores
 from mnemond.errors import BUSY, INVALID_PARAMS, MnemonError
-from mnemond.store.backups import Backup, Safekeeping
-from mnemond.store.registry import StoreRegistry, check
+from mnemond.store.backups import Backup, BackupService
+from mnemond.store.registry import StoreRegistry, check_name
 from mnemond.store.verified_copy import Facts
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import NoParams, StoreParams, plural
@@ -38,7 +38,7 @@ class BackupHandlers:
     """backup.create, backup.list, backup.verify, backup.restore."""
 
     def __init__(
-        self, registry: StoreRegistry, open_stores: OpenStores, keeper: EmbeddingWorker, safekeeping: Safekeeping
+        self, registry: StoreRegistry, open_stores: OpenStores, keeper: EmbeddingWorker, safekeeping: BackupService
     ) -> None:
         self._stores = registry
         self._open_stores = open_stores
@@ -74,7 +74,7 @@ class BackupHandlers:
         Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS, BUSY, STORAGE, UNSUPPORTED.
         """
         backup = await self._safekeeping.find(params.backup, _checked(params.store))
-        into = check(params.into or backup.store)
+        into = check_name(params.into or backup.store)
         refuse_busy(self._keeper, into)
         if self._stores.exists(into) and not params.yes:
             raise MnemonError(
@@ -110,14 +110,14 @@ def view(backup: Backup, facts: Facts | None = None) -> types_admin.BackupView:
 
 
 def _checked(name: str | None) -> str | None:
-    return None if name is None else check(name)
+    return None if name is None else check_name(name)
 
 
 class StoreHandlers:
     """store.list, store.create, store.set, store.path, store.remove."""
 
     def __init__(
-        self, registry: StoreRegistry, open_stores: OpenStores, keeper: EmbeddingWorker, safekeeping: Safekeeping
+        self, registry: StoreRegistry, open_stores: OpenStores, keeper: EmbeddingWorker, safekeeping: BackupService
     ) -> None:
         self._stores = registry
         self._open_stores = open_stores
@@ -141,7 +141,7 @@ class StoreHandlers:
     @handles("store.set", in_task=True)
     async def set(self, call: Call, params: types_admin.StoreSetParams) -> types_admin.StoreSetResult:
         """Make a store the active one. Raises MnemonError: NOT_FOUND, STORAGE."""
-        name, (previous, _) = check(params.name), self._stores.active()
+        name, (previous, _) = check_name(params.name), self._stores.active()
         await trio.to_thread.run_sync(partial(self._stores.activate, name))
         return types_admin.StoreSetResult(name=name, previous=previous)
 
@@ -156,7 +156,7 @@ class StoreHandlers:
     @handles("store.remove", in_task=True)
     async def remove(self, call: Call, params: types_admin.StoreRemoveParams) -> types_admin.StoreRemoveResult:
         """Delete a store after a last backup. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, BUSY, STORAGE."""
-        name = check(params.name)
+        name = check_name(params.name)
         self._stores.find(name)
         self._stores.refuse_active(name)
         refuse_busy(self._keeper, name)

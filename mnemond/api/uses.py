@@ -19,7 +19,7 @@ from mnemond.api.store_access import OpenStore
 from mnemond.errors import MnemonError
 from mnemond.memory.retention import propose
 from mnemond.model.outcomes import Outcome
-from mnemond.store.store import Done
+from mnemond.store.store import OnResult
 
 GATHER_S: Final = 1.0
 """Seconds that recalls are gathered for: an agent's burst of questions becomes one small write."""
@@ -90,7 +90,7 @@ class Uses:
             await written.wait()
             written = trio.Event()
 
-    def _submit(self, gathered: _Gathered, done: Done) -> bool:
+    def _submit(self, gathered: _Gathered, done: OnResult) -> bool:
         """Write the next few; False where there are none, or where the store takes none: it is busy or closing, and
         what is told of that elsewhere matters more than these counts."""
         times = gathered.part()
@@ -116,7 +116,7 @@ class _Gathered:
         return {each: self.times.pop(each) for each in list(islice(self.times, AT_ONCE))}
 
 
-def _tells(written: trio.Event) -> Done:
+def _tells(written: trio.Event) -> OnResult:
     def tell(_result: Outcome | MnemonError) -> None:
         written.set()
 

@@ -26,7 +26,7 @@ from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.model.changes import SettleFact
 from mnemond.model.outcomes import RememberResult
 from mnemond.store import exchanges
-from mnemond.store.exchanges import Waiting
+from mnemond.store.exchanges import PendingExchange
 
 NAME: Final = "extract"
 
@@ -102,7 +102,7 @@ class Extract:
         await _expire(work)
         return work.done(remembered, _told(read))
 
-    async def _one(self, work: Work, desk: ExtractionContext, waiting: Waiting) -> int:
+    async def _one(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> int:
         """Go as far with one exchange as it goes; how many memories it became. Raises MnemonError where nothing can be
         written at all."""
         if not await work.store.rewrite(lambda it: exchanges.begin(it, waiting.number)):
@@ -118,7 +118,7 @@ class Extract:
             return 0
         return await self._written(work, desk, planned, made[0])
 
-    async def _planned(self, work: Work, desk: ExtractionContext, waiting: Waiting) -> Waiting | None:
+    async def _planned(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> PendingExchange | None:
         """It with its facts; None where there are none, or where they could not be found."""
         found: list[list[Fact]] = []
         with self._means.guard():
@@ -133,7 +133,9 @@ class Extract:
                 return waiting._replace(facts=text)
         return None
 
-    async def _written(self, work: Work, desk: ExtractionContext, planned: Waiting, ready: Sequence[FactWrite]) -> int:
+    async def _written(
+        self, work: Work, desk: ExtractionContext, planned: PendingExchange, ready: Sequence[FactWrite]
+    ) -> int:
         """Write one fact after another. One that is refused takes no other with it: it stays in the row."""
         remembered, refused, why, row = 0, list[Fact](), "", planned
         for at, write in enumerate(ready):
@@ -155,26 +157,26 @@ class Extract:
         return remembered
 
     async def _submitted(
-        self, work: Work, desk: ExtractionContext, row: Waiting, write: FactWrite, settled: SettleFact
+        self, work: Work, desk: ExtractionContext, row: PendingExchange, write: FactWrite, settled: SettleFact
     ) -> RememberResult:
         """One fact, as an operation named after the exchange and its number in it, caused by the host."""
         own = self._means.identity(work.store.name, f"{HOST}{row.exchange.host}")
         identity = msgspec.structs.replace(own, op_id=f"{row.id}/{row.written + 1}")
         made_by = None if desk.embedder is None else desk.embedder.fingerprint
         proposal = propose_exchange_reading(write, row, settled, identity, desk.rules, made_by)
-        outcome = cast("RememberResult", await work.store.written(proposal))
+        outcome = cast("RememberResult", await work.store.write(proposal))
         if not outcome.embedded and outcome.action in ("added", "replaced"):
             desk.missing()
         return outcome
 
 
-async def _portion(work: Work, after: int) -> list[Waiting]:
+async def _portion(work: Work, after: int) -> list[PendingExchange]:
     """The oldest that wait behind a number: those whose time has come, or, where somebody asked for the run, all."""
     now_us = None if work.asked else work.identity.now_us
     return await work.store.read(lambda it: exchanges.oldest(it, PORTION, after, now_us))
 
 
-async def _ready(work: Work, desk: ExtractionContext, planned: Waiting) -> list[FactWrite]:
+async def _ready(work: Work, desk: ExtractionContext, planned: PendingExchange) -> list[FactWrite]:
     """The facts of a plan, read and embedded."""
     snapshot, facts = work.store.snapshot, decoded(planned.facts or "[]")
 
@@ -185,7 +187,7 @@ async def _ready(work: Work, desk: ExtractionContext, planned: Waiting) -> list[
     return await trio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=desk.threads)
 
 
-async def _fail(work: Work, waiting: Waiting, why: str) -> None:
+async def _fail(work: Work, waiting: PendingExchange, why: str) -> None:
     await work.store.rewrite(lambda it: exchanges.fail(it, waiting.number, why, work.identity.now_us))
 
 

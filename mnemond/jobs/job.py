@@ -15,7 +15,8 @@ from mnemond.model.changes import Change, ChangeSet, JobRecord, RetireInsight, R
 from mnemond.model.outcomes import Maintained
 from mnemond.store import meta
 from mnemond.store.connection import Connection
-from mnemond.store.operations import View, fact
+from mnemond.store.meta import job_fact
+from mnemond.store.operations import View
 from mnemond.store.store import Store
 
 T = TypeVar("T")
@@ -89,7 +90,7 @@ class Work(msgspec.Struct, frozen=True):
         record = JobRecord(
             self.identity.now, self.aged_us, done.outcome, done.changed, done.detail, round(seconds, 3), done.op_id
         )
-        return (fact(self.name, record),)
+        return (job_fact(self.name, record),)
 
     async def think(self, function: Callable[..., T], *arguments: object) -> T:
         """What a function of values returns, worked out beside the event loop."""
@@ -188,7 +189,7 @@ async def in_slices(work: Work, ids: Sequence[str], size: int, choose: Choose, l
             return _decided(work, part, choose(view.snapshot, part.ids), line)
 
         since = trio.current_time()
-        outcome = cast("Maintained", await work.store.written(work.identity.proposal(METHOD, decide)))
+        outcome = cast("Maintained", await work.store.write(work.identity.proposal(METHOD, decide)))
         changed += outcome.changed
         if not part.last:
             await work.make_room(since)

@@ -52,10 +52,10 @@ class GraphMetrics:
             now = work.identity.now
             part = put[:WRITTEN] or remove[:WRITTEN]
             if put:
-                edges.put(connection, put[:WRITTEN], now)
+                edges.put_metrics(connection, put[:WRITTEN], now)
                 del put[:WRITTEN]
             else:
-                edges.remove_node_metrics(connection, remove[:WRITTEN])
+                edges.remove_metrics(connection, remove[:WRITTEN])
                 del remove[:WRITTEN]
             return len(part), bool(put or remove)
 
@@ -68,7 +68,7 @@ async def _written(work: Work) -> list[Metric]:
         after = found[-1].insight_id if found else ""
 
         def page(connection: Connection, after: str = after) -> list[Metric]:
-            return edges.page(connection, after, READ)
+            return edges.read_metrics(connection, after, READ)
 
         rows = await work.store.read(page)
         found += rows
@@ -204,11 +204,11 @@ class OplogTrim:
     async def run(self, work: Work) -> Done:
         """Remove the oldest lines, as many as are too many."""
         if work.dry_run:
-            return work.done(max(0, await work.store.read(operations.count) - self._most))
+            return work.done(max(0, await work.store.read(operations.count_lines) - self._most))
         return await work.in_parts(self._some)
 
     def _some(self, connection: Connection) -> tuple[int, bool]:
-        many = operations.trim_some(connection, self._most, LINES)
+        many = operations.trim_some_lines(connection, self._most, LINES)
         return many, many == LINES
 
 

@@ -16,7 +16,7 @@ from mnemond.jobs.job import Done, Job, Work
 from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import JobRecord
 from mnemond.model.memory import aged, effective_now, parse_rfc3339
-from mnemond.store.operations import read_all
+from mnemond.store.meta import read_jobs
 from mnemond.store.store import Store
 
 # When each job of a store is due, how it ran last, and why it does not run just now.
@@ -257,7 +257,7 @@ class StoreJobRunner:
 
     async def _remember(self) -> None:
         try:
-            records = await self.store.read(read_all)
+            records = await self.store.read(read_jobs)
         except MnemonError:
             records = {}  # whatever is wrong with the store is said by the runs that are due now
         self.agenda.remember(records, self._means.clock.now_us(), trio.current_time())

@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Work
 from mnemond.store import verified_copy
-from mnemond.store.apply import rewrite
 from mnemond.store.connection import HAS_CHECKSUMS, BusyError, Connection, SqliteError
 from mnemond.store.files import log_bytes
+from mnemond.store.purge import rewrite_file
 from mnemond.store.store import Store
-from mnemond.store.verify import Examiner, Finding, heed
+from mnemond.store.verify import Examiner, Finding, apply_findings
 from mnemond.store.verify_checks import Tier
 
 UNUSED_SHARE: Final = 0.25
@@ -85,7 +85,7 @@ def _rewrite(connection: Connection) -> bool:
     """Through the log, so that whatever ends the process leaves the old file or the new one."""
     try:
         connection.checkpoint(truncate=True)
-        rewrite(connection)
+        rewrite_file(connection)
         connection.checkpoint(truncate=True)
     except BusyError:
         return False
@@ -198,7 +198,7 @@ class FullVerify:
     async def run(self, work: Work) -> Done:
         """Raises MnemonError(STORAGE) that says what is not as it should be."""
         if work.sure and not work.dry_run:
-            await work.store.accept()
+            await work.store.accept_loss()
         found = await _looked(self._examiner, work, "full")
         _refuse(found)
         done = work.done(0, f"{len(found)} checks")
@@ -207,7 +207,7 @@ class FullVerify:
 
 async def _looked(examiner: Examiner, work: Work, tier: Tier) -> list[Finding]:
     found = await examiner.examine(work.store, tier, work.identity.now_us, work.threads)
-    await heed(work.store, found, tier)
+    await apply_findings(work.store, found, tier)
     return found
 
 

@@ -18,10 +18,11 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import WriteContext
 from mnemond.model.changes import ChangeSet, SetVector, Vector
 from mnemond.model.outcomes import EMBEDDER_KEPT, EmbedRunResult, EmbedSwitchResult, Outcome
-from mnemond.store import operations
+from mnemond.store import embedder_switch, operations
 from mnemond.store.connection import Connection
+from mnemond.store.embedder_switch import SwitchRecord, read_switch
 from mnemond.store.insights import content_hash
-from mnemond.store.meta import EmbedderRecord, SwitchRecord, made_by, read_embedder, read_switch, write_embedder
+from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_embedder
 from mnemond.store.operations import Proposal, View
 
 FEWEST: Final = 100
@@ -213,7 +214,7 @@ def adopt(connection: Connection, record: EmbedderRecord, now: str) -> bool:
     if read_embedder(connection) is not None:
         return False
     write_embedder(connection, record)
-    operations.append(connection, "embed.adopt", None, record.name, now)
+    operations.log(connection, "embed.adopt", None, record.name, now)
     return True
 
 
@@ -236,7 +237,7 @@ def begin(connection: Connection, asked: ChangeSet, record: SwitchRecord) -> Out
             hint="`mnemonctl embed --all` makes every vector anew",
             outcome="rejected",
         )
-    operations.begin(connection, record)
+    embedder_switch.begin(connection, record)
     return _noted(connection, asked, asked.outcome, f"to {record.to.name}")
 
 
@@ -250,7 +251,7 @@ def drop(connection: Connection, asked: ChangeSet) -> Outcome:
             NOT_FOUND, "no switch is under way: there is nothing to abort", hint="see: mnemonctl embed --status",
             outcome="rejected",
         )  # fmt: skip
-    count = operations.clear(connection)
+    count = embedder_switch.clear(connection)
     outcome = EmbedSwitchResult(
         "aborted", record.to.name, EMBEDDER_KEPT, dropped=count, op_id=asked.op_id,
         replayed=False,
@@ -260,9 +261,9 @@ def drop(connection: Connection, asked: ChangeSet) -> Outcome:
 
 def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str] | None, now: str) -> list[str] | None:
     """See `staged.cut_over`; one line of the log says that it happened."""
-    lacking = operations.cut_over(connection, record, without)
+    lacking = embedder_switch.cut_over(connection, record, without)
     if lacking == []:
-        operations.append(connection, "embed.switch", None, f"{record.to.name} took over", now)
+        operations.log(connection, "embed.switch", None, f"{record.to.name} took over", now)
     return lacking
 
 
@@ -288,7 +289,7 @@ def _replayed(connection: Connection, asked: ChangeSet) -> Outcome | None:
 
 def _noted(connection: Connection, asked: ChangeSet, outcome: Outcome, detail: str) -> Outcome:
     """A line in the log, and the answer to a repeat."""
-    operations.append(connection, asked.method, None, detail, asked.now)
+    operations.log(connection, asked.method, None, detail, asked.now)
     if asked.client_op_id:
         operations.record(connection, asked, outcome)
     return outcome

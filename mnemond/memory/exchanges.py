@@ -42,7 +42,7 @@ from mnemond.model.changes import (
 from mnemond.model.memory import MAX_TAG, Insight
 from mnemond.model.outcomes import Queued
 from mnemond.model.query import Filter
-from mnemond.store.exchanges import Waiting, digest, digests_of, is_known
+from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
 from mnemond.store.operations import Proposal, View
 from mnemond.text.secrets import find_secrets, redact
 from mnemond.text.tokens import capped
@@ -55,17 +55,17 @@ MAX_SUMMARIES: Final = 200
 """Memories of what conversations were about, newest first, among which an older summary is looked for."""
 
 
-def facts_of(waiting: Waiting, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
+def facts_of(waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
     """What of an exchange is worth remembering and was not told by memory itself, also by what was written since it was
     queued, nor purged since; of a summary all of it, in parts that a memory can hold. Blocks as the engine does, for
     the rules 50 ms."""
-    purged = digests_of(waiting.purged)
+    purged = parse_digests(waiting.purged)
     return [
         fact for fact in _said(waiting, snapshot, config, engine) if not purged or digest(fact.content) not in purged
     ]
 
 
-def _said(waiting: Waiting, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
+def _said(waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
     context = context_of(snapshot, Provenance().scope, config.extraction, said.at_us)
     if said.kind == "summary":
@@ -94,7 +94,7 @@ def decoded(text: str) -> list[Fact]:
     return _facts.decode(text)
 
 
-def write_of(fact: Fact, waiting: Waiting, snapshot: Snapshot, config: Config) -> FactWrite:
+def write_of(fact: Fact, waiting: PendingExchange, snapshot: Snapshot, config: Config) -> FactWrite:
     """A fact made ready, with where it comes from; everything but its vector. It is for every session: the host's own
     is the conversation."""
     said, is_summary = waiting.exchange, waiting.exchange.kind == "summary"
@@ -110,7 +110,7 @@ def write_of(fact: Fact, waiting: Waiting, snapshot: Snapshot, config: Config) -
 
 def propose_exchange_reading(
     write: FactWrite,
-    waiting: Waiting,
+    waiting: PendingExchange,
     settled: SettleFact,
     identity: WriteContext,
     rules: WriteRules,
@@ -122,7 +122,9 @@ def propose_exchange_reading(
     return proposal._replace(decide=decide, made_by=made_by)
 
 
-def _decide_exchange_reading(proposal: Proposal, waiting: Waiting, settled: SettleFact, view: View) -> ChangeSet:
+def _decide_exchange_reading(
+    proposal: Proposal, waiting: PendingExchange, settled: SettleFact, view: View
+) -> ChangeSet:
     reached = proposal.decide(view)
     if waiting.exchange.kind == "summary" and waiting.written == 0:
         reached = _instead_of_older(reached, waiting.exchange.conversation_id, view.snapshot)

@@ -26,7 +26,7 @@ from mnemond.store import history, insights, operations
 from mnemond.store.connection import Connection
 from mnemond.store.history import Record
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.operations import Line, Proposal, View
+from mnemond.store.operations import LogLine, Proposal, View
 from mnemond.text.tokens import index_terms
 
 METHODS: Final = {
@@ -39,14 +39,14 @@ OF_OTHERS: Final = frozenset({"prune", "pair"})
 """Lines beside that of the operation itself, about memories that it concerned as well (spec 4)."""
 
 
-def op_ids(connection: Connection, lines: Sequence[Line]) -> list[str | None]:
+def op_ids(connection: Connection, lines: Sequence[LogLine]) -> list[str | None]:
     """The operation of each line; None where it changed no memory, so that there is nothing to take back."""
     if not lines:
         return []
     oldest = min(line.created_at for line in lines)
     known: dict[tuple[str, str], set[str]] = {}
     for insight_id in {line.insight_id for line in lines if line.insight_id is not None}:
-        for op_id, moment in history.names_since(connection, insight_id, oldest, operations.MAX_LINES):
+        for op_id, moment in history.operations_since(connection, insight_id, oldest, operations.MAX_LINES):
             known.setdefault((insight_id, moment), set()).add(op_id)
     return [_only(known.get((line.insight_id or "", line.created_at), ())) for line in lines]
 
@@ -55,7 +55,7 @@ def method_of(connection: Connection, moment: str, insight_ids: Collection[str])
     """The method of an operation that did something to these memories then; None where the log forgot it already."""
     methods = {
         METHODS.get(line.operation, line.operation)
-        for line in operations.at(connection, moment)
+        for line in operations.lines_at(connection, moment)
         if line.insight_id in insight_ids and line.operation not in OF_OTHERS
     }
     return _only(methods)

@@ -66,7 +66,7 @@ def _decide_forget(forget: Forget, identity: WriteContext, find: Find, view: Vie
 
 
 def _forgotten(view: View, insight_id: str, op_id: str, *, purged: bool) -> ForgetResult:
-    heir = history.kept_by(view.connection, insight_id) if purged else None
+    heir = history.holder_of(view.connection, insight_id) if purged else None
     return ForgetResult(
         id=insight_id,
         status="purged" if purged else "deleted",

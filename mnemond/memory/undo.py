@@ -375,7 +375,7 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
                 "nothing of that is kept",
             )
         current[insight_id] = found
-    by = history.taken_back_by(connection, op_id)
+    by = history.undone_by(connection, op_id)
     if by is not None:
         raise _refusal(f"operation {op_id} was taken back by {by} before", f"to have it again: mnemonctl undo {by}")
     plan = _Plan(op_id, records[0].created_at, effect, current)
@@ -394,7 +394,7 @@ def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
     for _, current in plan.changed():
         if current.status != "active" or current.id in coming:
             continue
-        for other, by in history.left_place_to(connection, current.id, last):
+        for other, by in history.retired_for(connection, current.id, last):
             if other not in coming:
                 raise _refusal(
                     f"operation {plan.op_id} cannot be taken back: memory {other} left its place to {current.id} since,"

@@ -1,9 +1,10 @@
-"""The `edge_rows` table, and the view `edges` of it: edges by the numbers of their memories, and by their ids."""
+"""The tables of the graph: edges by the numbers of their memories (`edge_rows`, with the view `edges` by ids), entities
+and their mentions, and how central each memory is (`node_metrics`)."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,53 +13,67 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemond.errors import INVALID_PARAMS, MnemonError
-from mnemond.index.edges import EdgeArrays
+from mnemond.index.edges import EDGE_CODES, EdgeArrays
 from mnemond.model.changes import RemoveEdge
 from mnemond.model.memory import EDGE_NO_METADATA, EDGE_TYPES, MAX_METADATA, CreatedBy, Edge, Entity, Relation
 from mnemond.store.connection import Connection, Insertion, Value
 from mnemond.store.insights import number_of, numbers_of
 
+_CAUSAL = EDGE_CODES["causal"]  # the table has these numbers, the view the names: they must never change
+
+CHOSEN: tuple[CreatedBy, ...] = ("host", "user")
+"""Makers whose edges no automatic edge changes."""
+
 _REST = ("weight", "metadata", "created_by", "boost_days", "last_boosted_at")
 _INSERT = (
     f"INSERT INTO edge_rows(source, target, kind, {', '.join(_REST)}, created_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_OF_AUTOMATIC = ("source", "target", "kind", "weight", "metadata", "created_at")
-"""The other columns have what an automatic edge begins with."""
-_AUTOMATIC = Insertion(4, "edge_rows", _OF_AUTOMATIC)
-MAX_AT_ONCE = 32
-"""Relations whose edges go in one statement. Nearly every memory has fewer; 34 rows take 45 µs so, 65 one by one."""
 _UPDATE = f"UPDATE edge_rows SET {', '.join(f'{name} = ?' for name in _REST)}"  # noqa: S608 - names only
 _KEY = "source = ? AND target = ? AND kind = ?"
 
-_NUMBERS = {name: number for number, name in enumerate(EDGE_TYPES)}
-"""What the table calls a type of edge; the view has the names. Never to be changed."""
-_CAUSAL = _NUMBERS["causal"]
+_OF_AUTOMATIC = ("source", "target", "kind", "weight", "metadata", "created_at")
+"""Columns of a new automatic edge; the others have their defaults."""
+_AUTOMATIC = Insertion(4, "edge_rows", _OF_AUTOMATIC)
 
-CHOSEN: tuple[CreatedBy, ...] = ("host", "user")
-"""Makers whose edges no automatic one changes (spec 4, rules)."""
+MAX_AT_ONCE = 32
+"""Relations whose edges are inserted by one statement. Nearly every memory has fewer; 34 rows take 45 µs so, 65 one by
+one."""
 
 _json = msgspec.json.Encoder()
 _object = msgspec.json.Decoder(dict[str, Any])
 
 
-def insert_all(connection: Connection, edges: Sequence[Edge], now: str) -> None:
-    """Insert edges none of which is there yet. Raises ConstraintError when one is, or has an end that is not there."""
+def key(edge: Edge) -> tuple[str, str, str]:
+    """Return the unique key of an edge."""
+    return edge.source_id, edge.target_id, edge.edge_type
+
+
+def _row_keys(connection: Connection, edges: Sequence[Edge]) -> list[tuple[int | None, int | None, int]]:
+    """The key of each edge in the table; None for an end that does not exist."""
     number = numbers_of(connection, {end for edge in edges for end in (edge.source_id, edge.target_id)}).get
+    return [(number(edge.source_id), number(edge.target_id), EDGE_CODES[edge.edge_type]) for edge in edges]
+
+
+# Writing.
+
+
+def insert_all(connection: Connection, edges: Sequence[Edge], now: str) -> None:
+    """Insert new edges. Raises ConstraintError if one exists, or has an end that does not."""
+    keys = _row_keys(connection, edges)
     connection.run_many(
         _INSERT,
         [
-            (number(it.source_id), number(it.target_id), _NUMBERS[it.edge_type], it.weight, it.metadata, it.created_by,
-             it.boost_days, it.last_boosted_at, now)
-            for it in edges
+            (*of, it.weight, it.metadata, it.created_by, it.boost_days, it.last_boosted_at, now)
+            for of, it in zip(keys, edges, strict=True)
         ],
-    )  # fmt: skip
+    )
 
 
 def insert_relations(connection: Connection, insight_id: str, relations: Sequence[Relation], now: str) -> None:
-    """Insert the first edges of a memory. Raises ConstraintError when one is there, or has an end that is not."""
+    """Insert the first edges of a memory. Raises ConstraintError if one exists, or has an end that does not."""
     numbers = numbers_of(connection, {insight_id, *[relation[0] for relation in relations]})
-    if connection.gathers:
-        connection.add(_AUTOMATIC, _rows(numbers, insight_id, relations, now))
+    if connection.batches_inserts:
+        connection.add(_AUTOMATIC, _automatic_rows(numbers, insight_id, relations, now))
         return
     number, one = numbers.get, numbers.get(insight_id)
     both = [each for each in relations if each.there is not None and each.back is not None]
@@ -66,21 +81,20 @@ def insert_relations(connection: Connection, insight_id: str, relations: Sequenc
         part = both[start : start + MAX_AT_ONCE]
         values: list[Value] = [one, now]
         for other, kind, weight, there, back in part:
-            values += (number(other), _NUMBERS[kind], weight, there, back)
-        connection.run(_both_ways(len(part)), values)
+            values += (number(other), EDGE_CODES[kind], weight, there, back)
+        connection.run(_insert_both_ways(len(part)), values)
     if len(both) < len(relations):
         single = [each for each in relations if each.there is None or each.back is None]
-        connection.add(_AUTOMATIC, _rows(numbers, insight_id, single, now))
+        connection.add(_AUTOMATIC, _automatic_rows(numbers, insight_id, single, now))
 
 
-def _rows(
+def _automatic_rows(
     numbers: Mapping[str, int], insight_id: str, relations: Iterable[Relation], now: str
 ) -> list[tuple[Value, ...]]:
-    """What `_AUTOMATIC` is given."""
     number_of, one = numbers.get, numbers.get(insight_id)
     rows: list[tuple[Value, ...]] = []
     for other, name, weight, there, back in relations:
-        number, kind = number_of(other), _NUMBERS[name]
+        number, kind = number_of(other), EDGE_CODES[name]
         if there is not None:
             rows.append((one, number, kind, weight, there, now))
         if back is not None:
@@ -89,7 +103,7 @@ def _rows(
 
 
 @cache
-def _both_ways(relations: int) -> str:
+def _insert_both_ways(relations: int) -> str:
     """The statement for so many relations of one memory, each an edge there and one back."""
     rows = [
         f"(?1,?{at},?{at + 1},?{at + 2},?{at + 3},?2),(?{at},?1,?{at + 1},?{at + 2},?{at + 4},?2)"
@@ -99,11 +113,11 @@ def _both_ways(relations: int) -> str:
 
 
 def upsert(connection: Connection, edge: Edge, now: str, *, strict: bool = False) -> tuple[Edge, Edge | None]:
-    """The edge as it stands afterwards, and as it stood before (spec 4, rules).
+    """Insert an edge or merge it into the existing one; return it as it is now and as it was before.
 
-    The larger weight counts and metadata are merged, the new ones first; an automatic edge changes nothing about one
-    that a host or a user made. The creation time stays. Where merged metadata would grow too large, those that were
-    there stay; `strict` raises MnemonError instead, for somebody who asked for this edge.
+    The larger weight counts and metadata are merged, new values winning; an automatic edge changes nothing about one
+    made by a host or a user. The creation time stays. If merged metadata would grow too large, the existing ones stay;
+    `strict` raises MnemonError instead, for an edge that a caller requested.
     """
     before = read(connection, edge.source_id, edge.target_id, edge.edge_type)
     if before is None:
@@ -112,7 +126,7 @@ def upsert(connection: Connection, edge: Edge, now: str, *, strict: bool = False
     after = _merged(before, edge, strict=strict)
     if after != before:
         values = (after.weight, after.metadata, after.created_by, after.boost_days, after.last_boosted_at)
-        connection.run(f"{_UPDATE} WHERE {_KEY}", (*values, *_keys(connection, [after])[0]))
+        connection.run(f"{_UPDATE} WHERE {_KEY}", (*values, *_row_keys(connection, [after])[0]))
     return after, before
 
 
@@ -131,50 +145,58 @@ def _merged(before: Edge, edge: Edge, *, strict: bool) -> Edge:
                 hint="unlink the two memories first, or give less metadata",
                 outcome="rejected",
             )
+    keeps_maker = edge.created_by == "auto" or (before.created_by in CHOSEN and edge.created_by not in CHOSEN)
     return msgspec.structs.replace(
         before,
         weight=max(before.weight, edge.weight),
         metadata=metadata,
-        created_by=_maker(before, edge),
+        created_by=before.created_by if keeps_maker else edge.created_by,
         boost_days=max(before.boost_days, edge.boost_days),
         last_boosted_at=edge.last_boosted_at or before.last_boosted_at,
     )
 
 
-def _maker(before: Edge, edge: Edge) -> CreatedBy:
-    """Who counts as the maker of both: what somebody chose stays chosen."""
-    keeps = edge.created_by == "auto" or (before.created_by in CHOSEN and edge.created_by not in CHOSEN)
-    return before.created_by if keeps else edge.created_by
-
-
-def read(connection: Connection, source_id: str, target_id: str, edge_type: str) -> Edge | None:
-    """One edge, if it is there."""
-    known = numbers_of(connection, {source_id, target_id})
-    row = connection.row(
-        f"SELECT {', '.join(_REST)} FROM edge_rows WHERE {_KEY}",  # noqa: S608 - names only
-        (known.get(source_id), known.get(target_id), _NUMBERS[edge_type]),
-    )
-    return None if row is None else Edge(source_id, target_id, edge_type, *row)  # type: ignore[arg-type]
-
-
 def remove(connection: Connection, change: RemoveEdge) -> Edge | None:
-    """Delete one edge; what it was, if it was there."""
+    """Delete one edge; return it if it existed."""
     before = read(connection, change.source_id, change.target_id, change.edge_type)
     if before is not None:
         remove_all(connection, [before])
     return before
 
 
-def touching(connection: Connection, insight_id: str) -> list[Edge]:
-    """Every edge that starts or ends at an insight.
+def remove_all(connection: Connection, edges: Sequence[Edge]) -> None:
+    """Delete existing edges."""
+    connection.run_many(f"DELETE FROM edge_rows WHERE {_KEY}", _row_keys(connection, edges))  # noqa: S608 - names only
 
-    Only causal edges are indexed by their target: all others come in twos (spec 4, rules), and the way back is found
-    from the way there. An index of both halves would cost more than all else of a write (docs/decisions/0009).
+
+def remove_strays(connection: Connection, insight_id: str) -> int:
+    """Delete every remaining edge of an insight, reading the whole table; return their number."""
+    number = number_of(connection, insight_id)
+    return connection.run("DELETE FROM edge_rows WHERE source = ?1 OR target = ?1", (number,))
+
+
+# Reading.
+
+
+def read(connection: Connection, source_id: str, target_id: str, edge_type: str) -> Edge | None:
+    """Return one edge, if it exists."""
+    known = numbers_of(connection, {source_id, target_id})
+    row = connection.row(
+        f"SELECT {', '.join(_REST)} FROM edge_rows WHERE {_KEY}",  # noqa: S608 - names only
+        (known.get(source_id), known.get(target_id), EDGE_CODES[edge_type]),
+    )
+    return None if row is None else Edge(source_id, target_id, edge_type, *row)  # type: ignore[arg-type]
+
+
+def touching(connection: Connection, insight_id: str) -> list[Edge]:
+    """Return every edge that starts or ends at an insight.
+
+    Only causal edges are indexed by their target: all others exist in both directions, and the one back is found from
+    the one there. An index for both would cost more than all else of a write (docs/decisions/0009).
     """
     number = number_of(connection, insight_id)
-    there = [Edge(insight_id, *_named(row)) for row in connection.rows(_STARTING, (number,))]
-    back = [_named(row) for row in connection.rows(_ENDING, (number,))]
-    return there + [Edge(other, insight_id, *rest) for other, *rest in back]
+    there, back = (map(_named, connection.rows(sql, (number,))) for sql in (_STARTING, _ENDING))
+    return [Edge(insight_id, *row) for row in there] + [Edge(other, insight_id, *rest) for other, *rest in back]
 
 
 def _columns(table: str) -> str:
@@ -192,7 +214,7 @@ _ENDING = (
     f" UNION ALL SELECT it.id, {_columns('e')} FROM edge_rows AS e JOIN insights AS it ON it.number = e.source"
     f" WHERE e.target = ?1 AND e.kind = {_CAUSAL}"
 )
-"""CROSS JOIN: in this order. The kind stands in the text so that the index of causal edges serves the second half."""
+"""CROSS JOIN fixes the order. The kind is a literal so that the index of causal edges serves the second half."""
 
 
 def _named(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -201,26 +223,15 @@ def _named(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return other, EDGE_TYPES[kind], *rest
 
 
-def remove_all(connection: Connection, edges: Sequence[Edge]) -> None:
-    """Delete edges that are there."""
-    connection.run_many(f"DELETE FROM edge_rows WHERE {_KEY}", _keys(connection, edges))  # noqa: S608 - names only
-
-
-def remove_strays(connection: Connection, insight_id: str) -> int:
-    """Delete every edge that still ends at an insight, wherever it is: reads the whole table. How many."""
-    number = number_of(connection, insight_id)
-    return connection.run("DELETE FROM edge_rows WHERE source = ?1 OR target = ?1", (number,))
-
-
 def moved(edge: Edge, insight_id: str, successor: str) -> Edge | None:
-    """The same edge with `successor` in the place of an insight; None when both ends would be the same."""
+    """Return the edge with `successor` in the place of an insight; None when both ends would be the same."""
     source = successor if edge.source_id == insight_id else edge.source_id
     target = successor if edge.target_id == insight_id else edge.target_id
     return None if source == target else msgspec.structs.replace(edge, source_id=source, target_id=target)
 
 
 def logical_links(edges: Sequence[Edge]) -> int:
-    """How many relations these edges are: unordered pair and type, but causal links keep their direction."""
+    """Count the links of these edges: unordered pair and type, but causal links keep their direction."""
     return len(
         {
             (e.edge_type, e.source_id, e.target_id)
@@ -231,16 +242,9 @@ def logical_links(edges: Sequence[Edge]) -> int:
     )
 
 
-def load(connection: Connection) -> Iterator[Edge]:
-    """Every edge, without its metadata: what the index needs."""
-    ids = dict(connection.rows("SELECT number, id FROM insights"))
-    for source, target, kind, weight in connection.rows("SELECT source, target, kind, weight FROM edge_rows"):
-        yield Edge(ids[source], ids[target], EDGE_TYPES[kind], weight)
-
-
 def load_arrays(connection: Connection) -> EdgeArrays:
-    """Every edge between active insights, by their places among these in the order of their numbers: what the index is
-    built from, in a fifth of the time that an object for each takes."""
+    """Return every edge between active insights, by their positions in the order of their numbers: the index is built
+    from these in a fifth of the time that an object for each takes."""
     active = connection.rows("SELECT number FROM insights WHERE deleted_at IS NULL ORDER BY number")
     numbers = np.array([number for (number,) in active], dtype=np.int64)
     found = connection.rows("SELECT source, target, kind, weight FROM edge_rows")
@@ -255,7 +259,7 @@ def load_arrays(connection: Connection) -> EdgeArrays:
 def _places(
     numbers: npt.NDArray[np.int64], wanted: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Where each of `wanted` stands in `numbers`, which are ascending, and whether it does."""
+    """The position of each of `wanted` in `numbers`, which are ascending, and whether it occurs there."""
     ends = np.array(wanted, dtype=np.int64)
     places = np.searchsorted(numbers, ends)
     known = places < len(numbers)
@@ -263,57 +267,45 @@ def _places(
     return places, known
 
 
-def key(edge: Edge) -> tuple[str, str, str]:
-    """What no two edges of a store have in common."""
-    return edge.source_id, edge.target_id, edge.edge_type
-
-
-def _keys(connection: Connection, edges: Sequence[Edge]) -> list[tuple[int | None, int | None, int]]:
-    """What the table calls each of the edges; None where an end is not there."""
-    number = numbers_of(connection, {end for edge in edges for end in (edge.source_id, edge.target_id)}).get
-    return [(number(edge.source_id), number(edge.target_id), _NUMBERS[edge.edge_type]) for edge in edges]
-
-
-# The tables `entities` and `memory_entities`: which names there are, and which memories speak of them.
+# The tables `entities` and `memory_entities`.
 
 
 MAX_KNOWN = 65_536
-"""Entities that a connection remembers to be there."""
+"""Ids of existing entities that a connection caches."""
 
-_UNLESS_THERE = " ON CONFLICT DO NOTHING"
-_NAMED = Insertion(1, "entities", ("id", "name", "canonical_name", "entity_type", "created_at"), _UNLESS_THERE)
-_MENTIONED = Insertion(2, "memory_entities", ("memory_id", "entity_id", "mention_text"), _UNLESS_THERE)
+_UNLESS_EXISTS = " ON CONFLICT DO NOTHING"
+_ENTITY = Insertion(1, "entities", ("id", "name", "canonical_name", "entity_type", "created_at"), _UNLESS_EXISTS)
+_MENTION = Insertion(2, "memory_entities", ("memory_id", "entity_id", "mention_text"), _UNLESS_EXISTS)
 
 
 def entity_id(entity: Entity) -> str:
-    """The id of an entity, which follows from its canonical name and type: no look-up is needed to mention it."""
+    """Return the id of an entity, derived from its canonical name and type, so that no look-up is needed."""
     return hashlib.blake2b(f"{entity.kind}\0{entity.canonical}".encode(), digest_size=16).hexdigest()
 
 
 def mention(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
-    """Note which entities a memory names; ones that are new to the store are added."""
+    """Record the entities that a memory names, adding those that are new to the store."""
     if not mentions:
         return
     named = [(entity_id(entity), entity) for entity in mentions]
     known = connection.entities
     new = [(key, it.name, it.canonical, it.kind, now) for key, it in named if key not in known]
     if new:
-        connection.add(_NAMED, new)
+        connection.add(_ENTITY, new)
         if len(known) > MAX_KNOWN:
             known.clear()
         known.update(row[0] for row in new)
-    connection.add(_MENTIONED, [(insight_id, key, entity.name) for key, entity in named])
+    connection.add(_MENTION, [(insight_id, key, entity.name) for key, entity in named])
 
 
-def replace(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
-    """Note which entities a memory names now, instead of those it named before."""
+def replace_mentions(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
+    """Replace the entities that a memory names."""
     connection.run("DELETE FROM memory_entities WHERE memory_id = ?", (insight_id,))
     mention(connection, insight_id, mentions, now)
 
 
-def purge(connection: Connection) -> None:
-    """Forget every name that no memory speaks of any more and nobody said anything else about, the ones left behind by
-    earlier texts of a memory among them."""
+def purge_entities(connection: Connection) -> None:
+    """Delete every entity that no memory names and nothing else refers to, also those left by earlier texts."""
     connection.entities.clear()
     connection.run(
         "DELETE FROM entities AS e WHERE entity_type <> 'user' AND attributes IS NULL AND core_summary IS NULL"
@@ -324,7 +316,7 @@ def purge(connection: Connection) -> None:
     )
 
 
-# The `node_metrics` table: how central each memory is, for whoever looks at the file.
+# The `node_metrics` table, for programs that read the file.
 
 
 class Metric(NamedTuple):
@@ -335,8 +327,8 @@ class Metric(NamedTuple):
     degree: int
 
 
-def page(connection: Connection, after: str, limit: int) -> list[Metric]:
-    """The next rows by id, behind `after`."""
+def read_metrics(connection: Connection, after: str, limit: int) -> list[Metric]:
+    """Return the next `limit` rows by id, behind `after`."""
     rows = connection.rows(
         "SELECT insight_id, pagerank, degree FROM node_metrics WHERE insight_id > ? ORDER BY insight_id LIMIT ?",
         (after, limit),
@@ -344,8 +336,8 @@ def page(connection: Connection, after: str, limit: int) -> list[Metric]:
     return [Metric(*row) for row in rows]
 
 
-def put(connection: Connection, metrics: Sequence[Metric], now: str) -> None:
-    """Write rows, of memories that are active still."""
+def put_metrics(connection: Connection, metrics: Sequence[Metric], now: str) -> None:
+    """Write rows of memories that are still active."""
     connection.run_many(
         "INSERT INTO node_metrics(insight_id, pagerank, degree, computed_at)"
         " SELECT id, ?2, ?3, ?4 FROM insights WHERE id = ?1 AND deleted_at IS NULL"
@@ -355,6 +347,6 @@ def put(connection: Connection, metrics: Sequence[Metric], now: str) -> None:
     )
 
 
-def remove_node_metrics(connection: Connection, insight_ids: Sequence[str]) -> None:
-    """Remove the rows of memories."""
+def remove_metrics(connection: Connection, insight_ids: Sequence[str]) -> None:
+    """Delete the rows of memories."""
     connection.run_many("DELETE FROM node_metrics WHERE insight_id = ?", [(each,) for each in insight_ids])

@@ -1,8 +1,8 @@
-"""Whether an open store's files are still the ones at its path.
+"""Files of a store: creating them durably, their identity and size, and stores that can only be read.
 
 A file that was removed or replaced while it was open takes writes and loses them: SQLite goes on writing into the old
-file, which nobody can open any more. Looking costs two `stat` calls and opens nothing: closing a descriptor of the
-database would drop SQLite's locks.
+file, which cannot be opened any more. Detecting that costs two `stat` calls and opens nothing: closing a descriptor of
+the database would drop SQLite's locks.
 """
 
 from __future__ import annotations
@@ -10,33 +10,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
+
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.store.connection import Connection
 from mnemond.store.schema import APPLICATION_ID, current_version
 
-# What is said of something in a database that no mnemond wrote.
-
-
-def damaged(what: str, error: Exception) -> MnemonError:
-    """`what` cannot be read; `error` says of which kind the damage is."""
-    return MnemonError(
-        STORAGE,
-        f"the store is damaged: {what} cannot be read ({type(error).__name__})",
-        hint="keep a copy of the file as it is; then restore a backup",
-        outcome="rejected",
-    )
-
-
-def damaged_file(error: Exception) -> str:
-    """Why a store is not written any more, after a failure that `checksums.is_damage`."""
-    return f"the store's file is damaged: {error}"
-
-
-# Files and directories that are there after a power cut once they have been made.
-
 
 def make_directory(path: Path) -> None:
-    """Create a directory (0700) and flush its entry in the parent; nothing when it is there. Raises OSError."""
+    """Create a directory (0700), if it does not exist, and flush its entry in the parent. Raises OSError."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
@@ -45,7 +27,7 @@ def make_directory(path: Path) -> None:
 
 
 def flush_directory(path: Path) -> None:
-    """Flush the entries of a directory: what was made, renamed or removed in it. Raises OSError."""
+    """Flush the entries of a directory after a file in it was created, renamed or removed. Raises OSError."""
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(directory)
@@ -53,10 +35,10 @@ def flush_directory(path: Path) -> None:
         os.close(directory)
 
 
-def write(path: Path, content: bytes) -> None:
-    """Replace a small file (0600) by one that holds `content`: readers see the old one or the new one, whole.
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a small file (0600) durably by one with this `content`: readers see the old one or the new one, whole.
 
-    A symbolic link in its place is replaced, not followed. Raises OSError; the old file is as it was then.
+    A symbolic link in its place is replaced, not followed. Raises OSError; the old file is unchanged then.
     """
     draft = path.with_name(f".{path.name}.part")
     draft.unlink(missing_ok=True)
@@ -74,44 +56,86 @@ def write(path: Path, content: bytes) -> None:
     flush_directory(path.parent)
 
 
-_Identity = tuple[int, int] | None
+def damaged(what: str, error: Exception) -> MnemonError:
+    """The error for a part of a database that no mnemond wrote like this; `error` names the kind of damage."""
+    return MnemonError(
+        STORAGE,
+        f"the store is damaged: {what} cannot be read ({type(error).__name__})",
+        hint="keep a copy of the file as it is; then restore a backup",
+        outcome="rejected",
+    )
+
+
+def damage_reason(error: Exception) -> str:
+    """Why a store is not written any more, after an error for which `checksums.is_damage` is True."""
+    return f"the store's file is damaged: {error}"
+
+
+# Identity and size.
 
 
 class StoreFiles:
-    """The database and its write-ahead log, as they were when the store was opened."""
+    """Identity of the database and its write-ahead log since the store was opened."""
 
     def __init__(self, path: Path) -> None:
         self._paths = [str(each) for each in _paths(path)]
         self._known = [_identity(file) for file in self._paths]
 
     def replaced(self) -> str | None:
-        """The file that was removed or replaced since, if one was."""
+        """Return the file that was removed or replaced since, if one was."""
         for number, file in enumerate(self._paths):
             found = _identity(file)
             if self._known[number] is None:
-                self._known[number] = found  # a log comes into being with the first write
+                self._known[number] = found  # the first write creates the log
             elif found != self._known[number]:
                 return file
         return None
 
 
 def size_bytes(path: Path) -> int:
-    """Bytes of a store's database and its write-ahead log."""
+    """Return the bytes of a store's database and its write-ahead log."""
     found = map(_status, _paths(path))
     return sum(status.st_size for status in found if status is not None)
 
 
 def log_bytes(path: Path) -> int:
-    """Bytes of a store's write-ahead log: 0 when everything stands in the database."""
+    """Return the bytes of a store's write-ahead log: 0 when all of it is in the database."""
     status = _status(_paths(path)[1])
     return 0 if status is None else status.st_size
+
+
+class FileFigures(msgspec.Struct, frozen=True):
+    """Bytes of the database, of its log, and of its free pages; rows by state, and active ones by type."""
+
+    database: int
+    log: int
+    free: int
+    by_status: dict[str, int]
+    by_type: dict[str, int]
+
+
+def file_figures(connection: Connection, path: Path) -> FileFigures:
+    """Read the whole database at `path` through `connection` (blocking). Raises SqliteError."""
+    connection.run("BEGIN")
+    try:
+        by_status = dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))
+        by_type = dict(
+            connection.rows(
+                "SELECT memory_type, count(*) FROM insights WHERE deleted_at IS NULL GROUP BY 1 ORDER BY 2 DESC, 1"
+            )
+        )
+        free = int(connection.pragma("freelist_count") or 0) * int(connection.pragma("page_size") or 0)
+    finally:
+        connection.run("ROLLBACK")
+    log = log_bytes(path)
+    return FileFigures(size_bytes(path) - log, log, free, by_status, by_type)
 
 
 def _paths(path: Path) -> tuple[Path, Path]:
     return path, path.with_name(f"{path.name}-wal")
 
 
-def _identity(path: Path | str) -> _Identity:
+def _identity(path: Path | str) -> tuple[int, int] | None:
     status = _status(path)
     return None if status is None else (status.st_dev, status.st_ino)
 
@@ -123,21 +147,20 @@ def _status(path: Path | str) -> os.stat_result | None:
         return None
 
 
-# Stores that can be read only: on a file system mounted so, or in a directory that is somebody else's.
-#
-# Nothing is written for them: no log, no lock file, no migration, no note of what was recalled (spec 15).
+# Stores that can only be read: on a read-only file system, or in a directory of another user. Nothing is written for
+# them: no log, no lock file, no migration, no use count.
 
 
 def is_writable(path: Path) -> bool:
-    """Whether a store's file and its directory may be written."""
+    """Return True if a store's file and its directory may be written."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
-def connect(path: Path) -> tuple[Connection, str]:
-    """A connection that writes nothing, and why there is no other.
+def connect_read_only(path: Path) -> tuple[Connection, str]:
+    """Return a connection that writes nothing, and the reason why there is no other.
 
-    Where SQLite would have to make a file of locks, the database is read as if nothing could change it; what stands in
-    the log is not seen then. Raises MnemonError(STORAGE) for a database of another version, SqliteError.
+    If SQLite would have to create its lock file, the database is read as if nothing could change it, without the
+    content of its log. Raises MnemonError(STORAGE) for a database of another version, SqliteError.
     """
     frozen = not path.with_name(f"{path.name}-shm").exists()
     connection = Connection(path, read_only=True, frozen=frozen)
@@ -147,18 +170,7 @@ def connect(path: Path) -> tuple[Connection, str]:
         connection.close()
         raise
     reason = f"{path.parent} cannot be written: the store is open for reading only"
-    unseen = frozen and log_bytes(path) > 0
-    return connection, f"{reason}, without what its log holds" if unseen else reason
-
-
-def refusal(reason: str) -> MnemonError:
-    """The error for a write."""
-    return MnemonError(
-        STORAGE,
-        f"{reason}; nothing was written",
-        hint="make its directory writable, then: mnemonctl daemon restart; or use another store",
-        outcome="rejected",
-    )
+    return connection, f"{reason}, without the content of its log" if frozen and log_bytes(path) else reason
 
 
 def _refuse_other_version(connection: Connection, path: Path) -> None:
@@ -166,8 +178,18 @@ def _refuse_other_version(connection: Connection, path: Path) -> None:
     if (version, application) != (current_version(), APPLICATION_ID):
         raise MnemonError(
             STORAGE,
-            f"{path} has schema version {version} and this mnemond {current_version()}; what cannot be written cannot"
-            " be migrated",
+            f"{path} has schema version {version} and this mnemond {current_version()}; a file that cannot be written"
+            " cannot be migrated",
             hint="make its directory writable, then repeat",
             outcome="rejected",
         )
+
+
+def read_only_error(reason: str) -> MnemonError:
+    """The error for a write to a store that can only be read."""
+    return MnemonError(
+        STORAGE,
+        f"{reason}; nothing was written",
+        hint="make its directory writable, then: mnemonctl daemon restart; or use another store",
+        outcome="rejected",
+    )

@@ -14,21 +14,14 @@ from mnemond.store.files import damaged
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A memory at one moment, with the edges that went with it."""
+    """A memory at one moment, with the edges that the operation changed."""
 
     insight: Insight
     edges: list[Edge] = []
 
 
-_json = msgspec.json.Encoder()
-_DONE = Insertion(
-    5, "memory_operations",
-    ("operation_type", "memory_id", "before_state", "after_state", "triggered_by", "op_id", "created_at", "undoes"),
-)  # fmt: skip
-
-
 class Entry(NamedTuple):
-    """What became of one memory in one operation."""
+    """What one operation did to one memory."""
 
     operation_type: str
     memory_id: str
@@ -36,27 +29,8 @@ class Entry(NamedTuple):
     after: State | None
 
 
-def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entry]) -> None:
-    """Write the rows of one operation, in the transaction of the changes they describe."""
-    if entries:
-        connection.add(_DONE, [_values(change_set, entry) for entry in entries])
-
-
-def _values(change_set: ChangeSet, entry: Entry) -> tuple[str | None, ...]:
-    return (
-        entry.operation_type,
-        entry.memory_id,
-        None if entry.before is None else _json.encode(entry.before).decode(),
-        None if entry.after is None else _json.encode(entry.after).decode(),
-        change_set.triggered_by,
-        change_set.op_id,
-        change_set.now,
-        change_set.undoes,
-    )
-
-
 class Record(msgspec.Struct, frozen=True):
-    """One row of the history. `undoes`: the operation that its own one took back."""
+    """One row of the history. `undoes`: the operation that this one undid."""
 
     id: int
     operation_type: str
@@ -69,8 +43,8 @@ class Record(msgspec.Struct, frozen=True):
     undoes: str | None = None
 
 
-class Done(NamedTuple):
-    """One operation, without what it did."""
+class OperationHeader(NamedTuple):
+    """One operation, without its changes."""
 
     op_id: str
     triggered_by: str
@@ -78,180 +52,50 @@ class Done(NamedTuple):
 
 
 _FIELDS = "id, operation_type, memory_id, before_state, after_state, triggered_by, op_id, created_at, undoes"
+_ADDED = Insertion(
+    5, "memory_operations",
+    ("operation_type", "memory_id", "before_state", "after_state", "triggered_by", "op_id", "created_at", "undoes"),
+)  # fmt: skip
+_MAX_ID = 1 << 62
+_BATCH = 64
+_json = msgspec.json.Encoder()
 _state = msgspec.json.Decoder(State)
 
 
+def _encoded(state: State | None) -> str | None:
+    return None if state is None else _json.encode(state).decode()
+
+
+def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entry]) -> None:
+    """Write the rows of one operation, in the transaction of the changes they describe."""
+    if entries:
+        it = change_set
+        connection.add(
+            _ADDED,
+            [
+                (each.operation_type, each.memory_id, _encoded(each.before), _encoded(each.after), it.triggered_by,
+                 it.op_id, it.now, it.undoes)
+                for each in entries
+            ],
+        )  # fmt: skip
+
+
+# Reading. Functions that return records raise MnemonError(STORAGE) for a damaged row.
+
+
 def of_operation(connection: Connection, op_id: str) -> list[Record]:
-    """What one operation did, in order. Raises MnemonError(STORAGE) for a damaged row."""
+    """Return the rows of one operation, in order."""
     rows = connection.rows(f"SELECT {_FIELDS} FROM memory_operations WHERE op_id = ? ORDER BY id", (op_id,))  # noqa: S608
     return [_record(row) for row in rows]
 
 
 def of_memory(connection: Connection, insight_id: str, limit: int) -> list[Record]:
-    """What was done to one memory, in order, at most the newest `limit`. Raises MnemonError(STORAGE) for a damaged
-    row."""
+    """Return the rows of one memory, in order, at most the newest `limit`."""
     rows = connection.rows(
         f"SELECT {_FIELDS} FROM memory_operations WHERE memory_id = ? ORDER BY id DESC LIMIT ?",  # noqa: S608 - names
         (insight_id, limit),
     )
     return [_record(row) for row in reversed(rows)]
-
-
-def count_of(connection: Connection, insight_id: str) -> int:
-    """How many rows there are about one memory."""
-    row = connection.row("SELECT count(*) FROM memory_operations WHERE memory_id = ?", (insight_id,))
-    return 0 if row is None else int(row[0])
-
-
-def names_since(connection: Connection, insight_id: str, moment: str, limit: int) -> list[tuple[str, str]]:
-    """(op_id, created_at) of what was done to one memory from `moment` on, newest first, at most `limit`."""
-    rows = connection.rows(
-        "SELECT op_id, created_at FROM memory_operations WHERE memory_id = ? AND created_at >= ? ORDER BY id DESC"
-        " LIMIT ?",
-        (insight_id, moment, limit),
-    )
-    return [(row[0], row[1]) for row in rows]
-
-
-def newest_first(connection: Connection) -> Iterator[Done]:
-    """Every operation that changed a memory, each once, by its last row."""
-    seen: set[str] = set()
-    before = _AFTER_ALL
-    while True:
-        rows = connection.rows(
-            "SELECT id, op_id, triggered_by, undoes FROM memory_operations WHERE id < ? ORDER BY id DESC LIMIT ?",
-            (before, _BATCH),
-        )
-        if not rows:
-            return
-        for _, op_id, triggered_by, undoes in rows:
-            if op_id not in seen:
-                seen.add(op_id)
-                yield Done(op_id, triggered_by, undoes)
-        before = rows[-1][0]
-
-
-_AFTER_ALL = 1 << 62
-_BATCH = 64
-
-
-def newest_of(connection: Connection, insight_id: str) -> str | None:
-    """The op_id of the newest row about a memory, None when there is none."""
-    row = connection.row(
-        "SELECT op_id FROM memory_operations WHERE memory_id = ? ORDER BY id DESC LIMIT 1", (insight_id,)
-    )
-    return None if row is None else str(row[0])
-
-
-_LEFT_PLACE = """
-    SELECT memory_id, op_id FROM memory_operations
-     WHERE id > ?2 AND operation_type IN ('SUPERSEDE', 'MERGE') AND memory_id IN (
-       SELECT id FROM insights WHERE superseded_by = ?1 AND superseded_by IS NOT NULL AND status <> 'active')
-     ORDER BY id DESC
-"""
-
-
-def left_place_to(connection: Connection, insight_id: str, after: int) -> list[tuple[str, str]]:
-    """Memories that left recall for one in a row later than `after`, and by which operations, newest first."""
-    return [(row[0], row[1]) for row in connection.rows(_LEFT_PLACE, (insight_id, after))]
-
-
-_UNDONE_BY = "SELECT DISTINCT op_id FROM memory_operations WHERE undoes = ? AND undoes IS NOT NULL"
-
-
-def taken_back_by(connection: Connection, op_id: str) -> str | None:
-    """The operation that took this one back and was not taken back itself; None while it is in effect."""
-    by: dict[str, list[str]] = {}
-    waiting = [op_id]
-    while waiting:  # not by recursion: somebody may take the same thing back and forth a thousand times
-        here = waiting.pop()
-        by[here] = [row[0] for row in connection.rows(_UNDONE_BY, (here,))]
-        waiting += by[here]
-    taken: dict[str, str | None] = {}
-    for here in reversed(by):  # each after those that took it back
-        taken[here] = next((each for each in by[here] if taken[each] is None), None)
-    return taken[op_id]
-
-
-def operations_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
-    """The op_id that is `prefix`, if there is one; else those that begin with it, sorted, at most `limit`."""
-    if connection.row("SELECT 1 FROM memory_operations WHERE op_id = ?", (prefix,)) is not None:
-        return [prefix]
-    rows = connection.rows(
-        "SELECT DISTINCT op_id FROM memory_operations WHERE op_id >= ? AND op_id < ? ORDER BY op_id LIMIT ?",
-        (prefix, prefix + "\U0010ffff", limit),
-    )
-    return [row[0] for row in rows]
-
-
-def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
-    """Ids of memories in any state, purged ones included, that begin with `prefix`, sorted, at most `limit`."""
-    rows = connection.rows(
-        "SELECT DISTINCT memory_id FROM memory_operations WHERE memory_id >= ? AND memory_id < ?"
-        " ORDER BY memory_id LIMIT ?",
-        (prefix, prefix + "\U0010ffff", limit),
-    )
-    return [row[0] for row in rows]
-
-
-_FORMER_CONTENTS = """
-    SELECT json_extract(after_state, '$.insight.content'), json_extract(before_state, '$.insight.content')
-      FROM memory_operations WHERE memory_id = ? ORDER BY id DESC
-"""
-
-
-def contents_of(connection: Connection, insight_id: str) -> list[str]:
-    """Every text that a memory has or had, each once, the newest first; of what is kept of it."""
-    now = connection.rows("SELECT content FROM insights WHERE id = ?", (insight_id,))
-    before = connection.rows(_FORMER_CONTENTS, (insight_id,))
-    return list(dict.fromkeys(str(text) for row in (*now, *before) for text in row if text))
-
-
-_WITHOUT_CONVERSATION = """
-    UPDATE memory_operations SET triggered_by = 'conversation'
-     WHERE op_id IN (SELECT op_id FROM memory_operations WHERE memory_id = ?)
-       AND triggered_by <> 'user' AND substr(triggered_by, 1, 5) <> 'host:' AND substr(triggered_by, 1, 7) <> 'system:'
-"""
-"""The id of a conversation is a field of the memory that it led to."""
-
-
-def purge(connection: Connection, insight_ids: Collection[str]) -> None:
-    """Wipe what the history holds of memories; that something was done to them stays.
-
-    In the history of others they stand at the other end of an edge, whose metadata may repeat what they said. Raises
-    MnemonError(STORAGE) for a damaged row.
-    """
-    connection.run_many(
-        "UPDATE memory_operations SET before_state = NULL, after_state = NULL WHERE memory_id = ?",
-        [(each,) for each in insight_ids],
-    )
-    connection.run_many(_WITHOUT_CONVERSATION, [(each,) for each in insight_ids])
-    for number in _with_edges(connection, insight_ids):
-        for row in connection.rows(f"SELECT {_FIELDS} FROM memory_operations WHERE id = ?", (number,)):  # noqa: S608
-            found = _record(row)
-            states = [_without(state, insight_ids) for state in (found.before, found.after)]
-            connection.run(
-                "UPDATE memory_operations SET before_state = ?, after_state = ? WHERE id = ?",
-                (*(None if state is None else _json.encode(state).decode() for state in states), number),
-            )
-
-
-def _with_edges(connection: Connection, insight_ids: Collection[str]) -> list[int]:
-    """Rows with edges in them: those that name the memory where it is one, else all."""
-    named = next(iter(insight_ids)) if len(insight_ids) == 1 else '"edges":['
-    rows = connection.rows(
-        "SELECT id FROM memory_operations WHERE instr(before_state, ?1) OR instr(after_state, ?1)", (named,)
-    )
-    return [row[0] for row in rows]
-
-
-def _without(state: State | None, insight_ids: Collection[str]) -> State | None:
-    """A state without the edges that touch memories."""
-    if state is None:
-        return None
-    gone = frozenset(insight_ids)
-    kept = [edge for edge in state.edges if gone.isdisjoint((edge.source_id, edge.target_id))]
-    return State(state.insight, kept)
 
 
 def _record(row: tuple[Any, ...]) -> Record:
@@ -262,11 +106,111 @@ def _record(row: tuple[Any, ...]) -> Record:
         raise damaged(f"the history of memory {row[2]!a}", error) from error
 
 
-# Which memories took over what another said, by a merge with it or with one that had; read from the history.
+def count_of(connection: Connection, insight_id: str) -> int:
+    """Count the rows of one memory."""
+    return connection.count("SELECT count(*) FROM memory_operations WHERE memory_id = ?", (insight_id,))
+
+
+def operations_since(connection: Connection, insight_id: str, moment: str, limit: int) -> list[tuple[str, str]]:
+    """Return (op_id, created_at) of the rows of one memory from `moment` on, newest first, at most `limit`."""
+    rows = connection.rows(
+        "SELECT op_id, created_at FROM memory_operations WHERE memory_id = ? AND created_at >= ? ORDER BY id DESC"
+        " LIMIT ?",
+        (insight_id, moment, limit),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def newest_first(connection: Connection) -> Iterator[OperationHeader]:
+    """Yield every operation that changed a memory, each once, by its last row."""
+    seen: set[str] = set()
+    before = _MAX_ID
+    while True:
+        rows = connection.rows(
+            "SELECT id, op_id, triggered_by, undoes FROM memory_operations WHERE id < ? ORDER BY id DESC LIMIT ?",
+            (before, _BATCH),
+        )
+        if not rows:
+            return
+        for _, op_id, triggered_by, undoes in rows:
+            if op_id not in seen:
+                seen.add(op_id)
+                yield OperationHeader(op_id, triggered_by, undoes)
+        before = rows[-1][0]
+
+
+def newest_of(connection: Connection, insight_id: str) -> str | None:
+    """Return the op_id of the newest row of a memory, None if it has none."""
+    sql = "SELECT op_id FROM memory_operations WHERE memory_id = ? ORDER BY id DESC LIMIT 1"
+    row = connection.row(sql, (insight_id,))
+    return None if row is None else str(row[0])
+
+
+_RETIRED_FOR = """
+    SELECT memory_id, op_id FROM memory_operations
+     WHERE id > ?2 AND operation_type IN ('SUPERSEDE', 'MERGE') AND memory_id IN (
+       SELECT id FROM insights WHERE superseded_by = ?1 AND superseded_by IS NOT NULL AND status <> 'active')
+     ORDER BY id DESC
+"""
+
+
+def retired_for(connection: Connection, insight_id: str, after: int) -> list[tuple[str, str]]:
+    """Return the memories that one replaced in a row later than `after`, with the operation, newest first."""
+    return [(row[0], row[1]) for row in connection.rows(_RETIRED_FOR, (insight_id, after))]
+
+
+_UNDONE_BY = "SELECT DISTINCT op_id FROM memory_operations WHERE undoes = ? AND undoes IS NOT NULL"
+
+
+def undone_by(connection: Connection, op_id: str) -> str | None:
+    """Return the operation that undid this one and was not undone itself; None while it is in effect."""
+    by: dict[str, list[str]] = {}
+    waiting = [op_id]
+    while waiting:  # not by recursion: an operation may be undone and redone a thousand times
+        here = waiting.pop()
+        by[here] = [row[0] for row in connection.rows(_UNDONE_BY, (here,))]
+        waiting += by[here]
+    undone: dict[str, str | None] = {}
+    for here in reversed(by):  # each after those that undid it
+        undone[here] = next((each for each in by[here] if undone[each] is None), None)
+    return undone[op_id]
+
+
+def operations_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
+    """Return the op_id that is `prefix`, if there is one; else those that begin with it, sorted, at most `limit`."""
+    if connection.row("SELECT 1 FROM memory_operations WHERE op_id = ?", (prefix,)) is not None:
+        return [prefix]
+    sql = "SELECT DISTINCT op_id FROM memory_operations WHERE op_id >= ? AND op_id < ? ORDER BY op_id LIMIT ?"
+    return [row[0] for row in connection.rows(sql, (prefix, prefix + "\U0010ffff", limit))]
+
+
+def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
+    """Return the ids of memories in any state, also purged ones, that begin with `prefix`, sorted, at most `limit`."""
+    sql = (
+        "SELECT DISTINCT memory_id FROM memory_operations WHERE memory_id >= ? AND memory_id < ?"
+        " ORDER BY memory_id LIMIT ?"
+    )
+    return [row[0] for row in connection.rows(sql, (prefix, prefix + "\U0010ffff", limit))]
+
+
+_FORMER_CONTENTS = """
+    SELECT json_extract(after_state, '$.insight.content'), json_extract(before_state, '$.insight.content')
+      FROM memory_operations WHERE memory_id = ? ORDER BY id DESC
+"""
+
+
+def contents_of(connection: Connection, insight_id: str) -> list[str]:
+    """Return every known text that a memory has or had, each once, the newest first."""
+    now = connection.rows("SELECT content FROM insights WHERE id = ?", (insight_id,))
+    before = connection.rows(_FORMER_CONTENTS, (insight_id,))
+    return list(dict.fromkeys(str(text) for row in (*now, *before) for text in row if text))
+
+
+# Merges: which memories took over the text of another, by a merge with it or with one that had.
 
 
 class Holder(NamedTuple):
-    """A memory that said what another one does, from a row of the history on, until another; None: it still may."""
+    """A memory that had the text of another one from the row `first` on, until `last`; None: perhaps still."""
 
     id: str
     first: int
@@ -280,7 +224,7 @@ _MERGES = """
        AND gone.id >= ?2 AND (?3 IS NULL OR gone.id <= ?3)
      ORDER BY kept.id
 """
-"""A merge writes the row of the memory that stays, then that of the one that leaves; a purge leaves both there."""
+"""A merge writes the row of the memory that stays, then that of the one that leaves; a purge keeps both rows."""
 
 _LAST = """
     WITH RECURSIVE chain(op) AS (
@@ -289,11 +233,11 @@ _LAST = """
     )
     SELECT max(id) FROM chain CROSS JOIN memory_operations ON op_id = op WHERE +memory_id = ?2
 """
-"""By operation: a memory that was merged often has many rows."""
+"""Found by operation (`+` keeps the index of memory_id out): a memory that was merged often has many rows."""
 
 
 def holders(connection: Connection, insight_id: str) -> Iterator[Holder]:
-    """Each memory that took over what one says, whatever became of either since."""
+    """Yield each memory that took over the text of one, whatever happened to either since."""
     waiting, seen = [Holder(insight_id, 0, None)], set[str]()
     while waiting:
         here = waiting.pop(0)
@@ -302,17 +246,17 @@ def holders(connection: Connection, insight_id: str) -> Iterator[Holder]:
                 continue
             seen.add(op_id)
             last = None
-            if taken_back_by(connection, op_id) is not None:
+            if undone_by(connection, op_id) is not None:
                 (last,) = connection.row(_LAST, (op_id, kept)) or (None,)
             holder = Holder(kept, first, last)
             waiting.append(holder)
             yield holder
 
 
-def kept_by(connection: Connection, insight_id: str) -> str | None:
-    """The memory that took over what one says and may still say so, the last of them; None where there is none.
+def holder_of(connection: Connection, insight_id: str) -> str | None:
+    """Return the last memory that took over the text of one and may still have it; None if there is none.
 
-    It has that whatever became of the other since: restored beside it, that one says the same once more.
+    It keeps the text whatever happens to the other memory: if that one is restored, both have it.
     """
     found = None
     for holder in holders(connection, insight_id):
@@ -321,9 +265,53 @@ def kept_by(connection: Connection, insight_id: str) -> str | None:
     return found
 
 
-def wipe_taken_back(connection: Connection, insight_id: str) -> None:
-    """Wipe what a memory says in the history of those that it was merged with, where that was taken back: they say it
-    no more, and nobody expects it there. What stays is when they were merged and parted."""
+# Purging.
+
+
+_HIDE_CONVERSATION = """
+    UPDATE memory_operations SET triggered_by = 'conversation'
+     WHERE op_id IN (SELECT op_id FROM memory_operations WHERE memory_id = ?)
+       AND triggered_by <> 'user' AND substr(triggered_by, 1, 5) <> 'host:' AND substr(triggered_by, 1, 7) <> 'system:'
+"""
+"""The id of a conversation is a field of the memory that it led to."""
+
+
+def purge(connection: Connection, insight_ids: Collection[str]) -> None:
+    """Delete the states of memories; the rows stay.
+
+    Rows of other memories contain edges that end at them, whose metadata may repeat their text: these are removed.
+    Raises MnemonError(STORAGE) for a damaged row.
+    """
+    connection.run_many(
+        "UPDATE memory_operations SET before_state = NULL, after_state = NULL WHERE memory_id = ?",
+        [(each,) for each in insight_ids],
+    )
+    connection.run_many(_HIDE_CONVERSATION, [(each,) for each in insight_ids])
+    named = next(iter(insight_ids)) if len(insight_ids) == 1 else '"edges":['
+    with_edges = connection.rows(
+        "SELECT id FROM memory_operations WHERE instr(before_state, ?1) OR instr(after_state, ?1)", (named,)
+    )
+    for (number,) in with_edges:
+        for row in connection.rows(f"SELECT {_FIELDS} FROM memory_operations WHERE id = ?", (number,)):  # noqa: S608
+            found = _record(row)
+            states = [_encoded(_without(state, insight_ids)) for state in (found.before, found.after)]
+            connection.run(
+                "UPDATE memory_operations SET before_state = ?, after_state = ? WHERE id = ?", (*states, number)
+            )
+
+
+def _without(state: State | None, insight_ids: Collection[str]) -> State | None:
+    """A state without the edges that touch memories."""
+    if state is None:
+        return None
+    gone = frozenset(insight_ids)
+    kept = [edge for edge in state.edges if gone.isdisjoint((edge.source_id, edge.target_id))]
+    return State(state.insight, kept)
+
+
+def purge_undone_merges(connection: Connection, insight_id: str) -> None:
+    """Delete the states of memories for the time that they had the text of one by a merge that was undone: they do not
+    have it any more, and it is not expected there. The times of merge and undo stay."""
     for holder in list(holders(connection, insight_id)):
         if holder.last is not None:
             connection.run(
@@ -333,17 +321,11 @@ def wipe_taken_back(connection: Connection, insight_id: str) -> None:
             )
 
 
-# What one operation did to memories and edges: gathered while it is carried out, written to the history at its end.
+# The entries of one operation, collected while it runs and written at its end.
 #
-# Every edge that an operation changed stands beside one of the memories it changed, as it was before and as it is
-# now, so that the history alone is enough to take the operation back. Edges that came or went with a memory's own
-# first or last moment need no note: what retires a memory notes the edges it had.
-
-
-Key = tuple[str, str, str]
-
-Look = Callable[[str], Insight | None]
-"""A memory as it is now, in whatever state."""
+# Every edge that an operation changed is stored with one of the memories it changed, as it was before and is after, so
+# that the history alone is enough to undo the operation. Edges of a new or a removed memory need no entry of their own:
+# what retires a memory records the edges it had.
 
 
 class _Memory(msgspec.Struct):
@@ -366,23 +348,23 @@ class _Link(msgspec.Struct):
 
 
 class Trail:
-    """One operation's. For one use."""
+    """Changes of one operation to memories and edges. For one use."""
 
     def __init__(self) -> None:
         self._memories: list[_Memory] = []
-        self._links: dict[Key, _Link] = {}
+        self._links: dict[tuple[str, str, str], _Link] = {}
         self._fresh: set[str] = set()
 
     def memory(self, kind: str, insight_id: str, before: Insight | None, after: Insight | None) -> None:
-        """A memory was changed: `kind` as the history calls it (spec 4)."""
+        """Record a changed memory; `kind` is the operation type of the history."""
         self._memories.append(_Memory(kind, insight_id, before, after))
         if kind == "CREATE":
             self._fresh.add(insight_id)
 
     def edge(self, before: Edge | None, after: Edge | None, owner: str | None = None) -> None:
-        """An edge was changed; `owner` is the memory in whose history it belongs, None: any of its two."""
+        """Record a changed edge; `owner` is the memory in whose history it belongs, None: either of its two."""
         either = before or after
-        assert either is not None, "an edge that never was cannot change"  # noqa: S101
+        assert either is not None, "an edge that never existed cannot change"  # noqa: S101
         key = (either.source_id, either.target_id, either.edge_type)
         known = self._links.get(key)
         if known is None:
@@ -391,37 +373,23 @@ class Trail:
             known.after, known.owner = after, owner or known.owner
 
     def purge(self, insight_id: str) -> None:
-        """Keep nothing of a memory that is removed, but that something was done to it."""
+        """Remove the states and edges of a memory that is purged; its entry stays."""
         for memory in self._memories:
             if memory.id == insight_id:
                 memory.before = memory.after = None
         self._links = {key: link for key, link in self._links.items() if insight_id not in key[:2]}
 
-    def entries(self, look: Look) -> list[Entry]:
-        """The rows of the history, in the order of what happened."""
-        by_id: dict[str, _Memory] = {}
-        for memory in self._memories:
-            if memory.after is not None:
-                by_id[memory.id] = memory
-        for link in self._links.values():
-            if link.before != link.after:
-                self._place(link, by_id, look)
+    def entries(self, read: Callable[[str], Insight | None]) -> list[Entry]:
+        """Return the rows of the history, in the order of the changes; `read`: a memory as it is now, in any state."""
+        by_id = {memory.id: memory for memory in self._memories if memory.after is not None}
+        for (*ends, _), link in self._links.items():
+            if link.before != link.after and (link.owner is not None or self._fresh.isdisjoint(ends)):
+                owner = link.owner or next((end for end in ends if end in by_id), ends[0])
+                memory = by_id.get(owner)
+                if memory is None:  # only an edge of it changed
+                    it = read(owner)
+                    memory = by_id[owner] = _Memory("UPDATE", owner, it, it)
+                    self._memories.append(memory)
+                memory.had = memory.had if link.before is None else [*memory.had, link.before]
+                memory.has = memory.has if link.after is None else [*memory.has, link.after]
         return [memory.entry() for memory in self._memories]
-
-    def _place(self, link: _Link, by_id: dict[str, _Memory], look: Look) -> None:
-        either = link.before or link.after
-        assert either is not None, "it differs from before"  # noqa: S101
-        ends = (either.source_id, either.target_id)
-        if link.owner is None and not self._fresh.isdisjoint(ends):
-            return
-        owner = link.owner or next((end for end in ends if end in by_id), ends[0])
-        memory = by_id.get(owner) or self._unchanged(owner, by_id, look)
-        memory.had = memory.had if link.before is None else [*memory.had, link.before]
-        memory.has = memory.has if link.after is None else [*memory.has, link.after]
-
-    def _unchanged(self, insight_id: str, by_id: dict[str, _Memory], look: Look) -> _Memory:
-        """A memory of which nothing but an edge changed."""
-        it = look(insight_id)
-        memory = by_id[insight_id] = _Memory("UPDATE", insight_id, it, it)
-        self._memories.append(memory)
-        return memory

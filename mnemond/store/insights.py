@@ -24,12 +24,12 @@ _COLUMNS = (
     "keywords", "trigger", "trigger_type", "boost_days", "last_boosted_at", "paired_with", "corroboration_count",
     "last_corroborated_at", "pinned", "metadata", "intent", "expires_at", "quarantined",
 )  # fmt: skip
-"""Of an insight, in the order of `_values` and `_from_row`."""
+"""Columns of an insight, in the order of `_values` and `_from_row`."""
 
 _NAMES = ", ".join(_COLUMNS)
 _VECTOR = ("embedding", "embedding_model", "embedding_dim")
 _ADDED = Insertion(0, "insights", ("number", *_COLUMNS, "content_hash", *_VECTOR))
-_ASKED = Insertion(3, "hypothetical_queries", ("insight_id", "ord", "query"))
+_QUERIES = Insertion(3, "hypothetical_queries", ("insight_id", "ord", "query"))
 _LAST = "SELECT max(number) FROM insights"
 _SET_ALL = ", ".join(f"{name} = ?" for name in (*_COLUMNS[1:], "content_hash", "deleted_at"))
 _UPDATE = f"UPDATE insights SET {_SET_ALL}"  # noqa: S608 - names only
@@ -43,8 +43,16 @@ _json = msgspec.json.Encoder()
 
 
 def content_hash(content: str) -> str:
-    """BLAKE2b-128 of the UTF-8 content, in hex: tells a damaged or changed text."""
+    """Return BLAKE2b-128 of the UTF-8 content, in hex: detects a damaged or changed text."""
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def vector_blob(vector: Vector | None) -> bytes | None:
+    """Return a vector as stored: little-endian float32."""
+    return None if vector is None else np.ascontiguousarray(vector, "<f4").tobytes()
+
+
+# Writing.
 
 
 def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord | None) -> None:
@@ -53,65 +61,41 @@ def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord 
     values = (*_values(it), content_hash(it.content), *_vector_values(change.vector, embedder))
     connection.numbers[it.id] = connection.add_numbered(_ADDED, _LAST, values)
     if change.queries:
-        _ask(connection, it.id, change.queries)
+        _add_queries(connection, it.id, change.queries)
 
 
 def replace_queries(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
-    """Note the questions a memory would answer now, instead of those before."""
+    """Replace the hypothetical queries that a memory would answer."""
     connection.run("DELETE FROM hypothetical_queries WHERE insight_id = ?", (insight_id,))
-    _ask(connection, insight_id, queries)
+    _add_queries(connection, insight_id, queries)
 
 
-def _ask(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
-    connection.add(_ASKED, [(insight_id, place, query) for place, query in enumerate(queries)])
+def _add_queries(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
+    connection.add(_QUERIES, [(insight_id, place, query) for place, query in enumerate(queries)])
 
 
 def update(connection: Connection, it: Insight) -> bool:
-    """Give an active row a new value; False when there is none."""
+    """Give an active row a new value; return False if there is none."""
     values = (*_values(it)[1:], content_hash(it.content), None, it.id)
     return connection.run(f"{_UPDATE} WHERE id = ? AND status = 'active'", values) == 1
 
 
 def restore(connection: Connection, it: Insight) -> bool:
-    """Make a retired row active, with this value; False when there is none."""
+    """Make a retired row active, with this value; return False if there is none."""
     values = (*_values(it)[1:], content_hash(it.content), None, it.id)
     return connection.run(f"{_UPDATE} WHERE id = ? AND status <> 'active'", values) == 1
 
 
 def set_vector(connection: Connection, insight_id: str, vector: Vector | None, embedder: EmbedderRecord | None) -> bool:
-    """Replace an active row's embedding; False when there is none."""
+    """Replace an active row's embedding; return False if there is none."""
     return connection.run(_SET_VECTOR, (*_vector_values(vector, embedder), insight_id)) == 1
 
 
-def set_wordless(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> bool:
-    """Note that the embedder knows no word of an active row, so that it is not asked again; False without such row."""
+def set_unembeddable(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> bool:
+    """Note that the embedder knows no word of an active row, so that it is not embedded again; return False if there is
+    none."""
     values = (None, None if embedder is None else embedder.name, 0, insight_id)
     return connection.run(_SET_VECTOR, values) == 1
-
-
-def wordless(connection: Connection, embedder: EmbedderRecord | None) -> set[str]:
-    """Ids of the rows that this embedder knows no word of."""
-    rows = connection.rows(
-        "SELECT id FROM insights WHERE embedding_dim = 0 AND embedding_model = ? AND deleted_at IS NULL",
-        (None if embedder is None else embedder.name,),
-    )
-    return {row[0] for row in rows}
-
-
-def count_stale(connection: Connection, embedder: EmbedderRecord | None) -> int:
-    """Active rows whose vector is of another model or dimension than the store's."""
-    name, dimension = (None, 0) if embedder is None else (embedder.name, embedder.dimension)
-    row = connection.row(
-        "SELECT count(*) FROM insights WHERE embedding IS NOT NULL AND deleted_at IS NULL"
-        " AND (embedding_model IS NOT ?1 OR length(embedding) <> 4 * ?2)",
-        (name, dimension),
-    )
-    return 0 if row is None else int(row[0])
-
-
-def vector_blob(vector: Vector | None) -> bytes | None:
-    """A vector as its bytes."""
-    return None if vector is None else np.ascontiguousarray(vector, "<f4").tobytes()
 
 
 def set_importance(connection: Connection, insight_id: str, effective_importance: float) -> None:
@@ -120,24 +104,25 @@ def set_importance(connection: Connection, insight_id: str, effective_importance
 
 
 def retire(connection: Connection, change: RetireInsight, now: str) -> bool:
-    """Take an active insight out of recall; False when it was not active."""
-    changed = connection.run(
+    """Take an active insight out of recall; return False if it was not active."""
+    sql = (
         "UPDATE insights SET status = ?, deleted_at = ?, updated_at = ?, superseded_by = ?,"
-        " invalid_at = coalesce(?, invalid_at) WHERE id = ? AND status = 'active'",
-        (change.status, now, now, change.successor, change.invalid_at, change.id),
+        " invalid_at = coalesce(?, invalid_at) WHERE id = ? AND status = 'active'"
     )
-    return changed == 1
+    values = (change.status, now, now, change.successor, change.invalid_at, change.id)
+    return connection.run(sql, values) == 1
 
 
-def is_active(connection: Connection, insight_id: str) -> bool:
-    """Whether recall sees a row."""
-    return connection.row("SELECT 1 FROM insights WHERE id = ? AND status = 'active'", (insight_id,)) is not None
+def count_use(connection: Connection, change: CountUse) -> bool:
+    """Note that an insight was recalled; return False if it is not active any more."""
+    sql = "UPDATE insights SET access_count = access_count + ?, last_accessed_at = ? WHERE id = ? AND status = 'active'"
+    return connection.run(sql, (change.times, change.at, change.id)) > 0
 
 
 def purge(connection: Connection, insight_id: str) -> None:
-    """Remove a row and what hangs on it. Its edges must be gone.
+    """Delete a row and the rows that refer to it alone. Its edges must be deleted before.
 
-    Rows that it had superseded are superseded by what superseded it, if anything did.
+    Rows that it had superseded become superseded by its own successor, if it has one.
     """
     connection.run("DELETE FROM hypothetical_queries WHERE insight_id = ?", (insight_id,))
     connection.run("DELETE FROM node_metrics WHERE insight_id = ?", (insight_id,))
@@ -151,6 +136,163 @@ def purge(connection: Connection, insight_id: str) -> None:
     connection.run("UPDATE insights SET paired_with = NULL WHERE paired_with = ?", (insight_id,))
     connection.run("DELETE FROM insights WHERE id = ?", (insight_id,))
     connection.numbers.pop(insight_id, None)
+
+
+# Reading. Functions that return insights raise MnemonError(STORAGE) for a damaged row.
+
+
+def read(connection: Connection, insight_id: str) -> Insight | None:
+    """Return one insight in any state."""
+    row = connection.row(f"SELECT {_NAMES} FROM insights WHERE id = ?", (insight_id,))  # noqa: S608 - names only
+    return None if row is None else _checked(row)
+
+
+def vector_of(connection: Connection, insight_id: str, embedder: EmbedderRecord) -> Vector | None:
+    """Return the vector of a row in any state, if that embedder made it."""
+    row = connection.row(
+        "SELECT embedding FROM insights WHERE id = ? AND embedding_model = ?", (insight_id, embedder.name)
+    )
+    return None if row is None else _vector(row[0], embedder.dimension)
+
+
+def is_active(connection: Connection, insight_id: str) -> bool:
+    """Return True if a row exists and is active."""
+    return connection.row("SELECT 1 FROM insights WHERE id = ? AND status = 'active'", (insight_id,)) is not None
+
+
+def ids_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
+    """Return the ids in any state that begin with `prefix`, sorted, at most `limit`."""
+    sql = "SELECT id FROM insights WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+    return [row[0] for row in connection.rows(sql, (prefix, prefix + "\U0010ffff", limit))]
+
+
+def retired_before(connection: Connection, moment: str, limit: int) -> list[str]:
+    """Return the ids of the rows retired before `moment` (RFC 3339), the longest ago first."""
+    rows = connection.rows(
+        "SELECT id FROM insights WHERE deleted_at IS NOT NULL AND deleted_at < ? ORDER BY deleted_at, id LIMIT ?",
+        (moment, limit),
+    )
+    return [row[0] for row in rows]
+
+
+_VISIBLE_RETIRED = (
+    "deleted_at IS NOT NULL AND ifnull(category = ?1, TRUE) AND ifnull(source = ?2, TRUE)"
+    " AND ifnull(user_id = ?3, TRUE) AND ifnull(agent_id = ?4, TRUE)"
+    " AND iif(?5 IS NULL, ?6 OR session_id IS NULL, ifnull(session_id = ?5, TRUE))"
+)
+"""The scope rule of `Filter`. A comparison with NULL, on either side, is NULL: no condition, or common to all."""
+
+
+def retired(
+    connection: Connection, wanted: Filter, limit: int, before: tuple[str, str] | None
+) -> list[tuple[Insight, str]]:
+    """Return the `limit` visible rows retired last, each with the time (RFC 3339), last first; with `before`, the time
+    and id of one of them, those before it."""
+    scope, after_all = wanted.scope, ("9999", "")
+    rows = connection.rows(
+        f"SELECT {_NAMES}, deleted_at FROM insights WHERE {_VISIBLE_RETIRED}"  # noqa: S608 - names only
+        " AND (deleted_at, id) < (?7, ?8) ORDER BY deleted_at DESC, id DESC LIMIT ?9",
+        (wanted.category, wanted.source, scope.user_id, scope.agent_id, scope.session_id, int(wanted.all_sessions),
+         *(before or after_all), limit),
+    )  # fmt: skip
+    return [(_checked(row), row[len(_COLUMNS)]) for row in rows]
+
+
+def retirements(connection: Connection) -> dict[str, str]:
+    """Return the time (RFC 3339) of every retirement, by id."""
+    return dict(connection.rows("SELECT id, deleted_at FROM insights WHERE deleted_at IS NOT NULL"))
+
+
+def load(
+    connection: Connection, ids: Sequence[str], embedder: EmbedderRecord | None
+) -> list[tuple[Insight, Vector | None]]:
+    """Return the existing ones of these rows, in any state and no order, with their vectors as in `load_active`."""
+    dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
+    rows = connection.rows(
+        f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL) FROM insights"  # noqa: S608 - names only
+        " WHERE id IN (SELECT value FROM json_each(?2))",
+        (model, _json.encode(list(ids)).decode()),
+    )
+    return [(_checked(row), _vector(row[len(_COLUMNS)], dimension)) for row in rows]
+
+
+def load_active(connection: Connection, dimension: int, model: str | None) -> Iterator[tuple[Insight, Vector | None]]:
+    """Yield every active insight with its vector, oldest insertion first.
+
+    A vector of another dimension than `dimension` or another model than `model` counts as none: it has no cosine.
+    """
+    last = 0
+    while True:
+        rows = connection.rows(
+            f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL), number FROM insights"  # noqa: S608
+            " WHERE number > ?2 AND deleted_at IS NULL ORDER BY number LIMIT ?3",
+            (model, last, _LOAD_BATCH),
+        )
+        if not rows:
+            return
+        for row in rows:
+            yield _checked(row), _vector(row[len(_COLUMNS)], dimension)
+        last = rows[-1][len(_COLUMNS) + 1]
+
+
+def retired_at(connection: Connection, insight_id: str) -> str | None:
+    """Return the time (RFC 3339) a row was retired; None if it was not, or does not exist."""
+    row = connection.row("SELECT deleted_at FROM insights WHERE id = ?", (insight_id,))
+    return None if row is None else row[0]
+
+
+def count_retired_before(connection: Connection, moment: str) -> int:
+    """Count the rows retired before `moment` (RFC 3339)."""
+    return connection.count("SELECT count(*) FROM insights WHERE deleted_at IS NOT NULL AND deleted_at < ?", (moment,))
+
+
+def chain(connection: Connection, insight_id: str, limit: int) -> list[tuple[str, str]]:
+    """Return the predecessors of a memory, itself, and its successors as (id, status), at most `limit` in each
+    direction: what was replaced first comes first; of several that one memory replaced, the older."""
+    before = _walk(connection, _PREDECESSORS, insight_id, limit)
+    after = _walk(connection, _SUCCESSORS, insight_id, limit)
+    itself = connection.rows("SELECT id, status FROM insights WHERE id = ?", (insight_id,))
+    return [*reversed(before), *itself, *(each for each in after if each not in before)]
+
+
+_PREDECESSORS = (
+    "SELECT id, status FROM insights WHERE superseded_by = ? AND superseded_by IS NOT NULL ORDER BY created_at DESC, id"
+)
+_SUCCESSORS = "SELECT id, status FROM insights WHERE id = (SELECT superseded_by FROM insights WHERE id = ?)"
+
+
+def _walk(connection: Connection, step: str, insight_id: str, limit: int) -> list[tuple[str, str]]:
+    """Breadth first; a cycle, which only a damaged file has, ends where it began."""
+    found: list[tuple[str, str]] = []
+    seen, waiting = {insight_id}, [insight_id]
+    for each in waiting:
+        for near, status in connection.rows(step, (each,)):
+            if near not in seen and len(found) < limit:
+                seen.add(near)
+                found.append((near, status))
+                waiting.append(near)
+    return found
+
+
+def count_by_status(connection: Connection) -> dict[str, int]:
+    """Count the insights in each state."""
+    return dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))
+
+
+def unembeddable(connection: Connection, embedder: EmbedderRecord | None) -> set[str]:
+    """Return the ids of the rows of which this embedder knows no word."""
+    sql = "SELECT id FROM insights WHERE embedding_dim = 0 AND embedding_model = ? AND deleted_at IS NULL"
+    return {row[0] for row in connection.rows(sql, (None if embedder is None else embedder.name,))}
+
+
+def count_stale(connection: Connection, embedder: EmbedderRecord | None) -> int:
+    """Count the active rows whose vector is of another model or dimension than the store's."""
+    name, dimension = (None, 0) if embedder is None else (embedder.name, embedder.dimension)
+    return connection.count(
+        "SELECT count(*) FROM insights WHERE embedding IS NOT NULL AND deleted_at IS NULL"
+        " AND (embedding_model IS NOT ?1 OR length(embedding) <> 4 * ?2)",
+        (name, dimension),
+    )
 
 
 def _values(it: Insight) -> tuple[Value, ...]:
@@ -186,126 +328,6 @@ def _from_row(row: tuple[Any, ...]) -> Insight:
     )  # fmt: skip
 
 
-def read(connection: Connection, insight_id: str) -> Insight | None:
-    """One insight in any state. Raises MnemonError(STORAGE) for a damaged row."""
-    found = read_with_vector(connection, insight_id, 0)
-    return None if found is None else found[0]
-
-
-def read_with_vector(connection: Connection, insight_id: str, dimension: int) -> tuple[Insight, Vector | None] | None:
-    """One insight in any state with its vector. Raises MnemonError(STORAGE) for a damaged row."""
-    row = connection.row(f"SELECT {_NAMES}, embedding FROM insights WHERE id = ?", (insight_id,))  # noqa: S608
-    return None if row is None else (_checked(row), _vector(row[len(_COLUMNS)], dimension))
-
-
-def vector_of(connection: Connection, insight_id: str, embedder: EmbedderRecord) -> Vector | None:
-    """The vector of a row in any state, if that embedder made it."""
-    row = connection.row(
-        "SELECT embedding FROM insights WHERE id = ? AND embedding_model = ?", (insight_id, embedder.name)
-    )
-    return None if row is None else _vector(row[0], embedder.dimension)
-
-
-def ids_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
-    """Ids in any state that begin with `prefix`, sorted, at most `limit`."""
-    after = prefix + "\U0010ffff"
-    rows = connection.rows(
-        "SELECT id FROM insights WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", (prefix, after, limit)
-    )
-    return [row[0] for row in rows]
-
-
-def retired_before(connection: Connection, moment: str, limit: int) -> list[str]:
-    """Ids of the rows that left recall before `moment` (RFC 3339), longest ago first."""
-    rows = connection.rows(
-        "SELECT id FROM insights WHERE deleted_at IS NOT NULL AND deleted_at < ? ORDER BY deleted_at, id LIMIT ?",
-        (moment, limit),
-    )
-    return [row[0] for row in rows]
-
-
-_VISIBLE_RETIRED = (
-    "deleted_at IS NOT NULL AND ifnull(category = ?1, TRUE) AND ifnull(source = ?2, TRUE)"
-    " AND ifnull(user_id = ?3, TRUE) AND ifnull(agent_id = ?4, TRUE)"
-    " AND iif(?5 IS NULL, ?6 OR session_id IS NULL, ifnull(session_id = ?5, TRUE))"
-)
-"""The rule of `Filter`. A comparison with NULL, on either side, is NULL: not asked for, or meant for everyone."""
-
-
-def retired(
-    connection: Connection, wanted: Filter, limit: int, before: tuple[str, str] | None
-) -> list[tuple[Insight, str]]:
-    """The `limit` visible rows that left recall last, each with when (RFC 3339), last first; with `before`, the time
-    and id of one of them, those before it. Raises MnemonError(STORAGE) for a damaged row."""
-    scope, after_all = wanted.scope, ("9999", "")
-    rows = connection.rows(
-        f"SELECT {_NAMES}, deleted_at FROM insights WHERE {_VISIBLE_RETIRED}"  # noqa: S608 - names only
-        " AND (deleted_at, id) < (?7, ?8) ORDER BY deleted_at DESC, id DESC LIMIT ?9",
-        (wanted.category, wanted.source, scope.user_id, scope.agent_id, scope.session_id, int(wanted.all_sessions),
-         *(before or after_all), limit),
-    )  # fmt: skip
-    return [(_checked(row), row[len(_COLUMNS)]) for row in rows]
-
-
-def retirements(connection: Connection) -> dict[str, str]:
-    """Of every row that left recall, by its id, when it did (RFC 3339)."""
-    return dict(connection.rows("SELECT id, deleted_at FROM insights WHERE deleted_at IS NOT NULL"))
-
-
-def load(
-    connection: Connection, ids: Sequence[str], embedder: EmbedderRecord | None
-) -> list[tuple[Insight, Vector | None]]:
-    """Those of the rows that are there, in any state, with their vectors as in `load_active`; in no order that means
-    anything. Raises MnemonError(STORAGE) for a damaged row."""
-    dimension, model = (0, None) if embedder is None else (embedder.dimension, embedder.name)
-    rows = connection.rows(
-        f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL) FROM insights"  # noqa: S608 - names only
-        " WHERE id IN (SELECT value FROM json_each(?2))",
-        (model, _json.encode(list(ids)).decode()),
-    )
-    return [(_checked(row), _vector(row[len(_COLUMNS)], dimension)) for row in rows]
-
-
-def retired_at(connection: Connection, insight_id: str) -> str | None:
-    """When a row left recall (RFC 3339); None when it did not, or there is none."""
-    row = connection.row("SELECT deleted_at FROM insights WHERE id = ?", (insight_id,))
-    return None if row is None else row[0]
-
-
-def count_retired_before(connection: Connection, moment: str) -> int:
-    """How many rows left recall before `moment` (RFC 3339)."""
-    row = connection.row("SELECT count(*) FROM insights WHERE deleted_at IS NOT NULL AND deleted_at < ?", (moment,))
-    return 0 if row is None else int(row[0])
-
-
-def chain(connection: Connection, insight_id: str, limit: int) -> list[tuple[str, str]]:
-    """The memories that one took the place of, itself, and those that took its place: (id, status), at most `limit`
-    in each direction. What was replaced first stands first; of several that one replaced the older stands first."""
-    before = _walk(connection, _PREDECESSORS, insight_id, limit)
-    after = _walk(connection, _SUCCESSORS, insight_id, limit)
-    itself = connection.rows("SELECT id, status FROM insights WHERE id = ?", (insight_id,))
-    return [*reversed(before), *itself, *(each for each in after if each not in before)]
-
-
-_PREDECESSORS = (
-    "SELECT id, status FROM insights WHERE superseded_by = ? AND superseded_by IS NOT NULL ORDER BY created_at DESC, id"
-)
-_SUCCESSORS = "SELECT id, status FROM insights WHERE id = (SELECT superseded_by FROM insights WHERE id = ?)"
-
-
-def _walk(connection: Connection, step: str, insight_id: str, limit: int) -> list[tuple[str, str]]:
-    """Breadth first; a circle, which only a damaged file has, ends where it began."""
-    found: list[tuple[str, str]] = []
-    seen, waiting = {insight_id}, [insight_id]
-    for each in waiting:
-        for near, status in connection.rows(step, (each,)):
-            if near not in seen and len(found) < limit:
-                seen.add(near)
-                found.append((near, status))
-                waiting.append(near)
-    return found
-
-
 def _vector(blob: bytes | None, dimension: int) -> Vector | None:
     if blob is None or len(blob) != 4 * dimension or dimension == 0:
         return None
@@ -319,70 +341,34 @@ def _checked(row: tuple[Any, ...]) -> Insight:
         raise damaged(f"the row of memory {row[0]!a}", error) from error
 
 
-def load_active(connection: Connection, dimension: int, model: str | None) -> Iterator[tuple[Insight, Vector | None]]:
-    """Every active insight with its vector, oldest insertion first.
-
-    A vector of another dimension than `dimension` or another model than `model` counts as none (spec 7.3: such a row
-    has no cosine).
-    """
-    last = 0
-    while True:
-        rows = connection.rows(
-            f"SELECT {_NAMES}, iif(embedding_model IS ?1, embedding, NULL), number FROM insights"  # noqa: S608
-            " WHERE number > ?2 AND deleted_at IS NULL ORDER BY number LIMIT ?3",
-            (model, last, _LOAD_BATCH),
-        )
-        if not rows:
-            return
-        for row in rows:
-            yield _checked(row), _vector(row[len(_COLUMNS)], dimension)
-        last = rows[-1][len(_COLUMNS) + 1]
-
-
-def count_by_status(connection: Connection) -> dict[str, int]:
-    """How many insights are in each state."""
-    return dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))
-
-
-def count_use(connection: Connection, change: CountUse) -> bool:
-    """Note that an insight was recalled; whether it is active still."""
-    changed = connection.run(
-        "UPDATE insights SET access_count = access_count + ?, last_accessed_at = ? WHERE id = ? AND status = 'active'",
-        (change.times, change.at, change.id),
-    )
-    return changed > 0
-
-
-# The numbers of memories: what rows of other tables call them by, where an id would be in the way.
+# Numbers of memories, by which rows of other tables refer to them.
 #
-# Ids are random, so each row that is keyed by two of them lies on a page of its own. A number is given once, in the
-# order of writing, and stays (docs/decisions/0013). Only the store knows about it: everybody else says the id.
+# Ids are random, so each row keyed by two of them would lie on a page of its own. A number is assigned once, in the
+# order of writing, and stays (docs/decisions/0013). It is internal to the store: all other rooms use the id.
 
 
-MOST = 65_536
-"""Numbers that a connection remembers, about 10 MB; then it asks again."""
-
-_json_numbers = msgspec.json.Encoder()
+MAX_NUMBERS = 65_536
+"""Numbers that a connection caches, about 10 MB; then it starts anew."""
 
 
 def numbers_of(connection: Connection, ids: AbstractSet[str]) -> Mapping[str, int]:
-    """The number of each of `ids`, with others perhaps; an id that no row has is left out."""
+    """Return the number of each of `ids`, perhaps with others; an id that no row has is left out."""
     known = connection.numbers
     missing: AbstractSet[str] = {each for each in ids if each not in known}  # `ids - known.keys()` walks all of `known`
     if missing:
-        if len(known) + len(missing) > MOST:
+        if len(known) + len(missing) > MAX_NUMBERS:
             known.clear()
             missing = ids
         known.update(
             connection.rows(
                 "SELECT id, number FROM insights WHERE id IN (SELECT value FROM json_each(?))",
-                (_json_numbers.encode(sorted(missing)).decode(),),
+                (_json.encode(sorted(missing)).decode(),),
             )
         )
     return known
 
 
 def number_of(connection: Connection, insight_id: str) -> int | None:
-    """The number of one memory, None when there is none."""
+    """Return the number of one memory, None if there is none."""
     known = connection.numbers.get(insight_id)
     return known if known is not None else numbers_of(connection, {insight_id}).get(insight_id)

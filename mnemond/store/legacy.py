@@ -1,9 +1,9 @@
-"""Stores of mnemon, the tool that came before: moved to their place, converted, and kept as they were.
+"""Stores of mnemon, the predecessor: moved to their place and converted, with a copy of the original.
 
-mnemon kept one database, `mnemon.db` in the data directory, and later one for each store where mnemond has them. Its
-three tables `insights`, `edges` and `oplog` have fewer columns, and its vectors were of float64 once. A new file is
-made beside the old one; one rename then makes it the store, so that whatever ends the process leaves the old one or the
-new one, whole. The old file becomes `mnemon.db.bak-VERSION`. Blocking; for the start, or a worker thread.
+mnemon kept one database, `mnemon.db` in the data directory, and later one per store where mnemond has them. Its three
+tables `insights`, `edges` and `oplog` have fewer columns; its times are RFC 3339 or SQLite's own form. A new file is
+made next to the old one and renamed into its place, so that an interrupted process leaves the old one or the new one,
+whole. The old file becomes `mnemon.db.bak-VERSION`. Blocking; for the start, or a worker thread.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ import numpy as np
 from mnemond.errors import BUSY, STORAGE, MnemonError
 from mnemond.model.memory import CATEGORIES, EDGE_NO_METADATA, EDGE_TYPES, MAX_METADATA, format_us, parse_rfc3339
 from mnemond.store import operations, verified_copy
-from mnemond.store.connection import BusyError, Connection, SqliteError, Value
+from mnemond.store.connection import DATABASE_FILE, BusyError, Connection, SqliteError, Value
 from mnemond.store.files import flush_directory, make_directory
 from mnemond.store.insights import content_hash
 from mnemond.store.schema import migrate
 
-# The rows of a store of mnemon's as rows of ours. What cannot be right is left out; the file that is kept has it.
-#
-# Its times are RFC 3339 or SQLite's own form; its vectors are float32, or float64 where `user_version` is 0; the
-# model that made them is not noted anywhere, so no cosine is taken of them: they are made anew (spec 15).
+MOVING: Final = "data.moving"
+"""Becomes the directory `data` once it is complete."""
 
+_TABLES: Final = {"insights", "edges", "oplog"}
 
 FLOAT32_VERSION: Final = 1
-"""From this `user_version` of mnemon's on, vectors are float32."""
+"""From this `user_version` of mnemon on, vectors are float32; before they are float64."""
 
-LARGEST: Final = 1e6
-"""The largest component of a plausible vector: bytes of another kind read as float64 are beyond it (spec 15)."""
+MAX_COMPONENT: Final = 1e6
+"""The largest component of a plausible vector: other bytes read as float64 exceed it."""
 
 _COLUMNS: Final = (
     "id", "content", "category", "importance", "tags", "entities", "source", "embedding", "access_count",
@@ -57,7 +56,11 @@ _object = msgspec.json.Decoder(dict[str, Any])
 
 
 def copy_rows(source: Connection, target: Connection, now_us: int) -> tuple[int, int]:
-    """Copy everything, inside the caller's transaction; memories in recall and out of it. Raises SqliteError."""
+    """Copy all rows, inside the caller's transaction, leaving out invalid values; return the memories in recall and out
+    of it. Raises SqliteError.
+
+    No cosine is computed of the vectors, as their model is not known: the memories are embedded again.
+    """
     version = int(source.pragma("user_version") or 0)
     columns = {row[1] for row in source.rows("PRAGMA table_info(insights)")}
     chosen = ", ".join(name if name in columns else f"NULL AS {name}" for name in _COLUMNS)
@@ -74,7 +77,7 @@ def copy_rows(source: Connection, target: Connection, now_us: int) -> tuple[int,
 
 
 def _insight(row: dict[str, Any], version: int, now_us: int) -> tuple[Value, ...] | None:
-    """A row of ours; None for one without an id or a text."""
+    """The new row; None for one without an id or a text."""
     identifier, content = row["id"], row["content"]
     if not (isinstance(identifier, str) and identifier and isinstance(content, str)):
         return None
@@ -102,7 +105,7 @@ def _edges(source: Connection, now_us: int) -> Iterator[tuple[Value, ...]]:
 
 
 def _oplog(source: Connection, now_us: int) -> Iterator[tuple[Value, ...]]:
-    """The newest lines, oldest first, without their details: those may hold text of memories."""
+    """The newest lines, oldest first, without their details, which may contain text of memories."""
     rows = source.rows(
         "SELECT operation, insight_id, created_at FROM oplog ORDER BY id DESC LIMIT ?", (operations.MAX_LINES,)
     )
@@ -112,7 +115,7 @@ def _oplog(source: Connection, now_us: int) -> Iterator[tuple[Value, ...]]:
 
 
 def _vector(blob: object, version: int) -> np.ndarray[Any, np.dtype[np.float32]] | None:
-    """A unit vector; None for bytes that are none."""
+    """A unit vector; None for other bytes."""
     if not isinstance(blob, bytes) or not blob:
         return None
     values = _plausible(blob, "<f8") if version < FLOAT32_VERSION else None
@@ -126,11 +129,12 @@ def _plausible(blob: bytes, kind: str) -> np.ndarray[Any, np.dtype[np.float64]] 
     if len(blob) % np.dtype(kind).itemsize:
         return None
     values = np.frombuffer(blob, kind).astype(np.float64)
-    return values if np.isfinite(values).all() and (np.abs(values) <= LARGEST).all() else None
+    return values if np.isfinite(values).all() and (np.abs(values) <= MAX_COMPONENT).all() else None
 
 
 def _time(text: object) -> str | None:
-    """A time in our form; None for what is none. One without an offset is UTC, as SQLite's `datetime('now')` is."""
+    """A time as mnemond stores it; None for other values. One without an offset is UTC, as SQLite's `datetime('now')`
+    is."""
     if not isinstance(text, str):
         return None
     for form in (text, f"{text.strip().replace(' ', 'T', 1)}Z"):
@@ -142,7 +146,7 @@ def _time(text: object) -> str | None:
 
 
 def _list(text: object) -> str:
-    """A JSON list of the texts in one, each once; an empty one for what is none."""
+    """A JSON list of the strings in a JSON list, each once; an empty one for other values."""
     try:
         found = _names.decode(text) if isinstance(text, str) else []
     except msgspec.MsgspecError:
@@ -163,20 +167,13 @@ def _whole(value: object, default: int, least: int, most: int) -> int:
 
 
 def _weight(value: object, default: float, most: float) -> float:
-    """A finite number from 0 on."""
+    """A finite number from 0 to `most`."""
     number = float(value) if isinstance(value, int | float) else default
     return min(max(number, 0.0), most) if math.isfinite(number) else default
 
 
-FILE: Final = "mnemon.db"
-MOVING: Final = "data.moving"
-"""What becomes the directory `data` once everything in it is there."""
-
-_TABLES: Final = {"insights", "edges", "oplog"}
-
-
 def is_legacy(path: Path) -> bool:
-    """Whether a database is mnemon's and not yet ours. Raises SqliteError for what is no database."""
+    """Return True if a database is mnemon's and not converted yet. Raises SqliteError for other files."""
     connection = Connection(path, read_only=True)
     try:
         if connection.pragma("application_id"):
@@ -189,7 +186,7 @@ def is_legacy(path: Path) -> bool:
 
 
 def adopt(path: Path, now_us: int) -> None:
-    """Make a store of mnemon's, which lies where ours do, one of ours. Raises MnemonError, SqliteError, OSError."""
+    """Convert a store of mnemon that is in its place. Raises MnemonError, SqliteError, OSError."""
     draft = path.with_name(f".{path.name}.part")
     with _held(path) as (source, version):
         _convert(source, draft, now_us)
@@ -199,24 +196,24 @@ def adopt(path: Path, now_us: int) -> None:
 
 
 def move(data_dir: Path, now_us: int, warn: Callable[[str], None]) -> bool:
-    """Move the one store that mnemon had to data/default, if there are no stores yet; whether that was done.
+    """Move the single store of mnemon to data/default, if there are no stores yet; return True if that was done.
 
     Raises MnemonError: BUSY while mnemon has it open, STORAGE for one that is damaged. The daemon must not start then:
     it would make a new store, and the old one could not be moved any more.
     """
-    old, data, moving = data_dir / FILE, data_dir / "data", data_dir / MOVING
-    shutil.rmtree(moving, ignore_errors=True)  # of a process that ended too early; the old store is whole
+    old, data, moving = data_dir / DATABASE_FILE, data_dir / "data", data_dir / MOVING
+    shutil.rmtree(moving, ignore_errors=True)  # of an interrupted process; the old store is whole
     if not old.is_file() or old.is_symlink():
         return False
     if data.exists():
         if _is_kept(old, data / "default"):
-            _remove(old)  # that, too, was left to do
+            _remove(old)  # the last step of an interrupted move
         else:
-            warn(f"{old} is a store of mnemon's that is not used: there are stores in {data} already")
+            warn(f"{old} is a store of mnemon that is not used: there are stores in {data} already")
         return False
     try:
         if not is_legacy(old):
-            warn(f"{old} is not a store of mnemon's; it is left alone")
+            warn(f"{old} is not a store of mnemon; it is left alone")
             return False
         _move(old, moving, data, now_us)
     except BusyError as error:
@@ -226,7 +223,7 @@ def move(data_dir: Path, now_us: int, warn: Callable[[str], None]) -> bool:
     except (SqliteError, OSError) as error:
         raise MnemonError(
             STORAGE, f"{old} cannot be moved to {data / 'default'}: {error}",
-            hint="it is as it was; move it away to begin with an empty store",
+            hint="it is unchanged; move it away to begin with an empty store",
         ) from error  # fmt: skip
     return True
 
@@ -235,8 +232,8 @@ def _move(old: Path, moving: Path, data: Path, now_us: int) -> None:
     make_directory(moving)
     make_directory(moving / "default")
     with _held(old) as (source, version):
-        _convert(source, moving / "default" / FILE, now_us)
-        _keep(source, old, moving / "default" / f"{FILE}.bak-{version}")
+        _convert(source, moving / "default" / DATABASE_FILE, now_us)
+        _keep(source, old, moving / "default" / f"{DATABASE_FILE}.bak-{version}")
         flush_directory(moving / "default")
         flush_directory(moving)
         os.rename(moving, data)
@@ -247,22 +244,22 @@ def _move(old: Path, moving: Path, data: Path, now_us: int) -> None:
 
 @contextmanager
 def _held(path: Path) -> Iterator[tuple[Connection, int]]:
-    """A connection that nobody else has beside it, and the version of its schema. Its log is in the database by then.
+    """An exclusive connection whose log is in the database, and the version of its schema.
 
-    Raises BusyError when somebody has the database open.
+    Raises BusyError when another connection has the database open.
     """
     connection = Connection(path)
     try:
         connection.run("PRAGMA locking_mode = EXCLUSIVE")
         connection.checkpoint(truncate=True)
-        connection.run("PRAGMA journal_mode = DELETE")  # takes the lock that nobody else can have, and it stays
+        connection.run("PRAGMA journal_mode = DELETE")  # takes the exclusive lock, and keeps it
         yield connection, int(connection.pragma("user_version") or 0)
     finally:
         connection.close()
 
 
 def _convert(source: Connection, target: Path, now_us: int) -> None:
-    """Make a store of ours with what is in one of mnemon's; it is on the disk and read through when this returns."""
+    """Write the converted store; it is on the disk and verified when this returns."""
     _remove(target)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     connection = Connection(target)
@@ -277,17 +274,17 @@ def _convert(source: Connection, target: Path, now_us: int) -> None:
         connection.close()
     facts = verified_copy.verify(target)
     if (facts.memories, facts.retired) != copied:
-        raise MnemonError(STORAGE, f"{target} does not hold what was put into it", hint="the old store is as it was")
+        raise MnemonError(STORAGE, f"{target} does not hold what was put into it", hint="the old store is unchanged")
 
 
 def _remove(path: Path) -> None:
-    """Remove a name of a database and what lies beside it; the database itself comes last."""
+    """Remove a database and the files next to it; the database itself last."""
     for part in ("-journal", "-shm", "-wal", ""):
         path.with_name(path.name + part).unlink(missing_ok=True)
 
 
 def _keep(source: Connection, old: Path, kept: Path) -> None:
-    """Give the old file a second name, by which it stays; where a file can have one only, copy it."""
+    """Give the old file a second name; copy it if the file system has no hard links."""
     kept.unlink(missing_ok=True)
     try:
         os.link(old, kept)
@@ -297,5 +294,5 @@ def _keep(source: Connection, old: Path, kept: Path) -> None:
 
 
 def _is_kept(old: Path, store: Path) -> bool:
-    """Whether the old file is the one that is kept beside the new: only its first name is left to be removed."""
-    return any(os.path.samefile(old, kept) for kept in store.glob(f"{FILE}.bak-*"))
+    """True if the old file is the one kept next to the new one: only its first name is left to be removed."""
+    return any(os.path.samefile(old, kept) for kept in store.glob(f"{DATABASE_FILE}.bak-*"))

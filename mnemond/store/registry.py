@@ -1,9 +1,10 @@
-"""Every store of one data directory: names, files, and which of them are open."""
+"""The stores of one data directory: their names and files, which of them is active, and which are open."""
 
 from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -14,28 +15,31 @@ import trio
 from mnemond.config.settings import VectorSettings
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError
 from mnemond.store.checksums import is_damage
-from mnemond.store.connection import BusyError, SqliteError
-from mnemond.store.database import Wanted
-from mnemond.store.engine import Defect
-from mnemond.store.files import log_bytes, make_directory, write
-from mnemond.store.health import LOOK, Ballast
-from mnemond.store.store import CancellableOpen, EventLoop, Store, open_store
-
-# What a store may be called. Checked at every entry point: a name becomes a directory.
-
+from mnemond.store.connection import DATABASE_FILE, BusyError, SqliteError
+from mnemond.store.database import ChooseEmbedder
+from mnemond.store.engine import OnDefect
+from mnemond.store.files import log_bytes, make_directory, replace_file
+from mnemond.store.health import DAMAGE_HINT, Ballast
+from mnemond.store.store import EventLoop, Store, open_store
 
 DEFAULT = "default"
-_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+MAX_ACTIVE_BYTES = 256
+"""Bytes read of the file `active`. A name has at most 64 characters; the rest allows a byte-order mark, blank lines."""
+
+DISCARD_S = 1.0
+"""Seconds that a cancelled caller waits for an unused store to be closed again."""
 
 
-def is_valid(name: str) -> bool:
-    """Whether `name` matches the pattern of spec 15 (fullmatch: `$` would accept a trailing newline)."""
-    return _PATTERN.fullmatch(name) is not None
+def is_valid_name(name: str) -> bool:
+    """Return True if a store may have this name, which becomes a directory."""
+    return _NAME.fullmatch(name) is not None  # `match` with `$` would accept a trailing newline
 
 
-def check(name: str) -> str:
-    """The name itself. Raises MnemonError(INVALID_PARAMS)."""
-    if not is_valid(name):
+def check_name(name: str) -> str:
+    """Return the name. Raises MnemonError(INVALID_PARAMS)."""
+    if not is_valid_name(name):
         message = (
             f"store is {name[:40]!a}; a store's name starts with a letter or digit and has at most 64 letters,"
             ' digits, "_" and "-"'
@@ -44,15 +48,9 @@ def check(name: str) -> str:
     return name
 
 
-# The `active` file: the name of the store used when none is given.
-
-
-MAX_BYTES = 256
-"""A name has at most 64 characters; the rest is room for a byte-order mark and blank lines."""
-
-
 class ActiveName:
-    """Reads the file again only when it changed; says once what is wrong with it."""
+    """The file `active`: the name of the store used when none is given. Read again only when it changed; what is wrong
+    with it is reported once."""
 
     def __init__(self, data_dir: Path, warn: Callable[[str], None]) -> None:
         self._path = data_dir / "active"
@@ -61,7 +59,7 @@ class ActiveName:
         self._name: str | None = None
 
     def resolve(self) -> tuple[str, str]:
-        """(store name, where it comes from): "active-file", or "default" when there is no file or it names no store."""
+        """Return (store name, origin): "active-file", or "default" when there is no file or it names no store."""
         try:
             state = os.stat(self._path)
         except FileNotFoundError:
@@ -73,8 +71,8 @@ class ActiveName:
         return (self._name, "active-file") if self._name else (DEFAULT, "default")
 
     def write(self, name: str) -> None:
-        """Name another store; the file is replaced as a whole. Raises MnemonError for a name that is none, OSError."""
-        write(self._path, f"{check(name)}\n".encode())
+        """Replace the file. Raises MnemonError for an invalid name, OSError."""
+        replace_file(self._path, f"{check_name(name)}\n".encode())
         self._seen = None
 
     def _read(self) -> str | None:
@@ -83,20 +81,39 @@ class ActiveName:
             return None
         try:
             with open(self._path, "rb") as file:
-                name = file.read(MAX_BYTES).decode("utf-8-sig", "replace").strip()
+                name = file.read(MAX_ACTIVE_BYTES).decode("utf-8-sig", "replace").strip()
         except OSError as error:
             self._warn(f"{self._path} cannot be read ({error.strerror}); the store {DEFAULT!r} is used")
             return None
-        if is_valid(name):
+        if is_valid_name(name):
             return name
         self._warn(f"{self._path} does not hold the name of a store; the store {DEFAULT!r} is used")
         return None
 
 
-FILE = "mnemon.db"
+class CancellableOpen:
+    """Opens a store in a thread and hands it to the waiting task, or closes it if that task was cancelled."""
 
-DISCARD_S = 1.0
-"""Seconds that somebody who was cancelled waits until a store that was opened for nothing is closed again."""
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given_up = False
+        self._opened: Store | None = None
+
+    def run(self, open_it: Callable[[], Store]) -> Store:
+        """In the thread: open the store, and close it if the task has given up."""
+        store = open_it()
+        with self._lock:
+            self._opened = store
+            unwanted = self._given_up
+        if unwanted:
+            store.discard()
+        return store
+
+    def give_up(self) -> Store | None:
+        """In the cancelled task: return the store if it is open already; it must be discarded."""
+        with self._lock:
+            self._given_up = True
+            return self._opened
 
 
 class _Opening:
@@ -115,36 +132,36 @@ class StoreRegistry:
         self,
         data_dir: Path,
         *,
-        wanted: Wanted,
+        choose_embedder: ChooseEmbedder,
         now_us: Callable[[], int],
         loop: EventLoop,
-        on_defect: Defect,
+        on_defect: OnDefect,
         warn: Callable[[str], None],
         search: VectorSettings | None = None,
     ) -> None:
-        """`wanted` is asked in the thread that makes a store; `search` says how vectors are searched."""
+        """`choose_embedder` is called in the thread that makes a store; `search`: how vectors are searched."""
         self._root = data_dir / "data"
         self._active = ActiveName(data_dir, warn)
         self._ballast = Ballast(data_dir)
         self._open = partial(
-            open_store, wanted=wanted, now_us=now_us, loop=loop, on_defect=on_defect, search=search,
-            ballast=self._ballast,
+            open_store, choose_embedder=choose_embedder, now_us=now_us, loop=loop, on_defect=on_defect,
+            search=search, ballast=self._ballast,
         )  # fmt: skip
         self._stores: dict[str, Store] = {}
         self._opening: dict[str, _Opening] = {}
         self.on_closed: list[Callable[[str], None]] = []
-        """Told the name of a store that is about to be closed while the daemon goes on."""
+        """Called with the name of a store that is about to be closed while the daemon runs on."""
 
     def active(self) -> tuple[str, str]:
-        """(name, source) of the store used when none is named."""
+        """Return (name, origin) of the store used when none is named."""
         return self._active.resolve()
 
     def resolve(self, name: str | None) -> str:
-        """The store a request means. Raises MnemonError(INVALID_PARAMS) for a name that is not one."""
-        return check(name) if name is not None else self.active()[0]
+        """Return the name of the store a request refers to. Raises MnemonError(INVALID_PARAMS) for an invalid name."""
+        return check_name(name) if name is not None else self.active()[0]
 
     def refuse_active(self, name: str) -> None:
-        """Raises MnemonError(INVALID_PARAMS) for the store that is used when none is named."""
+        """Raise MnemonError(INVALID_PARAMS) for the store that is used when none is named."""
         if name == self.active()[0]:
             raise MnemonError(
                 INVALID_PARAMS,
@@ -167,25 +184,26 @@ class StoreRegistry:
             ) from error
 
     def path(self, name: str) -> Path:
-        """The file of a store, whether or not it exists."""
-        return self._root / check(name) / FILE
+        """Return the file of a store, whether or not it exists."""
+        return self._root / check_name(name) / DATABASE_FILE
 
     def exists(self, name: str) -> bool:
-        """Whether the store has a file."""
+        """Return True if the store has a file."""
         return self.path(name).is_file()
 
     def names(self) -> list[str]:
-        """Every store with a file, sorted."""
+        """Return the names of all stores with a file, sorted."""
         if not self._root.is_dir():
             return []
-        return sorted(entry.name for entry in self._root.iterdir() if is_valid(entry.name) and self.exists(entry.name))
+        names = (entry.name for entry in self._root.iterdir())
+        return sorted(name for name in names if is_valid_name(name) and self.exists(name))
 
     def open_stores(self) -> list[Store]:
-        """All that are open."""
+        """Return all open stores."""
         return list(self._stores.values())
 
     async def open(self, name: str) -> Store:
-        """The store, opened when it is cold. `default` is created on first use, others have to exist.
+        """Return the store, opening it on first use. `default` is created then, others have to exist.
 
         Raises MnemonError(NOT_FOUND) for a store that does not exist, MnemonError(STORAGE) when it cannot be opened.
         """
@@ -196,7 +214,7 @@ class StoreRegistry:
         seen = opening.failures
         async with opening.lock:
             if opening.failures > seen and opening.failure is not None:
-                raise opening.failure  # of the attempt this one waited for: another would take as long and fail too
+                raise opening.failure  # of the attempt this call waited for: another would take as long, and fail
             try:
                 self.find(name)  # it may have been removed meanwhile
                 return await self._open_cold(name)
@@ -205,7 +223,7 @@ class StoreRegistry:
                 raise
 
     def find(self, name: str) -> Path:
-        """The file of a store that is there, or would be made on first use. Raises MnemonError(NOT_FOUND)."""
+        """Return the file of a store that exists, or is made on first use. Raises MnemonError(NOT_FOUND)."""
         if name != DEFAULT and not self.exists(name):
             origin = ' (the file "active" names it)' if self.active() == (name, "active-file") else ""
             raise MnemonError(
@@ -217,32 +235,32 @@ class StoreRegistry:
         return self.path(name)
 
     def warm(self, name: str) -> Store | None:
-        """The store, if it is open."""
+        """Return the store, if it is open."""
         return self._stores.get(name)
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Path]:
-        """The file of a store that is closed meanwhile: what was queued is written, whoever asks for the store waits.
+        """Close the store and yield its file: what was queued is written, and calls of `open` wait until the end.
 
-        Raises MnemonError when it cannot be closed well, or somebody still reads it: its log is not empty then.
+        Raises MnemonError when it cannot be closed properly, or is still being read: its log is not empty then.
         """
         async with self._opening.setdefault(name, _Opening()).lock:
             if (store := self._stores.pop(name, None)) is not None:
-                for tell in self.on_closed:
-                    tell(name)
+                for notify in self.on_closed:
+                    notify(name)
                 with trio.CancelScope(shield=True):  # a store must not be opened again while it is being closed
                     await store.close()
             if log_bytes(self.path(name)):
                 raise MnemonError(
                     BUSY,
-                    f'somebody still reads the store "{name}"',
+                    f'the store "{name}" is still being read',
                     hint="repeat in a moment; close other programs that have it open",
                     outcome="rejected",
                 )
             yield self.path(name)
 
     async def create(self, name: str) -> bool:
-        """Make a store and open it; whether it is new. Raises MnemonError(STORAGE) when that fails."""
+        """Make a store and open it; return True if it is new. Raises MnemonError(STORAGE) when that fails."""
         async with self._opening.setdefault(name, _Opening()).lock:
             existed = self.exists(name)
             await self._open_cold(name)
@@ -294,9 +312,10 @@ class StoreRegistry:
 
 
 def _unopened(name: str, path: Path, error: SqliteError | OSError) -> MnemonError:
+    damage = is_damage(error)
     return MnemonError(
         BUSY if isinstance(error, BusyError) else STORAGE,
-        f'the store "{name}" cannot be opened: {"a page of its file is damaged: " if is_damage(error) else ""}{error}',
-        hint=LOOK if is_damage(error) else f"look at {path} and its directory: space, owner, permissions",
+        f'the store "{name}" cannot be opened: {"a page of its file is damaged: " if damage else ""}{error}',
+        hint=DAMAGE_HINT if damage else f"look at {path} and its directory: space, owner, permissions",
         outcome="rejected",
     )

@@ -1,4 +1,4 @@
-"""Bringing a store's file to the current schema, or refusing a file from the future without touching a byte of it."""
+"""Migrations of a store's file to the current schema, and the refusal of newer files without changing a byte."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def _migrations() -> Sequence[tuple[int, Traversable]]:
 
 
 def current_version() -> int:
-    """The schema version this release writes."""
+    """Return the schema version this release writes."""
     return _migrations()[-1][0]
 
 
 def refuse_newer(path: Path) -> None:
-    """Look at an existing file through a read-only connection before anything may write to it.
+    """Raise MnemonError(UNSUPPORTED) for a file that this release must not write to.
 
-    A read-write open could already checkpoint the file's write-ahead log. Raises MnemonError(UNSUPPORTED).
+    The connection is read-only: a read-write open could already checkpoint the file's write-ahead log.
     """
     connection = Connection(path, read_only=True)
     try:
@@ -61,16 +61,16 @@ def refuse_newer(path: Path) -> None:
 
 
 def migrate(connection: Connection, path: Path) -> list[int]:
-    """Apply every migration the file lacks, one transaction each; the versions applied.
+    """Apply every migration the file lacks, one transaction each; return the versions applied.
 
-    A copy `<file>.bak-<version>` precedes the first change of a file that already holds a schema. Raises SqliteError,
-    and MnemonError(STORAGE) for a file with references that lead nowhere: it stays as it was.
+    A copy `<file>.bak-<version>` precedes the first change of a file that already has a schema. Raises SqliteError, and
+    MnemonError(STORAGE) for a file with dangling references, which is not changed.
     """
     version = int(connection.pragma("user_version") or 0)
     missing = [(number, entry) for number, entry in _migrations() if number > version]
     if missing and version > 0:
         connection.backup_to(path.with_name(f"{path.name}.bak-{version}"))
-    connection.set_pragma("foreign_keys", 0)  # a table that others refer to is made anew; checked before COMMIT
+    connection.set_pragma("foreign_keys", 0)  # a referenced table may be rebuilt; checked before COMMIT
     try:
         for number, entry in missing:
             _apply(connection, number, entry)
@@ -82,9 +82,9 @@ def migrate(connection: Connection, path: Path) -> list[int]:
 def _apply(connection: Connection, number: int, entry: Traversable) -> None:
     connection.run("BEGIN IMMEDIATE")
     try:
-        _refuse_loose(connection)
+        _refuse_dangling(connection)
         connection.script(entry.read_text("utf-8"))
-        _refuse_loose(connection)
+        _refuse_dangling(connection)
         connection.set_pragma("application_id", APPLICATION_ID)
         connection.set_pragma("user_version", number)
         connection.run("COMMIT")
@@ -94,34 +94,33 @@ def _apply(connection: Connection, number: int, entry: Traversable) -> None:
         raise
 
 
-def _refuse_loose(connection: Connection) -> None:
-    if loose := connection.rows("PRAGMA foreign_key_check"):
+def _refuse_dangling(connection: Connection) -> None:
+    if dangling := connection.rows("PRAGMA foreign_key_check"):
         raise MnemonError(
             STORAGE,
-            f"the store is damaged: {len(loose)} rows refer to rows that are not there, one in {loose[0][0]}",
+            f"the store is damaged: {len(dangling)} rows refer to rows that do not exist, one in {dangling[0][0]}",
             hint="the file is as it was: keep a copy of it, then restore a backup",
             outcome="rejected",
         )
 
 
-# CHECK constraints, asked of the rows one by one: of a database that is open for reading only, SQLite's own
-# `integrity_check` looks at none of them.
+def check_violations(connection: Connection) -> list[str]:
+    """Return a sentence for each table with rows that violate a CHECK constraint. Raises SqliteError.
 
-
-def broken(connection: Connection) -> list[str]:
-    """Tables with rows that break a CHECK of theirs, and how many. Raises SqliteError."""
+    SQLite's own `integrity_check` verifies no CHECK of a database that is open for reading only.
+    """
     found = []
     for table, sql in connection.rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL"):
         conditions = " AND ".join(f"coalesce({each}, TRUE)" for each in _conditions(sql))
         if conditions:
-            row = connection.row(f'SELECT count(*) FROM "{table}" WHERE NOT ({conditions})')  # noqa: S608 - the schema's
+            row = connection.row(f'SELECT count(*) FROM "{table}" WHERE NOT ({conditions})')  # noqa: S608 - from the schema
             if row is not None and row[0]:
-                found.append(f"{row[0]:,} rows of {table} break a constraint")
+                found.append(f"{row[0]:,} rows of {table} violate a constraint")
     return found
 
 
 def _conditions(sql: str) -> Iterator[str]:
-    """What stands between the brackets of each CHECK of a table."""
+    """The conditions of the CHECK constraints of a table."""
     at = sql.find("CHECK(")
     while at >= 0:
         start = at + len("CHECK(")

@@ -1,9 +1,13 @@
-"""How one operation of a batch is taken back alone, at no cost for those that nothing is foreseen to refuse."""
+"""One write inside its transaction: replayed or decided, applied as SQL, staged in the index, and recorded."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from typing import assert_never
+
 import msgspec
 
+from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index.edges import NEW
 from mnemond.index.vectors import Cosines
 from mnemond.index.writer import MemoryIndex
@@ -11,14 +15,18 @@ from mnemond.model.changes import (
     AddEdge,
     AddInsight,
     AddRelations,
+    Change,
     ChangeSet,
     CountUse,
+    PurgeInsight,
     PutInsight,
+    RemoveEdge,
     RestoreInsight,
     RetireInsight,
     SetImportance,
+    SetVector,
 )
-from mnemond.model.memory import DAY_US, DEGREE_CAP, Insight, effective_importance, parse_rfc3339
+from mnemond.model.memory import DAY_US, DEGREE_CAP, Edge, Insight, Retired, effective_importance, parse_rfc3339
 from mnemond.model.outcomes import (
     ForgetResult,
     GcKept,
@@ -31,61 +39,64 @@ from mnemond.model.outcomes import (
     UnlinkResult,
     UpdateResult,
 )
-from mnemond.store import edges, insights, meta, operations
-from mnemond.store.apply import Applied, apply_sql
-from mnemond.store.connection import Connection, NotKept
+from mnemond.store import edges, exchanges, history, insights, meta, operations, purge
+from mnemond.store.connection import Connection, NoSavepointError
+from mnemond.store.history import Trail
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import View, Write
 
+RETIRED_AS: dict[Retired, str] = {
+    "superseded": "SUPERSEDE", "merged": "MERGE", "forgotten": "DELETE", "pruned": "PRUNE", "expired": "DELETE",
+}  # fmt: skip
+"""Operation type in the history, by the state of a memory that leaves recall."""
+
 _CERTAIN = frozenset({AddInsight, AddRelations})
+_REWRITES = (AddInsight, PutInsight, RestoreInsight, CountUse)
 
 
 class Savepoint:
-    """Of one operation. One that is alone in its transaction is taken back with it.
+    """Savepoint of one operation. One that is alone in its transaction is rolled back with it.
 
     Each page that is changed after a savepoint is copied first: 28 µs of a remember in a batch
-    (docs/decisions/0019). A new memory and its links cannot be refused any more once they are decided. Should a
-    constraint that nobody foresaw stand against them, the whole batch is written again, and then each operation has a
-    savepoint.
+    (docs/decisions/0019). A new memory and its links cannot be refused any more once they are decided, so they get
+    none. If an unforeseen constraint is violated after all, the whole batch is written again, and then each operation
+    has a savepoint (`always`).
     """
 
     def __init__(self, connection: Connection, *, several: bool, always: bool) -> None:
         self._connection = connection
         self._several = several
         self._always = always
-        self._begun = self._kept = False
+        self._begun = self._exists = False
 
     def begin(self, change_set: ChangeSet) -> None:
-        """This operation is written from now on."""
+        """Mark the begin of the operation's changes."""
         self._begun = True
         if self._several and (self._always or not _CERTAIN.issuperset(map(type, change_set.changes))):
             self._connection.run("SAVEPOINT operation")
-            self._kept = True
+            self._exists = True
 
-    def end(self) -> None:
-        """It was written."""
-        if self._kept:
+    def release(self) -> None:
+        """Keep the operation's changes."""
+        if self._exists:
             self._connection.run("RELEASE operation")
 
-    def take_back(self) -> None:
-        """Undo it. The transaction is open after that.
+    def roll_back(self) -> None:
+        """Undo the operation's changes; a transaction is open afterwards.
 
-        Raises NotKept: the transaction has to be taken back.
+        Raises NoSavepointError: the transaction has to be rolled back.
         """
-        if self._kept:
-            self._connection.take_back("operation")
+        if self._exists:
+            self._connection.roll_back_to("operation")
         elif self._begun and self._several:
-            raise NotKept
+            raise NoSavepointError
         elif self._begun:
             self._connection.run("ROLLBACK")
             self._connection.run("BEGIN IMMEDIATE")
 
 
-# One write inside its savepoint: replayed, decided, applied as SQL, shown to the next one, and recorded.
-
-
-class Carried(msgspec.Struct, frozen=True):
-    """What one write came to. `purged`: bytes have to be wiped."""
+class Written(msgspec.Struct, frozen=True):
+    """Result of one write. `purged`: bytes have to be wiped."""
 
     outcome: Outcome
     purged: bool = False
@@ -98,63 +109,55 @@ def run(
     similarity: Cosines | None,
     embedder: EmbedderRecord | None,
     savepoint: Savepoint,
-) -> Carried:
-    """Carry out one write behind a savepoint of its own and stage it in the index.
+) -> Written:
+    """Execute one write behind its savepoint and stage it in the index.
 
-    Raises MnemonError, before anything is staged, when it is refused: `savepoint` has to take it back then. Raises
+    Raises MnemonError, before anything is staged, when it is refused: `savepoint` has to be rolled back then. Raises
     SqliteError when the database fails.
     """
     if write.client_op_id and (replayed := operations.replay(connection, write)) is not None:
-        return Carried(replayed)
+        return Written(replayed)
     change_set = write if isinstance(write, ChangeSet) else write.decide(View(index.working, similarity, connection))
     savepoint.begin(change_set)
-    applied = apply_sql(connection, change_set, embedder)
+    applied = _Application(connection, change_set, embedder).run()
     degrees = index.stage(applied.changes)
-    weights = _importances(connection, index, change_set, degrees)
+    weights = _set_importances(connection, index, change_set, degrees)
     outcome = _completed(change_set.outcome, applied, weights)
-    if not _is_silent(change_set, applied):
-        operation = change_set.operation or change_set.method
+    by_daemon = change_set.triggered_by.startswith("system:")
+    if change_set.operation != "" and (applied.changes or not by_daemon):  # a job that changed nothing leaves no line
         subject = change_set.subject or applied.subject
-        _tell_of_others(connection, change_set, subject)
-        operations.append(connection, operation, subject, change_set.detail, change_set.now)
+        _log_others(connection, change_set, subject)
+        operation = change_set.operation or change_set.method
+        operations.log(connection, operation, subject, change_set.detail, change_set.now)
     if change_set.client_op_id:
         operations.record(connection, change_set, outcome)
-    meta.note(connection, change_set.facts)
-    return Carried(outcome, purged=applied.purged)
+    if change_set.facts:
+        meta.note(connection, change_set.facts)
+    return Written(outcome, purged=applied.purged)
 
 
-def _is_silent(change_set: ChangeSet, applied: Applied) -> bool:
-    """Background work that changed nothing leaves no line, nor does what is told elsewhere."""
-    return change_set.operation == "" or (not applied.changes and change_set.triggered_by.startswith("system:"))
-
-
-def _tell_of_others(connection: Connection, change_set: ChangeSet, subject: str | None) -> None:
-    """A memory that another one pushed out, or was paired with, has a line of its own (spec 4)."""
+def _log_others(connection: Connection, change_set: ChangeSet, subject: str | None) -> None:
+    """Log memories that the operation pruned, expired or paired with its subject."""
     for change in change_set.changes:
         if isinstance(change, AddEdge):
             continue  # most are, and matching costs ten times as much
         match change:
             case RetireInsight(id=insight_id, status="pruned"):
                 why = change_set.triggered_by if change_set.method == "jobs" else f"for={subject}"
-                operations.append(connection, "prune", insight_id, why, change_set.now)
+                operations.log(connection, "prune", insight_id, why, change_set.now)
             case RetireInsight(id=insight_id, status="expired") if insight_id != subject:
-                operations.append(connection, "expire", insight_id, change_set.triggered_by, change_set.now)
+                operations.log(connection, "expire", insight_id, change_set.triggered_by, change_set.now)
             case PutInsight(insight=Insight(id=insight_id, paired_with=str(other)), revision="PAIR"):
-                operations.append(connection, "pair", insight_id, f"with={other}", change_set.now)
+                operations.log(connection, "pair", insight_id, f"with={other}", change_set.now)
             case _:
                 pass
 
 
-_REWRITES = (AddInsight, PutInsight, RestoreInsight, CountUse)
-
-
-def _importances(
+def _set_importances(
     connection: Connection, index: MemoryIndex, change_set: ChangeSet, degrees: dict[int, tuple[int, int]]
 ) -> dict[str, float]:
-    """Effective importance of every memory that was rewritten, or whose degree changed where it counts (spec 8 ⑦).
-
-    Beyond DEGREE_CAP neighbours another one changes nothing, so well-connected rows are not written again and again.
-    """
+    """Update the effective importance of memories that were rewritten, or whose degree changed below DEGREE_CAP: beyond
+    that it has no effect, so well-connected rows are not written again and again."""
     rewritten = {
         change.id if isinstance(change, CountUse) else change.insight.id
         for change in change_set.changes
@@ -167,11 +170,13 @@ def _importances(
         if was == NEW or (was != now and (was < DEGREE_CAP or now < DEGREE_CAP))
     }
     now_us = parse_rfc3339(change_set.now)
-    known, weights = index.table.degrees(), dict[str, float]()
+    degree_of, weights = index.table.degrees(), dict[str, float]()
     changed: list[SetImportance] = []
     for row in sorted(rows):
         it = index.table.insights[row]
-        weights[it.id] = value = _importance(it, int(known[row]), now_us)
+        days = (now_us - parse_rfc3339(it.last_accessed_at or it.created_at)) / DAY_US
+        value = round(effective_importance(it.importance, it.access_count, days, int(degree_of[row])), 6)
+        weights[it.id] = value
         if it.effective_importance != value:
             insights.set_importance(connection, it.id, value)
             changed.append(SetImportance(it.id, value))
@@ -180,14 +185,8 @@ def _importances(
     return weights
 
 
-def _importance(it: Insight, degree: int, now_us: int) -> float:
-    since = it.last_accessed_at or it.created_at
-    days = (now_us - parse_rfc3339(since)) / DAY_US
-    return round(effective_importance(it.importance, it.access_count, days, degree), 6)
-
-
-def _completed(outcome: Outcome, applied: Applied, weights: dict[str, float]) -> Outcome:
-    """The outcome with what only the writing could tell."""
+def _completed(outcome: Outcome, applied: _Applied, weights: dict[str, float]) -> Outcome:
+    """The outcome with what is only known after writing."""
     match outcome:
         case RememberResult(id=insight_id) | UpdateResult(id=insight_id) | GcKept(id=insight_id) if (
             insight_id in weights
@@ -201,12 +200,240 @@ def _completed(outcome: Outcome, applied: Applied, weights: dict[str, float]) ->
             edge, _ = applied.linked[0]
             created = any(before is None for _, before in applied.linked)
             updated = not created and any(after != before for after, before in applied.linked)
+            metadata = msgspec.json.decode(edge.metadata)
             return msgspec.structs.replace(
-                outcome,
-                weight=edge.weight,
-                metadata=msgspec.json.decode(edge.metadata),
-                created=created,
-                updated=updated,
+                outcome, weight=edge.weight, metadata=metadata, created=created, updated=updated
             )
         case _:
             return outcome
+
+
+# A change set as SQL.
+
+
+class _Applied(msgspec.Struct):
+    """`changes`: those that took effect, for the index. `removed` and `moved`: edges. `linked`: the audited edges, as
+    they are and were before. `subject`: the first memory that changed. `purged`: bytes have to be wiped."""
+
+    changes: list[Change]
+    removed: list[Edge]
+    moved: list[Edge]
+    linked: list[tuple[Edge, Edge | None]]
+    subject: str | None = None
+    purged: bool = False
+
+
+class _Application:
+    def __init__(self, connection: Connection, change_set: ChangeSet, embedder: EmbedderRecord | None) -> None:
+        self._connection = connection
+        self._change_set = change_set
+        self._embedder = embedder
+        self._now = change_set.now
+        self._fresh: set[str] = set()
+        self._waiting: list[AddEdge] = []
+        self._inserted: set[tuple[str, str, str]] = set()
+        self._applied = _Applied([], [], [], [])
+        self._trail = Trail()
+        self._purged: list[str] = []
+
+    def run(self) -> _Applied:
+        """Raises MnemonError when the operation is refused, SqliteError when the database fails."""
+        connection, change_set = self._connection, self._change_set
+        purges = sum(isinstance(change, PurgeInsight) for change in change_set.changes)
+        with purge.edges_indexed_by_target(connection, purges) if purges else nullcontext():
+            self._apply_all()
+        if self._purged:
+            purge.remove_traces(connection, self._purged)
+        entries = self._trail.entries(lambda insight_id: insights.read(connection, insight_id))
+        history.append(connection, change_set, entries)
+        if change_set.queue:
+            exchanges.apply_queue(connection, change_set)
+        return self._applied
+
+    def _apply_all(self) -> None:
+        fresh, inserted, waiting = self._fresh, self._inserted, self._waiting
+        for change in self._change_set.changes:
+            if isinstance(change, AddRelations):
+                self._relate(change)
+                continue
+            if not isinstance(change, AddEdge):
+                self._flush()
+                self._change(change)
+                continue
+            # Edges of a row that this operation added cannot exist yet, so they wait and are inserted together.
+            source, target, _ = key = edges.key(change.edge)
+            if (source in fresh or target in fresh) and key not in inserted and not change.audited:
+                waiting.append(change)
+                inserted.add(key)
+            else:
+                self._link(change)
+        self._flush()
+
+    def _change(
+        self,
+        change: AddInsight
+        | PutInsight
+        | RetireInsight
+        | RestoreInsight
+        | PurgeInsight
+        | RemoveEdge
+        | SetVector
+        | CountUse
+        | SetImportance,
+    ) -> None:
+        match change:
+            case AddInsight():
+                self._add(change)
+            case PutInsight():
+                self._put(change)
+            case RetireInsight():
+                self._retire(change)
+            case RestoreInsight():
+                self._restore(change)
+            case PurgeInsight():
+                self._purge(change)
+            case RemoveEdge():
+                self._unlink(change)
+            case SetVector():
+                self._embed(change)
+            case CountUse():
+                if insights.count_use(self._connection, change):
+                    self._applied.changes.append(change)
+            case SetImportance():
+                insights.set_importance(self._connection, change.id, change.effective_importance)
+                self._applied.changes.append(change)
+            case _:
+                assert_never(change)
+
+    def _effect(self, change: Change, subject: str) -> None:
+        self._applied.changes.append(change)
+        self._applied.subject = self._applied.subject or subject
+
+    def _add(self, change: AddInsight) -> None:
+        insights.insert(self._connection, change, self._embedder)
+        edges.mention(self._connection, change.insight.id, change.mentions, self._now)
+        self._trail.memory("CREATE", change.insight.id, None, change.insight)
+        self._fresh.add(change.insight.id)
+        self._effect(change, change.insight.id)
+
+    def _put(self, change: PutInsight) -> None:
+        insight_id = change.insight.id
+        before = self._active(insight_id)
+        insights.update(self._connection, change.insight)
+        if change.embedded:
+            insights.set_vector(self._connection, insight_id, change.vector, self._embedder)
+        if change.mentions is not None:
+            edges.replace_mentions(self._connection, insight_id, change.mentions, self._now)
+        if change.queries is not None:
+            insights.replace_queries(self._connection, insight_id, change.queries)
+        self._trail.memory(change.revision, insight_id, before, change.insight)
+        self._effect(change, insight_id)
+
+    def _retire(self, change: RetireInsight) -> None:
+        before = self._active(change.id)
+        if change.successor is not None and change.moves:
+            self._active(change.successor)
+        insights.retire(self._connection, change, self._now)
+        links = edges.touching(self._connection, change.id)
+        edges.remove_all(self._connection, links)
+        self._effect(change, change.id)
+        self._applied.removed += links
+        for link in links:
+            self._trail.edge(link, None, change.id)
+        if change.successor is not None and change.moves:
+            self._move(links, change.id, change.successor)
+        after = msgspec.structs.replace(
+            before,
+            status=change.status,
+            updated_at=self._now,
+            superseded_by=change.successor,
+            invalid_at=change.invalid_at or before.invalid_at,
+        )
+        self._trail.memory(RETIRED_AS[change.status], change.id, before, after)
+
+    def _move(self, links: list[Edge], insight_id: str, successor: str) -> None:
+        """Give edges to a successor."""
+        for link in links:
+            edge = edges.moved(link, insight_id, successor)
+            if edge is not None:
+                after, before = edges.upsert(self._connection, edge, self._now)
+                self._inserted.add(edges.key(after))
+                self._applied.changes.append(AddEdge(after))
+                self._trail.edge(before, after, insight_id)
+                self._applied.moved += [after] if before is None else []
+
+    def _restore(self, change: RestoreInsight) -> None:
+        before = insights.read(self._connection, change.insight.id)
+        if before is None or not insights.restore(self._connection, change.insight):
+            raise _not_found(change.insight.id, "retired", before)
+        # An edge that was made to a retired row is invisible, so none may come back with it.
+        edges.remove_all(self._connection, edges.touching(self._connection, change.insight.id))
+        insights.set_vector(self._connection, change.insight.id, change.vector, self._embedder)
+        self._trail.memory("RESTORE", change.insight.id, before, change.insight)
+        self._effect(change, change.insight.id)
+
+    def _purge(self, change: PurgeInsight) -> None:
+        if insights.read(self._connection, change.id) is None:
+            raise _not_found(change.id, "known", None)
+        self._applied.removed += purge.remove(self._connection, change.id)
+        self._purged.append(change.id)
+        self._trail.purge(change.id)
+        self._trail.memory("DELETE", change.id, None, None)
+        self._applied.purged = True
+        self._effect(change, change.id)
+
+    def _embed(self, change: SetVector) -> None:
+        if change.vector is None:
+            found = insights.set_unembeddable(self._connection, change.id, self._embedder)
+        else:
+            found = insights.set_vector(self._connection, change.id, change.vector, self._embedder)
+        if found:
+            self._effect(change, change.id)
+
+    def _active(self, insight_id: str) -> Insight:
+        found = insights.read(self._connection, insight_id)
+        if found is None or found.status != "active":
+            raise _not_found(insight_id, "active", found)
+        return found
+
+    def _relate(self, change: AddRelations) -> None:
+        edges.insert_relations(self._connection, change.id, change.relations, self._now)
+        self._fresh.discard(change.id)  # a similar memory may be paired as well: two changes about one edge
+        self._applied.changes.append(change)
+
+    def _link(self, change: AddEdge) -> None:
+        self._flush()
+        ends = change.edge.source_id, change.edge.target_id
+        if not change.audited and not all(insights.is_active(self._connection, end) for end in ends):
+            return  # the index leaves it out as well: an edge without both ends would come back with a restored row
+        after, before = edges.upsert(self._connection, change.edge, self._now, strict=change.audited)
+        self._effect(AddEdge(after), after.source_id)
+        if change.audited:
+            for end in (after.source_id, after.target_id):
+                self._active(end)
+            self._applied.linked.append((after, before))
+        self._trail.edge(before, after, after.source_id if change.audited else None)
+
+    def _unlink(self, change: RemoveEdge) -> None:
+        before = edges.remove(self._connection, change)
+        if before is None:
+            return
+        self._applied.removed.append(before)
+        self._effect(change, change.source_id)
+        self._trail.edge(before, None, change.source_id if change.audited else None)
+
+    def _flush(self) -> None:
+        waiting = self._waiting
+        if waiting:
+            edges.insert_all(self._connection, [change.edge for change in waiting], self._now)
+            self._applied.changes += waiting
+            waiting.clear()
+
+
+def _not_found(insight_id: str, wanted: str, found: Insight | None) -> MnemonError:
+    return MnemonError(
+        NOT_FOUND,
+        f"no {wanted} memory {insight_id[:64]!a}" + (f": it is {found.status}" if found else ""),
+        hint="`mnemonctl list` shows the active ones",
+        outcome="rejected",
+    )

@@ -1,7 +1,7 @@
-"""A copy of a store's database that is known to be good before it bears its name.
+"""Copies of a store's database that are verified before they get their name.
 
-Copying goes through SQLite's online backup, from a read transaction of a connection of its own: what it sees does not
-move while the writer goes on, and neither waits for the other. Blocking; for a worker thread.
+Copying uses SQLite's online backup, from a read transaction of a connection of its own: it sees one state while the
+writer goes on, and neither waits for the other. Blocking; for a worker thread.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from pathlib import Path
 import msgspec
 
 from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError
-from mnemond.store import schema
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.files import flush_directory
-from mnemond.store.schema import APPLICATION_ID, current_version
+from mnemond.store.schema import APPLICATION_ID, check_violations, current_version
 
 Pause = Callable[[], None]
 """Called between two steps; raises to end the work there."""
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What a copy holds: bytes, memories in recall and out of it, the schema's version, and the SHA-256 of the file."""
+    """A copy: bytes, memories in recall and out of it, the schema's version, and the SHA-256 of the file."""
 
     bytes: int
     memories: int
@@ -33,22 +32,28 @@ class Facts(msgspec.Struct, frozen=True):
     sha256: str
 
 
-def go_on() -> None:
+def no_pause() -> None:
     """A Pause that never ends anything."""
 
 
-def make(source: Path, target: Path, pause: Pause = go_on) -> Facts:
+def make(source: Path, target: Path, pause: Pause = no_pause) -> Facts:
     """Copy the database at `source` into `target` (0600), which appears whole, verified and on the disk, or not at all.
 
     Raises MnemonError(STORAGE) for a database that is damaged, SqliteError, OSError.
     """
-    draft = _draft_of(target)
+    draft = target.with_name(f".{target.name}.part")
     _discard(draft)
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
-        counted = _copy(source, draft, pause)
+        connection = Connection(source, read_only=True)
+        try:
+            connection.run("BEGIN")
+            memories, retired = _count(connection)  # the first read fixes the state
+            connection.backup_to(draft, pause)
+        finally:
+            connection.close()
         facts = verify(draft, pause)
-        _refuse_other(target, facts, counted)
+        _refuse_other(target, facts, memories, retired)
         os.replace(draft, target)
     except BaseException:
         _discard(draft)
@@ -57,13 +62,18 @@ def make(source: Path, target: Path, pause: Pause = go_on) -> Facts:
     return facts
 
 
-def verify(path: Path, pause: Pause = go_on, expected: str | None = None) -> Facts:
-    """What a copy that nobody writes to holds. Every page is read.
+def verify(path: Path, pause: Pause = no_pause, expected: str | None = None) -> Facts:
+    """Return the facts of a copy that no connection writes to. Every page is read.
 
-    Raises MnemonError: STORAGE when it is damaged, or not what was `expected` (a SHA-256); UNSUPPORTED for a file of a
-    newer mnemond, or of somebody else.
+    Raises MnemonError: STORAGE when it is damaged, or its SHA-256 is not the `expected` one; UNSUPPORTED for a file of
+    a newer mnemond, or of another program.
     """
-    digest = _digest(path, pause)
+    sha256 = hashlib.sha256()
+    with open(path, "rb") as file:  # closing it drops SQLite's locks on it, which a copy does not need
+        while part := file.read(1 << 20):
+            sha256.update(part)
+            pause()
+    digest = sha256.hexdigest()
     if expected is not None and digest != expected:
         raise _bad(path, "its checksum is not the one that was noted when it was made")
     try:
@@ -74,11 +84,11 @@ def verify(path: Path, pause: Pause = go_on, expected: str | None = None) -> Fac
             if (found := connection.rows("PRAGMA integrity_check(3)")) != [("ok",)]:
                 raise _bad(path, "; ".join(str(row[0]) for row in found))
             pause()
-            if wrong := schema.broken(connection):
+            if wrong := check_violations(connection):
                 raise _bad(path, "; ".join(wrong))
             pause()
-            if loose := connection.rows("PRAGMA foreign_key_check"):
-                raise _bad(path, f"{len(loose)} rows refer to rows that are not there")
+            if dangling := connection.rows("PRAGMA foreign_key_check"):
+                raise _bad(path, f"{len(dangling)} rows refer to rows that do not exist")
             memories, retired = _count(connection)
         finally:
             connection.close()
@@ -87,16 +97,9 @@ def verify(path: Path, pause: Pause = go_on, expected: str | None = None) -> Fac
     return Facts(path.stat().st_size, memories, retired, version, digest)
 
 
-def _copy(source: Path, draft: Path, pause: Pause) -> tuple[int, int]:
-    """Copy one state of the database; its memories in recall and out of it."""
-    connection = Connection(source, read_only=True)
-    try:
-        connection.run("BEGIN")
-        counted = _count(connection)  # the state is that of the first look
-        connection.backup_to(draft, pause)
-        return counted
-    finally:
-        connection.close()
+def _refuse_other(target: Path, facts: Facts, memories: int, retired: int) -> None:
+    if (facts.memories, facts.retired) != (memories, retired):
+        raise _bad(target, f"it holds {facts.memories} + {facts.retired} memories instead of {memories} + {retired}")
 
 
 def _count(connection: Connection) -> tuple[int, int]:
@@ -116,27 +119,6 @@ def _version(connection: Connection, path: Path) -> int:
             hint="a newer mnemond wrote it: upgrade this one",
         )
     return version
-
-
-def _digest(path: Path, pause: Pause) -> str:
-    """SHA-256 of a file. Closing it drops SQLite's locks on it, so it must be one that nobody writes to."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while part := file.read(1 << 20):
-            digest.update(part)
-            pause()
-    return digest.hexdigest()
-
-
-def _refuse_other(target: Path, facts: Facts, counted: tuple[int, int]) -> None:
-    if (facts.memories, facts.retired) != counted:
-        raise _bad(
-            target, f"it holds {facts.memories} + {facts.retired} memories instead of {counted[0]} + {counted[1]}"
-        )
-
-
-def _draft_of(target: Path) -> Path:
-    return target.with_name(f".{target.name}.part")
 
 
 def _discard(draft: Path) -> None:

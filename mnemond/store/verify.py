@@ -1,9 +1,4 @@
-"""Every invariant, and which of them are looked at when.
-
-Some of the reliability notes have another form here: I2 and I3 compare rows with the mirror, because vectors stand in
-the rows of their memories; I6 looks at the postings in memory, because there is no full-text table; M7 counts the
-mirror again instead of keeping a digest, so that writes do no work for it; M8 asks SQLite whether somebody else wrote.
-"""
+"""Verification of a store: all checks of a tier are run about one state of it, and their findings applied to it."""
 
 from __future__ import annotations
 
@@ -17,55 +12,17 @@ import trio
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.store import files
-from mnemond.store import verify_checks as checks
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.files import log_bytes
 from mnemond.store.meta import read_embedder
 from mnemond.store.store import Store
-from mnemond.store.verify_checks import WANTED, Check, Evidence, Problem, Session, Tier
+from mnemond.store.verify_checks import WANTED, Check, Evidence, Problem, Session, Tier, of_tier
 
-CHECKS: Final = (
-    Check("F1", "files", "tick", "the store's files are private, and its log is short", checks.modes),
-    Check("M7", "mirror_totals", "tick", "what memory keeps count of adds up", checks.totals, "mirror"),
-    Check("M8", "sole_writer", "tick", "no other program has written", checks.sole_writer, "session"),
-    Check("I1", "schema", "fast", "version, tables and durability are as they should be", checks.schema),
-    Check("I2", "counts", "fast", "memory has as many memories, vectors and links", checks.counts, "mirror"),
-    Check("I3", "vectors_there", "fast", "a memory has a vector in both or in none", checks.vectors_there, "mirror"),
-    Check("I5", "ranges", "fast", "importance and times are possible ones", checks.ranges),
-    Check("I8", "log", "fast", "the log has no gap", checks.log),
-    Check("I8", "high_water", "fast", "it reaches as far as it ever did", checks.went_backwards),
-    Check("I9", "vector_shapes", "fast", "vectors are as long as they should be", checks.vector_shapes),
-    Check("M1", "unit_vectors", "fast", "vectors in memory have length 1", checks.unit_vectors, "mirror"),
-    Check("M2", "mirror_ids", "fast", "memory has every live row and no other", checks.ids, "mirror"),
-    Check("M3", "mirror_importance", "fast", "effective importance is the stored one", checks.importances, "mirror"),
-    Check("M6", "some_vectors", "fast", "one vector in a hundred is the stored one", checks.some_vectors, "mirror"),
-    Check("I4", "link_ends", "full", "links have two live ends, and lead back where they should", checks.ends),
-    Check("I4", "references", "full", "whatever refers to a row finds it", checks.references),
-    Check("I6", "words", "full", "memories are found by their words", checks.postings, "mirror"),
-    Check("I7", "content_hash", "full", "texts are the ones that were stored", checks.hashes, grave=True),
-    Check("M4", "mirror_links", "full", "links in memory are the stored ones", checks.mirrored, "mirror"),
-    Check("M5", "mirror_vectors", "full", "vectors in memory are the stored ones", checks.vectors, "mirror"),
-    Check("D1", "checksums", "full", "every page is as it was written", checks.checksums, grave=True),
-    Check("D2", "pages", "full", "SQLite finds every page sound", checks.pages, grave=True),
-)  # fmt: skip
-
-_REACH: Final[dict[Tier, int]] = {"tick": 0, "fast": 1, "full": 2}
-_COVERED: Final = {"some_vectors": "mirror_vectors"}
-"""What need not be looked at where the other one is."""
-
-
-def of_tier(tier: Tier) -> tuple[Check, ...]:
-    """The checks of a tier and of those that take less."""
-    found = [check for check in CHECKS if _REACH[check.tier] <= _REACH[tier]]
-    names = {check.name for check in found}
-    return tuple(check for check in found if _COVERED.get(check.name) not in names)
-
-
-# Looking at a store: pinning one state of it, and asking every check of a tier about that.
+_END: Final = object()
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What one check came to. `skipped`: why it was not asked."""
+    """Result of one check. `skipped`: why it was not run."""
 
     check: Check
     problems: tuple[Problem, ...] = ()
@@ -78,43 +35,39 @@ class _Seen(NamedTuple):
 
 
 class Examiner:
-    """Looks at open stores, one state at a time. For the event loop's thread; remembers who wrote last."""
+    """Verifies open stores, one state at a time. For the event loop's thread. Remembers the `data_version` of each
+    store's connection, which reveals commits of other programs."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
 
     async def examine(self, store: Store, tier: Tier, now_us: int, threads: trio.CapacityLimiter) -> list[Finding]:
-        """Every check of a tier about the state that the store is in now.
+        """Run every check of a tier about the present state of the store.
 
-        The rows are read beside the writer, through a connection of its own, and others have their turn between two
-        steps of a millisecond or two. Raises MnemonError when the store cannot be read; STOPPING when it is closed
-        meanwhile.
+        The rows are read next to the writer, through a connection of its own, and other work may run between two steps
+        of a millisecond or two. Raises MnemonError when the store cannot be read; STOPPING when it is closed meanwhile.
         """
-        with store.visited():
-            return await self._examined(store, tier, now_us, threads)
+        with store.file_in_use():
+            connection = await trio.to_thread.run_sync(open_reader, store, limiter=threads)
+            try:
+                steps = findings(await self._pin(store, connection, now_us), tier)
+                found: list[Finding] = []
+                while (step := await trio.to_thread.run_sync(next, steps, _END, limiter=threads)) is not _END:
+                    store.refuse_when_closing()
+                    if isinstance(step, Finding):
+                        found.append(step)
+                return found
+            finally:
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(connection.close, limiter=threads)
 
-    async def _examined(self, store: Store, tier: Tier, now_us: int, threads: trio.CapacityLimiter) -> list[Finding]:
-        connection = await trio.to_thread.run_sync(reader, store, limiter=threads)
-        try:
-            evidence = await self._pinned(store, connection, now_us)
-            steps = findings(evidence, tier)
-            found: list[Finding] = []
-            while (step := await trio.to_thread.run_sync(_next, steps, limiter=threads)) is not _END:
-                store.refuse_when_closing()
-                if isinstance(step, Finding):
-                    found.append(step)
-            return found
-        finally:
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(connection.close, limiter=threads)
-
-    async def _pinned(self, store: Store, connection: Connection, now_us: int) -> Evidence:
+    async def _pin(self, store: Store, connection: Connection, now_us: int) -> Evidence:
         """Between two batches of writes, so that rows and mirror are of one moment."""
         known = self._seen.get(store.name)
 
         def pin(writer: Connection) -> tuple[Evidence, _Seen]:
             connection.run("BEGIN")
-            record = read_embedder(connection)  # the state is that of the first look
+            record = read_embedder(connection)  # the first read fixes the state
             seen = _Seen(ref(writer), writer.pragma("data_version"))
             wrote = known is not None and known.connection() is writer and known.data_version != seen.data_version
             session = None
@@ -124,15 +77,15 @@ class Examiner:
 
         evidence, seen = await store.read(pin)
         if known is None or known.connection() is not seen.connection():
-            self._seen[store.name] = seen  # what was not seen to begin with is told every time
+            self._seen[store.name] = seen  # not updated otherwise: a foreign commit is reported every time
         return evidence
 
 
-def closed(path: Path, tier: Tier, now_us: int) -> list[Finding]:
-    """The checks that need no mirror, about a store that nobody has open (blocking). Nothing is written, not even the
-    files that SQLite keeps beside a database.
+def verify_closed(path: Path, tier: Tier, now_us: int) -> list[Finding]:
+    """Run the checks that need no mirror about a store that is not open (blocking). Nothing is written, not even the
+    files that SQLite keeps next to a database.
 
-    Raises MnemonError(STORAGE) for a store that cannot be looked at that way.
+    Raises MnemonError(STORAGE) for a store that cannot be read that way.
     """
     if log_bytes(path):
         raise MnemonError(
@@ -152,35 +105,29 @@ def closed(path: Path, tier: Tier, now_us: int) -> list[Finding]:
 
 
 def findings(evidence: Evidence, tier: Tier) -> Iterator[Finding | None]:
-    """What each check of a tier comes to, and None wherever others may go on meanwhile."""
+    """Yield the result of each check of a tier, and None wherever other work may run meanwhile."""
     for check in of_tier(tier):
-        if not check.possible(evidence):
-            yield Finding(check, skipped="it looks at a store that a daemon has open")
+        if not check.is_possible(evidence):
+            yield Finding(check, skipped="it needs a store that a daemon has open")
             continue
         problems: list[Problem] = []
         try:
-            for step in check.look(evidence):
+            for step in check.run(evidence):
                 if step is None:
                     yield None
                 else:
                     problems.append(step)
-        except (SqliteError, MnemonError, ValueError, TypeError) as error:
-            problems.append(_interrupted(evidence, error))
+        except (SqliteError, MnemonError, ValueError, TypeError) as error:  # a check that cannot go on found something
+            what = f"what is stored cannot be read: {error}"
+            problems.append(Problem(what, str(evidence.path), "keep a copy; then restore a backup"))
         yield Finding(check, tuple(problems))
 
 
-_END = object()
-
-
-def _next(steps: Iterator[Finding | None]) -> object:
-    return next(steps, _END)
-
-
-def reader(store: Store) -> Connection:
-    """A connection that reads beside the writer of an open store, and writes nothing. Raises MnemonError(STORAGE)."""
+def open_reader(store: Store) -> Connection:
+    """Return a connection that reads next to the writer of an open store. Raises MnemonError(STORAGE)."""
     try:
         if store.read_only is not None:
-            return files.connect(store.path)[0]
+            return files.connect_read_only(store.path)[0]
         return Connection(store.path, read_only=True)
     except SqliteError as error:
         raise _unreadable(store.path, error) from error
@@ -192,32 +139,21 @@ def _unreadable(path: Path, error: SqliteError) -> MnemonError:
     )
 
 
-def _interrupted(evidence: Evidence, error: Exception) -> Problem:
-    """A check that cannot go on has found something as well."""
-    return Problem(f"what is stored cannot be read: {error}", str(evidence.path), "keep a copy; then restore a backup")
-
-
-# What follows from what a look at an open store found (reliability promise P4): memory that is not what the file says
-# is read anew, and a file that is not what was written is not written to any more.
-
-
-async def heed(store: Store, found: Sequence[Finding], tier: Tier) -> None:
-    """Act on the findings of a tier. A full look that finds the file sound lets it be written again.
+async def apply_findings(store: Store, found: Sequence[Finding], tier: Tier) -> None:
+    """Apply the findings of a tier to the open store: a damaged file is not written to any more, memory that differs
+    from the file is read again. A full verification that finds the file sound lets it be written again.
 
     Raises MnemonError when the store cannot be read at all.
     """
-    if (damage := _said(found, grave=True)) is not None:
-        await store.condemn(damage)
-    elif (astray := _said(found, grave=False)) is not None:
-        await store.reload(f"memory was not what the file says: {astray}")
+    damage = _first_problem(each for each in found if each.check.grave)
+    astray = _first_problem(each for each in found if each.check.needs == "mirror")
+    if damage is not None:
+        await store.mark_damaged(damage)
+    elif astray is not None:
+        await store.reload(f"memory differs from the file: {astray}")
     elif tier == "full":
-        await store.clear()
+        await store.mark_sound()
 
 
-def _said(found: Sequence[Finding], *, grave: bool) -> str | None:
-    """What the first finding of a kind says: about the file, or about memory."""
-    for each in found:
-        counts = each.check.grave if grave else each.check.needs == "mirror"
-        if counts and each.problems:
-            return each.problems[0].what
-    return None
+def _first_problem(found: Iterator[Finding]) -> str | None:
+    return next((each.problems[0].what for each in found if each.problems), None)

@@ -1,4 +1,5 @@
-"""What a check is, what it looks at, and what it finds."""
+"""Every invariant of a store as a check: of its files and pages, its rows, its schema, and its mirror in memory (the
+snapshot of the index), by itself and compared with the rows it was made of."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import os
 import stat
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -30,25 +31,26 @@ from mnemond.store.meta import EmbedderRecord
 from mnemond.store.schema import APPLICATION_ID, current_version, migrate
 
 Tier = Literal["tick", "fast", "full"]
-"""Thousandths of a second, tenths, or seconds, for a store of 10,000."""
+"""Takes thousandths of a second, tenths, or seconds, for a store of 10,000."""
 
 PAGE: Final = 500
-"""Rows that a check looks at before it lets others go on: about a millisecond of the interpreter."""
+"""Rows that a check reads between two pauses: about a millisecond of the interpreter."""
 
-SHOWN: Final = 3
-"""Places that a problem names; how many there are it says as a number."""
+MAX_PLACES: Final = 3
+"""Places that a problem names; the others are counted."""
 
 DAMAGED: Final = (
     "mnemonctl doctor --salvage reads what can be read into a copy; or restore a backup (mnemonctl backup list)"
 )
-"""What to do where rows are not what they were."""
-
-RELOAD: Final = "mnemonctl daemon restart reads everything anew; please report it, with the daemon's log"
-"""What to do where memory and database differ: the database is the truth."""
+RELOAD: Final = "mnemonctl daemon restart reads everything again; please report it, with the daemon's log"
+"""Next step if memory and database differ: the database is canonical."""
+ACCEPT: Final = (
+    "restore a backup (mnemonctl backup list); or go on with what is there: mnemonctl jobs run full_verify --yes"
+)
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What is the matter, where, and what to do next. Never the text of a memory."""
+    """What is wrong, where, and what to do next. Never contains the text of a memory."""
 
     what: str
     where: str
@@ -56,8 +58,8 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """What the connection that writes says of itself: pragmas by name, and whether its `data_version` moved since
-    somebody looked last, which it does when another program commits."""
+    """State of the connection that writes: pragmas by name, and True if its `data_version` changed since the last
+    verification, which it does when another program commits."""
 
     pragmas: Mapping[str, int | str | None]
     others_wrote: bool
@@ -66,7 +68,7 @@ class Session(msgspec.Struct, frozen=True):
 class Evidence(msgspec.Struct, frozen=True):
     """One state of a store: rows through a connection in a read transaction, and the mirror of the same moment.
 
-    `mirror` and `session` are None where no daemon has the store open. `now_us` is what time it is.
+    `mirror` and `session` are None if no daemon has the store open. `now_us`: the present time.
     """
 
     path: Path
@@ -78,71 +80,69 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 Steps: TypeAlias = Iterator[Problem | None]
-"""Problems as they are found, and None wherever others may go on meanwhile."""
+"""Problems as they are found, and None wherever other work may run meanwhile."""
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One invariant. `id` is its name in the reliability notes; `needs` what it cannot do without; `grave`: where it
-    does not hold the file is not what was written to it."""
+    """One invariant. `summary`: a sentence that is true if it holds. `needs`: the part of the evidence it requires.
+    `grave`: if it does not hold, the file is not what was written to it."""
 
-    id: str
     name: str
     tier: Tier
-    says: str
-    look: Callable[[Evidence], Steps]
+    summary: str
+    run: Callable[[Evidence], Steps]
     needs: Literal["rows", "mirror", "session"] = "rows"
     grave: bool = False
 
-    def possible(self, evidence: Evidence) -> bool:
-        """Whether there is what it looks at."""
+    def is_possible(self, evidence: Evidence) -> bool:
+        """Return True if the evidence has what the check needs."""
         if self.needs == "mirror":
             return evidence.mirror is not None
         return self.needs == "rows" or evidence.session is not None
 
 
 class Tally:
-    """Places of one kind of problem: the first few, and how many there are."""
+    """Places of one kind of problem: the first few, and their number."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: Iterable[object] = ()) -> None:
         self.count = 0
         self._first: list[str] = []
+        for place in places:
+            self.add(place)
 
     def add(self, place: object) -> None:
-        """One more."""
+        """Count one more."""
         self.count += 1
-        if len(self._first) < SHOWN:
+        if len(self._first) < MAX_PLACES:
             self._first.append(str(place)[:80])
 
     def problems(self, what: str, next_: str) -> Iterator[Problem]:
-        """One problem for all, none when there is no place. `what` gets the number in front."""
+        """Yield one problem for all places, none if there is no place. `what` gets the number in front."""
         if self.count:
-            more = f" and {self.count - SHOWN:,} more" if self.count > SHOWN else ""
+            more = f" and {self.count - MAX_PLACES:,} more" if self.count > MAX_PLACES else ""
             yield Problem(f"{self.count:,} {what}", ", ".join(self._first) + more, next_)
 
 
-# F1, M8, D1, D2: the files of a store, who writes them, and their pages.
+# Files and pages.
 
 
 MAX_LOG_BYTES: Final = 64 << 20
-"""Of the write-ahead log at any time (reliability, section 7)."""
+"""Bound of the write-ahead log."""
 
-MAX_SAID: Final = 10
-"""Lines that SQLite may say about damaged pages."""
+MAX_FAULTS: Final = 10
+"""Lines of SQLite's `integrity_check`."""
 
 
 def modes(evidence: Evidence) -> Steps:
-    """Files and directory are this user's alone, with one name each, and the log has not outgrown its bound."""
+    """Files and directory are private to this user, with one name each, and the log has not outgrown its bound."""
     path = evidence.path
     yield from _owned(path.parent, 0o700)
-    beside = (
-        path.with_name(name)
-        for name in (f"{path.name}-wal", f"{path.name}-shm", health.HIGH_WATER_FILE, health.KNOWN_FILE)
-    )
-    for file in (path, *beside):
-        yield from _owned(file, 0o600)
     log = path.with_name(f"{path.name}-wal")
-    if log.exists() and (held := log.stat().st_size) > MAX_LOG_BYTES:
-        what = f"the write-ahead log has {held >> 20:,} MiB; {MAX_LOG_BYTES >> 20} are the most"
+    others = (f"{path.name}-shm", health.HIGH_WATER_FILE, health.FAULTS_FILE)
+    for file in (path, log, *map(path.with_name, others)):
+        yield from _owned(file, 0o600)
+    if log.exists() and (size := log.stat().st_size) > MAX_LOG_BYTES:
+        what = f"the write-ahead log has {size >> 20:,} MiB; {MAX_LOG_BYTES >> 20} are the most"
         yield Problem(what, str(log), "mnemonctl jobs run checkpoint; another program may be reading the store")
 
 
@@ -153,7 +153,7 @@ def _owned(path: Path, mode: int) -> Steps:
         return
     kind = "directory" if stat.S_ISDIR(found.st_mode) else "file"
     if stat.S_ISLNK(found.st_mode):
-        yield Problem("a symbolic link stands in the place of a file", str(path), "put the file itself there")
+        yield Problem("a symbolic link is in the place of a file", str(path), "put the file itself there")
         return
     if found.st_uid != os.geteuid():
         what = f"the {kind} belongs to user {found.st_uid}, not to user {os.geteuid()}"
@@ -173,31 +173,26 @@ def sole_writer(evidence: Evidence) -> Steps:
         yield Problem(what, str(evidence.path), "end that program, then: mnemonctl daemon restart")
 
 
-ACCEPT: Final = (
-    "restore a backup (mnemonctl backup list); or go on with what is there: mnemonctl jobs run full_verify --yes"
-)
-
-
-def went_backwards(evidence: Evidence) -> Steps:
-    """The store reaches as far as it ever did, and nothing is known to be damaged. Where a daemon has it open, it has
-    compared, and writes on meanwhile."""
+def high_water(evidence: Evidence) -> Steps:
+    """The store reaches as far as was acknowledged, and no damage is known. An open store was compared when it was
+    opened, and goes on writing meanwhile."""
     try:
-        noted, earlier = HighWater(evidence.path).read(), health.read(evidence.path)
+        noted, known = HighWater(evidence.path).read(), health.read_faults(evidence.path)
     except OSError as error:
         yield Problem(f"what was noted beside the store cannot be read: {error.strerror}", str(evidence.path), DAMAGED)
         return
     found = last_line(evidence.connection)
-    if earlier.behind is not None:
-        yield Problem(earlier.behind, str(evidence.path), ACCEPT)
+    if known.behind is not None:
+        yield Problem(known.behind, str(evidence.path), ACCEPT)
     elif evidence.session is None and noted is not None and found < noted:
         what = f"the log ends with line {found:,}, and line {noted:,} was acknowledged"
         yield Problem(what, str(evidence.path), ACCEPT)
-    if evidence.session is None and earlier.wrong is not None:
-        yield Problem(earlier.wrong, str(evidence.path), DAMAGED)
+    if evidence.session is None and known.wrong is not None:
+        yield Problem(known.wrong, str(evidence.path), DAMAGED)
 
 
 def checksums(evidence: Evidence) -> Steps:
-    """Every page of the file, in use or not, is as it was written."""
+    """Every page of the file, in use or not, has the right checksum."""
     wrong = Tally()
     for number in faulty_pages(evidence.path):
         if number is None:
@@ -208,13 +203,13 @@ def checksums(evidence: Evidence) -> Steps:
 
 
 def pages(evidence: Evidence) -> Steps:
-    """Every page, index and constraint is what SQLite expects."""
-    found = evidence.connection.rows(f"PRAGMA integrity_check({MAX_SAID})")
+    """Every page, index and constraint passes SQLite's own check."""
+    found = evidence.connection.rows(f"PRAGMA integrity_check({MAX_FAULTS})")
     if found != [("ok",)]:
         yield Problem(f"SQLite finds {len(found):,} faults", "; ".join(str(row[0]) for row in found)[:400], DAMAGED)
 
 
-# I5, I7, I8, I9: what the rows of a store say, each by itself.
+# Rows, each by itself.
 
 
 AHEAD_US: Final = 86_400_000_000
@@ -222,7 +217,7 @@ AHEAD_US: Final = 86_400_000_000
 
 
 def pages_of(evidence: Evidence, columns: str, where: str, values: tuple[Value, ...] = ()) -> Iterator[list[Any]]:
-    """Rows of `insights` by their numbers, a page at a time, the number last. `where` may use ?3 and up."""
+    """Yield rows of `insights` by their numbers, a page at a time, the number last. `where` may use ?3 and up."""
     sql = f"SELECT {columns}, number FROM insights WHERE number > ?1 AND ({where}) ORDER BY number LIMIT ?2"  # noqa: S608
     last = -1 << 62
     while rows := evidence.connection.rows(sql, (last, PAGE, *values)):
@@ -239,23 +234,20 @@ SELECT 'edge ' || source || ' - ' || target FROM edge_rows WHERE NOT coalesce(we
 
 
 def ranges(evidence: Evidence) -> Steps:
-    """Effective importance is a number of at least 0 (it may exceed 1, 7.14), importance and weights are within their
-    bounds, and nothing was stored in the future. What is noted of a day to come may say so: whoever remembers it gives
-    that time. A connection that only reads has SQLite check no CHECK."""
+    """Effective importance is a number of at least 0 (it may exceed 1), importance and weights are within their bounds,
+    and nothing was stored in the future: times of creation may be, as callers give them. (SQLite verifies no CHECK of a
+    connection that only reads.)"""
     connection, ahead = evidence.connection, format_us(evidence.now_us + AHEAD_US)
-    unusual, early = Tally(), Tally()
-    for row in connection.rows(_IMPOSSIBLE):
-        unusual.add(row[0])
-    yield from unusual.problems("memories or edges have an importance or a weight that cannot be", DAMAGED)
+    unusual = Tally(row[0] for row in connection.rows(_IMPOSSIBLE))
+    yield from unusual.problems("memories or edges have an impossible importance or weight", DAMAGED)
     yield None
-    for row in connection.rows("SELECT id FROM insights WHERE updated_at > ?", (ahead,)):
-        early.add(row[0])
+    early = Tally(row[0] for row in connection.rows("SELECT id FROM insights WHERE updated_at > ?", (ahead,)))
     clock = "look at the machine's clock; what was stored while it was wrong can be forgotten, or updated"
     yield from early.problems("memories were stored more than a day from now", clock)
 
 
 def hashes(evidence: Evidence) -> Steps:
-    """Every text is the one that was stored."""
+    """Every text has the hash that was stored with it."""
     changed = Tally()
     for rows in pages_of(evidence, "id, content, content_hash", "content_hash IS NOT NULL"):
         for insight_id, content, stored, _ in rows:
@@ -266,7 +258,7 @@ def hashes(evidence: Evidence) -> Steps:
 
 
 def log(evidence: Evidence) -> Steps:
-    """The log has no gap, and ends where its counter stands: a store that went backwards has neither."""
+    """The log has no gap, and ends at its counter, unlike that of a store that lost commits."""
     row = evidence.connection.row("SELECT count(*), coalesce(min(id), 0), coalesce(max(id), 0) FROM oplog")
     counter = evidence.connection.row("SELECT seq FROM sqlite_sequence WHERE name = 'oplog'")
     count, first, last = row or (0, 0, 0)
@@ -274,295 +266,25 @@ def log(evidence: Evidence) -> Steps:
     if count and count != last - first + 1:
         gap.add(f"{count:,} lines between {first:,} and {last:,}")
     if count and (counter is None or counter[0] != last):
-        gap.add(f"the last line is {last:,}, the counter stands at {'nothing' if counter is None else counter[0]}")
+        gap.add(f"the last line is {last:,}, the counter is {'missing' if counter is None else counter[0]}")
     yield from gap.problems("signs that lines of the log are missing", DAMAGED)
 
 
 def vector_shapes(evidence: Evidence) -> Steps:
-    """A vector is as long as its row says, and the row names the model that made it."""
-    odd = Tally()
-    for row in evidence.connection.rows(
+    """The length of a vector is that of its row's dimension, and the row names the model that made it."""
+    odd = evidence.connection.rows(
         "SELECT id FROM insights WHERE embedding IS NOT NULL"
         " AND (embedding_model IS NULL OR length(embedding) IS NOT 4 * embedding_dim)"
-    ):
-        odd.add(row[0])
-    yield from odd.problems("vectors are not what their rows say", "mnemonctl embed --all makes them anew")
-
-
-# I2, I3, M1, M2, M3, M5, M6, M7: the mirror in memory, by itself and beside the rows it was made of.
-#
-# Reading a snapshot, and the parts it is made of, is all that happens here.
-
-
-SAMPLED: Final = 100
-"""Of so many memories one vector is compared by the fast tier, another one each hour."""
-
-HOUR_US: Final = 3_600_000_000
-BLOCK: Final = 2_000
-"""Rows of vectors looked at together: half a million numbers of the built-in model, below a millisecond."""
-
-_USABLE: Final = "coalesce(embedding_model IS ?3 AND ?4 > 0 AND length(embedding) = 4 * ?4, FALSE)"
-"""Whether a row has a vector that the mirror takes (`insights.load_active`)."""
-
-
-def _mirror(evidence: Evidence) -> Snapshot:
-    assert evidence.mirror is not None, "checks that need a mirror are asked only where there is one"  # noqa: S101
-    return evidence.mirror
-
-
-def _embedder(evidence: Evidence) -> tuple[Value, Value]:
-    record = evidence.embedder
-    return (None, 0) if record is None else (record.name, record.dimension)
-
-
-def totals(evidence: Evidence) -> Steps:
-    """M7: what the mirror keeps count of is what can be counted in it, and all its columns are as long."""
-    mirror = _mirror(evidence)
-    parts, alive = mirror.parts, mirror.alive()
-    counted = {
-        "live": (mirror.live, int(np.count_nonzero(alive))),
-        "embedded": (mirror.embedded, int(np.count_nonzero(parts.dense.present[: mirror.rows][alive]))),
-        "terms": (parts.corpus.total_length, int(parts.corpus.lengths[alive].sum(dtype=np.int64))),
-        "vectors": (mirror.rows, len(parts.dense.matrix)),
-        "columns": (mirror.rows, len(parts.columns.importance)),
-    }
-    wrong = Tally()
-    for name, (kept, found) in counted.items():
-        if kept != found:
-            wrong.add(f"{name}: {kept:,} kept, {found:,} found")
-    yield from wrong.problems("totals of the mirror are not what can be counted", RELOAD)
-
-
-def counts(evidence: Evidence) -> Steps:
-    """I2: as many memories, vectors and links of each type in the mirror as in the database."""
-    mirror = _mirror(evidence)
-    row = evidence.connection.row(
-        f"SELECT count(*), coalesce(sum({_USABLE.replace('?3', '?1').replace('?4', '?2')}), 0)"  # noqa: S608
-        " FROM insights WHERE deleted_at IS NULL",
-        _embedder(evidence),
     )
-    live, embedded = row or (0, 0)
-    yield None
-    links = dict(evidence.connection.rows(_LINKS))
-    wrong = Tally()
-    pairs = {"memories": (mirror.live, live), "vectors": (mirror.embedded, embedded)}
-    pairs |= {f"{kind} links": (many, links.get(kind, 0)) for kind, many in mirror.edge_counts().items()}
-    for name, (shown, stored) in pairs.items():
-        if shown != stored:
-            wrong.add(f"{name}: {shown:,} in memory, {stored:,} in the database")
-    yield from wrong.problems("counts differ between memory and database", RELOAD)
+    next_ = "mnemonctl embed --all makes them again"
+    yield from Tally(row[0] for row in odd).problems("vectors differ in length or model from their rows", next_)
 
 
-_LINKS = """
-WITH retired AS MATERIALIZED (SELECT number FROM insights WHERE deleted_at IS NOT NULL)
-SELECT CASE kind WHEN 0 THEN 'temporal' WHEN 1 THEN 'semantic' WHEN 2 THEN 'causal' ELSE 'entity' END, count(*)
-FROM edge_rows AS r
-WHERE (kind = 2 OR source < target OR NOT EXISTS
-    (SELECT 1 FROM edge_rows AS b WHERE b.source = r.target AND b.target = r.source AND b.kind = r.kind))
-  AND source NOT IN retired AND target NOT IN retired
-GROUP BY kind
-"""
-"""Two memories are linked once a type, a causal link once a direction (`adjacency.Adjacency`)."""
-
-
-def vectors_there(evidence: Evidence) -> Steps:
-    """I3: a memory has a vector in both, or in neither."""
-    mirror, wrong = _mirror(evidence), Tally()
-    for rows in pages_of(evidence, f"id, {_USABLE}", "deleted_at IS NULL", _embedder(evidence)):
-        for insight_id, stored, _ in rows:
-            row = mirror.row_of(insight_id)
-            if row is not None and mirror.has_vector(row) != bool(stored):
-                wrong.add(f"{insight_id} ({'database' if stored else 'memory'} only)")
-        yield None
-    yield from wrong.problems("memories have a vector in one place only", RELOAD)
-
-
-def ids(evidence: Evidence) -> Steps:
-    """M2: the mirror has every live memory, and no other."""
-    mirror = _mirror(evidence)
-    missing, seen = Tally(), np.zeros(mirror.rows, dtype=np.bool_)
-    for rows in pages_of(evidence, "id", "deleted_at IS NULL"):
-        for insight_id, _ in rows:
-            row = mirror.row_of(insight_id)
-            if row is None:
-                missing.add(insight_id)
-            else:
-                seen[row] = True
-        yield None
-    yield from missing.problems("memories are in the database and not in memory", RELOAD)
-    extra = Tally()
-    for row in np.flatnonzero(mirror.alive() & ~seen).tolist():
-        extra.add(mirror.insight(row).id)
-    yield from extra.problems("memories are in memory and not in the database", RELOAD)
-
-
-def importances(evidence: Evidence) -> Steps:
-    """M3: effective importance is the same number, bit for bit."""
-    mirror, wrong = _mirror(evidence), Tally()
-    for rows in pages_of(evidence, "id, effective_importance", "deleted_at IS NULL"):
-        for insight_id, stored, _ in rows:
-            row = mirror.row_of(insight_id)
-            if row is not None and mirror.insight(row).effective_importance != stored:
-                wrong.add(insight_id)
-        yield None
-    yield from wrong.problems("memories have another effective importance in memory", RELOAD)
-
-
-def unit_vectors(evidence: Evidence) -> Steps:
-    """M1: vectors are finite float32 rows of length 1 that lie one behind the other; what has none is zeros."""
-    dense, rows = _mirror(evidence).parts.dense, _mirror(evidence).rows
-    if dense.matrix.dtype != np.float32 or not dense.matrix.flags.c_contiguous:
-        form = Tally()
-        form.add(f"{dense.matrix.dtype}, {dense.matrix.shape}")
-        yield from form.problems("matrix of vectors is not one of float32 rows", RELOAD)
-    wrong = Tally()
-    for start in range(0, rows, BLOCK):
-        block = dense.matrix[start : start + BLOCK]
-        with np.errstate(over="ignore", invalid="ignore"):
-            lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-        off = ~(np.abs(lengths - dense.present[start : start + len(block)]) <= 2 * UNIT_TOLERANCE)
-        for row in np.flatnonzero(off).tolist():
-            wrong.add(_mirror(evidence).insight(start + row).id)
-        yield None
-    yield from wrong.problems("vectors in memory are not of length 1", RELOAD)
-
-
-def vectors(evidence: Evidence) -> Steps:
-    """M5: every vector is the one that is stored."""
-    yield from _vectors(evidence, "TRUE", ())
-
-
-def some_vectors(evidence: Evidence) -> Steps:
-    """M6: one of a hundred vectors is the one that is stored; another hundredth each hour."""
-    yield from _vectors(evidence, "number % ?5 = ?6", (SAMPLED, evidence.now_us // HOUR_US % SAMPLED))
-
-
-def _vectors(evidence: Evidence, which: str, values: tuple[Value, ...]) -> Steps:
-    mirror, wrong = _mirror(evidence), Tally()
-    where = f"deleted_at IS NULL AND {_USABLE} AND {which}"
-    for rows in pages_of(evidence, "id, embedding", where, (*_embedder(evidence), *values)):
-        for insight_id in _different(mirror, rows):
-            wrong.add(insight_id)
-        yield None
-    yield from wrong.problems("vectors in memory are not the stored ones", RELOAD)
-
-
-def _different(mirror: Snapshot, rows: list[tuple[str, bytes, int]]) -> Iterator[str]:
-    """Ids of a page whose vectors differ. One that is stored with another length is scaled when it is loaded."""
-    for insight_id, blob, _ in rows:
-        row = mirror.row_of(insight_id)
-        shown = None if row is None else mirror.vector(row)
-        if shown is None or shown.tobytes() == blob:
-            continue
-        scaled = np.frombuffer(blob, "<f4").reshape(1, -1).copy()
-        normalise(scaled)
-        if not np.array_equal(scaled[0], shown):
-            yield insight_id
-
-
-# I4, M4: links between memories, in the database and in the mirror.
-
-
-_DEAD = """
-SELECT r.source || ' - ' || r.target FROM edge_rows AS r
-  LEFT JOIN insights AS s ON s.number = r.source LEFT JOIN insights AS t ON t.number = r.target
-WHERE s.deleted_at IS NOT NULL OR t.deleted_at IS NOT NULL OR r.source = r.target
-"""
-_ALONE = """
-SELECT r.source || ' - ' || r.target FROM edge_rows AS r
-WHERE r.kind <> 2 AND NOT EXISTS
-  (SELECT 1 FROM edge_rows AS b WHERE b.source = r.target AND b.target = r.source AND b.kind = r.kind)
-"""
-_EDGES = """
-SELECT r.source, r.target, r.kind, r.weight FROM edge_rows AS r
-WHERE (r.source, r.target, r.kind) > (?, ?, ?) ORDER BY r.source, r.target, r.kind LIMIT ?
-"""
-NOWHERE = -1
-"""The row of a memory that the mirror does not have."""
-
-Keys = npt.NDArray[np.float64]
-"""Edges, shape (edges, 4): source row, target row, type, weight; sorted."""
-
-
-def ends(evidence: Evidence) -> Steps:
-    """I4: both ends of an edge are live and not the same, and all but causal ones lead both ways."""
-    dead, alone = Tally(), Tally()
-    for row in evidence.connection.rows(_DEAD):
-        dead.add(f"rows {row[0]}")
-    yield from dead.problems("edges end at memories that left recall, or where they begin", DAMAGED)
-    yield None
-    for row in evidence.connection.rows(_ALONE):
-        alone.add(f"rows {row[0]}")
-    yield from alone.problems("edges lead one way only, and should lead both ways", DAMAGED)
-
-
-def mirrored(evidence: Evidence) -> Steps:
-    """M4: the mirror has the stored edges, from either end, with their weights, and counts them right."""
-    mirror = evidence.mirror
-    assert mirror is not None, "checks that need a mirror are asked only where there is one"  # noqa: S101
-    rows = np.full(_largest(evidence) + 1, NOWHERE, dtype=np.int64)
-    for page in pages_of(evidence, "id", "deleted_at IS NULL"):
-        for insight_id, number in page:
-            if (row := mirror.row_of(insight_id)) is not None:
-                rows[number] = row
-        yield None
-    parts: list[Keys] = [np.zeros((0, 4))]
-    last: tuple[int, int, int] = (-1 << 62, 0, 0)
-    while page := evidence.connection.rows(_EDGES, (*last, PAGE)):
-        part = np.array(page, dtype=np.float64)
-        part[:, :2] = rows[part[:, :2].astype(np.int64)]
-        parts.append(part[(part[:, :2] != NOWHERE).all(axis=1)])
-        last = page[-1][:3]
-        yield None
-    yield from _compared(mirror, _sorted(np.concatenate(parts)))
-
-
-def _largest(evidence: Evidence) -> int:
-    row = evidence.connection.row("SELECT coalesce(max(number), 0) FROM insights")
-    return 0 if row is None else int(row[0])
-
-
-def _compared(mirror: Snapshot, stored: Keys) -> Steps:
-    stored[:, 3] = stored[:, 3].astype(np.float32)
-    shown: dict[int, list[Keys]] = {OUTWARDS: [np.zeros((0, 4))], INWARDS: [np.zeros((0, 4))]}
-    live = np.flatnonzero(mirror.alive())
-    for start in range(0, len(live), PAGE):
-        some = live[start : start + PAGE]
-        owners, links = mirror.fan(some.tolist())
-        ends = some[owners], links["row"].astype(np.int64)
-        for way, (source, target) in ((OUTWARDS, ends), (INWARDS, ends[::-1])):
-            led = (links["ways"] & way) != 0
-            parts = (source[led], target[led], links["type"][led], links["weight"][led])
-            shown[way].append(np.stack(parts, axis=1, dtype=np.float64))
-        yield None
-    wrong = Tally()
-    for way, word in ((OUTWARDS, "where they begin"), (INWARDS, "where they end")):
-        seen = _sorted(np.concatenate(shown[way]))
-        if not np.array_equal(seen, stored):
-            wrong.add(f"seen from {word}: {len(seen):,} in memory, {len(stored):,} in the database")
-        yield None
-    degrees = _degrees(stored, mirror.rows)
-    if (off := np.count_nonzero(degrees[live] != mirror.columns.degree[live])) > 0:
-        wrong.add(f"degree of {off:,} memories")
-    yield from wrong.problems("views of the links differ between memory and database", RELOAD)
-
-
-def _degrees(edges: Keys, rows: int) -> npt.NDArray[np.int32]:
-    if not len(edges):
-        return np.zeros(rows, dtype=np.int32)
-    source, target, kind = edges[:, :3].astype(np.int64).T
-    return degrees_of(EdgeArrays(source, target, kind.astype(np.uint8), edges[:, 3].astype(np.float32)), rows)
-
-
-def _sorted(edges: Keys) -> Keys:
-    return edges[np.lexsort((edges[:, 2], edges[:, 1], edges[:, 0]))]
-
-
-# I1, and references that no table declares: the shape of the database.
+# Schema and references.
 
 
 WANTED: Final[dict[str, int | str | None]] = {"journal_mode": "wal", "synchronous": FULL, "foreign_keys": 1}
-"""Of the connection that writes: an acknowledged memory survives power loss."""
+"""Pragmas of the connection that writes: an acknowledged memory survives power loss."""
 
 _ENTRIES = "SELECT type, name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 
@@ -579,7 +301,7 @@ def schema(evidence: Evidence) -> Steps:
         what = f"application and schema are {found}; this release writes {(APPLICATION_ID, current_version())}"
         yield Problem(what, where, "mnemonctl daemon restart brings an older file up to date")
         return
-    odd = set(connection.rows(_ENTRIES)) ^ _expected()
+    odd = set(connection.rows(_ENTRIES)) ^ _expected_entries()
     if odd:
         names = ", ".join(sorted({f"{kind} {name}" for kind, name, _ in odd})[:3])
         yield Problem("tables, indexes or views are not those of this schema version", names, DAMAGED)
@@ -590,8 +312,8 @@ def schema(evidence: Evidence) -> Steps:
 
 
 @cache
-def _expected() -> frozenset[tuple[str, str, str]]:
-    """What the migrations of this release make of an empty database, in memory."""
+def _expected_entries() -> frozenset[tuple[str, str, str]]:
+    """The schema of a new database, made in memory by the migrations of this release."""
     connection = Connection(Path(":memory:"))
     try:
         migrate(connection, Path(":memory:"))
@@ -611,23 +333,19 @@ WHERE i.paired_with IS NOT NULL AND o.id IS NULL
 
 
 def references(evidence: Evidence) -> Steps:
-    """Whatever refers to a row finds it, and nothing takes the place of itself by a detour."""
-    lost = Tally()
-    for table, row, *_ in evidence.connection.rows("PRAGMA foreign_key_check"):
-        lost.add(f"{table} row {row}")
+    """Every reference leads to a row, and no memory supersedes itself through others."""
+    lost = Tally(f"{table} row {row}" for table, row, *_ in evidence.connection.rows("PRAGMA foreign_key_check"))
     yield None
     for insight_id, column in evidence.connection.rows(_LOST):
         lost.add(f"{insight_id} ({column})")
-    yield from lost.problems("rows refer to rows that are not there", DAMAGED)
+    yield from lost.problems("rows refer to rows that do not exist", DAMAGED)
     yield None
-    circles = Tally()
-    for each in _in_circles(dict(evidence.connection.rows(_SUCCESSORS))):
-        circles.add(each)
-    yield from circles.problems("memories were superseded in a circle", DAMAGED)
+    cycles = Tally(_cycles(dict(evidence.connection.rows(_SUCCESSORS))))
+    yield from cycles.problems("memories were superseded in a circle", DAMAGED)
 
 
-def _in_circles(successor: dict[str, str]) -> list[str]:
-    """One member of each circle, the smallest."""
+def _cycles(successor: dict[str, str]) -> list[str]:
+    """One member of each cycle, the smallest."""
     settled: set[str] = set()
     found: list[str] = []
     for start in successor:
@@ -643,24 +361,267 @@ def _in_circles(successor: dict[str, str]) -> list[str]:
     return found
 
 
-# I6: what memories are found by is what they say. There is no full-text table (docs/decisions/0003): the postings in
-# memory take its place.
+# The mirror.
+
+
+SAMPLED: Final = 100
+"""The fast tier compares one vector in so many, another one each hour."""
+
+HOUR_US: Final = 3_600_000_000
+BLOCK: Final = 2_000
+"""Rows of vectors processed at once: half a million numbers of the built-in model, below a millisecond."""
+
+_USABLE: Final = "coalesce(embedding_model IS ?3 AND ?4 > 0 AND length(embedding) = 4 * ?4, FALSE)"
+"""Condition of a row that has a vector which the mirror takes (`insights.load_active`)."""
+
+
+def _mirror(evidence: Evidence) -> Snapshot:
+    assert evidence.mirror is not None, "checks that need a mirror are run only if there is one"  # noqa: S101
+    return evidence.mirror
+
+
+def _embedder(evidence: Evidence) -> tuple[Value, Value]:
+    record = evidence.embedder
+    return (None, 0) if record is None else (record.name, record.dimension)
+
+
+def totals(evidence: Evidence) -> Steps:
+    """The counters of the mirror are right, and all its columns are of equal length."""
+    mirror = _mirror(evidence)
+    parts, alive = mirror.parts, mirror.alive()
+    counted = {
+        "live": (mirror.live, int(np.count_nonzero(alive))),
+        "embedded": (mirror.embedded, int(np.count_nonzero(mirror.dense.present[: mirror.rows][alive]))),
+        "terms": (parts.corpus.total_length, int(mirror.lengths[alive].sum(dtype=np.int64))),
+        "vectors": (mirror.rows, len(mirror.dense.matrix)),
+        "columns": (mirror.rows, len(mirror.columns.importance)),
+    }
+    wrong = Tally(f"{name}: {kept:,} kept, {found:,} found" for name, (kept, found) in counted.items() if kept != found)
+    yield from wrong.problems("totals of the mirror are wrong", RELOAD)
+
+
+_LINKS = """
+WITH retired AS MATERIALIZED (SELECT number FROM insights WHERE deleted_at IS NOT NULL)
+SELECT CASE kind WHEN 0 THEN 'temporal' WHEN 1 THEN 'semantic' WHEN 2 THEN 'causal' ELSE 'entity' END, count(*)
+FROM edge_rows AS r
+WHERE (kind = 2 OR source < target OR NOT EXISTS
+    (SELECT 1 FROM edge_rows AS b WHERE b.source = r.target AND b.target = r.source AND b.kind = r.kind))
+  AND source NOT IN retired AND target NOT IN retired
+GROUP BY kind
+"""
+"""Two memories are linked once per type, causally once per direction (`index.edges.Adjacency`)."""
+
+
+def counts(evidence: Evidence) -> Steps:
+    """The mirror has as many memories, vectors and links of each type as the database."""
+    mirror = _mirror(evidence)
+    row = evidence.connection.row(
+        f"SELECT count(*), coalesce(sum({_USABLE.replace('?3', '?1').replace('?4', '?2')}), 0)"  # noqa: S608
+        " FROM insights WHERE deleted_at IS NULL",
+        _embedder(evidence),
+    )
+    live, embedded = row or (0, 0)
+    yield None
+    links = dict(evidence.connection.rows(_LINKS))
+    pairs = {"memories": (mirror.live, live), "vectors": (mirror.embedded, embedded)}
+    pairs |= {f"{kind} links": (count, links.get(kind, 0)) for kind, count in mirror.edge_counts().items()}
+    wrong = Tally(
+        f"{name}: {shown:,} in memory, {stored:,} in the database"
+        for name, (shown, stored) in pairs.items()
+        if shown != stored
+    )
+    yield from wrong.problems("counts differ between memory and database", RELOAD)
+
+
+def vectors_exist(evidence: Evidence) -> Steps:
+    """A memory has a vector in both, or in neither."""
+    mirror, wrong = _mirror(evidence), Tally()
+    for rows in pages_of(evidence, f"id, {_USABLE}", "deleted_at IS NULL", _embedder(evidence)):
+        for insight_id, stored, _ in rows:
+            row = mirror.row_of(insight_id)
+            if row is not None and mirror.has_vector(row) != bool(stored):
+                wrong.add(f"{insight_id} ({'database' if stored else 'memory'} only)")
+        yield None
+    yield from wrong.problems("memories have a vector in one place only", RELOAD)
+
+
+def ids(evidence: Evidence) -> Steps:
+    """The mirror has every live memory, and no other."""
+    mirror = _mirror(evidence)
+    missing, seen = Tally(), np.zeros(mirror.rows, dtype=np.bool_)
+    for rows in pages_of(evidence, "id", "deleted_at IS NULL"):
+        for insight_id, _ in rows:
+            row = mirror.row_of(insight_id)
+            if row is None:
+                missing.add(insight_id)
+            else:
+                seen[row] = True
+        yield None
+    yield from missing.problems("memories are in the database and not in memory", RELOAD)
+    extra = Tally(mirror.insight(row).id for row in np.flatnonzero(mirror.alive() & ~seen).tolist())
+    yield from extra.problems("memories are in memory and not in the database", RELOAD)
+
+
+def importances(evidence: Evidence) -> Steps:
+    """Effective importance is the same number, bit for bit."""
+    mirror, wrong = _mirror(evidence), Tally()
+    for rows in pages_of(evidence, "id, effective_importance", "deleted_at IS NULL"):
+        for insight_id, stored, _ in rows:
+            row = mirror.row_of(insight_id)
+            if row is not None and mirror.insight(row).effective_importance != stored:
+                wrong.add(insight_id)
+        yield None
+    yield from wrong.problems("memories have another effective importance in memory", RELOAD)
+
+
+def unit_vectors(evidence: Evidence) -> Steps:
+    """Vectors are finite, contiguous float32 rows of length 1; missing ones are zeros."""
+    mirror, dense = _mirror(evidence), _mirror(evidence).dense
+    if dense.matrix.dtype != np.float32 or not dense.matrix.flags.c_contiguous:
+        form = Tally([f"{dense.matrix.dtype}, {dense.matrix.shape}"])
+        yield from form.problems("matrix of vectors is not one of float32 rows", RELOAD)
+    wrong = Tally()
+    for start in range(0, mirror.rows, BLOCK):
+        block = dense.matrix[start : start + BLOCK]
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
+        off = ~(np.abs(lengths - dense.present[start : start + len(block)]) <= 2 * UNIT_TOLERANCE)
+        for row in np.flatnonzero(off).tolist():
+            wrong.add(mirror.insight(start + row).id)
+        yield None
+    yield from wrong.problems("vectors in memory are not of length 1", RELOAD)
+
+
+def vectors(evidence: Evidence) -> Steps:
+    """Every vector is the stored one."""
+    yield from _compare_vectors(evidence, "TRUE", ())
+
+
+def some_vectors(evidence: Evidence) -> Steps:
+    """One vector in SAMPLED is the stored one."""
+    yield from _compare_vectors(evidence, "number % ?5 = ?6", (SAMPLED, evidence.now_us // HOUR_US % SAMPLED))
+
+
+def _compare_vectors(evidence: Evidence, which: str, values: tuple[Value, ...]) -> Steps:
+    mirror, wrong = _mirror(evidence), Tally()
+    where = f"deleted_at IS NULL AND {_USABLE} AND {which}"
+    for rows in pages_of(evidence, "id, embedding", where, (*_embedder(evidence), *values)):
+        for insight_id, blob, _ in rows:
+            row = mirror.row_of(insight_id)
+            shown = None if row is None else mirror.vector(row)
+            if shown is None or shown.tobytes() == blob:
+                continue
+            scaled = np.frombuffer(blob, "<f4").reshape(1, -1).copy()
+            normalise(scaled)  # as loading does
+            if not np.array_equal(scaled[0], shown):
+                wrong.add(insight_id)
+        yield None
+    yield from wrong.problems("vectors in memory are not the stored ones", RELOAD)
+
+
+# Links.
+
+
+_DEAD = """
+SELECT r.source || ' - ' || r.target FROM edge_rows AS r
+  LEFT JOIN insights AS s ON s.number = r.source LEFT JOIN insights AS t ON t.number = r.target
+WHERE s.deleted_at IS NOT NULL OR t.deleted_at IS NOT NULL OR r.source = r.target
+"""
+_ALONE = """
+SELECT r.source || ' - ' || r.target FROM edge_rows AS r
+WHERE r.kind <> 2 AND NOT EXISTS
+  (SELECT 1 FROM edge_rows AS b WHERE b.source = r.target AND b.target = r.source AND b.kind = r.kind)
+"""
+_EDGES = """
+SELECT r.source, r.target, r.kind, r.weight FROM edge_rows AS r
+WHERE (r.source, r.target, r.kind) > (?, ?, ?) ORDER BY r.source, r.target, r.kind LIMIT ?
+"""
+NO_ROW = -1
+"""Row of a memory that the mirror does not have."""
+
+Keys = npt.NDArray[np.float64]
+"""Edges, shape (edges, 4): source row, target row, type, weight; sorted."""
+
+
+def ends(evidence: Evidence) -> Steps:
+    """Both ends of an edge are live and different, and all but causal edges exist in both directions."""
+    dead = Tally(f"rows {row[0]}" for row in evidence.connection.rows(_DEAD))
+    yield from dead.problems("edges end at memories that left recall, or where they begin", DAMAGED)
+    yield None
+    alone = Tally(f"rows {row[0]}" for row in evidence.connection.rows(_ALONE))
+    yield from alone.problems("edges lead one way only, and should lead both ways", DAMAGED)
+
+
+def links(evidence: Evidence) -> Steps:
+    """The mirror has the stored edges, from either end, with their weights, and counts them right."""
+    mirror = _mirror(evidence)
+    largest = evidence.connection.count("SELECT max(number) FROM insights")
+    rows = np.full(largest + 1, NO_ROW, dtype=np.int64)
+    for page in pages_of(evidence, "id", "deleted_at IS NULL"):
+        for insight_id, number in page:
+            if (row := mirror.row_of(insight_id)) is not None:
+                rows[number] = row
+        yield None
+    parts: list[Keys] = [np.zeros((0, 4))]
+    last: tuple[int, int, int] = (-1 << 62, 0, 0)
+    while page := evidence.connection.rows(_EDGES, (*last, PAGE)):
+        part = np.array(page, dtype=np.float64)
+        part[:, :2] = rows[part[:, :2].astype(np.int64)]
+        parts.append(part[(part[:, :2] != NO_ROW).all(axis=1)])
+        last = page[-1][:3]
+        yield None
+    yield from _compare_links(mirror, _sorted(np.concatenate(parts)))
+
+
+def _compare_links(mirror: Snapshot, stored: Keys) -> Steps:
+    stored[:, 3] = stored[:, 3].astype(np.float32)
+    shown: dict[int, list[Keys]] = {OUTWARDS: [np.zeros((0, 4))], INWARDS: [np.zeros((0, 4))]}
+    live = np.flatnonzero(mirror.alive())
+    for start in range(0, len(live), PAGE):
+        some = live[start : start + PAGE]
+        owners, fan = mirror.fan(some.tolist())
+        ends = some[owners], fan["row"].astype(np.int64)
+        for way, (source, target) in ((OUTWARDS, ends), (INWARDS, ends[::-1])):
+            led = (fan["ways"] & way) != 0
+            parts = (source[led], target[led], fan["type"][led], fan["weight"][led])
+            shown[way].append(np.stack(parts, axis=1, dtype=np.float64))
+        yield None
+    wrong = Tally()
+    for way, word in ((OUTWARDS, "where they begin"), (INWARDS, "where they end")):
+        seen = _sorted(np.concatenate(shown[way]))
+        if not np.array_equal(seen, stored):
+            wrong.add(f"seen from {word}: {len(seen):,} in memory, {len(stored):,} in the database")
+        yield None
+    degrees = np.zeros(mirror.rows, dtype=np.int32)
+    if len(stored):
+        source, target, kind = stored[:, :3].astype(np.int64).T
+        edges = EdgeArrays(source, target, kind.astype(np.uint8), stored[:, 3].astype(np.float32))
+        degrees = degrees_of(edges, mirror.rows)
+    if (off := np.count_nonzero(degrees[live] != mirror.columns.degree[live])) > 0:
+        wrong.add(f"degree of {off:,} memories")
+    yield from wrong.problems("views of the links differ between memory and database", RELOAD)
+
+
+def _sorted(edges: Keys) -> Keys:
+    return edges[np.lexsort((edges[:, 2], edges[:, 1], edges[:, 0]))]
+
+
+# Words. There is no full-text table (docs/decisions/0003): the postings in memory are verified instead.
 
 
 ROWS = 25
-"""Memories whose words are counted before others may go on: about two milliseconds."""
+"""Memories whose words are counted between two pauses: about two milliseconds."""
 
 POSTINGS = 1_000
-"""Entries of lists that are looked at before others may go on."""
+"""Entries of lists that are read between two pauses."""
 
 
 def postings(evidence: Evidence) -> Steps:
     """Every word of a memory finds it as often as it counts, and no other word does."""
-    mirror = evidence.mirror
-    assert mirror is not None, "checks that need a mirror are asked only where there is one"  # noqa: S101
-    # Arrays: millions of objects would keep the collector, and everybody else with it, busy for a tenth of a second.
-    rows_of: defaultdict[str, array[int]] = defaultdict(_rows)
-    counts_of: defaultdict[str, array[float]] = defaultdict(_counts)
+    mirror = _mirror(evidence)
+    # Arrays: millions of objects would hold up all threads for a tenth of a second of garbage collection.
+    rows_of: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+    counts_of: defaultdict[str, array[float]] = defaultdict(lambda: array("f"))
     wrong, lengths = Tally(), mirror.lengths
     live = np.flatnonzero(mirror.alive()).tolist()
     for start in range(0, len(live), ROWS):
@@ -673,22 +634,51 @@ def postings(evidence: Evidence) -> Steps:
                 rows_of[term].append(row)
                 counts_of[term].append(count)
         yield None
-    alive, looked = mirror.alive(), 0
+    alive, read = mirror.alive(), 0
     for term, wanted in rows_of.items():
         rows, times = mirror.postings(term)
         kept = alive[rows]
         if not (np.array_equal(rows[kept], wanted) and np.array_equal(times[kept], counts_of[term])):
             wrong.add(f"a term of {len(wanted):,} memories")
-        looked += 1 + len(rows)
-        if looked >= POSTINGS:
-            looked = 0
+        read += 1 + len(rows)
+        if read >= POSTINGS:
+            read = 0
             yield None
     yield from wrong.problems("memories or terms are indexed by other words than they have", RELOAD)
 
 
-def _rows() -> array[int]:
-    return array("q")
+CHECKS: Final = (
+    Check("files", "tick", "the store's files are private, and its log is short", modes),
+    Check("mirror_totals", "tick", "what memory keeps count of adds up", totals, "mirror"),
+    Check("sole_writer", "tick", "no other program has written", sole_writer, "session"),
+    Check("schema", "fast", "version, tables and durability are as they should be", schema),
+    Check("counts", "fast", "memory has as many memories, vectors and links", counts, "mirror"),
+    Check("vectors_there", "fast", "a memory has a vector in both or in none", vectors_exist, "mirror"),
+    Check("ranges", "fast", "importance and times are possible ones", ranges),
+    Check("log", "fast", "the log has no gap", log),
+    Check("high_water", "fast", "it reaches as far as it ever did", high_water),
+    Check("vector_shapes", "fast", "vectors are as long as they should be", vector_shapes),
+    Check("unit_vectors", "fast", "vectors in memory have length 1", unit_vectors, "mirror"),
+    Check("mirror_ids", "fast", "memory has every live row and no other", ids, "mirror"),
+    Check("mirror_importance", "fast", "effective importance is the stored one", importances, "mirror"),
+    Check("some_vectors", "fast", "one vector in a hundred is the stored one", some_vectors, "mirror"),
+    Check("link_ends", "full", "links have two live ends, and lead back where they should", ends),
+    Check("references", "full", "whatever refers to a row finds it", references),
+    Check("words", "full", "memories are found by their words", postings, "mirror"),
+    Check("content_hash", "full", "texts are the ones that were stored", hashes, grave=True),
+    Check("mirror_links", "full", "links in memory are the stored ones", links, "mirror"),
+    Check("mirror_vectors", "full", "vectors in memory are the stored ones", vectors, "mirror"),
+    Check("checksums", "full", "every page is as it was written", checksums, grave=True),
+    Check("pages", "full", "SQLite finds every page sound", pages, grave=True),
+)
+
+_REACH: Final[dict[Tier, int]] = {"tick": 0, "fast": 1, "full": 2}
+_COVERED: Final = {"some_vectors": "mirror_vectors"}
+"""Checks that are left out if the other one is run."""
 
 
-def _counts() -> array[float]:
-    return array("f")
+def of_tier(tier: Tier) -> tuple[Check, ...]:
+    """Return the checks of a tier and of the faster ones."""
+    found = [check for check in CHECKS if _REACH[check.tier] <= _REACH[tier]]
+    names = {check.name for check in found}
+    return tuple(check for check in found if _COVERED.get(check.name) not in names)

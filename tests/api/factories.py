@@ -29,7 +29,7 @@ from mnemond.embed.embedder import Embedder, Purpose, Supply
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import Vector
-from mnemond.store.backups import BackupDirectory, Safekeeping
+from mnemond.store.backups import BackupDirectory, BackupService
 from mnemond.store.registry import StoreRegistry
 from mnemond.wire.deferred import Deferred, run_now
 from mnemond.wire.dispatch import Call
@@ -142,7 +142,7 @@ class Bench:
         self.defects: list[tuple[str, BaseException]] = []
         self.stores = StoreRegistry(
             path,
-            wanted=wanted_by(self.supply),
+            choose_embedder=wanted_by(self.supply),
             now_us=self.clock.now_us,
             loop=trio.lowlevel.current_trio_token(),
             on_defect=lambda where, error: self.defects.append((where, error)),
@@ -152,7 +152,7 @@ class Bench:
         self.keeper = EmbeddingWorker(self.supply, self.identities, BATCH, self._guard)
         self.settings = StoreSettings(self.stores, loaded_from(config or Config(), path / FILE))
         self.open_stores = OpenStores(self.stores, self.supply, self.settings, self.keeper)
-        self.safekeeping = Safekeeping(self.stores, BackupDirectory(path, KEPT), self.clock.now_us)
+        self.safekeeping = BackupService(self.stores, BackupDirectory(path, KEPT), self.clock.now_us)
         self.named = StoreHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping)
         self.backups = BackupHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping)
         self.configuration = ConfigHandlers(self.stores, self.settings)

@@ -137,7 +137,7 @@ async def test_a_memory_that_changed_meanwhile_is_not_given_the_old_vector(tmp_p
         await until(lambda: len(words.asked) == 2)
         old = store.snapshot.insight(store.snapshot.row_of(result.id or "") or 0)
         changed = msgspec.structs.replace(old, content="coffee at five")
-        await store.written(
+        await store.write(
             ChangeSet("o", False, "update", old.created_at, (PutInsight(changed, embedded=True),), forgotten("x", "o"))
         )
         assert store.snapshot.embedded == 0
@@ -239,7 +239,7 @@ async def test_a_store_that_cannot_be_read_is_looked_at_again(
 
     async with kept(tmp_path, words) as over:
         with monkeypatch.context() as patch:
-            patch.setattr(insights, "wordless", fail)
+            patch.setattr(insights, "unembeddable", fail)
             await over.warm()
             await until(lambda: over.keeper.ward("default").waiting == "the disk is gone")
         mock_clock.jump(FIRST_PAUSE_S)

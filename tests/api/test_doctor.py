@@ -21,9 +21,10 @@ from mnemond.jobs.storage import FullVerify, Verify
 from mnemond.model.changes import QueuedExchange
 from mnemond.model.memory import format_us
 from mnemond.store import exchanges, files
-from mnemond.store.operations import read_all
+from mnemond.store.meta import read_jobs
 from mnemond.store.store import Store
-from mnemond.store.verify import Examiner, of_tier
+from mnemond.store.verify import Examiner
+from mnemond.store.verify_checks import of_tier
 from tests.api.factories import CALL, NOW_US, Bench, ToyEmbedder, bench
 
 TEXTS = ("We chose SQLite for the store", "Redis is gone since March", "The team meets on Mondays")
@@ -238,11 +239,11 @@ async def test_the_job_that_looks_at_everything(tmp_path: Path) -> None:
 
         done = await job.run(work())
         assert (done.outcome, done.detail) == ("nothing", f"{len(of_tier('full'))} checks")
-        assert "full_verify" in await store.read(read_all)
-        await store.condemn("a page was damaged")
+        assert "full_verify" in await store.read(read_jobs)
+        await store.mark_damaged("a page was damaged")
         await job.run(work())
         assert degraded(store) is None, "it is sound again"
-        store._engine.standing.fell_behind(2, 5)
+        store._engine.health.note_loss(2, 5)
         with pytest.raises(MnemonError, match="high_water: the store went backwards"):
             await job.run(work())
         assert degraded(store) is not None
@@ -295,7 +296,7 @@ async def test_exchanges_that_are_stuck_are_named(
         private(tmp_path)
         store = (await on.warm()).store
         said = QueuedExchange(host="codex", at_us=NOW_US, prompt="hello", key="1")
-        await store.rewrite(lambda it: exchanges.append(it, "id", said, format_us(NOW_US)))
+        await store.rewrite(lambda it: exchanges.enqueue(it, "id", said, format_us(NOW_US)))
         await store.rewrite(lambda it: it.run(sql) if not sql.startswith("SELECT") else 0)
         result = await handlers(on).verify(CALL, VerifyParams())
     (found,) = (each for each in result.checks if each.name == "exchanges")

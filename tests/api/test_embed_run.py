@@ -135,7 +135,7 @@ async def test_one_memory_of_unknown_words_and_one_that_changes(tmp_path: Path) 
             await until(lambda: len(words.asked) > asked)
             old = store.snapshot.insight(store.snapshot.row_of(result.id or "") or 0)
             put = PutInsight(msgspec.structs.replace(old, content="coffee"))
-            await store.written(ChangeSet("o", False, "update", old.created_at, (put,), forgotten("x", "o")))
+            await store.write(ChangeSet("o", False, "update", old.created_at, (put,), forgotten("x", "o")))
             words.open.set()
 
 

@@ -19,7 +19,7 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, OP_ID_REUSED, STORAG
 from mnemond.model.answers import RecallResult
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight
 from mnemond.model.outcomes import EmbedSwitchResult
-from mnemond.store import operations
+from mnemond.store import embedder_switch
 from mnemond.store.engine import SWITCHED
 from tests.api.embedders import Words, alike, kept, until
 from tests.api.factories import CALL, Bench, bench
@@ -60,7 +60,7 @@ async def change(over: Bench, insight_id: str, content: str) -> None:
     store = over.keeper.ward("default").store
     old = store.snapshot.insight(store.snapshot.row_of(insight_id) or 0)
     put = PutInsight(msgspec.structs.replace(old, content=content), embedded=True)
-    await store.written(ChangeSet("o", False, "update", old.created_at, (put,), forgotten("x", "o")))
+    await store.write(ChangeSet("o", False, "update", old.created_at, (put,), forgotten("x", "o")))
 
 
 async def lived_on(over: Bench, known: str) -> str:
@@ -155,7 +155,7 @@ async def test_a_switch_can_be_given_up(tmp_path: Path) -> None:
         assert made_by(over, words)
         assert len(other.asked) == 1
         store = over.keeper.ward("default").store
-        assert await store.read(operations.hashes) == {}
+        assert await store.read(embedder_switch.staged_hashes) == {}
         seen = await status(over)
         assert (seen.switch, seen.model) == (None, "words")
         await switch(over)
@@ -171,7 +171,7 @@ async def test_one_that_was_given_up_between_two_batches_ends(tmp_path: Path) ->
         await switch(over)
         await until(lambda: other.asked)
         store = over.keeper.ward("default").store
-        await store.rewrite(operations.clear)  # as when the answer to an abort was lost
+        await store.rewrite(embedder_switch.clear)  # as when the answer to an abort was lost
         other.open.set()
         await until(lambda: is_idle(over))
         assert made_by(over, words)
@@ -256,7 +256,7 @@ async def test_rows_that_leave_or_are_purged_meanwhile(tmp_path: Path) -> None:
         leaving: list[Change] = [PurgeInsight(ids[0]), RetireInsight(ids[1], "forgotten")]
         for number, gone in enumerate(leaving):
             now = over.identities.own("default", "user").now
-            await store.written(ChangeSet(f"o{number}", False, "forget", now, (gone,), forgotten("x", "o")))
+            await store.write(ChangeSet(f"o{number}", False, "forget", now, (gone,), forgotten("x", "o")))
         other.open.set()
         await until(lambda: is_idle(over))
         assert made_by(over, other)
@@ -297,13 +297,13 @@ async def test_memories_written_faster_than_they_are_embedded_do_not_hold_it_up(
     words, other = Words(), Words("other")
     async with kept(tmp_path, words, other) as over:
         await remember(over, "tea at four")
-        real, tries = operations.unstaged, []
+        real, tries = embedder_switch.unstaged, []
 
         def one_more(connection: object) -> list[str]:
             tries.append(1)
             return [*real(connection), "somebody"]  # type: ignore[arg-type]
 
-        monkeypatch.setattr(operations, "unstaged", one_more)
+        monkeypatch.setattr(embedder_switch, "unstaged", one_more)
         await switch(over)
         await until(lambda: is_idle(over))
         assert made_by(over, other)
@@ -338,7 +338,7 @@ async def test_a_cut_over_that_fails_is_tried_again(
             raise MnemonError(STORAGE, "the disk is full")
 
         with monkeypatch.context() as patch:
-            patch.setattr(operations, "cut_over", fail)
+            patch.setattr(embedder_switch, "cut_over", fail)
             await switch(over)
             await until(lambda: over.keeper.ward("default").waiting == "the disk is full")
             assert made_by(over, words)

@@ -98,7 +98,7 @@ async def test_one_fact_that_is_refused_takes_no_other_with_it(
     async with session(tmp_path, mock_clock) as it:
         await it.say(ANA)
         store, refused = (await it.warm()).store, list[str]()
-        written = Store.written
+        written = Store.write
 
         async def refusing(self: Store, write: Any) -> Any:
             if write.op_id.endswith("/2") and not refused:
@@ -106,7 +106,7 @@ async def test_one_fact_that_is_refused_takes_no_other_with_it(
                 raise MnemonError(INTERNAL, "no", outcome="rejected")
             return await written(self, write)
 
-        monkeypatch.setattr(Store, "written", refusing)
+        monkeypatch.setattr(Store, "write", refusing)
         await it.run()
         assert len(await it.memories()) == 2
         (row,) = await it.waiting()
@@ -126,7 +126,7 @@ async def test_a_store_that_takes_nothing_is_no_matter_of_an_exchange(
             raise MnemonError(BUSY, "later", outcome="rejected")
 
         with monkeypatch.context() as patched:
-            patched.setattr(Store, "written", busy)
+            patched.setattr(Store, "write", busy)
             with pytest.raises(MnemonError, match="later"):
                 await it.run()
         assert await it.backlog() == Backlog(1, 0)
@@ -141,7 +141,7 @@ async def test_ended_between_two_facts_it_goes_on_behind_the_last(
     """However far it came, every fact is written once."""
     async with session(tmp_path, mock_clock) as it:
         await it.say(ANA)
-        written, begun = Store.written, list[str]()
+        written, begun = Store.write, list[str]()
 
         async def ending(self: Store, write: Any) -> Any:
             begun.append(write.op_id)
@@ -150,7 +150,7 @@ async def test_ended_between_two_facts_it_goes_on_behind_the_last(
             return await written(self, write)
 
         with monkeypatch.context() as patched:
-            patched.setattr(Store, "written", ending)
+            patched.setattr(Store, "write", ending)
             with pytest.raises(MnemonError):
                 await it.run()
         it.at.over.defects.clear()
@@ -175,7 +175,7 @@ async def test_killed_after_any_transaction_every_fact_is_written_once(
             left.append(tmp_path / f"left-{len(left)}")
             shutil.copytree(home, left[-1], ignore=shutil.ignore_patterns("sock", "*.lock"))
 
-        for name in ("written", "rewrite"):
+        for name in ("write", "rewrite"):
             monkeypatch.setattr(Store, name, _after(getattr(Store, name), keep_files))
         keep_files()
         await it.run()

@@ -226,7 +226,7 @@ async def test_a_summary_that_somebody_pinned_stays(tmp_path: Path, mock_clock: 
         store = (await it.warm()).store
         pinned = msgspec.structs.replace(kept, pinned=True)
         now = format_us(NOW_US)
-        await store.written(ChangeSet("pin", False, "test", now, (PutInsight(pinned),), Maintained(op_id="pin")))
+        await store.write(ChangeSet("pin", False, "test", now, (PutInsight(pinned),), Maintained(op_id="pin")))
         await it.say("", "Billing is done.", kind="summary")
         await it.say("", "Nobody knows of which conversation.", kind="summary", conversation_id="")
         await it.run()

@@ -22,7 +22,7 @@ from mnemond.embed.embedder import Purpose
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
 from mnemond.store.operations import Write
-from mnemond.store.store import Done
+from mnemond.store.store import OnResult
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 from tests.api.test_remembering import files_with
 
@@ -178,7 +178,7 @@ async def test_one_that_fails_takes_no_other_with_it(tmp_path: Path, monkeypatch
         store = (await over.warm()).store
         submit, seen = store.submit, []
 
-        def sometimes(write: Write, done: Done) -> None:
+        def sometimes(write: Write, done: OnResult) -> None:
             seen.append(write)
             if len(seen) in failing:
                 done(MnemonError(BUSY, "too many writes are waiting", outcome="rejected"))

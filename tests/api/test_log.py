@@ -92,6 +92,6 @@ async def test_a_memory_that_was_pushed_out_is_named_with_what_pushed_it(tmp_pat
         made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
         over.clock.us += 1
         await warm.store.read(
-            lambda connection: operations.append(connection, "prune", made.id, "", "2026-01-01T00:00:00.000000Z")
+            lambda connection: operations.log(connection, "prune", made.id, "", "2026-01-01T00:00:00.000000Z")
         )
         assert [line.op_id for line in await log(over)] == [None, made.op_id]

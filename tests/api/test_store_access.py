@@ -25,7 +25,7 @@ WARNINGS: list[str] = []
 def registry_at(path: Path, embedder: Embedder | None) -> StoreRegistry:
     return StoreRegistry(
         path,
-        wanted=wanted_by(ToySupply(embedder)),
+        choose_embedder=wanted_by(ToySupply(embedder)),
         now_us=lambda: 0,
         loop=trio.lowlevel.current_trio_token(),
         on_defect=_fail,

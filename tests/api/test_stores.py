@@ -12,7 +12,8 @@ from mnemond.api import types_admin
 from mnemond.api.types_memories import ForgetParams, RecallParams, RememberParams
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, MnemonError
-from mnemond.store.meta import EmbedderRecord, SwitchRecord
+from mnemond.store.embedder_switch import SwitchRecord
+from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
 from mnemond.wire.params import NoParams, StoreParams
 from tests.api.embedders import Words, kept, until

@@ -23,7 +23,7 @@ from mnemond.model.answers import CompactResult, ContextResult, RecallResult
 from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.outcomes import RememberResult, Used
-from mnemond.store.store import Done, Store
+from mnemond.store.store import OnResult, Store
 from tests.api.factories import CALL, NOW_US, Bench, CountingIds, HandClock, bench
 
 # ------------------------------------------------------------ gathered
@@ -36,9 +36,9 @@ class Desk:
         self.name = name
         self.writes: list[tuple[float, dict[str, int]]] = []
         self.broken: Exception | None = None
-        self.done: list[Done] = []
+        self.done: list[OnResult] = []
 
-    def submit(self, write: ChangeSet, done: Done) -> None:
+    def submit(self, write: ChangeSet, done: OnResult) -> None:
         if self.broken is not None:
             raise self.broken
         assert (write.method, write.triggered_by) == ("recall", "system:recall")
@@ -314,7 +314,7 @@ async def test_a_memory_that_was_purged_meanwhile_is_no_hindrance(tmp_path: Path
 async def test_an_answer_is_not_lost_with_its_counts(
     tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
-    def broken(store: Store, write: object, done: Done) -> None:
+    def broken(store: Store, write: object, done: OnResult) -> None:
         error = MnemonError(STORAGE, "the disk is full")
         if at_once:
             raise error

@@ -73,7 +73,7 @@ async def test_a_store_that_is_not_well_says_so_with_every_answer(tmp_path: Path
     async with bench(tmp_path) as over:
         await remember(over, "tea at four")
         warm = await over.warm()
-        warm.store._engine.standing.checkpoint_failure = "the write-ahead log cannot be copied"
+        warm.store._engine.health.checkpoint_failure = "the write-ahead log cannot be copied"
         result = await remember(over, "coffee at five")
         assert (result.degraded, result.degraded_reason) == (True, "the write-ahead log cannot be copied")
         gone = await over.forgetting.forget(CALL, ForgetParams(id=result.id or ""))

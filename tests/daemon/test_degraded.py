@@ -79,8 +79,8 @@ async def test_a_reply_says_that_the_store_is_not_well(method: str, tmp_path: Pa
         await world.call(*BEFORE[method](world))
     (store,) = world.daemon.stores.open_stores()
     params = {**REQUESTS, **MORE}[method](world)
-    store._engine.standing.behind = REASON
+    store._engine.health.behind = REASON
     result = await world.call(method, params)
-    store._engine.standing.behind = None
+    store._engine.health.behind = None
     assert (result.degraded, result.degraded_reason) == (True, REASON)
     await world.daemon.close()

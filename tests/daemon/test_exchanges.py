@@ -31,7 +31,7 @@ def queue(home: Path) -> None:
             host="codex", at_us=1_770_000_000_000_000 + number, conversation_id=f"c{number}", key=f"k{number}",
             prompt=f"We decided to use {name} for service number {number}. I always want {name} to be pinned.",
         )  # fmt: skip
-        assert exchanges.append(connection, f"00000000-0000-4000-8000-{number:012}", said, NOW)
+        assert exchanges.enqueue(connection, f"00000000-0000-4000-8000-{number:012}", said, NOW)
     connection.close()
 
 

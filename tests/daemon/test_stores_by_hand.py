@@ -174,7 +174,7 @@ def test_a_store_of_mnemons_is_taken_over_at_the_start(tmp_path: Path) -> None:
 
 def test_a_store_of_mnemons_that_cannot_be_taken_over_keeps_the_daemon_from_starting(tmp_path: Path) -> None:
     (tmp_path / "mnemon.db").write_bytes(b"not a database" * 1000)
-    with pytest.raises(DaemonError, match="it is as it was; move it away"), DaemonProcess(tmp_path):
+    with pytest.raises(DaemonError, match="it is unchanged; move it away"), DaemonProcess(tmp_path):
         pass
     assert not (tmp_path / "data").exists()
 

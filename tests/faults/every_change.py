@@ -21,11 +21,12 @@ from mnemond.model.changes import (
     SetVector,
 )
 from mnemond.model.memory import Insight
-from mnemond.store import exchanges, operations
+from mnemond.store import embedder_switch, exchanges
 from mnemond.store.connection import Connection
+from mnemond.store.embedder_switch import StagedRow, SwitchRecord
 from mnemond.store.engine import Engine
-from mnemond.store.meta import EmbedderRecord, SwitchRecord
-from mnemond.store.operations import StagedRow, Write
+from mnemond.store.meta import EmbedderRecord
+from mnemond.store.operations import Write
 from tests.faults.remembering import changing, identity, linking, remembering, workload
 from tests.store.factories import DIMENSION, insight_id, vector_of
 
@@ -100,7 +101,7 @@ def _rewriting(work: Callable[[Connection], object]) -> Step:
 
 def _stage(connection: Connection) -> None:
     rows = connection.rows("SELECT id, content FROM insights WHERE status = 'active' ORDER BY id")
-    operations.stage(
+    embedder_switch.stage(
         connection, SWITCH, [StagedRow(str(row[0]), str(row[1]), vector_of(at)) for at, row in enumerate(rows)]
     )
 
@@ -113,9 +114,9 @@ def steps() -> list[Step]:
         if len(found) % 3 == 0:
             found.append(lambda engine: engine.checkpoint_if_due())
     found += [_rewriting(_plan), _committing([_settling(), _settling()])]
-    found.append(_rewriting(lambda connection: operations.begin(connection, SWITCH)))
+    found.append(_rewriting(lambda connection: embedder_switch.begin(connection, SWITCH)))
     found.append(_rewriting(_stage))
-    found.append(_rewriting(lambda connection: operations.cut_over(connection, SWITCH, [])))
+    found.append(_rewriting(lambda connection: embedder_switch.cut_over(connection, SWITCH, [])))
     found.append(_committing([remembering(61, "Written after the switch", vector_of(61))]))
     return found
 

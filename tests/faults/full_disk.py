@@ -35,7 +35,7 @@ def main(home: Path) -> None:
             break
         acknowledged.add(text)
         engine.checkpoint_if_due()
-    say("full", refusal is not None, ballast.is_there, engine.degraded_reason)
+    say("full", refusal is not None, ballast.exists, engine.health.degraded_reason)
     say("recalled", acknowledged <= contents(engine))
     (again,) = engine.commit([remember(MOST)])
     say("refused", isinstance(again, MnemonError) and again.outcome)
@@ -47,7 +47,7 @@ def main(home: Path) -> None:
     say("forgotten", forgotten == FREED - 1)
     filler.unlink()
     (after,) = engine.commit([remember(MOST + 1)])
-    say("room", isinstance(after, RememberResult), ballast.is_there, engine.degraded_reason)
+    say("room", isinstance(after, RememberResult), ballast.exists, engine.health.degraded_reason)
     engine.close()
     gone = {f"memory {number} " + "x" * 7_000 for number in range(1, FREED)}
     say("kept", acknowledged - gone <= set(stored(path)))

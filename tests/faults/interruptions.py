@@ -167,7 +167,7 @@ class Struck:
         """Recall sees what the rows say; what was acknowledged is there, and what was rejected is not."""
         stored, done = self._ask(self._rows)
         engine = self.engine
-        assert engine.degraded_reason is None
+        assert engine.health.degraded_reason is None
         assert engine.index.begun == 0
         assert portrait(engine.index.snapshot) == stored, "recall differs from the rows"
         assert self._acknowledged <= done, "an acknowledged write is lost"
@@ -180,7 +180,7 @@ class Struck:
 
     def _ask(self, query: Any) -> Any:
         answers: list[object] = []
-        self._writer.read(query, answers.append)
+        self._writer.run_job(lambda: self.engine.read(query), answers.append)
         while not answers:
             self._turns.one()
         if isinstance(answers[0], MnemonError):

@@ -28,7 +28,7 @@ HEADER_BYTES = 100
 
 def verify(path: Path) -> list[Problem]:
     """Every check of a store that nobody has open."""
-    return [problem for finding in verify_module.closed(path, "full", NOW_US) for problem in finding.problems]
+    return [problem for finding in verify_module.verify_closed(path, "full", NOW_US) for problem in finding.problems]
 
 
 @pytest.fixture(scope="module")

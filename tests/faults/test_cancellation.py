@@ -190,9 +190,9 @@ async def sweep_writes(path: Path) -> int:
         async with trio.open_nursery() as nursery:
             canceller = _StepCanceller(nursery, step)
             trio.lowlevel.add_instrument(canceller)
-            nursery.start_soon(store.written, remember(step))
+            nursery.start_soon(store.write, remember(step))
         trio.lowlevel.remove_instrument(canceller)
-        await store.written(remember(1_000 + step))
+        await store.write(remember(1_000 + step))
         seen, stored = portrait(store.snapshot), await store.read(lambda connection: _rows(connection, EMBEDDER))
         assert seen == stored
         assert len(stored) == 2 * step, "a write that nobody waited for is not there"

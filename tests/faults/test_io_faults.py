@@ -160,7 +160,7 @@ def test_while_the_disk_is_broken_recall_goes_on_and_writes_are_refused(tmp_path
     finally:
         PLAN.disarm()
     assert isinstance(engine.commit([remember(4)])[0], RememberResult)
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     engine.close()
 
 
@@ -176,12 +176,12 @@ def test_a_failing_reopen_poisons_the_store_and_says_so(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(engine, "_reopen", reopen)
     engine.poison("a defect")
-    assert "still broken" in str(engine.degraded_reason)
+    assert "still broken" in str(engine.health.degraded_reason)
     refused = engine.commit([remember(2)])[0]
     assert isinstance(refused, MnemonError)
     assert refused.outcome == "rejected"
     assert contents(engine) == {"known before"}
     broken[0] = False
     assert isinstance(engine.commit([remember(3)])[0], RememberResult)
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     engine.close()

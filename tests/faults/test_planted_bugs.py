@@ -168,7 +168,7 @@ async def test_a_commit_is_abandoned_by_whoever_is_cancelled(tmp_path: Path, mon
 
     assert await sweep_writes(tmp_path / "whole.db") > 1
     monkeypatch.setattr(MemoryIndex, "publish", lambda self: self.snapshot)
-    monkeypatch.setattr(Store, "written", abandoned)
+    monkeypatch.setattr(Store, "write", abandoned)
     with pytest.raises((*CAUGHT, apsw.Error)):
         await sweep_writes(tmp_path / "a.db")
 
@@ -189,7 +189,7 @@ async def test_a_transaction_is_left_by_whoever_is_cancelled(tmp_path: Path, mon
         index.publish()
         return found
 
-    monkeypatch.setattr(Store, "written", statement_by_statement)
+    monkeypatch.setattr(Store, "write", statement_by_statement)
     with pytest.raises((*CAUGHT, apsw.Error)):
         await sweep_writes(tmp_path / "a.db")
 

@@ -107,7 +107,7 @@ def test_a_batch_that_fails_before_its_commit_is_certainly_not_stored(
     assert "nothing was written" in error.message
     assert contents(engine) == {"known before"}
     assert isinstance(engine.commit([remember(100, "known after")])[0], RememberResult)
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     engine.close()
     assert stored(tmp_path / "a.db") == ["known after", "known before"]
 
@@ -134,7 +134,7 @@ def test_another_process_that_holds_the_database_is_named(tmp_path: Path, impati
     error = error_in(engine.commit([remember(1), remember(2)]))
     assert (error.kind, error.outcome) == (BUSY, "rejected")
     assert "another process holds the store's database" in error.message
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     other.execute("ROLLBACK")
     other.close()
     assert isinstance(engine.commit([remember(3)])[0], RememberResult)
@@ -165,10 +165,10 @@ def test_a_connection_that_does_not_close_is_given_up(tmp_path: Path, stubborn: 
     stubborn.refuses, stubborn.refuses_closing = frozenset({"COMMIT"}), True
     error = error_in(engine.commit([remember(2)]))
     assert error.outcome == "unknown"
-    assert "COMMIT failed" in str(engine.degraded_reason)
+    assert "COMMIT failed" in str(engine.health.degraded_reason)
     stubborn.refuses, stubborn.refuses_closing = frozenset(), False
     assert isinstance(engine.commit([remember(3)])[0], RememberResult)
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     engine.close()
     assert stored(tmp_path / "a.db") == ["memory number 1", "memory number 3"]
 
@@ -187,7 +187,7 @@ def gone_for_good(path: Path) -> Engine:
 
 def test_a_store_without_connection_answers_from_memory_and_closes(tmp_path: Path) -> None:
     engine = gone_for_good(tmp_path / "a.db")
-    reason = engine.degraded_reason
+    reason = engine.health.degraded_reason
     assert reason is not None
     assert "no such disk" in reason
     assert contents(engine) == {"memory number 1"}
@@ -196,9 +196,9 @@ def test_a_store_without_connection_answers_from_memory_and_closes(tmp_path: Pat
     with pytest.raises(apsw.CantOpenError):
         engine.read(lambda connection: connection.row("SELECT 1"))
     engine.checkpoint_if_due()
-    assert engine.degraded_reason == reason
+    assert engine.health.degraded_reason == reason
     engine.poison("another defect")
-    assert str(engine.degraded_reason).startswith("another defect; ")
+    assert str(engine.health.degraded_reason).startswith("another defect; ")
     assert contents(engine) == {"memory number 1"}
     engine.close()
 
@@ -217,11 +217,11 @@ def test_a_failing_checkpoint_shows_and_is_made_up_for(tmp_path: Path, small_che
     engine.commit([remember(number, "word " * 500) for number in range(20)])
     PLAN.arm(1, "io", persistent=True)
     engine.checkpoint_if_due()
-    assert "cannot be copied" in str(engine.degraded_reason)
+    assert "cannot be copied" in str(engine.health.degraded_reason)
     PLAN.disarm()
     assert isinstance(engine.commit([remember(30)])[0], RememberResult)
     engine.checkpoint_if_due()
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     assert (tmp_path / "a.db-wal").stat().st_size == 0
     engine.close()
     assert len(stored(tmp_path / "a.db")) == 21
@@ -236,7 +236,7 @@ def test_a_reader_elsewhere_only_delays_the_checkpoint(
     other.execute("BEGIN")
     assert other.execute("SELECT count(*) FROM insights").fetchall() == [(20,)]
     engine.checkpoint_if_due()
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     assert (tmp_path / "a.db-wal").stat().st_size > 0
     other.execute("COMMIT")
     other.close()

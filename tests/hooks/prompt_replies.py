@@ -18,7 +18,7 @@ from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Queued
 from mnemond.store import exchanges
 from mnemond.store.connection import Connection
-from mnemond.store.exchanges import Backlog, Waiting
+from mnemond.store.exchanges import Backlog, PendingExchange
 from tests.api.test_jobs import Office, office
 
 ANA = "I'm Ana, I work at Acme and I prefer tabs over spaces."
@@ -66,7 +66,7 @@ class Said:
     async def backlog(self) -> Backlog:
         return await (await self.warm()).store.read(exchanges.backlog)
 
-    async def waiting(self) -> list[Waiting]:
+    async def waiting(self) -> list[PendingExchange]:
         return await (await self.warm()).store.read(lambda it: exchanges.oldest(it, 1_000))
 
     async def rows(self, sql: str) -> list[tuple[Any, ...]]:

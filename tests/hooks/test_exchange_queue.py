@@ -16,7 +16,7 @@ from mnemond.model.changes import LONGEST_PROMPT, LONGEST_REPLY, MAX_PENDING, MA
 from mnemond.model.outcomes import Queued
 from mnemond.store import exchanges
 from mnemond.store.connection import Connection
-from mnemond.store.exchanges import Backlog, Waiting
+from mnemond.store.exchanges import Backlog, PendingExchange
 from mnemond.store.schema import migrate
 from tests.api.factories import NOW_US, Bench, bench
 
@@ -37,7 +37,7 @@ class Desk:
     async def keep(self, exchange: QueuedExchange) -> Queued:
         return await self.queue.keep(await self.on.open_stores.open("default"), exchange)
 
-    async def waiting(self) -> list[Waiting]:
+    async def waiting(self) -> list[PendingExchange]:
         warm = await self.on.open_stores.open("default")
         return await warm.store.read(lambda it: exchanges.oldest(it, 10_000))
 
@@ -123,7 +123,7 @@ def test_what_fits_stays_as_it_is(text: str) -> None:
 def test_the_oldest_goes_for_the_one_that_is_too_many() -> None:
     connection = empty()
     for number in range(MAX_PENDING + 3):
-        assert exchanges.append(connection, f"id{number}", turn(number), "2026-01-01T00:00:00.000000Z")
+        assert exchanges.enqueue(connection, f"id{number}", turn(number), "2026-01-01T00:00:00.000000Z")
     waiting = exchanges.oldest(connection, 10_000)
     assert [row.id for row in waiting] == [f"id{number}" for number in range(3, MAX_PENDING + 3)]
 
@@ -131,7 +131,7 @@ def test_the_oldest_goes_for_the_one_that_is_too_many() -> None:
 def test_keys_of_what_is_done_are_kept_for_so_many() -> None:
     connection = empty()
     for number in range(MAX_SETTLED + 2):
-        exchanges.append(connection, f"id{number}", turn(number), "2026-01-01T00:00:00.000000Z")
+        exchanges.enqueue(connection, f"id{number}", turn(number), "2026-01-01T00:00:00.000000Z")
         (row,) = exchanges.oldest(connection, 1)
         exchanges.finish(connection, row.number)
     assert exchanges.backlog(connection) == Backlog(0, 0)
@@ -143,7 +143,7 @@ async def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     async with bench(tmp_path) as on:
         desk = Desk(on)
         warm = await on.open_stores.open("default")
-        await warm.store.condemn("it is wrong")
+        await warm.store.mark_damaged("it is wrong")
         with pytest.raises(MnemonError, match="it is wrong"):
             await desk.keep(turn())
         assert desk.told == []

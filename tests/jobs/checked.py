@@ -13,7 +13,7 @@ from mnemond.jobs.job import Done, Job, Work
 from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, Prune
 from mnemond.memory.retention import DECAY_REFRESH_TOLERANCE, most_at_once
 from mnemond.model.memory import MAX_US, effective_importance, parse_rfc3339
-from mnemond.store.edges import page
+from mnemond.store.edges import read_metrics
 from tests.jobs.factories import DAY_US, HOUR_S, Keeping
 
 CAP = 60
@@ -67,7 +67,7 @@ class CheckedMetrics(GraphMetrics):
         done = await super().run(work)
         if not work.dry_run:
             snapshot = work.store.snapshot
-            written = {each.insight_id for each in await work.store.read(lambda it: page(it, "", 10_000))}
+            written = {each.insight_id for each in await work.store.read(lambda it: read_metrics(it, "", 10_000))}
             assert written == {snapshot.insight(row).id for row in np.flatnonzero(snapshot.alive()).tolist()}
         return done
 

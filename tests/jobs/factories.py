@@ -22,7 +22,7 @@ from mnemond.memory.undo import Vectors
 from mnemond.model.changes import AddEdge, AddInsight, Change, ChangeSet, CountUse, JobRecord
 from mnemond.model.memory import Edge, Insight, format_us
 from mnemond.model.outcomes import Maintained
-from mnemond.store.operations import read_all
+from mnemond.store.meta import read_jobs
 from mnemond.store.store import Store, open_store
 from tests.store.factories import EMBEDDER, insight_id, vector_of
 from tests.store.mirror import Portrait, of_file, portrait
@@ -63,7 +63,7 @@ class Keeping:
         self.told: list[tuple[str, Done | MnemonError]] = []
         self.defects: list[BaseException] = []
         self.store: Store = open_store(
-            "default", self.path, wanted=lambda: EMBEDDER, now_us=self.clock.now_us,
+            "default", self.path, choose_embedder=lambda: EMBEDDER, now_us=self.clock.now_us,
             loop=trio.lowlevel.current_trio_token(), on_defect=lambda _, error: self.defects.append(error),
         )  # fmt: skip
         self.store.start()
@@ -106,7 +106,7 @@ class Keeping:
         """One write, at the time of the machine's clock."""
         self._writes += 1
         name = f"write-{self._writes}-{self.clock.us}"
-        await self.store.written(
+        await self.store.write(
             ChangeSet(name, False, "test", format_us(self.clock.us), changes, Maintained(op_id=name))
         )
 
@@ -128,7 +128,7 @@ class Keeping:
         """Undo an operation."""
         found = await self.store.read(lambda it: undo.look(it, op_id))
         identity = self._identities.own("default", "user")
-        await self.store.written(undo.propose(found, Vectors({}), identity, write_rules(None, Config())))
+        await self.store.write(undo.propose(found, Vectors({}), identity, write_rules(None, Config())))
 
     def live(self) -> set[int]:
         """Numbers of the live memories."""
@@ -141,7 +141,7 @@ class Keeping:
         return self.snapshot.insight(row)
 
     async def records(self) -> dict[str, JobRecord]:
-        return await self.store.read(read_all)
+        return await self.store.read(read_jobs)
 
     async def lines(self) -> list[tuple[str, str | None, str]]:
         sql = "SELECT operation, insight_id, detail FROM oplog ORDER BY id"

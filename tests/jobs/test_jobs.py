@@ -13,7 +13,7 @@ from mnemond.jobs.storage import FIRST_S, LARGE_BYTES, Backup, Checkpoint
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import format_us
 from mnemond.store.connection import Connection
-from mnemond.store.edges import page
+from mnemond.store.edges import read_metrics
 from mnemond.store.files import log_bytes
 from mnemond.store.operations import RETENTION_US
 from mnemond.store.store import Store
@@ -160,7 +160,7 @@ async def test_a_ring_that_was_made_smaller_is_trimmed(tmp_path: Path, mock_cloc
 async def test_outcomes_nobody_repeats_go_after_a_week(tmp_path: Path, mock_clock: MockClock) -> None:
     async with kept(tmp_path, mock_clock, OperationsExpiry()) as over:
         for number in range(3):
-            await over.store.written(remember(number, op_id=f"op-{number}"))
+            await over.store.write(remember(number, op_id=f"op-{number}"))
         made_us = 1_770_000_000_000_000  # of the factory's writes
         steps = RETENTION_US // (2 * DAY_US) + 1
         for _ in range(steps - 1):
@@ -176,8 +176,8 @@ async def test_outcomes_nobody_repeats_go_after_a_week(tmp_path: Path, mock_cloc
 async def test_a_large_log_is_cut_back(tmp_path: Path, mock_clock: MockClock) -> None:
     async with kept(tmp_path, mock_clock, Checkpoint()) as over:
         assert await over.attendant.run("checkpoint") == Done("nothing")
-        await over.store.written(remember(1, "x" * 3_000_000))
-        await over.store.written(remember(2, "x" * 3_000_000))
+        await over.store.write(remember(1, "x" * 3_000_000))
+        await over.store.write(remember(2, "x" * 3_000_000))
         assert (await over.attendant.run("checkpoint", dry_run=True)).changed > LARGE_BYTES
         assert log_bytes(over.path) > LARGE_BYTES
         assert (await over.attendant.run("checkpoint")).outcome == "done"
@@ -192,7 +192,7 @@ async def test_the_metrics_of_every_memory_are_written_and_kept_up(tmp_path: Pat
         await over.link(2, 3)
         assert (await over.attendant.run("graph_metrics", dry_run=True)).changed == 3
         assert await over.attendant.run("graph_metrics") == Done("done", 3)
-        found = {each.insight_id: each for each in await over.store.read(lambda it: page(it, "", 10))}
+        found = {each.insight_id: each for each in await over.store.read(lambda it: read_metrics(it, "", 10))}
         expected = {1: (0.256757, 1), 2: (0.486486, 2), 3: (0.256757, 1)}  # the path of spec 7.7
         for number, (mass, degree) in expected.items():
             metric = found[insight_id(number)]
@@ -202,7 +202,7 @@ async def test_the_metrics_of_every_memory_are_written_and_kept_up(tmp_path: Pat
         await over.change(RetireInsight(insight_id(3), "forgotten"))
         done = await over.attendant.run("graph_metrics")
         assert done.changed == 3  # one goes, the two others weigh half
-        left = await over.store.read(lambda it: page(it, "", 10))
+        left = await over.store.read(lambda it: read_metrics(it, "", 10))
         assert [(each.pagerank, each.degree) for each in left] == [(0.5, 1), (0.5, 1)]
 
 
@@ -228,12 +228,12 @@ async def test_a_backup_is_made_by_whoever_knows_how(tmp_path: Path, mock_clock:
 
 async def test_a_log_that_another_process_reads_is_cut_back_later(tmp_path: Path, mock_clock: MockClock) -> None:
     async with kept(tmp_path, mock_clock, Checkpoint()) as over:
-        await over.store.written(remember(1, "x" * 3_000_000))
+        await over.store.write(remember(1, "x" * 3_000_000))
         reader = Connection(over.path, read_only=True)
         try:
             reader.run("BEGIN")
             assert reader.row("SELECT count(*) FROM insights") == (1,)
-            await over.store.written(remember(2, "x" * 3_000_000))
+            await over.store.write(remember(2, "x" * 3_000_000))
             done = await over.attendant.run("checkpoint")
             assert (done.outcome, log_bytes(over.path) > LARGE_BYTES) == ("nothing", True)
         finally:

@@ -25,7 +25,7 @@ class SlowDesk:
         self.begun: list[float] = []
         self.used_at = -1.0
 
-    async def written(self, _write: object) -> Maintained:
+    async def write(self, _write: object) -> Maintained:
         self.begun.append(trio.current_time())
         await trio.sleep(WRITE_S / 2)
         if len(self.begun) in self.busy:
@@ -34,7 +34,7 @@ class SlowDesk:
         return Maintained(op_id="one", changed=1)
 
     async def rewrite(self, _work: object) -> tuple[int, bool]:
-        return (await self.written(_work)).changed, len(self.begun) < 3
+        return (await self.write(_work)).changed, len(self.begun) < 3
 
     def work(self) -> Work:
         identity = Identities(HandClock(), CountingIds()).own("default", "system:prune")

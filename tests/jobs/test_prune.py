@@ -123,7 +123,7 @@ async def test_what_is_used_while_a_prune_is_under_way_stays(tmp_path: Path, moc
     job = pruning(1)
     async with kept(tmp_path, mock_clock, job) as over:
         await over.remember(*range(1, 9), importance=2)
-        written, uses = Store.written, [8]
+        written, uses = Store.write, [8]
 
         async def and_used(store: Store, write: object) -> object:
             outcome = await written(store, write)  # type: ignore[arg-type]
@@ -133,7 +133,7 @@ async def test_what_is_used_while_a_prune_is_under_way_stays(tmp_path: Path, moc
             return outcome
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Store, "written", and_used)
+            patch.setattr(Store, "write", and_used)
             done = await over.attendant.run("prune", sure=True)
         assert (done.changed, over.live()) == (7, {8})
 
@@ -145,7 +145,7 @@ async def test_a_prune_that_is_cut_short_leaves_whole_writes_and_is_not_known_to
     async with kept(tmp_path, mock_clock, job) as over:
         before = await over.records()
         await over.remember(*range(1, 3 * PRUNE_SLICE), importance=2)
-        many, written = len(over.live()), Store.written
+        many, written = len(over.live()), Store.write
 
         async def and_stopped(store: Store, write: object) -> object:
             outcome = await written(store, write)  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ async def test_a_prune_that_is_cut_short_leaves_whole_writes_and_is_not_known_to
             return outcome
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Store, "written", and_stopped)
+            patch.setattr(Store, "write", and_stopped)
             with pytest.raises(MnemonError):
                 await over.attendant.run("prune", sure=True)
         await over.mirrored()

@@ -16,7 +16,7 @@ from mnemond.store import checksums, verified_copy
 from mnemond.store.connection import Connection
 from tests.jobs.factories import FILE, kept
 from tests.store.factories import engine_at, remember
-from tests.store.plain import make_plain
+from tests.store.plain import has_checksums, make_plain
 
 HELD = "bytes written anew"
 
@@ -48,9 +48,9 @@ async def test_a_store_without_checksums_gets_them_once(tmp_path: Path, mock_clo
     async with kept(tmp_path, mock_clock, Vacuum()) as over:
         ((name, done),) = over.told
         assert (name, isinstance(done, Done) and done.detail) == ("vacuum", HELD)
-        assert checksums.has(path)
+        assert has_checksums(path)
         assert [each for each in checksums.faulty_pages(path) if each is not None] == []
-        assert not checksums.has(kept_as(path))
+        assert not has_checksums(kept_as(path))
         assert verified_copy.verify(kept_as(path)).memories == 19
         assert kept_as(path).stat().st_mode & 0o777 == 0o600
         await over.remember(50)
@@ -89,7 +89,7 @@ async def test_it_waits_for_whoever_reads(tmp_path: Path, mock_clock: MockClock)
             assert (await over.attendant.run("vacuum")).outcome == "nothing"
             reader.close()
             assert (await over.attendant.run("vacuum")).outcome == "done"
-            assert checksums.has(path)
+            assert has_checksums(path)
     finally:
         reader.close()
 
@@ -101,13 +101,13 @@ async def test_nothing_is_begun_where_no_copy_can_be_made(tmp_path: Path, mock_c
         ((_, refused),) = over.told
         assert isinstance(refused, MnemonError)
         assert "cannot be copied" in refused.message
-        assert not checksums.has(path)
+        assert not has_checksums(path)
         shutil.rmtree(kept_as(path))
 
 
 async def test_a_store_that_is_not_well_is_left_alone(tmp_path: Path, mock_clock: MockClock) -> None:
     async with kept(tmp_path, mock_clock, Vacuum()) as over:
-        over.store._engine.standing.fault = "something"
+        over.store._engine.health.fault = "something"
         assert (await over.attendant.run("vacuum")).detail.startswith("the store is not well")
 
 

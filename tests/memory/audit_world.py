@@ -26,7 +26,7 @@ from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Write
-from mnemond.store.verify import closed
+from mnemond.store.verify import verify_closed
 from tests.outcomes import made
 from tests.store.factories import DIMENSION, EMBEDDER, START_US, engine_at
 
@@ -204,5 +204,5 @@ def at(hours: float) -> str:
 def assert_sound(path: Path, clock_us: int) -> None:
     """A closed store, of which a full examination finds nothing wrong."""
     path.chmod(0o600)
-    found = closed(path, "full", clock_us)
+    found = verify_closed(path, "full", clock_us)
     assert [problem for finding in found for problem in finding.problems] == []

@@ -21,7 +21,7 @@ from mnemond.store.connection import Connection
 from mnemond.store.history import Record
 from mnemond.store.operations import Write
 from tests.outcomes import made
-from tests.store.factories import START_US, engine_at, insight_id, remember
+from tests.store.factories import START_US, engine_at, insight_id, remember, stored_edges
 
 R = TypeVar("R")
 
@@ -128,7 +128,7 @@ class Desk:
 
     def edges(self) -> set[tuple[int, int, str]]:
         """Every row of the table, by number."""
-        found = self._read(lambda connection: list(edges.load(connection)))
+        found = self._read(lambda connection: list(stored_edges(connection)))
         return {(number_of(each.source_id), number_of(each.target_id), each.edge_type) for each in found}
 
     def edge(self, source: int, target: int, kind: EdgeType) -> Edge:

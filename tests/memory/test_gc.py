@@ -133,7 +133,7 @@ def test_keeping_a_memory_makes_it_immune(world: AuditWorld) -> None:
     assert result.effective_importance == pytest.approx(0.5 * 1.386294, abs=1e-5)  # ln 4, read just now
     assert world.insight("weak-1").last_accessed_at == world.insight("weak-1").updated_at
     assert retention.weak(world.snapshot, ALL, SETTINGS, world.clock_us)[1] == 0
-    line = world.read(lambda connection: operations.newest(connection, 1))[0]
+    line = world.read(lambda connection: operations.newest_lines(connection, 1))[0]
     assert (line.operation, line.insight_id, line.detail) == ("gc-keep", "weak-1", "access+3")
     record = world.read(lambda connection: history.of_memory(connection, "weak-1", 1))[0]
     assert record.operation_type == "UPDATE"
@@ -157,7 +157,7 @@ def test_what_is_listed_is_let_go_of_as_one_operation(world: AuditWorld) -> None
     assert (result.ids, result.left, result.status) == (["weak-1", "weak-2"], 1, "retired")
     assert world.active() == ["fresh-1", "weak-3"]
     assert world.insight("weak-1").status == "forgotten"
-    line = world.read(lambda connection: operations.newest(connection, 1))[0]
+    line = world.read(lambda connection: operations.newest_lines(connection, 1))[0]
     assert (line.operation, line.detail) == ("gc", "threshold=0.3 retired=2")
     check(world)
 

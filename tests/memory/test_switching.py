@@ -17,7 +17,8 @@ from mnemond.memory.embedding import wanted_by
 from mnemond.model.changes import ChangeSet
 from mnemond.model.outcomes import EMBEDDER_KEPT, EmbedCalibrateResult, EmbedSwitchResult, Outcome
 from mnemond.store.connection import Connection
-from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch
+from mnemond.store.embedder_switch import SwitchRecord, read_switch
+from mnemond.store.meta import EmbedderRecord, read_embedder
 from tests.api.factories import ToySupply
 from tests.outcomes import made
 from tests.store.factories import EMBEDDER, open_at

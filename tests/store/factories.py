@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from mnemond.model.changes import AddInsight, ChangeSet, RetireInsight, Vector
-from mnemond.model.memory import Insight, format_us
+from mnemond.model.memory import EDGE_TYPES, Edge, Insight, format_us
+from mnemond.store.connection import Connection
 from mnemond.store.database import Opened, open_database
 from mnemond.store.engine import Engine
 from mnemond.store.meta import EmbedderRecord
@@ -54,6 +56,13 @@ def forget(number: int, op_id: str | None = None) -> ChangeSet:
         outcome=forgotten(insight_id(number), op_id or f"forget-{number}"),
         request_digest="d",
     )
+
+
+def stored_edges(connection: Connection) -> Iterator[Edge]:
+    """Every edge, without its metadata, by the numbers of its ends."""
+    ids = dict(connection.rows("SELECT number, id FROM insights"))
+    for source, target, kind, weight in connection.rows("SELECT source, target, kind, weight FROM edge_rows"):
+        yield Edge(ids[source], ids[target], EDGE_TYPES[kind], weight)
 
 
 def open_at(path: Path, vfs: str | None = None) -> Opened:

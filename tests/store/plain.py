@@ -6,6 +6,8 @@ from pathlib import Path
 
 import apsw
 
+from mnemond.store.checksums import RESERVED
+
 
 def make_plain(path: Path) -> None:
     """Write a store anew without bytes reserved. SQLite gives up none of them, so every table is copied."""
@@ -28,6 +30,15 @@ def make_plain(path: Path) -> None:
         each.close()
     plain.replace(path)
     path.chmod(0o600)
+
+
+def has_checksums(path: Path) -> bool:
+    """Whether the pages have checksums, by the header; read through SQLite, which keeps its locks."""
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        return file.xFileSize() >= 100 and file.xRead(100, 0)[20] == RESERVED
+    finally:
+        file.xClose()
 
 
 def plain_pages(path: Path) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, STORAGE, UNSUPPORTED, MnemonError
 from mnemond.store import backups, verified_copy
-from mnemond.store.backups import Backup, BackupDirectory, Kind, holding
+from mnemond.store.backups import Backup, BackupDirectory, Kind, copies_holding
 from mnemond.store.connection import Connection
 from mnemond.store.engine import Engine
 from mnemond.store.verified_copy import verify
@@ -165,7 +165,7 @@ def test_a_reference_that_leads_nowhere_is_damage(world: World) -> None:
     connection.run("INSERT INTO edge_rows(source, target, kind, weight, created_at) VALUES(1, 99, 0, 1, 'x')")
     connection.checkpoint(truncate=True)
     connection.close()
-    with pytest.raises(MnemonError, match="1 rows refer to rows that are not there"):
+    with pytest.raises(MnemonError, match="1 rows refer to rows that do not exist"):
         verify(made.path)
 
 
@@ -213,19 +213,19 @@ def test_copies_that_hold_a_text_are_named(world: World) -> None:
     before, _ = world.back_up()
     world.remember(2)
     after, _ = world.back_up()
-    assert holding(world.path, [insight_id(2)]) == [f"backups/shop/{after.path.name}"]
-    assert holding(world.path, [insight_id(1)]) == [f"backups/shop/{each.path.name}" for each in (before, after)]
+    assert copies_holding(world.path, [insight_id(2)]) == [f"backups/shop/{after.path.name}"]
+    assert copies_holding(world.path, [insight_id(1)]) == [f"backups/shop/{each.path.name}" for each in (before, after)]
 
 
 def test_of_many_ids_those_of_a_copy_are_found_wherever_they_lie(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backups, "PIECE_BYTES", 64)
     copy = world.path.with_name("mnemon.db.bak-1")
-    others = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(backups.FEW_IDS + 1)]
+    others = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(backups.MAX_SEARCHED_IDS + 1)]
     for wanted in (others[-1], "an-id"):
         for before in range(130):
             copy.write_bytes(b"x" * before + wanted.encode() + b"x" * 70)
-            assert holding(world.path, [*others[:-1], wanted]) == [copy.name]
-            assert holding(world.path, [wanted]) == [copy.name]
-            assert holding(world.path, others[:-1]) == holding(world.path, others[:1]) == []
+            assert copies_holding(world.path, [*others[:-1], wanted]) == [copy.name]
+            assert copies_holding(world.path, [wanted]) == [copy.name]
+            assert copies_holding(world.path, others[:-1]) == copies_holding(world.path, others[:1]) == []
     copy.write_bytes(b"")
-    assert holding(world.path, others) == []
+    assert copies_holding(world.path, others) == []

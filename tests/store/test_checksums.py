@@ -11,7 +11,7 @@ from mnemond.errors import UNSUPPORTED, MnemonError
 from mnemond.store import checksums, connection, schema
 from mnemond.store.connection import Connection
 from tests.store.factories import contents, engine_at, open_at, remember
-from tests.store.plain import make_plain, plain_pages
+from tests.store.plain import has_checksums, make_plain, plain_pages
 
 SIZE = 4096
 
@@ -51,7 +51,7 @@ def test_a_new_store_has_checksums(tmp_path: Path) -> None:
     assert opened.connection.is_checksummed
     assert opened.connection.reserved == checksums.RESERVED
     opened.connection.close()
-    assert checksums.has(path)
+    assert has_checksums(path)
     assert faulty(path) == []
 
 
@@ -69,7 +69,7 @@ def test_a_page_that_changed_is_named_and_not_read(tmp_path: Path) -> None:
 
 
 def test_others_have_their_turn_while_pages_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checksums, "PAGES_A_STEP", 4)
+    monkeypatch.setattr(checksums, "PAGES_PER_STEP", 4)
     path = made(tmp_path / "a.db")
     assert list(checksums.faulty_pages(path)).count(None) == path.stat().st_size // SIZE // 4
 
@@ -105,7 +105,7 @@ def test_a_page_that_is_just_being_written_counts_once_it_is_whole(
 def test_files_that_have_none(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "odd.db"
     path.write_bytes(content)
-    assert not checksums.has(path)
+    assert not has_checksums(path)
     assert faulty(path) == []
 
 
@@ -125,7 +125,7 @@ def test_a_backup_has_them_too(tmp_path: Path) -> None:
     opened = open_at(made(tmp_path / "a.db"))
     opened.connection.backup_to(tmp_path / "copy.db")
     opened.connection.close()
-    assert checksums.has(tmp_path / "copy.db")
+    assert has_checksums(tmp_path / "copy.db")
     assert faulty(tmp_path / "copy.db") == []
 
 
@@ -165,7 +165,7 @@ def test_a_backup_of_a_file_without_them_is_that_file(
     copy = Connection(tmp_path / "copy.db", read_only=True)
     assert (copy.rows("PRAGMA integrity_check"), copy.rows("SELECT x FROM t")) == ([("ok",)], rows)
     copy.close()
-    assert not checksums.has(tmp_path / "copy.db")
+    assert not has_checksums(tmp_path / "copy.db")
 
 
 def test_a_backup_keeps_the_size_of_the_pages(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_backup_keeps_the_size_of_the_pages(tmp_path: Path) -> None:
 def test_a_file_without_them_serves_as_it_is_and_gets_them_when_it_is_written_anew(tmp_path: Path) -> None:
     path = made(tmp_path / "a.db")
     make_plain(path)
-    assert not checksums.has(path)
+    assert not has_checksums(path)
     engine = engine_at(path)
     engine.commit([remember(99)])
     assert not engine._healthy().is_checksummed
@@ -192,7 +192,7 @@ def test_a_file_without_them_serves_as_it_is_and_gets_them_when_it_is_written_an
     assert engine._healthy().is_checksummed
     engine.commit([remember(100)])
     engine.close()
-    assert checksums.has(path)
+    assert has_checksums(path)
     assert faulty(path) == []
     engine = engine_at(path)
     assert len(contents(engine)) == 31
@@ -211,7 +211,7 @@ def test_the_log_of_a_rewriting_that_was_cut_short_is_taken_in(tmp_path: Path) -
     engine = engine_at(left)
     assert len(contents(engine)) == 29
     engine.close()
-    assert checksums.has(left)
+    assert has_checksums(left)
     assert faulty(left) == []
 
 

@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from mnemond.errors import BUSY, STOPPING, MnemonError
 from mnemond.store.connection import Connection
-from mnemond.store.store import VISITORS_LEAVE_S, Store
+from mnemond.store.store import READERS_LEAVE_S, Store
 from mnemond.store.verify import Examiner
 from tests.store.factories import START_US, stored
 from tests.store.test_registry import registry_at, write
@@ -30,7 +30,7 @@ async def test_a_store_is_not_closed_under_those_who_read_its_file(tmp_path: Pat
     reading, closed = trio.Event(), trio.Event()
 
     async def visit() -> None:
-        with store.visited(), closing(Connection(store.path, read_only=True)) as connection:
+        with store.file_in_use(), closing(Connection(store.path, read_only=True)) as connection:
             connection.run("BEGIN")
             connection.rows("SELECT 1 FROM insights")
             reading.set()
@@ -45,7 +45,7 @@ async def test_a_store_is_not_closed_under_those_who_read_its_file(tmp_path: Pat
         async with registry.exclusive("default") as path:
             closed.set()
             assert stored(path) == ["memory number 1"]
-    with pytest.raises(MnemonError, match="being closed") as late, store.visited():
+    with pytest.raises(MnemonError, match="being closed") as late, store.file_in_use():
         pass
     assert late.value.kind is STOPPING
     await registry.close()
@@ -74,7 +74,7 @@ async def test_another_program_that_reads_is_told_of_and_the_log_stays(tmp_path:
     with closing(Connection(path, read_only=True)) as other:
         other.run("BEGIN")
         other.rows("SELECT 1 FROM insights")
-        with pytest.raises(MnemonError, match="somebody still reads the store") as caught:
+        with pytest.raises(MnemonError, match="is still being read") as caught:
             async with registry.exclusive("default"):
                 pass
         assert caught.value.kind is BUSY
@@ -91,19 +91,19 @@ async def test_who_does_not_leave_is_waited_for_no_longer_than_a_moment(tmp_path
         await store.close()
         closed.set()
 
-    with store.visited(), store.visited():
+    with store.file_in_use(), store.file_in_use():
         async with trio.open_nursery() as nursery:
             nursery.start_soon(close)
             await trio.testing.wait_all_tasks_blocked()
             assert not closed.is_set()
-            mock_clock.jump(VISITORS_LEAVE_S)
+            mock_clock.jump(READERS_LEAVE_S)
     assert closed.is_set()
 
 
 async def test_all_who_close_a_store_hear_that_the_last_visitor_left(tmp_path: Path, mock_clock: MockClock) -> None:
     store = await registry_at(tmp_path).open("default")
     async with trio.open_nursery() as nursery:
-        with store.visited():
+        with store.file_in_use():
             nursery.start_soon(store.close)
             nursery.start_soon(store.close)
             await trio.testing.wait_all_tasks_blocked()
@@ -113,7 +113,7 @@ async def test_a_close_that_is_cancelled_ends_the_writer_all_the_same(tmp_path: 
     registry = registry_at(tmp_path)
     await write(registry, "default", 1)
     store = await registry.open("default")
-    with store.visited(), trio.CancelScope() as scope:
+    with store.file_in_use(), trio.CancelScope() as scope:
         scope.cancel()
         await store.close()
     assert scope.cancelled_caught

@@ -8,7 +8,7 @@ import pytest
 from mnemond.index import vectors as vectors_module
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight
-from mnemond.store.engine import Comparison
+from mnemond.store.engine import BatchCosines
 from tests.index.vector_worlds import DIMENSION, unit
 from tests.index.worlds import insight
 
@@ -27,7 +27,7 @@ def test_cosines_are_those_of_the_rows_by_codes_as_without(
     base, vectors = index.snapshot, unit(many, 2)
     vector = vectors[-1]
     assert (base.parts.dense.scanned is not None) == (scanned_from == 1)
-    compared = Comparison(base, [None, *vectors])
+    compared = BatchCosines(base, [None, *vectors])
     assert compared.of(0, base) is None
     index.apply([AddInsight(insight("new", "another", at=999), vector)])
     for now in (base, index.snapshot):

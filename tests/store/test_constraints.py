@@ -32,9 +32,9 @@ def test_a_copy_with_an_impossible_row_is_no_good(table: str, sql: str, tmp_path
     reader = Connection(path, read_only=True)
     assert reader.rows("PRAGMA integrity_check") == [("ok",)], "SQLite notices by itself: this is needed no more"
     reader.close()
-    with pytest.raises(MnemonError, match=f"rows of {table} break a constraint"):
+    with pytest.raises(MnemonError, match=f"rows of {table} violate a constraint"):
         verified_copy.verify(path)
-    with pytest.raises(MnemonError, match="break a constraint"):
+    with pytest.raises(MnemonError, match="violate a constraint"):
         verified_copy.make(path, tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
 
@@ -47,9 +47,9 @@ def test_brackets_and_quotes(tmp_path: Path) -> None:
     db.execute("INSERT INTO t VALUES(1, 'x', 1), (')', NULL, 2)")
     db.pragma("ignore_check_constraints", True)
     reader = Connection(path, read_only=True)
-    assert schema_module.broken(reader) == []
+    assert schema_module.check_violations(reader) == []
     db.execute("INSERT INTO t VALUES(0, '(', 3), (0, 'y', 4)")
-    assert schema_module.broken(reader) == ["2 rows of t break a constraint"]
+    assert schema_module.check_violations(reader) == ["2 rows of t violate a constraint"]
     reader.close()
     db.close()
 
@@ -60,5 +60,5 @@ def test_every_check_of_a_store_is_asked(tmp_path: Path) -> None:
     schema = engine._healthy().rows("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
     asked = sum(len(list(schema_module._conditions(sql))) for (sql,) in schema)
     assert asked == sum(str(sql).count("CHECK") for (sql,) in schema) > 10
-    assert schema_module.broken(engine._healthy()) == []
+    assert schema_module.check_violations(engine._healthy()) == []
     engine.close()

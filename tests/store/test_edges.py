@@ -18,7 +18,7 @@ from mnemond.model.memory import MAX_METADATA, CreatedBy, Edge, Relation
 from mnemond.store import edges, insights
 from mnemond.store.connection import Connection, ConstraintError
 from mnemond.store.edges import MAX_AT_ONCE
-from tests.store.factories import engine_at, insight_id, open_at, remember
+from tests.store.factories import engine_at, insight_id, open_at, remember, stored_edges
 
 ONE, TWO, THREE = insight_id(1), insight_id(2), insight_id(3)
 NOW, LATER = "2026-02-18T09:00:00.000000Z", "2026-02-19T09:00:00.000000Z"
@@ -153,7 +153,7 @@ def test_touching_are_those_of_either_end(db: Connection) -> None:
     edges.insert_all(db, links, NOW)
     assert sorted(map(edges.key, edges.touching(db, ONE))) == sorted(map(edges.key, links[:4]))
     edges.remove_all(db, edges.touching(db, ONE))
-    assert sorted(map(edges.key, edges.load(db))) == sorted(map(edges.key, links[4:]))
+    assert sorted(map(edges.key, stored_edges(db))) == sorted(map(edges.key, links[4:]))
 
 
 def test_edges_of_one_way_are_strays_that_only_a_search_of_all_finds(db: Connection) -> None:

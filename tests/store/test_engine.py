@@ -149,7 +149,7 @@ def test_the_oplog_keeps_the_newest_lines(tmp_path: Path, monkeypatch: pytest.Mo
     engine = engine_at(tmp_path / "a.db")
     for number in range(25):
         engine.commit([remember(number)])
-    assert engine.read(operations.count) == 10
+    assert engine.read(operations.count_lines) == 10
     newest = engine.read(lambda connection: connection.row("SELECT insight_id FROM oplog ORDER BY id DESC LIMIT 1"))
     assert newest == (insight_id(24),)
     engine.close()

@@ -55,22 +55,22 @@ def test_the_same_name_of_another_type_is_another_entity(db: Connection) -> None
 
 def test_names_are_replaced_and_old_ones_stay_known(db: Connection) -> None:
     edges.mention(db, ONE, [REDIS], NOW)
-    edges.replace(db, ONE, [KAFKA], LATER)
+    edges.replace_mentions(db, ONE, [KAFKA], LATER)
     assert mentioned(db) == [(ONE, "Kafka")]
     assert known(db) == [("Kafka", LATER), ("Redis", NOW)]
-    edges.replace(db, ONE, [], LATER)
+    edges.replace_mentions(db, ONE, [], LATER)
     assert mentioned(db) == []
 
 
 def test_a_purge_takes_along_what_nothing_else_speaks_of(db: Connection) -> None:
     edges.mention(db, ONE, [REDIS, KAFKA], NOW)
     edges.mention(db, TWO, [KAFKA], NOW)
-    edges.replace(db, ONE, [], NOW)
-    edges.purge(db)
+    edges.replace_mentions(db, ONE, [], NOW)
+    edges.purge_entities(db)
     assert known(db) == [("Kafka", NOW)]
     assert mentioned(db) == [(TWO, "Kafka")]
-    edges.replace(db, TWO, [], NOW)
-    edges.purge(db)
+    edges.replace_mentions(db, TWO, [], NOW)
+    edges.purge_entities(db)
     assert known(db) == []
 
 
@@ -85,8 +85,8 @@ def test_a_purge_takes_along_what_nothing_else_speaks_of(db: Connection) -> None
 def test_a_purge_leaves_what_else_is_known_of_a_name(db: Connection, sql: str) -> None:
     edges.mention(db, ONE, [REDIS], NOW)
     db.run(sql, (edges.entity_id(REDIS),))
-    edges.replace(db, ONE, [], NOW)
-    edges.purge(db)
+    edges.replace_mentions(db, ONE, [], NOW)
+    edges.purge_entities(db)
     assert known(db) == [("Redis", NOW)]
 
 
@@ -95,7 +95,7 @@ def test_what_was_taken_back_is_not_taken_for_known(db: Connection) -> None:
     db.run("SAVEPOINT operation")
     edges.mention(db, ONE, [REDIS], NOW)
     assert db.entities == {edges.entity_id(REDIS)}
-    db.take_back("operation")
+    db.roll_back_to("operation")
     edges.mention(db, TWO, [REDIS], LATER)
     db.run("ROLLBACK")
     assert db.entities == set()
@@ -106,7 +106,7 @@ def test_what_was_taken_back_is_not_taken_for_known(db: Connection) -> None:
 def test_a_purged_name_is_stored_anew(db: Connection) -> None:
     edges.mention(db, ONE, [REDIS], NOW)
     db.run("DELETE FROM memory_entities")
-    edges.purge(db)
+    edges.purge_entities(db)
     edges.mention(db, TWO, [REDIS], LATER)
     assert known(db) == [("Redis", LATER)]
 

@@ -33,7 +33,7 @@ def on() -> Iterator[Connection]:
 
 def said(connection: Connection, number: int = 1, **fields: str) -> int:
     exchange = QueuedExchange(host="codex", at_us=START_US, key=str(number), **{"prompt": "hello", **fields})  # type: ignore[arg-type]
-    assert exchanges.append(connection, f"id-{number}", exchange, NOW)
+    assert exchanges.enqueue(connection, f"id-{number}", exchange, NOW)
     return exchanges.oldest(connection, 100)[-1].number
 
 
@@ -79,7 +79,7 @@ def test_what_is_let_go_of_unread_is_counted(on: Connection, monkeypatch: pytest
     monkeypatch.setattr(exchanges, "MAX_PENDING", 2)
     for number in range(1, 6):
         said(on, number)
-    assert (exchanges.backlog(on), exchanges.let_go(on)) == (Backlog(2, 0), 3)
+    assert (exchanges.backlog(on), exchanges.count_dropped(on)) == (Backlog(2, 0), 3)
 
 
 def test_how_long_they_wait(on: Connection) -> None:
@@ -212,7 +212,7 @@ def test_former_texts_of_a_purged_memory_go_as_well(tmp_path: Path) -> None:
     world.drop(one, purge=True)
     assert traces(tmp_path) == []
     (row,) = world.read(lambda it: exchanges.oldest(it, 9))
-    assert exchanges.digest("Xyzzyplugh lives here") in exchanges.digests_of(row.purged)
+    assert exchanges.digest("Xyzzyplugh lives here") in exchanges.parse_digests(row.purged)
 
 
 def test_a_memory_with_many_former_texts_is_one_memory(on: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,8 +221,8 @@ def test_a_memory_with_many_former_texts_is_one_memory(on: Connection, monkeypat
     exchanges.purge(on, [f"Counted so far: {number} of them" for number in range(40)])
     (row,) = exchanges.oldest(on, 9)
     assert row.exchange.prompt == "Ana moved to Lisbon. . ANA  counts: 35!"
-    assert len(exchanges.digests_of(row.purged)) == exchanges.MAX_FORMER
-    assert exchanges.digest("counted so FAR:  3 of them.") in exchanges.digests_of(row.purged)
+    assert len(exchanges.parse_digests(row.purged)) == exchanges.MAX_FORMER
+    assert exchanges.digest("counted so FAR:  3 of them.") in exchanges.parse_digests(row.purged)
     exchanges.purge(on, ["something else"])
     exchanges.purge(on, [])
     assert exchanges.backlog(on) == Backlog(1, 0)

@@ -33,7 +33,7 @@ def test_a_removed_file_is_noticed(tmp_path: Path, name: str) -> None:
     engine = opened(tmp_path)
     (tmp_path / "store" / name).unlink()
     assert f"{name} was removed or replaced" in refused(engine, 2).message
-    assert name in str(engine.degraded_reason)
+    assert name in str(engine.health.degraded_reason)
     assert contents(engine) == {"memory number 1"}
 
 
@@ -53,14 +53,14 @@ def test_a_file_put_over_it_is_noticed(tmp_path: Path) -> None:
 
 def test_a_file_taken_away_during_a_commit_is_not_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = opened(tmp_path)
-    write = engine._written
+    write = engine._write
 
     def taken_away(*arguments: object) -> object:
         result = write(*arguments)  # type: ignore[arg-type]  # passed through as they came
         (tmp_path / "store" / "a.db-wal").unlink()
         return result
 
-    monkeypatch.setattr(engine, "_written", taken_away)
+    monkeypatch.setattr(engine, "_write", taken_away)
     result = engine.commit([remember(2)])[0]
     assert isinstance(result, MnemonError)
     assert result.outcome == "unknown"
@@ -72,7 +72,7 @@ def test_a_checkpoint_does_not_hide_that_a_file_is_gone(tmp_path: Path, monkeypa
     (tmp_path / "store" / "a.db").unlink()
     refused(engine, 2)
     engine.checkpoint_if_due()
-    assert "a.db was removed or replaced" in str(engine.degraded_reason)
+    assert "a.db was removed or replaced" in str(engine.health.degraded_reason)
 
 
 def test_a_checkpoint_and_a_reopened_store_are_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from mnemond.errors import MnemonError
 from mnemond.model.changes import AddInsight, AddRelations, ChangeSet
 from mnemond.model.memory import Entity, Relation
 from mnemond.model.outcomes import RememberResult
-from mnemond.store.connection import AT_ONCE, Connection, Insertion, NotKept, Value, Waiting
+from mnemond.store.connection import STATEMENT_ROWS, Connection, Insertion, NoSavepointError, PendingRows, Value
 from mnemond.store.engine import Engine
 from mnemond.store.operations import Proposal, View
 from tests.store.factories import engine_at, forget, insight_id, open_at, remember
@@ -163,17 +163,17 @@ def test_what_a_constraint_refuses_later_is_written_once_more_with_the_others(tm
 
 
 def interrupted(connection: Connection) -> None:
-    with connection.gathering(really=True):
+    with connection.inserts_batched(enabled=True):
         connection.add(LINE, [("never", None, "", "now")])
         raise ZeroDivisionError
 
 
 def impossible(connection: Connection) -> None:
-    with connection.gathering(really=True):
+    with connection.inserts_batched(enabled=True):
         connection.add(LINE, [("never", None, "", "now"), (None, None, "", "now")])
 
 
-@pytest.mark.parametrize(("way", "error"), [(interrupted, ZeroDivisionError), (impossible, NotKept)])
+@pytest.mark.parametrize(("way", "error"), [(interrupted, ZeroDivisionError), (impossible, NoSavepointError)])
 def test_whoever_leaves_early_leaves_nothing_waiting(
     tmp_path: Path, way: Callable[[Connection], None], error: type[Exception]
 ) -> None:
@@ -181,7 +181,7 @@ def test_whoever_leaves_early_leaves_nothing_waiting(
     connection.run("BEGIN IMMEDIATE")
     with pytest.raises(error):
         way(connection)
-    assert not connection.gathers
+    assert not connection.batches_inserts
     connection.run("ROLLBACK")
     assert connection.rows("SELECT * FROM oplog WHERE operation = 'never'") == []
     connection.close()
@@ -189,9 +189,9 @@ def test_whoever_leaves_early_leaves_nothing_waiting(
 
 @given(st.integers(0, 300))
 def test_every_row_is_taken_once_and_in_order(rows: int) -> None:
-    waiting = Waiting()
+    waiting = PendingRows()
     waiting.add(LINE, [(number, None, "", "now") for number in range(rows)])
     taken = list(waiting.take())
     assert [value for _, values in taken for value in values[::4]] == list(range(rows))
-    assert all(sql.count("?") == len(values) and len(values) // 4 in AT_ONCE for sql, values in taken)
+    assert all(sql.count("?") == len(values) and len(values) // 4 in STATEMENT_ROWS for sql, values in taken)
     assert not waiting

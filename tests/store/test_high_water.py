@@ -16,7 +16,7 @@ from mnemond.store import health
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.engine import Engine
 from mnemond.store.health import HighWater, KnownFaults, last_line
-from mnemond.store.verify import closed
+from mnemond.store.verify import verify_closed
 from tests.store.factories import START_US, contents, open_at, remember
 
 WENT_BACKWARDS: Final = "the store went backwards: its log ends with line 2, and line 5 was acknowledged"
@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def told(engine: Engine) -> str:
-    return engine.degraded_reason or ""
+    return engine.health.degraded_reason or ""
 
 
 def log_of(path: Path) -> Path:
@@ -97,7 +97,7 @@ def test_a_whole_store_says_nothing(path: Path) -> None:
     assert told(engine) == ""
     assert len(contents(engine)) == 5
     engine.close()
-    assert not path.with_name(health.KNOWN_FILE).exists()
+    assert not path.with_name(health.FAULTS_FILE).exists()
     assert path.with_name(health.HIGH_WATER_FILE).stat().st_mode & 0o777 == 0o600
 
 
@@ -108,9 +108,9 @@ def test_it_is_said_until_somebody_accepts_it(path: Path) -> None:
     engine.close()
     engine = engine_of(path)
     assert told(engine) == WENT_BACKWARDS, "what was written since hides nothing"
-    engine.trust()
+    engine.health.mark_sound()
     assert told(engine) == WENT_BACKWARDS, "a sound file has what is missing no more than before"
-    engine.accept()
+    engine.health.accept_loss()
     assert told(engine) == ""
     engine.close()
     engine = engine_of(path)
@@ -136,25 +136,27 @@ def test_doctor_says_it_of_a_store_that_nobody_has_open(path: Path) -> None:
     assert "the log ends with line 2, and line 5 was acknowledged" in problems(path)["high_water"]
     engine_of(path).close()
     assert WENT_BACKWARDS in problems(path)["high_water"]
-    health.write(path, KnownFaults(wrong="a page is damaged"))
+    health.write_faults(path, KnownFaults(wrong="a page is damaged"))
     assert "a page is damaged" in problems(path)["high_water"]
 
 
 def problems(path: Path) -> dict[str, str]:
-    return {each.check.name: str(each.problems) for each in closed(path, "fast", START_US + 100) if each.problems}
+    return {
+        each.check.name: str(each.problems) for each in verify_closed(path, "fast", START_US + 100) if each.problems
+    }
 
 
 def test_what_doctor_cannot_read_is_a_problem(path: Path) -> None:
     engine_of(path).close()
-    path.with_name(health.KNOWN_FILE).mkdir()
+    path.with_name(health.FAULTS_FILE).mkdir()
     assert "cannot be read" in problems(path)["high_water"]
 
 
 def test_a_store_that_is_restored_begins_anew(path: Path) -> None:
     remove(log_of(path))
     engine_of(path).close()
-    health.forget(path)
-    health.forget(path)
+    health.remove_notes(path)
+    health.remove_notes(path)
     engine = engine_of(path)
     assert told(engine) == ""
     engine.close()
@@ -175,17 +177,17 @@ def test_a_note_that_no_mnemond_wrote_says_nothing(content: bytes, path: Path) -
 
 def test_damage_is_known_after_a_restart_until_a_look_finds_nothing(path: Path) -> None:
     engine = engine_of(path)
-    engine.distrust("a page is damaged")
+    engine.health.mark_damaged("a page is damaged")
     engine.close()
     engine = engine_of(path)
     assert told(engine) == "a page is damaged"
     refused = engine.commit([remember(6)])[0]
     assert isinstance(refused, MnemonError)
     assert refused.outcome == "rejected"
-    engine.trust()
+    engine.health.mark_sound()
     assert isinstance(engine.commit([remember(6)])[0], RememberResult)
     engine.close()
-    assert not path.with_name(health.KNOWN_FILE).exists()
+    assert not path.with_name(health.FAULTS_FILE).exists()
     engine = engine_of(path)
     assert told(engine) == ""
     engine.close()
@@ -193,22 +195,22 @@ def test_damage_is_known_after_a_restart_until_a_look_finds_nothing(path: Path) 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"wrong": 5}'])
 def test_what_was_known_and_cannot_be_read_counts_as_damage(content: bytes, path: Path) -> None:
-    path.with_name(health.KNOWN_FILE).write_bytes(content)
+    path.with_name(health.FAULTS_FILE).write_bytes(content)
     engine = engine_of(path)
     assert told(engine) == health.UNREADABLE
-    engine.trust()
+    engine.health.mark_sound()
     assert told(engine) == ""
     engine.close()
 
 
 def test_a_directory_in_its_place(path: Path) -> None:
-    path.with_name(health.KNOWN_FILE).mkdir()
+    path.with_name(health.FAULTS_FILE).mkdir()
     engine = engine_of(path)
     assert told(engine) == health.UNREADABLE
-    engine.trust()
+    engine.health.mark_sound()
     assert told(engine)
     assert "cannot be noted beside it" in told(engine)
-    path.with_name(health.KNOWN_FILE).rmdir()
+    path.with_name(health.FAULTS_FILE).rmdir()
     engine.commit([remember(6)])
     assert told(engine) == ""
     engine.close()
@@ -238,7 +240,7 @@ def test_a_log_whose_counter_cannot_be_read(path: Path, monkeypatch: pytest.Monk
         patch.setattr("mnemond.store.engine.last_line", damaged)
         assert isinstance(engine.commit([remember(6)])[0], RememberResult)
         assert "damaged" in told(engine)
-        engine.trust()
+        engine.health.mark_sound()
         engine.close()
         engine = engine_of(path)
         assert "damaged" in told(engine)

@@ -12,7 +12,7 @@ from mnemond.model.changes import ChangeSet
 from mnemond.model.memory import Insight
 from mnemond.store import history, operations
 from mnemond.store.connection import Connection
-from mnemond.store.history import Done, Entry, State
+from mnemond.store.history import Entry, OperationHeader, State
 from tests.outcomes import forgotten
 from tests.store.factories import engine_at, forget, open_at, remember
 
@@ -59,18 +59,21 @@ def test_operations_come_newest_first_each_once(
     monkeypatch.setattr(history, "_BATCH", 2)
     note("one", "a", "b", "c")
     note("two", "a", undoes="one", by="system:x")
-    assert list(history.newest_first(connection)) == [Done("two", "system:x", "one"), Done("one", "user", None)]
+    assert list(history.newest_first(connection)) == [
+        OperationHeader("two", "system:x", "one"),
+        OperationHeader("one", "user", None),
+    ]
 
 
 def test_an_operation_is_taken_back_while_what_took_it_back_is_not(connection: Connection, note: Note) -> None:
     note("one", "a")
-    assert history.taken_back_by(connection, "one") is None
+    assert history.undone_by(connection, "one") is None
     note("two", "a", undoes="one")
-    assert history.taken_back_by(connection, "one") == "two"
+    assert history.undone_by(connection, "one") == "two"
     note("three", "a", undoes="two")
-    assert history.taken_back_by(connection, "one") is None
+    assert history.undone_by(connection, "one") is None
     note("four", "a", undoes="one")
-    assert history.taken_back_by(connection, "one") == "four"
+    assert history.undone_by(connection, "one") == "four"
 
 
 def test_names_are_found_by_their_beginning(connection: Connection, note: Note) -> None:
@@ -104,14 +107,14 @@ def test_the_5001st_line_of_the_log_takes_the_first_ones_place(tmp_path: Path) -
     )
 
     def ends(connection: Connection) -> tuple[int, int, int]:
-        lines = operations.newest(connection, operations.MAX_LINES + 1)
+        lines = operations.newest_lines(connection, operations.MAX_LINES + 1)
         return len(lines), lines[-1].id, lines[0].id
 
     engine.commit([remember(2)])
     assert engine.read(ends) == (5000, 1, 5000)
     engine.commit([forget(2)])
     assert engine.read(ends) == (5000, 2, 5001)
-    newest = engine.read(lambda connection: operations.newest(connection, 1))
+    newest = engine.read(lambda connection: operations.newest_lines(connection, 1))
     assert isinstance(newest, list)
     assert (newest[0].operation, newest[0].insight_id) == ("forget", remember(2).changes[0].insight.id)  # type: ignore[union-attr]
     engine.close()

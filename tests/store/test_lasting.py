@@ -12,7 +12,7 @@ import pytest
 from mnemond.index.edges import EdgeArrays
 from mnemond.store import edges, gc_tuning
 from mnemond.store.connection import Connection
-from mnemond.store.gc_tuning import MANY, freeze_after_long_gc, freeze_built_index, gc_paused
+from mnemond.store.gc_tuning import MIN_FROZEN_ROWS, freeze_after_long_gc, freeze_built_index, gc_paused
 from tests.store.factories import engine_at, open_at, remember
 
 
@@ -33,9 +33,9 @@ def test_collections_wait_until_the_last_block_has_ended() -> None:
 
 
 def test_few_rows_are_looked_at_and_many_are_not() -> None:
-    freeze_built_index(MANY - 1)
+    freeze_built_index(MIN_FROZEN_ROWS - 1)
     assert gc.get_freeze_count() == 0
-    freeze_built_index(MANY)
+    freeze_built_index(MIN_FROZEN_ROWS)
     assert gc.get_freeze_count() > 0
 
 
@@ -43,7 +43,7 @@ def test_a_store_is_opened_without_collections(tmp_path: Path, monkeypatch: pyte
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(number) for number in range(1, 20)])
     engine.close()
-    monkeypatch.setattr(gc_tuning, "MANY", 10)
+    monkeypatch.setattr(gc_tuning, "MIN_FROZEN_ROWS", 10)
     enabled: list[bool] = []
 
     def looked(connection: Connection) -> EdgeArrays:

@@ -338,7 +338,7 @@ def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "active"
     (tmp_path / "victim").write_text("untouched")
     path.symlink_to(tmp_path / "victim")
-    files.write(path, b"work\n")
+    files.replace_file(path, b"work\n")
     assert (path.read_text(), path.is_symlink()) == ("work\n", False)
     assert (tmp_path / "victim").read_text() == "untouched"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -348,6 +348,6 @@ def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="Input/output"):
-        files.write(path, b"play\n")
+        files.replace_file(path, b"play\n")
     assert path.read_text() == "work\n"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["active", "victim"]

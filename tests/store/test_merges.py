@@ -151,7 +151,7 @@ def test_what_was_taken_back_and_forth_a_thousand_times_can_be_purged(world: Rev
             before = op_id
 
     world.engine.rewrite(toggle)
-    first = history.taken_back_by
+    first = history.undone_by
     assert world.read(lambda connection: first(connection, operation)) is None
     assert world.read(lambda connection: first(connection, rows[0])) == rows[1]
     world.engine.rewrite(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, STORAGE, MnemonError
 from mnemond.store.backups import BackupDirectory
-from mnemond.store.registry import ActiveName, check, is_valid
+from mnemond.store.registry import ActiveName, check_name, is_valid_name
 from tests.store.test_registry import registry_at
 
 FIRST = string.ascii_letters + string.digits
@@ -27,13 +27,13 @@ HOSTILE = [
 
 @given(st.text(st.sampled_from(REST), max_size=63), st.sampled_from(FIRST))
 def test_every_name_of_the_pattern_is_one(rest: str, first: str) -> None:
-    assert check(first + rest) == first + rest
+    assert check_name(first + rest) == first + rest
 
 
 @given(st.text(max_size=80))
 def test_nothing_else_is(text: str) -> None:
     expected = 0 < len(text) <= 64 and text[0] in FIRST and set(text) <= set(REST)
-    assert is_valid(text) is expected
+    assert is_valid_name(text) is expected
 
 
 @pytest.mark.parametrize("name", HOSTILE)

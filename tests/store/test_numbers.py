@@ -115,7 +115,7 @@ def test_a_failed_transaction_and_another_connection_begin_from_nothing(tmp_path
 
 
 def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(insights, "MOST", 3)
+    monkeypatch.setattr(insights, "MAX_NUMBERS", 3)
     engine = engine_at(tmp_path / "a.db")
     engine.commit([remember(number) for number in (1, 2, 3, 4)])
     engine.poison("a defect")

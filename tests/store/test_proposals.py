@@ -20,7 +20,7 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.store import insights, operations
 from mnemond.store.connection import ConstraintError
 from mnemond.store.database import Opened
-from mnemond.store.engine import Comparison
+from mnemond.store.engine import BatchCosines
 from mnemond.store.operations import Proposal, View, Write
 from tests.store.factories import DIMENSION, contents, engine_at, forget, insight_id, open_at, remember, vector_of
 from tests.store.mirror import mirrored, of_file, portrait
@@ -82,7 +82,7 @@ def test_a_whole_batch_is_compared_as_each_would_be_alone(tmp_path: Path) -> Non
     index = MemoryIndex.build(rows[:4], [], DIMENSION)
     wrong = np.ones(DIMENSION + 1, dtype=np.float32)
     vectors = [vector_of(7), None, wrong, vector_of(8)]
-    comparison = Comparison(index.working, vectors)
+    comparison = BatchCosines(index.working, vectors)
     base = index.working
     index.stage([remember(4).changes[0], remember(5).changes[0]])
     for at, vector in enumerate(vectors):
@@ -93,8 +93,8 @@ def test_a_whole_batch_is_compared_as_each_would_be_alone(tmp_path: Path) -> Non
             else:
                 assert found is not None
                 assert every(found).tolist() == pytest.approx(snapshot.dense.similarity(vector).tolist(), abs=1e-6)
-    assert Comparison(base, [None]).of(0, base) is None
-    assert Comparison(MemoryIndex(0).snapshot, [np.zeros(0, dtype=np.float32)]).of(0, base) is None
+    assert BatchCosines(base, [None]).of(0, base) is None
+    assert BatchCosines(MemoryIndex(0).snapshot, [np.zeros(0, dtype=np.float32)]).of(0, base) is None
 
 
 def test_a_repeat_is_not_decided_again(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(operations, "append", fail)
+    monkeypatch.setattr(operations, "log", fail)
 
 
 @pytest.mark.parametrize(("error", "kind"), [(apsw.IOError("disk"), STORAGE), (ConstraintError("surprise"), INTERNAL)])
@@ -230,7 +230,7 @@ def test_after_a_commit_that_failed_the_index_is_what_the_file_is(
     assert (result.kind, result.outcome) == (STORAGE, "unknown")
     if not reopens:
         assert portrait(engine.index.snapshot) == before, "readers saw what was only staged"
-        assert engine.degraded_reason is not None
+        assert engine.health.degraded_reason is not None
         closed[0] = False
     monkeypatch.undo()
     assert isinstance(engine.commit([linked(4, 2)])[0], RememberResult)
@@ -258,10 +258,10 @@ def test_a_purge_whose_index_cannot_be_read_again_shows_and_the_store_goes_on(
         failing_disk.setattr("mnemond.store.engine.load_index", broken)
         [result] = engine.commit([purge])
     assert not isinstance(result, MnemonError)
-    assert "purged" in str(engine.degraded_reason)
+    assert "purged" in str(engine.health.degraded_reason)
     assert contents(engine) == {"memory number 2"}
     engine.checkpoint_if_due()
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     assert b"a secret text" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert of_file(path) == portrait(engine.index.snapshot)
     engine.close()

@@ -28,7 +28,7 @@ from mnemond.model.outcomes import (
     UndoResult,
     UpdateResult,
 )
-from mnemond.store import apply, backups, operations
+from mnemond.store import backups, operations, purge
 from mnemond.store.connection import Connection
 from mnemond.text.similarity import _cached_token_set
 from tests.memory.audit_world import vector_for
@@ -168,7 +168,7 @@ def test_the_store_goes_on_as_before(world: RevisionWorld) -> None:
     assert [it.content for it in after.values()] == [it.content for it in others.values()]
     assert world.read(lambda it: it.rows("PRAGMA foreign_key_check")) == []
     assert world.read(lambda it: it.row("PRAGMA integrity_check")) == ("ok",)
-    assert not world.read(apply.is_unwiped)
+    assert not world.read(purge.is_unwiped)
     assert world.new("life goes on") in world.active()
     assert [record.before for record in world.records() if record.memory_id == one] == [None] * len(
         [record for record in world.records() if record.memory_id == one]
@@ -319,7 +319,7 @@ def test_a_damaged_outcome_refuses_the_purge_and_nothing_changes(world: Revision
 
 def told(world: RevisionWorld) -> str | None:
     """Why the store says it is not well."""
-    return world.engine.degraded_reason
+    return world.engine.health.degraded_reason
 
 
 def failing(method: str, error: Exception) -> Callable[..., object]:
@@ -329,20 +329,20 @@ def failing(method: str, error: Exception) -> Callable[..., object]:
     return fail
 
 
-@pytest.mark.parametrize("step", ["rewrite", "finish"])
+@pytest.mark.parametrize("step", ["rewrite_file", "finish"])
 def test_what_could_not_be_wiped_is_told_and_wiped_later(
     world: RevisionWorld, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     one = planted(world)
     with monkeypatch.context() as broken:
-        broken.setattr(apply, step, failing(step, apsw.FullError("database or disk is full")))
+        broken.setattr(purge, step, failing(step, apsw.FullError("database or disk is full")))
         assert world.drop(one, purge=True).status == "purged"
         reason = told(world)
         assert reason is not None
-        assert "may still stand in the store's files: database or disk is full" in reason
+        assert "may still be in the store's files: database or disk is full" in reason
         world.engine.checkpoint_if_due()
         assert told(world) is not None
-    assert world.read(apply.is_unwiped)
+    assert world.read(purge.is_unwiped)
     world.engine.checkpoint_if_due()
     assert told(world) is None
     assert traces(world.path.parent) == []
@@ -368,18 +368,18 @@ def test_a_store_that_was_left_before_it_was_wiped_is_wiped_the_next_time(
 ) -> None:
     one = planted(world)
     with monkeypatch.context() as broken:
-        broken.setattr(apply, "rewrite", failing("rewrite", apsw.IOError("killed")))
+        broken.setattr(purge, "rewrite_file", failing("rewrite", apsw.IOError("killed")))
         world.drop(one, purge=True)
         connection = world.engine._connection
         assert connection is not None
         connection.close()  # as the end of a process does
         world.engine._connection = None
     later = engine_at(world.path)
-    assert later.read(apply.is_unwiped)
+    assert later.read(purge.is_unwiped)
     later.close()
     assert traces(world.path.parent) == []
     again = engine_at(world.path)
-    assert not again.read(apply.is_unwiped)
+    assert not again.read(purge.is_unwiped)
     again.close()
     assert "The importer runs at night" in stored(world.path)
 
@@ -398,10 +398,10 @@ def test_copies_that_still_hold_it_are_named(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "mnemon.db.bak-dir").mkdir()
-    assert backups.holding(path, ["an-id"]) == ["mnemon.db.bak-1"]
+    assert backups.copies_holding(path, ["an-id"]) == ["mnemon.db.bak-1"]
 
 
 def test_a_copy_that_cannot_be_read_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mnemon.db.bak-1").write_bytes(b"x")
     monkeypatch.setattr("builtins.open", failing("open", PermissionError("no")))
-    assert backups.holding(tmp_path / "mnemon.db", ["an-id"]) == ["mnemon.db.bak-1"]
+    assert backups.copies_holding(tmp_path / "mnemon.db", ["an-id"]) == ["mnemon.db.bak-1"]

@@ -11,7 +11,7 @@ import pytest
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.model.changes import ChangeSet, PurgeInsight
 from mnemond.model.memory import format_us
-from mnemond.store import apply
+from mnemond.store import purge
 from mnemond.store.connection import Connection
 from tests.memory.revision_world import RevisionWorld
 from tests.outcomes import collected
@@ -37,7 +37,7 @@ def indexes(world: RevisionWorld) -> list[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize("count", [apply.MANY - 1, apply.MANY, apply.MANY + 1])
+@pytest.mark.parametrize("count", [purge.MIN_INDEXED - 1, purge.MIN_INDEXED, purge.MIN_INDEXED + 1])
 def test_edges_of_many_go_from_wherever_they_come(world: RevisionWorld, count: int) -> None:
     kept = world.new("Redis holds sessions")
     gone = [world.new(f"Kafka carries the events of queue q{number}") for number in range(count)]
@@ -56,7 +56,7 @@ def test_edges_of_many_go_from_wherever_they_come(world: RevisionWorld, count: i
 
 
 def test_many_that_are_refused_leave_nothing_behind(world: RevisionWorld) -> None:
-    ids = [world.new(f"Kafka carries the events of queue q{number}") for number in range(apply.MANY)]
+    ids = [world.new(f"Kafka carries the events of queue q{number}") for number in range(purge.MIN_INDEXED)]
     before = indexes(world)
     refused, gone = world.engine.commit([removal([*ids, "nobody"]), removal(ids)])
     assert isinstance(refused, MnemonError)
@@ -65,11 +65,11 @@ def test_many_that_are_refused_leave_nothing_behind(world: RevisionWorld) -> Non
     assert (indexes(world), world.active()) == (before, [])
 
 
-@pytest.mark.parametrize("count", [apply.MANY - 1, apply.MANY])
+@pytest.mark.parametrize("count", [purge.MIN_INDEXED - 1, purge.MIN_INDEXED])
 def test_an_index_is_made_where_it_pays(world: RevisionWorld, count: int) -> None:
     def during(it: Connection) -> bool:
-        with apply.many(it, count):
+        with purge.edges_indexed_by_target(it, count):
             return it.row("SELECT 1 FROM sqlite_master WHERE name = 'edges_of_purged'") is not None
 
-    assert world.read(during) == (count == apply.MANY)
+    assert world.read(during) == (count == purge.MIN_INDEXED)
     assert "edges_of_purged" not in {name for (name,) in indexes(world)}

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.store.connection import STORE_FILES, RawOpenError, Watch
+from mnemond.store.connection import STORE_FILES, OpenGuard, RawOpenError
 
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from mnemond.store.connection import RawOpenError, forbid
+from mnemond.store.connection import RawOpenError, forbid_raw_open
 from tests.store.factories import engine_at, remember
 
 home = Path(sys.argv[1])
 path = home / "data" / "default" / "mnemon.db"
 path.parent.mkdir(parents=True)
-forbid(home)
+forbid_raw_open(home)
 engine = engine_at(path)
 engine.commit([remember(1)])
 ways = [
@@ -45,7 +45,7 @@ def test_sqlite_goes_on_and_nobody_else_gets_in(tmp_path: Path) -> None:
 
 
 def test_what_is_none_of_a_store_s_files_may_be_opened(tmp_path: Path) -> None:
-    watch, stores = Watch(tmp_path), tmp_path / "data" / "default"
+    watch, stores = OpenGuard(tmp_path), tmp_path / "data" / "default"
     for path in (tmp_path / "mnemon.db", stores / "mnemon.db.bak-3", stores / "my-mnemon.db", stores / "config.toml"):
         watch("open", (str(path), "r", 0))
     watch("open", (3, "r", 0))

@@ -55,7 +55,7 @@ def test_it_is_read_and_nothing_is_written(path: Path, locked: Callable[[], None
     assert "daemon restart" in str(error.hint)
     with pytest.raises(MnemonError, match="for reading only"):
         engine.rewrite(lambda it: it.run("DELETE FROM insights"))
-    assert "for reading only" in str(engine.degraded_reason)
+    assert "for reading only" in str(engine.health.degraded_reason)
     engine.checkpoint_if_due()
     engine.close()
     assert files(path) == before
@@ -68,7 +68,7 @@ def test_it_is_writable_again_when_its_directory_is(path: Path, monkeypatch: pyt
         refused(engine)
     engine.poison("looked again")
     assert not isinstance(engine.commit([remember(3)])[0], MnemonError)
-    assert engine.degraded_reason is None
+    assert engine.health.degraded_reason is None
     engine.close()
 
 
@@ -81,7 +81,7 @@ def test_what_stands_in_the_log_is_missed_and_that_is_said(path: Path, locked: C
     locked()
     engine = engine_at(path)
     assert contents(engine) == {"memory number 1", "memory number 2"}
-    assert str(engine.degraded_reason).endswith("without what its log holds")
+    assert str(engine.health.degraded_reason).endswith("without the content of its log")
     engine.close()
     assert files(path) == before
 
@@ -128,7 +128,7 @@ def test_a_name_that_would_mean_something_in_a_uri_is_only_a_name(tmp_path: Path
     path = tmp_path / "100% odd?mode=rwc#x.db"
     engine_at(path).close()
     locked()
-    connection, _ = files_module.connect(path)
+    connection, _ = files_module.connect_read_only(path)
     assert connection.rows("SELECT count(*) FROM insights") == [(0,)]
     connection.close()
     assert [each.name for each in tmp_path.iterdir()] == [path.name]

@@ -18,8 +18,8 @@ from mnemond.model.outcomes import RememberResult
 from mnemond.store.connection import Connection
 from mnemond.store.health import Ballast
 from mnemond.store.meta import EmbedderRecord
-from mnemond.store.registry import StoreRegistry
-from mnemond.store.store import CancellableOpen, Store
+from mnemond.store.registry import CancellableOpen, StoreRegistry
+from mnemond.store.store import Store
 from tests.store.factories import EMBEDDER, START_US, remember, stored
 from tests.store.test_checksums import flip, root_of
 
@@ -30,7 +30,7 @@ def registry_at(path: Path, wanted: EmbedderRecord | None = EMBEDDER) -> StoreRe
 
     return StoreRegistry(
         path,
-        wanted=lambda: wanted,
+        choose_embedder=lambda: wanted,
         now_us=lambda: START_US,
         loop=trio.lowlevel.current_trio_token(),
         on_defect=defect,
@@ -225,7 +225,7 @@ async def nothing_is_left_open(registry: StoreRegistry, path: Path) -> None:
     assert open_descriptors(path) == []
     assert [each.name for each in threading.enumerate() if each.name == "writer-default"] == []
     store = await registry.open("default")
-    assert isinstance(await store.written(remember(1)), RememberResult)
+    assert isinstance(await store.write(remember(1)), RememberResult)
     await registry.close()
 
 
@@ -275,11 +275,11 @@ async def test_a_store_is_opened_with_the_room_that_the_ballast_held(
     registry, ballast = registry_at(tmp_path), Ballast(tmp_path)
     await registry.create("one")
     await registry.close()
-    assert ballast.is_there
+    assert ballast.exists
     opening = registry._open
 
     def cramped(name: str, path: Path, **options: object) -> Store:
-        if ballast.is_there:
+        if ballast.exists:
             raise apsw.FullError
         return opening(name, path)
 

@@ -14,12 +14,13 @@ from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
 from mnemond.model.changes import AddInsight, ChangeSet, SetVector, Vector
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import EmbedRunResult, RememberResult
+from mnemond.store import embedder_switch, insights
 from mnemond.store import engine as engines
-from mnemond.store import insights, operations
 from mnemond.store.connection import BusyError, Connection
+from mnemond.store.embedder_switch import StagedRow, SwitchRecord, read_switch
 from mnemond.store.engine import SWITCHED, Engine, is_outdated, with_fitting_vectors
-from mnemond.store.meta import EmbedderRecord, SwitchRecord, read_embedder, read_switch, write_embedder
-from mnemond.store.operations import Proposal, StagedRow, View
+from mnemond.store.meta import EmbedderRecord, read_embedder, write_embedder
+from mnemond.store.operations import Proposal, View
 from tests.outcomes import forgotten, made
 from tests.store.factories import DIMENSION, EMBEDDER, engine_at, insight_id, open_at, remember, vector_of
 
@@ -173,50 +174,50 @@ def test_a_store_that_cannot_be_read_again_is_opened_anew(engine: Engine, monkey
 
 
 def test_staged_vectors_take_over_at_once(engine: Engine) -> None:
-    engine.rewrite(partial(operations.begin, record=SWITCH))
+    engine.rewrite(partial(embedder_switch.begin, record=SWITCH))
     assert engine.read(read_switch) == SWITCH
-    assert engine.rewrite(partial(operations.stage, record=SWITCH, rows=[staged_row(0), staged_row(1)])) is True
-    assert engine.read(operations.unstaged) == [insight_id(2)]
-    assert engine.read(operations.done) == 2
-    assert engine.rewrite(partial(operations.cut_over, record=SWITCH, without=[])) == [insight_id(2)]
+    assert engine.rewrite(partial(embedder_switch.stage, record=SWITCH, rows=[staged_row(0), staged_row(1)])) is True
+    assert engine.read(embedder_switch.unstaged) == [insight_id(2)]
+    assert engine.read(embedder_switch.count_staged) == 2
+    assert engine.rewrite(partial(embedder_switch.cut_over, record=SWITCH, without=[])) == [insight_id(2)]
     assert engine.embedder == EMBEDDER
-    assert engine.rewrite(partial(operations.cut_over, record=SWITCH, without=[insight_id(2)])) == []
+    assert engine.rewrite(partial(embedder_switch.cut_over, record=SWITCH, without=[insight_id(2)])) == []
     assert (engine.embedder, engine.index.made_by) == (OTHER, "other-1")
     snapshot = engine.index.snapshot
     assert (snapshot.dimension, snapshot.embedded, snapshot.live) == (4, 2, 3)
     assert column(engine, "SELECT count(*) FROM staged_vectors") == [0]
     assert column(engine, "SELECT embedding_model FROM insights ORDER BY id") == ["other", "other", None]
     assert engine.read(read_switch) is None
-    assert engine.rewrite(partial(operations.cut_over, record=SWITCH, without=[])) is None
-    assert engine.rewrite(partial(operations.stage, record=SWITCH, rows=[staged_row(0)])) is False
+    assert engine.rewrite(partial(embedder_switch.cut_over, record=SWITCH, without=[])) is None
+    assert engine.rewrite(partial(embedder_switch.stage, record=SWITCH, rows=[staged_row(0)])) is False
 
 
 def test_a_text_without_known_words_is_noted_as_that(engine: Engine) -> None:
-    engine.rewrite(partial(operations.begin, record=SWITCH))
+    engine.rewrite(partial(embedder_switch.begin, record=SWITCH))
     wordless = StagedRow(insight_id(0), "memory number 0", None)
-    engine.rewrite(partial(operations.stage, record=SWITCH, rows=[wordless, staged_row(1), staged_row(2)]))
-    assert engine.rewrite(partial(operations.cut_over, record=SWITCH, without=[])) == []
-    assert engine.read(partial(insights.wordless, embedder=OTHER)) == {insight_id(0)}
-    assert engine.read(partial(insights.wordless, embedder=None)) == set()
+    engine.rewrite(partial(embedder_switch.stage, record=SWITCH, rows=[wordless, staged_row(1), staged_row(2)]))
+    assert engine.rewrite(partial(embedder_switch.cut_over, record=SWITCH, without=[])) == []
+    assert engine.read(partial(insights.unembeddable, embedder=OTHER)) == {insight_id(0)}
+    assert engine.read(partial(insights.unembeddable, embedder=None)) == set()
     assert engine.index.snapshot.without_vector().tolist() == [0]
 
 
 def test_what_is_staged_for_another_text_does_not_count(engine: Engine) -> None:
-    engine.rewrite(partial(operations.begin, record=SWITCH))
+    engine.rewrite(partial(embedder_switch.begin, record=SWITCH))
     rows = [StagedRow(insight_id(0), "what it said before", short(0)), StagedRow(insight_id(77), "gone", short(0))]
-    engine.rewrite(partial(operations.stage, record=SWITCH, rows=rows))
+    engine.rewrite(partial(embedder_switch.stage, record=SWITCH, rows=rows))
     assert set(column(engine, "SELECT insight_id FROM staged_vectors")) == {insight_id(0)}
-    assert engine.read(operations.done) == 0
-    assert engine.rewrite(partial(operations.cut_over, record=SWITCH, without=None)) == []
+    assert engine.read(embedder_switch.count_staged) == 0
+    assert engine.rewrite(partial(embedder_switch.cut_over, record=SWITCH, without=None)) == []
     assert engine.index.snapshot.embedded == 0
 
 
 def test_a_purge_takes_the_staged_vector_with_it(engine: Engine) -> None:
-    engine.rewrite(partial(operations.begin, record=SWITCH))
-    engine.rewrite(partial(operations.stage, record=SWITCH, rows=[staged_row(0)]))
+    engine.rewrite(partial(embedder_switch.begin, record=SWITCH))
+    engine.rewrite(partial(embedder_switch.stage, record=SWITCH, rows=[staged_row(0)]))
     engine.rewrite(partial(insights.purge, insight_id=insight_id(0)))
-    assert engine.read(operations.hashes) == {}
-    assert engine.rewrite(operations.clear) == 0
+    assert engine.read(embedder_switch.staged_hashes) == {}
+    assert engine.rewrite(embedder_switch.clear) == 0
 
 
 def test_a_damaged_record_of_a_switch_is_told(engine: Engine) -> None:
@@ -305,7 +306,7 @@ def test_a_row_that_is_wordless_gets_no_vector_and_leaves_no_line(engine: Engine
     quiet = ChangeSet("o", False, "embed.run", now, changes, made(EmbedRunResult, "o"), operation="")
     engine.commit([quiet])
     assert engine.index.snapshot.embedded == 2
-    assert engine.read(partial(insights.wordless, embedder=EMBEDDER)) == {insight_id(0)}
+    assert engine.read(partial(insights.unembeddable, embedder=EMBEDDER)) == {insight_id(0)}
     assert len(column(engine, "SELECT id FROM oplog")) == lines
 
 

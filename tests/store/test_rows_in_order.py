@@ -15,7 +15,7 @@ from mnemond.model.memory import EDGE_TYPES
 from mnemond.store import edges, insights
 from mnemond.store import schema as migrating
 from mnemond.store.connection import Connection
-from tests.store.factories import EMBEDDER, insight_id, open_at, vector_of
+from tests.store.factories import EMBEDDER, insight_id, open_at, stored_edges, vector_of
 
 OLD = 4
 WHEN = "2026-02-18T09:00:00.000000Z"
@@ -124,7 +124,7 @@ def test_edges_are_read_as_the_view_says(old: Path) -> None:
         touching = {(*edges.key(e), e.weight, e.metadata, e.created_by, e.boost_days) for e in edges.touching(db, it)}
         seen = set(db.rows(f"SELECT {fields} FROM edges WHERE source_id = ?1 OR target_id = ?1", (it,)))
         assert {row for row in seen if row[0] == it or row[2] == "causal"} == touching
-    assert {edges.key(e) for e in edges.load(db)} == set(db.rows("SELECT source_id, target_id, edge_type FROM edges"))
+    assert {edges.key(e) for e in stored_edges(db)} == set(db.rows("SELECT source_id, target_id, edge_type FROM edges"))
     db.close()
 
 
@@ -179,7 +179,7 @@ def test_a_reference_that_leads_nowhere_is_not_lost_in_silence(old: Path, damage
         db.execute(damage)
     db.close()
     before, schema = everything(old), schema_of(old)
-    with pytest.raises(MnemonError, match="refer to rows that are not there") as caught:
+    with pytest.raises(MnemonError, match="refer to rows that do not exist") as caught:
         open_at(old)
     assert caught.value.kind is STORAGE
     assert (everything(old), schema_of(old)) == (before, schema)

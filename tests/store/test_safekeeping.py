@@ -16,7 +16,7 @@ from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STOPPING, STORAGE, M
 from mnemond.model.outcomes import Outcome, RememberResult
 from mnemond.store import backups as module
 from mnemond.store import verified_copy
-from mnemond.store.backups import BackupDirectory, Kind, Made, Safekeeping, sweep
+from mnemond.store.backups import BackupDirectory, BackupService, Kind, NewBackup, remove_leftovers
 from mnemond.store.connection import Connection
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
@@ -32,7 +32,7 @@ class World:
         self.path = path
         self.stores: StoreRegistry = registry_at(path)
         self.clock_us = START_US
-        self.keeping = Safekeeping(self.stores, BackupDirectory(path, keep=5), self.now_us)
+        self.keeping = BackupService(self.stores, BackupDirectory(path, keep=5), self.now_us)
 
     def now_us(self) -> int:
         self.clock_us += 1_000_000
@@ -44,7 +44,7 @@ class World:
 
     async def written(self, name: str, number: int) -> Outcome:
         store = await self.stores.open(name)
-        return await store.written(remember(number))
+        return await store.write(remember(number))
 
     async def contents(self, name: str) -> list[str]:
         store = await self.stores.open(name)
@@ -76,7 +76,7 @@ async def test_a_backup_among_many_writers_has_everything_acknowledged_before_it
         async def writer(first: int) -> None:
             number = first
             while not stop:
-                await store.written(remember(number))
+                await store.write(remember(number))
                 acknowledged.append(f"memory number {number}")
                 number += WRITERS
                 if len(acknowledged) == 2 * WRITERS:
@@ -106,7 +106,7 @@ async def test_writes_and_reads_go_on_beside_a_backup(tmp_path: Path, monkeypatc
             copy_to(connection, target, pause)
 
         monkeypatch.setattr(Connection, "backup_to", slowly)
-        made: list[Made] = []
+        made: list[NewBackup] = []
 
         async def back_up() -> None:
             made.append(await world.keeping.back_up("work"))
@@ -143,7 +143,7 @@ async def test_a_restore_ends_what_was_known_of_the_store(tmp_path: Path) -> Non
         await world.remember("work", 2)
         store = world.stores.warm("work")
         assert store is not None
-        await store.condemn("a page is damaged")
+        await store.mark_damaged("a page is damaged")
         await world.keeping.restore(made.backup, "work")
         store = await world.stores.open("work")
         assert store.degraded_reason is None, "not even that it went backwards"
@@ -185,7 +185,7 @@ async def test_who_asks_while_a_store_is_replaced_waits_for_the_new_one(tmp_path
             for number in range(100, 120):
                 await trio.sleep(0.002)
                 nursery.start_soon(write, number)
-        kept = world.keeping._shelf.of("work")[0]
+        kept = world.keeping._directory.of("work")[0]
         there = set(await world.contents("work")) | set(stored(kept.path))
         assert {error.kind for error in refused} <= {STOPPING}
         assert all(error.outcome == "rejected" for error in refused)
@@ -311,7 +311,7 @@ async def test_a_crash_while_a_store_is_deleted_is_tidied_up_later(tmp_path: Pat
         os.rename(tmp_path / "data" / "work", tmp_path / "data" / ".removed-work")
         again = registry_at(tmp_path)
         assert again.names() == ["default"]
-        sweep(tmp_path)
+        remove_leftovers(tmp_path)
         assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["default"]
 
 

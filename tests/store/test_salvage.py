@@ -10,7 +10,7 @@ import pytest
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.store import verify
-from mnemond.store.salvage import PAGE, Fate, Salvaged, salvage
+from mnemond.store.salvage import PAGE, Salvaged, TableReport, salvage
 from tests.faults.every_change import all_batches
 from tests.store.factories import START_US, contents, engine_at, open_at, remember
 from tests.store.invariants.seeded import change, make
@@ -45,7 +45,7 @@ def salvaged(path: Path) -> Salvaged:
     assert {each.name: each.read_bytes() for each in path.parent.iterdir()} == before
     assert [each.name for each in home.iterdir()] == ["mnemon.db"]
     home.chmod(0o700)
-    found = verify.closed(done.path, "full", NOW_US)
+    found = verify.verify_closed(done.path, "full", NOW_US)
     assert [problem for each in found for problem in each.problems] == []
     open_at(done.path).connection.close()
     return done
@@ -148,7 +148,7 @@ def test_an_older_schema_is_said(path: Path) -> None:
         salvage(path, path.with_name("new.db"))
 
 
-def fate(done: Salvaged, table: str) -> Fate:
+def fate(done: Salvaged, table: str) -> TableReport:
     (found,) = (each for each in done.tables if each.table == table)
     return found
 
@@ -170,7 +170,7 @@ def test_more_links_of_one_memory_than_are_read_at_once(path: Path) -> None:
         f" SELECT 1, number, 2, 0.5, '{now}' FROM insights WHERE number > 1",
     )
     done = salvaged(path)
-    assert fate(done, "edge_rows") == Fate("edge_rows", 2 * PAGE - 1, 0, 0, 0)
+    assert fate(done, "edge_rows") == TableReport("edge_rows", 2 * PAGE - 1, 0, 0, 0)
 
 
 def test_a_table_by_keys_is_read_from_both_ends_and_through_the_damage(path: Path) -> None:

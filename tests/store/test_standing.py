@@ -14,7 +14,7 @@ from mnemond.model.outcomes import ForgetResult, RememberResult
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import Connection, FullError, SqliteError
 from mnemond.store.engine import Engine
-from mnemond.store.health import BYTES, MARGIN_BYTES, NAME, Ballast
+from mnemond.store.health import BALLAST_BYTES, BALLAST_FILE, MARGIN_BYTES, Ballast
 from tests.faults.failing_vfs import NAME as FAILING
 from tests.faults.failing_vfs import PLAN, FailingVfs
 from tests.store.factories import contents, engine_at, forget, open_at, remember
@@ -42,7 +42,7 @@ def without_room(room: SimpleNamespace) -> None:
 
 
 def told(engine: Engine) -> str | None:
-    return engine.degraded_reason
+    return engine.health.degraded_reason
 
 
 def engine_with(path: Path, ballast: Ballast, vfs: str | None = None) -> Engine:
@@ -57,12 +57,16 @@ def engine_with(path: Path, ballast: Ballast, vfs: str | None = None) -> Engine:
 
 def test_ballast_takes_room_and_lets_it_go(tmp_path: Path) -> None:
     ballast = Ballast(tmp_path)
-    assert not ballast.is_there
+    assert not ballast.exists
     assert ballast.make()
     assert ballast.make()
-    found = (tmp_path / NAME).stat()
-    assert (found.st_size, found.st_mode & 0o777, found.st_blocks * 512 >= BYTES) == (BYTES, 0o600, True)
-    assert os.listdir(tmp_path) == [NAME]
+    found = (tmp_path / BALLAST_FILE).stat()
+    assert (found.st_size, found.st_mode & 0o777, found.st_blocks * 512 >= BALLAST_BYTES) == (
+        BALLAST_BYTES,
+        0o600,
+        True,
+    )
+    assert os.listdir(tmp_path) == [BALLAST_FILE]
     ballast.release()
     ballast.release()
     assert os.listdir(tmp_path) == []
@@ -71,12 +75,12 @@ def test_ballast_takes_room_and_lets_it_go(tmp_path: Path) -> None:
 def test_ballast_without_a_call_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "posix_fallocate")
     assert Ballast(tmp_path).make()
-    assert (tmp_path / NAME).stat().st_size == BYTES
+    assert (tmp_path / BALLAST_FILE).stat().st_size == BALLAST_BYTES
 
 
 def test_ballast_is_made_only_where_there_is_room(tmp_path: Path, room: SimpleNamespace) -> None:
     ballast = Ballast(tmp_path)
-    room.f_bavail = (BYTES + MARGIN_BYTES) // 4096 - 1
+    room.f_bavail = (BALLAST_BYTES + MARGIN_BYTES) // 4096 - 1
     assert not ballast.make()
     assert not ballast.is_needed()
     room.f_bavail += 1
@@ -111,7 +115,7 @@ def test_on_a_full_disk_memories_can_still_be_forgotten(tmp_path: Path, failing:
     PLAN.arm(1, "full", persistent=False)  # the next one finds what the ballast let go of
     (first,) = engine.commit([remember(3)])
     assert isinstance(first, MnemonError)
-    assert (first.kind, ballast.is_there, told(engine)) == (STORAGE, False, "the disk is full")
+    assert (first.kind, ballast.exists, told(engine)) == (STORAGE, False, "the disk is full")
     refused, forgotten = engine.commit([remember(4), forget(1)])
     assert isinstance(refused, MnemonError)
     assert (refused.outcome, "make room on the disk" in str(refused.hint)) == ("rejected", True)
@@ -124,7 +128,7 @@ def test_on_a_full_disk_memories_can_still_be_forgotten(tmp_path: Path, failing:
     assert told(engine) == "the disk is full"
     room.f_bavail = 1 << 20
     assert isinstance(engine.commit([remember(5)])[0], RememberResult)
-    assert (ballast.is_there, told(engine)) == (True, None)
+    assert (ballast.exists, told(engine)) == (True, None)
     engine.close()
 
 
@@ -135,7 +139,7 @@ def test_room_that_came_back_is_noticed_without_a_write(tmp_path: Path, room: Si
     assert told(engine) == "the disk is full", "there is no room for the ballast itself"
     room.f_bavail = 1 << 20
     engine.checkpoint_if_due()
-    assert (ballast.is_there, told(engine)) == (True, None)
+    assert (ballast.exists, told(engine)) == (True, None)
     engine.close()
 
 
@@ -149,7 +153,7 @@ def test_a_checkpoint_without_room_lets_the_ballast_go(
     without_room(room)
     PLAN.arm(1, "full", persistent=True)
     engine.checkpoint_if_due()
-    assert (ballast.is_there, told(engine)) == (False, "the disk is full")
+    assert (ballast.exists, told(engine)) == (False, "the disk is full")
     PLAN.disarm()
     room.f_bavail = 1 << 20
     engine.checkpoint_if_due()
@@ -186,7 +190,7 @@ def test_reading_a_damaged_page_ends_the_writing(tmp_path: Path) -> None:
     assert len(contents(engine)) == 39
     engine.poison("another failure")
     assert "the store's file is damaged" in str(told(engine)), "opening it anew proves nothing"
-    engine.trust()
+    engine.health.mark_sound()
     assert told(engine) is None
     engine.close()
 

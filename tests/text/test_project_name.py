@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.store.registry import is_valid
+from mnemond.store.registry import is_valid_name
 from mnemond.text.project_name import MAX_NAME, Project, named_project, project_of
 
 
@@ -73,7 +73,7 @@ def test_stores_are_told_apart_by_where_they_lie() -> None:
 )
 def test_no_directory_makes_a_name_that_is_none(directory: str) -> None:
     for made in (project_of(directory), project_of("/" + directory)):
-        assert made == Project() or is_valid(made.store)
+        assert made == Project() or is_valid_name(made.store)
         assert len(made.name) <= MAX_NAME
         assert made.name == made.name.strip()
         assert "/" not in made.name

@@ -99,7 +99,7 @@ def evidence(
     """The store of `make`, broken so. `flawed`: a table on whose first page a byte is wrong; `flipped`: a bit of an
     unused page; `behind`: what is known to be missing."""
     make(path)
-    health.write(path, KnownFaults(behind=behind))
+    health.write_faults(path, KnownFaults(behind=behind))
     change(path, *before)
     if flawed is not None:
         _miscount(path, flawed)

@@ -13,8 +13,8 @@ import pytest
 
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.store.verify import CHECKS, findings, of_tier, reader
-from mnemond.store.verify_checks import Evidence, Session, Tier
+from mnemond.store.verify import findings, open_reader
+from mnemond.store.verify_checks import CHECKS, Evidence, Session, Tier, of_tier
 from tests.store.factories import START_US, insight_id
 from tests.store.invariants.seeded import SOUND, evidence
 
@@ -164,7 +164,7 @@ def test_every_check_has_something_broken_for_it() -> None:
 def test_others_have_their_turn_while_pages_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with evidence(tmp_path / "mnemon.db") as found:
         plain = list(findings(found, "full")).count(None)
-        monkeypatch.setattr("mnemond.store.checksums.PAGES_A_STEP", 4)
+        monkeypatch.setattr("mnemond.store.checksums.PAGES_PER_STEP", 4)
         assert list(findings(found, "full")).count(None) > plain
 
 
@@ -265,4 +265,4 @@ def test_a_store_that_is_gone_cannot_be_read(tmp_path: Path) -> None:
 
     gone: Any = Gone()
     with pytest.raises(MnemonError):
-        reader(gone)
+        open_reader(gone)
