@@ -1,1 +1,1 @@
-"""Facts of a finished exchange between a person and an agent: what is worth remembering, in sentences of its own."""
+"""Facts of a finished exchange between a person and an agent, each a sentence that can be read alone."""

@@ -1,14 +1,14 @@
-"""What an engine is given and what it finds; an engine is whatever turns the one into the other (spec 9)."""
+"""Exchanges and the facts that an engine finds in them, with their importance, entities, relations and speaker."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from mnemond.model.memory import Entity, EntityType
-from mnemond.text.entities import canonical_name, extract, is_name, nothing_known
+from mnemond.text.entities import Known, canonical_name, extract, is_name, nothing_known
 from mnemond.text.entity_lists import entity_lists
 from mnemond.text.entity_shapes import kind_of
 from mnemond.text.resources import regex, words_of
@@ -16,13 +16,9 @@ from mnemond.text.tokens import fold, latin_words
 
 Speaker = Literal["user", "assistant"]
 Intent = Literal["preference", "fact", "event", "relationship"]
-"""The four intents of spec 3 (C9)."""
-
-FactKnown = Callable[[str], str | None]
-"""The spelling under which a store knows an entity, by canonical name; None when it does not."""
 
 THRESHOLD = 3
-"""Importance, of ten, below which nothing is kept (S4; C32 of spec 3)."""
+"""Importance, of ten, below which nothing is kept."""
 
 MAX_FACTS = 20
 """Facts of one exchange. More is a document, not a conversation."""
@@ -32,8 +28,8 @@ MAX_SENTENCE = 400
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One turn. `role` is "user", "assistant", or anything else, which is context and says nothing by itself;
-    `said_us` when it was said, in microseconds since 1970, None where only the time of the exchange is known."""
+    """One turn. `role` is "user", "assistant", or anything else, which is context and gives no facts. `said_us`: the
+    time of the message in microseconds since 1970, None if only the time of the exchange is known."""
 
     role: str
     content: str
@@ -43,20 +39,19 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What an exchange is read with. `observed_us`: when it took place, for messages without a time of their own.
-    `earlier`: what was said before it and is not to be kept again. `speaker`: what the person is called, where that is
-    known from elsewhere."""
+    """The circumstances of an exchange. `observed_us`: its time, for messages without a time of their own. `earlier`:
+    the messages before it, which give no facts again. `speaker`: the person's name, if it is known from elsewhere."""
 
     observed_us: int
     threshold: int = THRESHOLD
     most: int = MAX_FACTS
     speaker: str | None = None
     earlier: Sequence[Message] = ()
-    known: FactKnown | None = None
+    known: Known | None = None
 
 
 class Relation(msgspec.Struct, frozen=True):
-    """`source` —type→ `target`, as the fact names them; the types are those of spec 9."""
+    """`source` —type→ `target`, as the fact names them."""
 
     source: str
     type: str
@@ -64,7 +59,7 @@ class Relation(msgspec.Struct, frozen=True):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """One sentence that can be understood alone. `importance` is 1…10, `confidence` 0…1 that it is worth keeping."""
+    """One sentence that can be read alone. `importance` is 1…10, `confidence` 0…1 that it is worth keeping."""
 
     content: str
     intent: Intent
@@ -80,14 +75,14 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dropped(msgspec.Struct, frozen=True):
-    """A part of the exchange that was not kept, cut to `LONGEST_SHOWN` characters, and why not."""
+    """A part of the exchange that was not kept, cut to `SHOWN_LENGTH` characters, and the reason."""
 
     text: str
     reason: str
 
 
 class Extraction(msgspec.Struct, frozen=True):
-    """What an engine made of an exchange, both in the order of the text. `engine` names who did it."""
+    """The result of an engine, facts and dropped parts in the order of the text."""
 
     facts: tuple[Fact, ...]
     dropped: tuple[Dropped, ...]
@@ -95,42 +90,42 @@ class Extraction(msgspec.Struct, frozen=True):
 
 
 class Engine(Protocol):
-    """Rules, a model, or whoever called."""
+    """Finds facts by rules or a model."""
 
     def extract(self, messages: Sequence[Message], context: Context) -> Extraction:
-        """The facts of an exchange; never raises for what the messages say."""
+        """The facts of an exchange; never raises for the content of the messages."""
         ...
 
 
-LONGEST_SHOWN = 120
+SHOWN_LENGTH = 120
+"""Characters of a dropped part that are reported."""
+
 MAX_SHOWN = 50
-"""How much of what was dropped is told: so many parts, so many characters of each."""
+"""Dropped parts that are reported."""
 
 
 def shown(text: str) -> str:
     """The beginning of a dropped part, on one line."""
-    line = " ".join(text[: 4 * LONGEST_SHOWN].split())
-    return line if len(line) <= LONGEST_SHOWN else line[: LONGEST_SHOWN - 1] + "…"
+    line = " ".join(text[: 4 * SHOWN_LENGTH].split())
+    return line if len(line) <= SHOWN_LENGTH else line[: SHOWN_LENGTH - 1] + "…"
 
 
-# Which messages of a conversation are its latest exchange, and which say what that is about (spec 9, phase 1a).
-
+# ---------------------------------------------------------------- the latest exchange of a conversation
 
 USER = "user"
 
 
 class Exchange(NamedTuple):
-    """`latest` is to be read for facts; `earlier` was, when its time had come."""
+    """`latest` is to be read for facts; `earlier` is its context."""
 
     earlier: tuple[Message, ...]
     latest: tuple[Message, ...]
 
 
 def latest_exchange(messages: Sequence[Message], window: int) -> Exchange:
-    """What a person said last and everything after it; before that at most `window` messages.
+    """The last message of a person and everything after it; before that at most `window` messages.
 
-    Several messages of theirs in a row, without an answer between them, belong together. Where no person speaks, all
-    messages are the latest exchange.
+    Several messages of a person in a row belong together. Without a person, all messages are the latest exchange.
     """
     start = len(messages)
     while start and messages[start - 1].role != USER:
@@ -142,13 +137,12 @@ def latest_exchange(messages: Sequence[Message], window: int) -> Exchange:
     return Exchange(tuple(messages[max(0, start - window) : start]), tuple(messages[start:]))
 
 
-# How much a fact matters, by the rubric of spec 9, and on the scale of memories.
+# ---------------------------------------------------------------- importance
 
-
-LEAST, MOST = 1, 10
+MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 10
 BASE: Final[dict[Intent, int]] = {"preference": 6, "event": 5, "relationship": 6, "fact": 5}
 DECISION: Final = 8
-"""Base of what was decided, whatever its intent."""
+"""Base of a decision, whatever its intent."""
 
 EMPHASISED: Final = words_of("important critical crucial essential must always never mandatory forbidden")
 HEDGES: Final = words_of("maybe might perhaps possibly probably guess seems unsure")
@@ -167,21 +161,21 @@ def importance(text: str, intent: Intent, *, decided: bool, corrects: bool, spec
     points += corrects + specific
     points -= 2 * is_hedged(text)
     points -= 2 * (not SMALL_TALK.isdisjoint(words))
-    return max(LEAST, min(MOST, points))
+    return max(MIN_IMPORTANCE, min(MAX_IMPORTANCE, points))
 
 
 def is_hedged(text: str) -> bool:
-    """Whether its speaker is not sure of it."""
+    """True if the speaker is unsure."""
     return not HEDGES.isdisjoint(latin_words(text)) or _HEDGES_CHINESE.search(text) is not None
 
 
 def of_five(importance_of_ten: int) -> int:
-    """The importance of a memory, 1…5 (C1 of spec 3)."""
+    """The importance of a memory, 1…5."""
     return (importance_of_ten + 1) // 2
 
 
 def band(importance_of_ten: int) -> Band:
-    """What the number means (spec 9)."""
+    """The name of an importance of ten."""
     if importance_of_ten <= 3:
         return "trivial"
     if importance_of_ten <= 6:
@@ -189,8 +183,7 @@ def band(importance_of_ten: int) -> Band:
     return "important" if importance_of_ten <= 8 else "critical"
 
 
-# What a told sentence names, with types that its relations know better than its words (spec 6.3, 9).
-
+# ---------------------------------------------------------------- entities
 
 _SOURCES: Final[dict[str, EntityType]] = {
     "named": "person", "works_at": "person", "lives_in": "person", "reports_to": "person", "owns": "person",
@@ -201,8 +194,8 @@ _MAX_WORDS: Final = 4
 _NOBODY: Final = frozenset({"User", "用户", "We", "The assistant", "assistant", "we"})
 
 
-def entities_of(content: str, relations: Sequence[Relation], known: FactKnown | None) -> tuple[Entity, ...]:
-    """The entities of `content`, those of its relations first."""
+def entities_of(content: str, relations: Sequence[Relation], known: Known | None) -> tuple[Entity, ...]:
+    """The entities of `content`, those of its relations first, with the types that the relations give them."""
     guessed: dict[str, EntityType] = {}
     for relation in relations:
         for name, kinds in ((relation.source, _SOURCES), (relation.target, _TARGETS)):
@@ -218,7 +211,7 @@ def entities_of(content: str, relations: Sequence[Relation], known: FactKnown | 
 
 
 def with_person(found: tuple[Entity, ...], name: str, content: str) -> tuple[Entity, ...]:
-    """`found` and the person called `name`, if `content` is about them and they have a name."""
+    """`found` and the person called `name`, if `content` names them."""
     canonical = canonical_name(name)
     if not _is_name(name) or name not in content or any(each.canonical == canonical for each in found):
         return found
@@ -226,7 +219,7 @@ def with_person(found: tuple[Entity, ...], name: str, content: str) -> tuple[Ent
 
 
 def named_last(text: str) -> str | None:
-    """What `text` names last; None when it names nothing."""
+    """The last name in `text`; None if there is none."""
     found = extract(text)
     return max((each.name for each in found), key=text.rfind, default=None)
 
@@ -237,11 +230,10 @@ def _is_name(name: str) -> bool:
     return not name.isascii() or name[0].isupper()
 
 
-# Who has to do with what, as far as a fact says so in so many words (spec 9, "Relations").
-
+# ---------------------------------------------------------------- relations that a fact states in so many words
 
 FUNCTIONAL: Final = frozenset({"works_at", "lives_in", "reports_to", "named"})
-"""Relations of which a source has one at a time: another target takes the place of the earlier one."""
+"""Relations of which a source has one at a time: another target replaces the earlier one."""
 
 _THING: Final = r"(?:`[^`]{1,60}`|[A-Z][\w.+#&-]*(?: (?:[A-Z][\w.+#&-]*|of|\d[\w.]*)){0,3}|[\w.+#/-]+(?: [\w.+#/-]+)?)"
 _NAME: Final = r"(?:[A-Z][\w.&-]*(?: [A-Z][\w.&-]*){0,3})"
@@ -292,8 +284,8 @@ _REPLACED_CHINESE: Final = regex(r"用\s?(?P<new>[\w.+# ]{2,30}?)\s?(?:替换|�
 
 
 def relations_of(content: str, *, about_subject: bool = True, kind: str | None = None) -> tuple[Relation, ...]:
-    """The relations a told sentence states: if `about_subject` one about its subject, of type `kind` where that is
-    known; and what replaced what."""
+    """The relations that a fact states: with `about_subject` one of its subject, of type `kind` if that is given; and
+    replacements."""
     found: list[Relation] = []
     about = _about_subject(content) if about_subject else None
     if about is not None and kind in (None, about.type):
@@ -322,7 +314,7 @@ def _about_subject(content: str) -> Relation | None:
 
 
 def _is_tool(name: str) -> bool:
-    """ "We moved to Kubernetes" is about no home."""
+    """ "We moved to Kubernetes" names no home."""
     return kind_of(_bare(name)) == "tool"
 
 
@@ -330,17 +322,16 @@ def _bare(name: str) -> str:
     return name.strip(" `.,;").removeprefix("the ").removeprefix("The ")
 
 
-# What the person who speaks is called, by what they say.
-
+# ---------------------------------------------------------------- the name of the speaker
 
 UNKNOWN: Final = "User"
-"""Whoever has not said their name (spec 9)."""
+"""The name of a person who has not given one."""
 
-LONGEST_NAME: Final = 60
+MAX_NAME: Final = 60
 """Characters of a name; a longer one is an address."""
 
-READ: Final = 20_000
-"""Characters of a message in which somebody introduces themselves."""
+MAX_INTRODUCTION: Final = 20_000
+"""Characters of a message that are searched for a name."""
 
 _STATED: Final = regex(
     r"\b(?:[Mm]y name is|[Mm]y name's|I am called|I'm called|[Cc]all me)\s+([A-Za-z][\w-]{1,30}(?: [A-Z][\w-]{1,30})?)"
@@ -357,8 +348,8 @@ _NOT_NAMES: Final = words_of(
 
 
 def stated_name(text: str) -> str | None:
-    """The name that somebody gives as their own in `text`, which has straight apostrophes."""
-    text = text[:READ]
+    """The name that a person gives as their own in `text`, which has straight apostrophes."""
+    text = text[:MAX_INTRODUCTION]
     found = _STATED.search(text) or _SPEAKER_CHINESE.search(text)
     if found and found[1].split()[0].lower() not in _NOT_NAMES:
         return found[1]
@@ -369,14 +360,14 @@ def stated_name(text: str) -> str | None:
     return None
 
 
-def called(name: str) -> str:
-    """What a host calls somebody, as it may stand in a sentence; "" where it may not."""
+def given_name(name: str) -> str:
+    """A host's name for a person, for use in a sentence; "" if it cannot be used."""
     plain = " ".join(name.split())
-    return plain if len(plain) <= LONGEST_NAME and plain.isprintable() else ""
+    return plain if len(plain) <= MAX_NAME and plain.isprintable() else ""
 
 
 def says_name(sentence: str) -> bool:
-    """Whether a part of a sentence is an introduction by name and nothing else."""
+    """True if a part of a sentence is an introduction by name and nothing else."""
     bare = sentence.strip(" .,!")
     for pattern in (_STATED, _IM):
         found = pattern.match(bare)
@@ -386,6 +377,6 @@ def says_name(sentence: str) -> bool:
 
 
 def _is_elsewhere(name: str) -> bool:
-    """A place or a company: "I'm Berlin based"."""
+    """True for a place or a company: "I'm Berlin based"."""
     lists = entity_lists()
     return name.lower() in lists.places.names or name.lower() in lists.organizations.names

@@ -1,4 +1,4 @@
-"""What both languages share: families of statements, and findings, which are statements that can be read alone."""
+"""Families of statements, and findings, which are statements that can be read alone: for English and Chinese."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""What of a message somebody said: its text without code, logs, tables, quotes and what a host put into it.
+"""The prose of a message: its sentences without code, logs, tables, quotes and the insertions of hosts.
 
-One pass over the lines; what is left comes in groups, the sentences of which speak of the same things.
+One pass over the lines; the sentences come in groups with the same subject.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,17 +16,16 @@ from mnemond.extract.facts import MAX_SENTENCE
 from mnemond.text.resources import regex
 from mnemond.text.transcripts import without_recalled
 
-# Which lines of a message a program wrote: logs, traces, code, diffs, listings. Nobody says anything in them.
+# ---------------------------------------------------------------- lines that a program wrote
 
+MAX_LINE = 400
+"""Characters of a line that are checked; a longer line without a space in them is no prose anyway."""
 
-LOOKED_AT = 400
-"""Characters of a line that are looked at; a longer line without a space in them is no prose anyway."""
-
-LONGEST_WORD = 80
-"""Characters without a space that people write at most, but for an address; scripts without spaces are not meant."""
+MAX_WORD = 80
+"""Characters of an ASCII word that a person writes, except for an address."""
 
 MAX_MARKS = 0.18
-"""The share of marks of a programming language among the characters of a line from which on it is code."""
+"""The share of marks of a programming language among the characters of a line, above which it is code."""
 
 _TIME = (
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -66,22 +65,23 @@ _ENDS = ("{", "}", ";", "=>", "->", "):", "(", "[", "\\", "=")
 
 
 def is_machine(line: str) -> bool:
-    """Whether a program wrote `line`, which is stripped and not empty. Time is bounded for any line."""
-    seen = line[:LOOKED_AT]
+    """True if a program wrote `line`, which is stripped and not empty. Time is bounded for any line."""
+    seen = line[:MAX_LINE]
     if _MACHINE.match(seen) is not None or seen.endswith(_ENDS):
         return True
     words = seen.split()
     if len(words) == 1 and seen.isascii() and any(mark in seen.rstrip(".:!?,;") for mark in "._/\\:"):
         return True  # a path, a name, a version
-    if any(len(word) > LONGEST_WORD and word.isascii() and "://" not in word for word in words):
+    if any(len(word) > MAX_WORD and word.isascii() and "://" not in word for word in words):
         return True
     bare = _SPANS.sub("", seen)
     marks = sum(char in _MARKS for char in bare)
     return marks > 3 and marks > MAX_MARKS * len(bare)
 
 
-# Where sentences end: in English and Chinese, but not within versions, addresses, names of files or abbreviations.
-
+# ---------------------------------------------------------------- sentences
+#
+# English and Chinese ones; a full stop in a version, an address, a file name or an abbreviation ends none.
 
 _MASKED = regex(r"`[^`\n]{1,400}`|https?://[^\s<>]{1,400}")
 _END = regex(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s|$)")
@@ -92,7 +92,7 @@ _ABBREVIATION = regex(
     re.IGNORECASE,
 )
 _ENDS_ANYWAY = regex(r"\bno\.$", re.IGNORECASE)
-"""What is an abbreviation before a number alone."""
+"""An abbreviation only before a number."""
 
 _BEFORE = 12
 """Characters before a full stop in which an abbreviation lies."""
@@ -113,27 +113,29 @@ def sentences(text: str) -> list[str]:
 
 
 def _is_abbreviation(text: str, end: int) -> bool:
-    """Whether the full stop before `end` belongs to an abbreviation: "e.g.", "Dr.", an initial."""
+    """True if the full stop before `end` belongs to an abbreviation: "e.g.", "Dr.", an initial."""
     if _ABBREVIATION.search(text, max(0, end - _BEFORE), end) is None:
         return False
     following = text[end : end + 2].strip()
     return following != "" and (following.isdigit() or not _ENDS_ANYWAY.search(text, max(0, end - _BEFORE), end))
 
 
+# ---------------------------------------------------------------- reading a message
+
 MAX_READ = 100_000
-"""Characters read of one message: more was pasted."""
+"""Characters of a message that are read: more was pasted."""
 
-LONG_CODE = 5
-"""Lines of a block of code above which it is never part of a sentence (spec 9)."""
+MAX_CODE_LINES = 5
+"""Lines of a block of code that may be part of the sentence before it."""
 
-SHORT_CODE = 160
-"""Characters of a short block that may be put into the sentence which announces it."""
+MAX_CODE = 160
+"""Characters of such a block."""
 
-WRAPPED = 60
+MIN_WRAPPED = 60
 """Characters from which on a line may have been broken by an editor rather than ended by its writer."""
 
-LONGEST_LINE = 2_000
-"""Characters up to which broken lines are put together again."""
+MAX_UNWRAPPED = 2_000
+"""Characters up to which broken lines are joined again."""
 
 _FENCE = regex(r"\s{0,12}(`{3,}|~{3,})")
 _TAG = regex(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>]{0,200})?>")
@@ -145,7 +147,7 @@ _HAS_LETTER = regex(r"[^\W\d_]")
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """One sentence of prose. `group`: those with the same number stand together; `itemised`: it stands in a list."""
+    """One sentence of prose. `group`: sentences with the same number belong together; `itemised`: it is in a list."""
 
     text: str
     group: int
@@ -153,14 +155,14 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 class Prose(msgspec.Struct, frozen=True):
-    """The sentences of a message in order, and the first line of each part that is none, with what it is."""
+    """The sentences of a message in order, and the first line of each other part, with its kind."""
 
     sentences: tuple[Sentence, ...]
     others: tuple[tuple[str, str], ...]
 
 
 def prose(content: str) -> Prose:
-    """What somebody said in `content`. Linear time."""
+    """The prose of `content`. Linear time."""
     reader = _Reader()
     reader.read(without_recalled(content[:MAX_READ]).splitlines())
     if len(content) > MAX_READ:
@@ -169,7 +171,7 @@ def prose(content: str) -> Prose:
 
 
 class _Reader:
-    """Goes through the lines once; `group` changes wherever a new subject may begin."""
+    """Reads the lines once; the group changes wherever a new subject may begin."""
 
     def __init__(self) -> None:
         self.sentences: list[Sentence] = []
@@ -188,7 +190,7 @@ class _Reader:
         self._end()
 
     def leave_out(self, text: str, reason: str) -> None:
-        """Note a part that is no prose; of neighbours of one kind the first is noted."""
+        """Note a part that is no prose; of neighbours of one kind only the first."""
         self._end()
         if self._left_out != reason:
             self.others.append((text, reason))
@@ -204,8 +206,8 @@ class _Reader:
         while end < len(lines) and not lines[end].lstrip().startswith(opening[1]):
             end += 1
         code = lines[at + 1 : end]
-        inline = "; ".join(filter(None, map(str.strip, code))) if len(code) <= LONG_CODE else ""
-        if inline and len(inline) <= SHORT_CODE and "`" not in inline and self._line.endswith((":", "：")):
+        inline = "; ".join(filter(None, map(str.strip, code))) if len(code) <= MAX_CODE_LINES else ""
+        if inline and len(inline) <= MAX_CODE and "`" not in inline and self._line.endswith((":", "：")):
             self._line = f"{self._line} `{inline}`"
             self._end()
         else:
@@ -213,7 +215,7 @@ class _Reader:
         return end + 1
 
     def _tagged(self, lines: list[str], at: int, closings: dict[str, list[int]]) -> int:
-        """The line behind a block in tags that begins at `at`, such as what a host adds to a prompt; 0 if none does."""
+        """The line behind a block in tags that begins at `at`, as hosts add them to a prompt; 0 if none does."""
         opening = _TAG.match(lines[at].lstrip())
         if opening is None:
             return 0
@@ -259,7 +261,7 @@ class _Reader:
         self._group += 1
 
     def _end(self) -> None:
-        """The line is whole."""
+        """Split the collected line, which is complete."""
         if self._line:
             plain = _LINK.sub(r"\1", self._line)
             found = (Sentence(each, self._group, self._itemised) for each in sentences(plain))
@@ -268,33 +270,27 @@ class _Reader:
 
 
 def _goes_on(line: str, following: str) -> bool:
-    """Whether an editor, not the writer, broke the line here."""
-    return WRAPPED <= len(line) <= LONGEST_LINE and line[-1] not in ".!?:;。！？：；" and following[0].islower()
+    """True if an editor, not the writer, broke the line here."""
+    return MIN_WRAPPED <= len(line) <= MAX_UNWRAPPED and line[-1] not in ".!?:;。！？：；" and following[0].islower()
 
 
 def _closings(lines: list[str]) -> dict[str, list[int]]:
-    """Of each tag the lines in which it is closed, ascending."""
+    """The lines in which each tag is closed, ascending."""
     places: dict[str, list[int]] = {}
-    for at, name in _closed(lines):
-        places.setdefault(name, []).append(at)
-    return places
-
-
-def _closed(lines: list[str]) -> Iterator[tuple[int, str]]:
     for at, line in enumerate(lines):
         if "</" in line:
             for found in _CLOSING.finditer(line):
-                yield at, found[1].lower()
+                places.setdefault(found[1].lower(), []).append(at)
+    return places
 
 
-# Which sentences of a person's message are their own: not what they pasted, have translated, or play.
-
+# ---------------------------------------------------------------- sentences of a person's own: not pasted, no game
 
 LONG_MESSAGE: Final = 40
-"""Sentences of a message above which most of it was not written for it."""
+"""Sentences of a message above which most of it was pasted."""
 
 OWN: Final = 8
-"""Sentences at either end of such a message that were."""
+"""Sentences at either end of such a message that are the person's own."""
 
 _TEXT: Final = (
     r"(?:text|e-?mail|message|letter|essay|story|poem|paragraph|sentences?|article|passage|abstract|draft|post|speech|"
@@ -324,17 +320,16 @@ _PLAY: Final = regex(
 
 
 class Authored(NamedTuple):
-    """The sentences that are the person's own, and the first that is not with why it is left out, if there is one."""
+    """The sentences that are the person's own, and the first other one with the reason why it is left out."""
 
     own: list[Sentence]
     left_out: tuple[str, str] | None
 
 
 def own_sentences(sentences: Sequence[Sentence]) -> Authored:
-    """What the writer of a message says in their own name.
+    """The sentences that the writer of a message says in their own name.
 
-    Nothing of a game, what comes before and with the words that hand a text over, and of a long message the beginning
-    and the end.
+    None of a game; those up to the words that hand a text over; of a long message the beginning and the end.
     """
     if sentences and _PLAY.match(sentences[0].text[:MAX_SENTENCE]):
         return Authored([], (sentences[0].text, "role"))
@@ -352,5 +347,5 @@ def own_sentences(sentences: Sequence[Sentence]) -> Authored:
 
 
 def _is_handed(request: Sentence, following: Sentence) -> bool:
-    """Whether a sentence behind `request` is the text it is about: behind a colon, or in a paragraph of its own."""
+    """True if `following` is the text of `request`: behind a colon, or in a paragraph of its own."""
     return ":" in request.text or "：" in request.text or following.group != request.group

@@ -28,8 +28,8 @@ from mnemond.extract.facts import (
     Intent,
     Message,
     Speaker,
-    called,
     entities_of,
+    given_name,
     importance,
     named_last,
     relations_of,
@@ -129,7 +129,7 @@ class _Reading:
         """A name that the user states goes before the name that a host gives."""
         users = [each for each in (*self._context.earlier, *self._messages) if each.role == "user"]
         stated = (stated_name(_own_words(each).replace("’", "'")) for each in reversed(users))
-        named = (called(each.name) for each in reversed(users) if each.name)
+        named = (given_name(each.name) for each in reversed(users) if each.name)
         return next(filter(None, stated), None) or self._context.speaker or next(filter(None, named), None) or UNKNOWN
 
     def _drop(self, text: str, reason: str) -> None:

@@ -22,7 +22,6 @@ from mnemond.extract.facts import (
     Engine,
     Extraction,
     Fact,
-    FactKnown,
     Message,
     Relation,
     latest_exchange,
@@ -40,6 +39,7 @@ from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult, Substance
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
+from mnemond.text.entities import Known as KnownEntity
 from mnemond.text.entities import canonical_name
 from mnemond.text.secrets import redact
 from mnemond.text.similarity import normalised
@@ -177,7 +177,7 @@ def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
 
 
 def prepare(
-    fact: Fact, provenance: Provenance, now_us: int, known: FactKnown, config: Config, *, as_it_is: bool = False
+    fact: Fact, provenance: Provenance, now_us: int, known: KnownEntity, config: Config, *, as_it_is: bool = False
 ) -> FactWrite:
     """A fact read as any memory is; everything but its vector. `as_it_is`: neither judged nor compared."""
     draft = Draft(

@@ -1,1 +1,1 @@
-"""Text rules shared by everything above: pure functions of a string, no I/O, no state but bounded memos."""
+"""Text rules shared by everything above: pure functions of a string with bounded caches, and the data files they read."""
