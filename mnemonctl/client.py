@@ -47,7 +47,6 @@ class Caller(Protocol):
 
     def send(self, method: str, params: Params, *, repeatable: bool) -> msgspec.Raw:
         """The result as JSON. Raises MnemonError."""
-        ...
 
 
 class Bound(Protocol):

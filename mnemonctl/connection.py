@@ -53,6 +53,34 @@ def _connect(directory: Path, timeout_s: float) -> socket.socket:
     return connection
 
 
+class _Lines:
+    """Messages received from the daemon, one a line."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._received = bytearray()
+
+    def read(self, ends: float | None = None) -> bytes | None:
+        """Return the next line, None at the end. Raises OSError, TimeoutError, and MnemonError for an endless line."""
+        end = self._received.find(b"\n")
+        while end < 0:
+            if ends is not None:
+                if (left := ends - time.monotonic()) <= 0:
+                    raise TimeoutError
+                self._socket.settimeout(left)
+            part = self._socket.recv(_RECEIVE_BYTES)
+            if not part:
+                return None
+            start = len(self._received)
+            self._received += part
+            end = self._received.find(b"\n", start)
+            if len(self._received) > fast.MAX_REPLY:
+                raise rpc.not_understood(bytes(self._received))
+        line = bytes(self._received[:end])
+        del self._received[: end + 1]
+        return line
+
+
 # ------------------------------------------------------------------ calls
 
 
@@ -146,26 +174,17 @@ class KeptConnection:
             raise rpc.not_understood(b"")
         return reply.result
 
-    def _receive(self, connection: socket.socket, number: int, ends: float) -> _Reply:
-        received = bytearray()
-        while (left := ends - time.monotonic()) > 0:
-            connection.settimeout(left)
-            part = connection.recv(_RECEIVE_BYTES)
-            if not part:
-                raise _DroppedError
-            received += part
-            if received.endswith(b"\n"):
-                break
-            if len(received) > fast.MAX_REPLY:
-                raise rpc.not_understood(bytes(received))
-        else:
-            raise TimeoutError
+    @staticmethod
+    def _receive(connection: socket.socket, number: int, ends: float) -> _Reply:
+        line = _Lines(connection).read(ends)
+        if line is None:
+            raise _DroppedError
         try:
-            reply = _reply.decode(received)
+            reply = _reply.decode(line)
         except _NOT_JSON:
-            raise rpc.not_understood(bytes(received)) from None
+            raise rpc.not_understood(line) from None
         if reply.id != number and reply.error is None:  # an error without an id is about the connection
-            raise rpc.not_understood(bytes(received))
+            raise rpc.not_understood(line)
         return reply
 
     def _connected(self, ends: float) -> socket.socket:
@@ -209,12 +228,11 @@ class LiveEvents:
 
     def __init__(self, directory: Path, params: SubscribeParams, timeout_s: float) -> None:
         """Subscribe. `timeout_s` is for that alone, not for an event. Raises MnemonError."""
-        self._directory = directory
-        self._received = bytearray()
         try:
             self._socket = _connect(directory, timeout_s)
         except OSError as error:
             raise rpc.unreachable(directory, error) from None
+        self._lines = _Lines(self._socket)
         try:
             self.seq = self._subscribe(params, timeout_s)
         except fast.NoAnswer as error:
@@ -279,19 +297,11 @@ class LiveEvents:
 
     def _next_message(self) -> _Message | None:
         """Return the next message, None at the end. Raises OSError, and MnemonError for a line of another form."""
-        while (end := self._received.find(b"\n")) < 0:
-            part = self._socket.recv(_RECEIVE_BYTES)
-            if not part:
-                return None
-            self._received += part
-            if len(self._received) > fast.MAX_REPLY:
-                raise rpc.not_understood(bytes(self._received))
-        line = bytes(self._received[:end])
-        del self._received[: end + 1]
+        line = self._lines.read()
         try:
-            return _message.decode(line)
+            return None if line is None else _message.decode(line)
         except _NOT_JSON:
-            raise rpc.not_understood(line) from None
+            raise rpc.not_understood(line or b"") from None
 
     @staticmethod
     def _event_in(message: _Message) -> Event | Dropped:

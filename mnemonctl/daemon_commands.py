@@ -200,7 +200,7 @@ def _uninstall(supervisor: Supervisor, options: InstallOptions) -> Shown:
 
 
 def _check_ours(states: Mapping[Path, State], options: InstallOptions, verb: str) -> None:
-    """Raise MnemonError if a file was changed or made by somebody else, and --force is not given."""
+    """Raise MnemonError if a file was changed or not made by mnemonctl, and --force is not given."""
     kept = [f"{path} is {STATES[state]}" for path, state in states.items() if state in ("edited", "foreign")]
     if kept and not options.force:
         hint = f"Look at it; with --force mnemonctl will {verb} it. Changes of your own belong in a drop-in."

@@ -50,7 +50,7 @@ DATABASE: Final = "mnemon.db"
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Where to look. `running` is the daemon that answered, `silent` why none did although its socket is there."""
+    """The data directory. `running` is the daemon that answered, `silent` why none did although there is a socket."""
 
     directory: Path
     environ: Mapping[str, str]
@@ -105,7 +105,6 @@ def _all_stores(directory: Path) -> list[str]:
 
 
 def fine(name: str, detail: str) -> CheckView:
-    """Return a check without findings."""
     return CheckView(name=name, ok=True, state="ok", detail=detail)
 
 

@@ -1,12 +1,13 @@
-"""The client's files in the data directory: private, and never reached through a symbolic link."""
+"""The client's files in the data directory, private and never reached through a symbolic link; and atomic writing."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mnemond.errors import DATA_DIR, MnemonError
@@ -59,11 +60,40 @@ def private_file(path: Path, flags: int = os.O_RDWR, dir_fd: int | None = None) 
         os.close(descriptor)
 
 
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """Write a file as a whole, and to the disk, or not at all. Raises MnemonError."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".mnemond", dir=path.parent)
+        draft = Path(name)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fchmod(descriptor, mode)
+                os.fsync(descriptor)
+            draft.replace(path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise unusable(path, error) from None
+    with suppress(OSError):  # some file systems sync no directories; the file itself is on the disk
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def unusable(path: Path, error: OSError) -> MnemonError:
+    """Return the error for a path that the system refuses."""
+    return MnemonError(DATA_DIR, f"{path} cannot be used: {error.strerror}", hint="look at it and at its directory")
+
+
 # ------------------------------------------------------------------ log of a daemon in the background
 
 
 def log_path(directory: Path) -> Path:
-    """Return the path of the log."""
     return directory / "log" / "mnemond.log"
 
 

@@ -1,4 +1,4 @@
-"""The names of Mem0's `Memory` class, over a mnemond: programs written for it need another import.
+"""Mem0's `Memory` class over a mnemond: programs written for it need another import.
 
     from mnemonctl.mem0 import Memory
 
@@ -6,9 +6,9 @@
     memory.add("I prefer tabs over spaces", user_id="ana")
     memory.search("indentation", user_id="ana")["results"]
 
-A `run_id` is a session here. As there, a call names at least one of user, agent and run, and finds what is theirs
-alone. Results are plain dictionaries. What differs: rules find the facts, no model does; `add` says NONE where it is
-known already; `delete` can be taken back (`Client.undo`).
+A `run_id` is a session here. As in Mem0, a call names at least one of user, agent and run, and is limited to their
+memories; results are dictionaries. Differences: facts are found by rules, not by a model; the event of a fact that is
+known already is NONE; `delete` can be undone (`Client.undo`).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ Item: TypeAlias = dict[str, Any]
 Messages: TypeAlias = str | Mapping[str, str] | Sequence[Mapping[str, str]]
 
 PAGE = 100
-"""Memories that are asked for at once."""
+"""Memories of one request for a list."""
 
-OURS = "relations"
-"""Among the metadata of a fact: what was found in it, in a form that callers cannot give back."""
+DERIVED = "relations"
+"""Key in the metadata of a fact that the daemon adds; callers cannot set it."""
 
 _EVENTS = {"CREATE": "ADD", "UPDATE": "UPDATE", "MERGE": "UPDATE", "NONE": "NONE", "FAILED": "NONE"}
-"""What Mem0 calls what became of a fact."""
+"""Mem0's events, by the action on a fact."""
 
 _HISTORY = {"CREATE": "ADD", "DELETE": "DELETE", "SUPERSEDE": "DELETE", "FORGET": "DELETE", "PRUNE": "DELETE"}
-"""What it calls an operation; any other is an UPDATE."""
+"""Mem0's events, by the type of an operation; any other is an UPDATE."""
 
 
 class Memory:
-    """Mem0's methods. `client` is used where given, else one is made of the other arguments (see `Client`)."""
+    """Mem0's methods, over `client` or one that is made of the other arguments (see `Client`)."""
 
     def __init__(self, client: Client | None = None, **client_arguments: Any) -> None:  # noqa: ANN401 - Client's own
         self.client = client or Client(**client_arguments)
@@ -53,18 +53,18 @@ class Memory:
         metadata: dict[str, object] | None = None,
         infer: bool = True,
     ) -> Item:
-        """Remember what of the messages is worth it, or with `infer` false each of them as it is.
+        """Remember facts found in the messages, or with `infer` false each message as it is.
 
         Returns `results`: `id`, `memory` and `event` (ADD, UPDATE, NONE) of each. Raises ValueError without any of the
-        ids, MnemonError for what the daemon refuses.
+        ids, MnemonError.
         """
-        who = _scope(user_id, agent_id, run_id)
-        found = self.client.extract(messages=_messages(messages), infer=infer, whole=True, **who)
-        assert not isinstance(found, ExtractContext)  # noqa: S101 - it was not asked for
-        for fact in found.facts:
+        scope = _scope(user_id, agent_id, run_id)
+        result = self.client.extract(messages=_messages(messages), infer=infer, whole=True, **scope)
+        assert not isinstance(result, ExtractContext)  # noqa: S101 - it was not requested
+        for fact in result.facts:
             if metadata and fact.memory_id is not None and fact.action != "NONE":
                 self.client.update(id=fact.memory_id, metadata=metadata)
-        return {"results": [_fate(fact) for fact in found.facts]}
+        return {"results": [_event(fact) for fact in result.facts]}
 
     def search(
         self,
@@ -77,15 +77,17 @@ class Memory:
         filters: dict[str, object] | None = None,
         threshold: float | None = None,
     ) -> Item:
-        """The memories that answer a question, best first, each with its `score`; of `threshold` or more, if given.
-        `filters` is what `metadata` is for recall. Raises ValueError, MnemonError."""
-        who = _scope(user_id, agent_id, run_id)
-        found = self.client.recall(query=query, limit=limit, metadata=filters, strict_scope=True, **who)
-        hits = [hit for hit in found.results if threshold is None or hit.score >= threshold]
+        """Return memories that answer a question, best first, each with its `score`, at least `threshold` if given.
+
+        `filters` are the `metadata` of recall. Raises ValueError, MnemonError.
+        """
+        scope = _scope(user_id, agent_id, run_id)
+        result = self.client.recall(query=query, limit=limit, metadata=filters, strict_scope=True, **scope)
+        hits = [hit for hit in result.results if threshold is None or hit.score >= threshold]
         return {"results": [self._item(hit.insight.id) | {"score": hit.score} for hit in hits]}
 
     def get(self, memory_id: str) -> Item | None:
-        """One memory, or None. Raises MnemonError."""
+        """Return one memory, or None. Raises MnemonError."""
         try:
             return self._item(memory_id)
         except MnemonError as error:
@@ -102,12 +104,12 @@ class Memory:
         limit: int = 100,
         filters: dict[str, object] | None = None,
     ) -> Item:
-        """Memories, the newest first. Raises ValueError, MnemonError."""
-        who = _scope(user_id, agent_id, run_id)
-        return {"results": [self._item(each) for each in self._ids(who, filters, limit)]}
+        """Return memories, newest first. Raises ValueError, MnemonError."""
+        scope = _scope(user_id, agent_id, run_id)
+        return {"results": [self._item(each) for each in self._ids(scope, filters, limit)]}
 
     def update(self, memory_id: str, data: str, metadata: dict[str, object] | None = None) -> Item:
-        """Give a memory another text. Raises MnemonError."""
+        """Replace the text of a memory. Raises MnemonError."""
         more: dict[str, Any] = {} if metadata is None else {"metadata": metadata}
         self.client.update(id=memory_id, content=data, **more)
         return {"message": "Memory updated successfully!"}
@@ -118,14 +120,13 @@ class Memory:
         return {"message": "Memory deleted successfully!"}
 
     def delete_all(self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Item:
-        """Forget everything of somebody's. Raises ValueError, MnemonError."""
+        """Forget all memories of a user, agent or run. Raises ValueError, MnemonError."""
         for each in list(self._ids(_scope(user_id, agent_id, run_id), None, None)):
             self.client.forget(id=each)
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[Item]:
-        """What became of a memory: `event`, `old_memory`, `new_memory`, `created_at`, the oldest first. Raises
-        MnemonError."""
+        """Return the operations on a memory, oldest first. Raises MnemonError."""
         return [
             {
                 "id": str(each.id),
@@ -139,16 +140,14 @@ class Memory:
         ]
 
     def close(self) -> None:
-        """Give the connection back."""
         self.client.close()
 
-    def _ids(self, who: dict[str, Any], filters: dict[str, object] | None, limit: int | None) -> Iterator[str]:
-        """Ids, the newest first, a page at a time."""
+    def _ids(self, scope: dict[str, Any], filters: dict[str, object] | None, limit: int | None) -> Iterator[str]:
         left, before = limit, None
         while left is None or left > 0:
             size = PAGE if left is None else min(PAGE, left)
-            page = self.client.list(limit=size, before=before, metadata=filters, strict_scope=True, **who)
-            assert not isinstance(page, RetiredResult)  # noqa: S101 - they were not asked for
+            page = self.client.list(limit=size, before=before, metadata=filters, strict_scope=True, **scope)
+            assert not isinstance(page, RetiredResult)  # noqa: S101 - it was not requested
             yield from (each.id for each in page.insights)
             if page.next is None:
                 return
@@ -175,20 +174,20 @@ def _messages(messages: Messages) -> tuple[MessageParam, ...]:
     )
 
 
-def _fate(fact: FactView) -> Item:
-    said = {"id": fact.memory_id, "memory": fact.content, "event": _EVENTS[fact.action]}
-    return said if fact.previous_id is None else said | {"previous_id": fact.previous_id}
+def _event(fact: FactView) -> Item:
+    event = {"id": fact.memory_id, "memory": fact.content, "event": _EVENTS[fact.action]}
+    return event if fact.previous_id is None else event | {"previous_id": fact.previous_id}
 
 
 def _view(insight: InsightDetail) -> Item:
-    found = {
+    item = {
         "id": insight.id,
         "memory": insight.content,
-        "metadata": {name: value for name, value in insight.metadata.items() if name != OURS} or None,
+        "metadata": {name: value for name, value in insight.metadata.items() if name != DERIVED} or None,
         "created_at": insight.created_at,
         "updated_at": insight.updated_at,
         "user_id": insight.user_id,
         "agent_id": insight.agent_id,
         "run_id": insight.session_id,
     }
-    return {name: value for name, value in found.items() if value is not None or name == "metadata"}
+    return {name: value for name, value in item.items() if value is not None or name == "metadata"}

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from mnemonctl.files import replace_file, unusable
 from mnemond.cli.output import one_line
 from mnemond.errors import DATA_DIR, UNAVAILABLE, MnemonError
 
@@ -33,50 +34,40 @@ def installed_supervisor(directory: Path) -> Supervisor | None:
 
 
 class Supervisor(Protocol):
-    """What systemd and launchd have in common, for the daemon of one data directory."""
+    """Interface of systemd and launchd, for the daemon of one data directory."""
 
     name: str
     unit: str
 
     def files(self, *, sandbox: bool = False) -> list[UnitFile]:
         """Return the files that make it a service. Raises MnemonError for a path that cannot be named in them."""
-        ...
 
     def installed(self) -> bool:
         """Return True if there is a service for this data directory."""
-        ...
 
     def unavailable(self) -> MnemonError | None:
         """Return why the supervisor cannot be used, or None."""
-        ...
 
     def active(self) -> bool:
         """Return True if it runs a daemon."""
-        ...
 
     def commands(self) -> list[list[str]]:
         """Return the command lines that `enable` runs."""
-        ...
 
     def enable(self) -> None:
         """Load the files; start the daemon now and at every login. Raises MnemonError(UNAVAILABLE)."""
-        ...
 
     def start(self) -> None:
         """Start the daemon unless it runs, and wait until it is ready. Raises MnemonError(UNAVAILABLE)."""
-        ...
 
     def stop(self) -> None:
         """Stop the daemon and close its socket, if they are there."""
-        ...
 
     def disable(self) -> None:
         """Stop it and do not start it at login; as far as possible also if the supervisor does not run."""
-        ...
 
     def after_removal(self) -> None:
         """Clean up after the files were removed."""
-        ...
 
 
 def unit_name(directory: Path, home: Path) -> str:
@@ -338,7 +329,7 @@ class UnitFile(msgspec.Struct, frozen=True):
         except FileNotFoundError:
             return "missing"
         except OSError as error:
-            raise _unusable(self.path, error) from None
+            raise unusable(self.path, error) from None
         if there == self.text:
             return "same"
         signature = _SIGNATURE.search(there)
@@ -348,20 +339,11 @@ class UnitFile(msgspec.Struct, frozen=True):
 
     def write(self) -> None:
         """Write it as a whole or not at all. Raises MnemonError."""
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
-            try:
-                os.fchmod(descriptor, MODE)
-                os.write(descriptor, self.text.encode())
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            draft.replace(self.path)
         except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise _unusable(self.path, error) from None
+            raise unusable(self.path, error) from None
+        replace_file(self.path, self.text.encode(), MODE)
 
     def remove(self) -> None:
         """Remove it, and a directory of drop-ins that is empty then. Raises MnemonError."""
@@ -370,7 +352,7 @@ class UnitFile(msgspec.Struct, frozen=True):
             if self.path.parent.suffix == ".d" and self.path.parent.is_dir() and not os.listdir(self.path.parent):
                 self.path.parent.rmdir()
         except OSError as error:
-            raise _unusable(self.path, error) from None
+            raise unusable(self.path, error) from None
 
 
 def signed(path: Path, text: str, comment: tuple[str, str] = ("# ", ""), after_lines: int = 0) -> UnitFile:
@@ -391,7 +373,3 @@ def template(name: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _unusable(path: Path, error: OSError) -> MnemonError:
-    return MnemonError(DATA_DIR, f"{path} cannot be used: {error.strerror}", hint="look at it and at its directory")

@@ -83,7 +83,7 @@ class Relay:
         self.pending: dict[bytes, bytes] = {}
         """Requests without a reply, by their ids."""
         self.sends: dict[bytes, int] = {}
-        """How often each of them was sent."""
+        """Number of times that each of them was sent."""
         self.handshake = b""
         """Line of the host's `initialize`."""
         self.repeated_handshake = b""
@@ -233,7 +233,6 @@ def string_end(line: bytes, begin: int) -> int:
 
 
 def read_stdin() -> bytes:
-    """Read from the host; b"" at the end."""
     try:
         return posix.read(0, CHUNK)
     except OSError:
@@ -241,7 +240,6 @@ def read_stdin() -> bytes:
 
 
 def receive(connection: _socket.socket) -> bytes:
-    """Receive from the daemon; b"" at the end."""
     try:
         return connection.recv(CHUNK)
     except OSError:
@@ -257,7 +255,6 @@ def send(connection: _socket.socket, line: bytes) -> None:
 
 
 def shut(connection: _socket.socket) -> None:
-    """Send end of file to the daemon."""
     try:
         connection.shutdown(_socket.SHUT_WR)
     except OSError:

@@ -1,1 +1,1 @@
-"""Telling agents' programs about mnemond: `mnemonctl setup`, and what `mnemonctl doctor` says of them."""
+"""Setup of agent programs: `mnemonctl setup`, and their checks in `mnemonctl doctor`."""

@@ -43,7 +43,6 @@ class OurPrograms(msgspec.Struct, frozen=True):
         return bool(commands & {str(self.hook), shlex.quote(str(self.hook))})
 
     def is_server(self, value: object) -> bool:
-        """Return True for our MCP server."""
         return isinstance(value, dict) and value.get("command") == str(self.mcp)
 
 
@@ -72,7 +71,6 @@ class EntrySpec(msgspec.Struct, frozen=True):
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n", Scaffold(list(map(json_pointer, containers)))
 
     def element(self, event: str) -> dict[str, object]:
-        """Return the element of an event's array."""
         return {"hooks": [self.hooks[event]]} if self.shape == "grouped" else self.hooks[event]
 
 
@@ -86,7 +84,6 @@ class Scaffold(msgspec.Struct):
     empties: dict[str, str] = {}
 
     def joined(self, later: Scaffold) -> Scaffold:
-        """Return it with what a later change made."""
         fresh = [each for each in later.containers if each not in self.containers]
         return Scaffold([*self.containers, *fresh], {**later.empties, **self.empties})
 

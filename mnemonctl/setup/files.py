@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,17 +13,12 @@ from typing import Final
 
 import msgspec
 
+from mnemonctl.files import replace_file, unusable
 from mnemond.errors import BUSY, CONFIG, DATA_DIR, MnemonError
 
 
 def digest(content: bytes) -> str:
-    """Return the SHA-256 in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
-
-
-def unusable(path: Path, error: OSError) -> MnemonError:
-    """Return the error for a path that the system refuses."""
-    return MnemonError(DATA_DIR, f"{path} cannot be used: {error.strerror}", hint="look at it and at its directory")
 
 
 def refused(path: Path, why: str) -> MnemonError:
@@ -54,31 +48,6 @@ def remove_empty(directories: Iterable[Path]) -> None:
                 directory.rmdir()
 
 
-def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """Write a file as a whole, and to the disk, or not at all. Raises MnemonError."""
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".mnemond", dir=path.parent)
-        draft = Path(name)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fchmod(descriptor, mode)
-                os.fsync(descriptor)
-            draft.replace(path)
-        except OSError:
-            draft.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise unusable(path, error) from None
-    with contextlib.suppress(OSError):  # some file systems sync no directories; the file itself is on the disk
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-
-
 class OwnFile(msgspec.Struct, frozen=True):
     """A file that is wholly ours."""
 
@@ -101,7 +70,6 @@ class OwnFile(msgspec.Struct, frozen=True):
         replace_file(self.path, self.text.encode(), self.mode)
 
     def remove(self) -> None:
-        """Remove it. Raises MnemonError."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError as error:

@@ -66,23 +66,18 @@ class Registration(Protocol):
 
     def files(self) -> list[OwnFile]:
         """Return files of ours that the program points to."""
-        ...
 
     def is_known(self) -> bool:
         """Return True if the host's settings name ours; the program is not run. Raises MnemonError."""
-        ...
 
     def rewritten(self) -> list[Path]:
         """Return the settings that the program writes."""
-        ...
 
     def commands(self) -> list[list[str]]:
         """Return the commands that are needed. Raises MnemonError for settings that it must not touch."""
-        ...
 
     def undo(self) -> list[list[str]]:
         """Return the commands that take back what was registered."""
-        ...
 
 
 class Host(Protocol):
@@ -93,31 +88,24 @@ class Host(Protocol):
 
     def found(self) -> str | None:
         """Return a sentence about where it is installed, or None."""
-        ...
 
     def settings(self) -> list[Settings]:
         """Return the files that get our entries."""
-        ...
 
     def registration(self) -> Registration | None:
         """Return what its own program does, or None."""
-        ...
 
     def remarks(self) -> list[str]:
         """Return what the user has to do or know after the setup. May run the host's program."""
-        ...
 
     def untrusted(self) -> list[str]:
         """Return hooks of ours that wait for the user's approval. Runs the host's program."""
-        ...
 
     def duplicates(self) -> list[str]:
         """Return sentences about settings that would run our hooks a second time."""
-        ...
 
     def switched_off(self) -> list[str]:
         """Return sentences about settings of the host that keep our hooks from running."""
-        ...
 
 
 def found_program(path: str | None) -> str | None:

@@ -236,7 +236,6 @@ class Item(msgspec.Struct):
 
     @property
     def end(self) -> int:
-        """End of the value."""
         return self.node.end
 
 
@@ -281,8 +280,6 @@ _WORD: Final = re.compile("true|false|null")
 
 
 class _Reader:
-    """Recursive descent over one text."""
-
     def __init__(self, text: str, dialect: Dialect) -> None:
         self._text = text
         self._dialect = dialect

@@ -37,7 +37,6 @@ def files(directory: Path) -> list[OwnFile]:
 
 
 def path(directory: Path, kind: Kind) -> Path:
-    """Return the path of a program."""
     return directory / "bin" / f"mnemond-{kind}"
 
 

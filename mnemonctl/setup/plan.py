@@ -1,4 +1,4 @@
-"""What has to be done for a host. Nothing here changes anything."""
+"""Changes that a host needs. Nothing here makes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ KINDS: Final[tuple[Callable[[SetupEnvironment], Host], ...]] = (
 
 
 def all_hosts(environment: SetupEnvironment) -> dict[str, Host]:
-    """Return all hosts by name."""
     return {host.name: host for host in (kind(environment) for kind in KINDS)}
 
 
@@ -67,7 +66,6 @@ class Change(msgspec.Struct, frozen=True):
         return self.file.path
 
     def diff(self) -> str:
-        """Return a unified diff."""
         return diff_of(self.file, self.content)
 
 

@@ -14,7 +14,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from mnemonctl.setup.files import OwnFile, digest, unusable
+from mnemonctl.files import unusable
+from mnemonctl.setup.files import OwnFile, digest
 
 SKILL: Final = "skill.md"
 NAMES: Final = ("guide.md", SKILL)

@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
+from mnemonctl.files import unusable
 from mnemonctl.setup.entries import Scaffold
-from mnemonctl.setup.files import OwnFile, unusable
+from mnemonctl.setup.files import OwnFile
 from mnemond.errors import CONFIG, MnemonError
 
 NAME: Final = "setup.json"

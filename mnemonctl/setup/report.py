@@ -19,7 +19,7 @@ HostState = Literal["installed", "unchanged", "prepared", "planned", "removed", 
 
 
 class FileReport(msgspec.Struct, frozen=True):
-    """What was done to a file. A dry run has a `diff`."""
+    """One file. A dry run has a `diff`."""
 
     path: str
     state: FileState
@@ -66,7 +66,6 @@ class Report(msgspec.Struct, kw_only=True):
 
 
 def render(report: Report, style: Style) -> str:
-    """Return the text."""
     parts: list[str | None] = []
     for host in report.targets:
         parts += _host(host, style)

@@ -56,7 +56,8 @@ CLIENT_LAYERS = (
     ("connection", "slow"),
     ("commands", "daemon_commands", "doctor", "logs"),
     ("setup", "daemon"),
-    ("service", "rpc", "files"),
+    ("service", "rpc"),
+    ("files",),
     ("fast", "launcher"),
 )
 SETUP_LAYERS = (

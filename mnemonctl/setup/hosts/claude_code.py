@@ -80,7 +80,6 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
 
     @property
     def root(self) -> Path:
-        """Directory of the marketplace."""
         return self.environment.directory / "hosts" / "claude-code"
 
     def files(self) -> list[OwnFile]:
