@@ -1,22 +1,28 @@
-"""`mnemond`: run the daemon in the foreground until it is told to stop."""
+"""`mnemond`: run the daemon in the foreground until it is stopped."""
 
 from __future__ import annotations
 
 import argparse
 import faulthandler
+import gc
 import os
 import sys
 from pathlib import Path
 
 # OpenBLAS reads this when numpy is first imported. With two threads on a busy machine one product of 10,000 × 384 took
-# 25 ms at the median, with one 0.8 – 2 ms (reliability section 3).
+# 25 ms at the median, with one 0.8 – 2 ms.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Collections while modules are imported take 25 ms and find nothing: what an import creates stays.
+gc.disable()
 
 from mnemond.config.settings import LEVELS, PROFILES
 from mnemond.daemon import CliOverrides, check_config, run
 from mnemond.errors import DATA_DIR, MnemonError
 from mnemond.logs import PRIORITIES, Logs, is_journal, write_stderr
 from mnemond.wire.params import SERVER_VERSION
+
+gc.enable()
 
 EXAMPLES = """examples:
   mnemond                          serve ~/.mnemon until SIGTERM or Ctrl-C
@@ -47,14 +53,14 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "--set", action="append", default=[], metavar="SETTING=VALUE", help="such as diff.update=0.7; may be repeated"
     )
     parser.add_argument(
-        "--check-config", action="store_true", help="read the configuration, say what is wrong with it, and leave"
+        "--check-config", action="store_true", help="read the configuration, report what is wrong with it, and exit"
     )
     parser.add_argument("--version", action="version", version=f"mnemond {SERVER_VERSION}")
     return parser.parse_args(argv)
 
 
 def _data_dir(given: Path) -> Path:
-    """The directory meant, absolute. Raises MnemonError(DATA_DIR) for a path that cannot be used or shown."""
+    """Return the absolute path of the directory. Raises MnemonError(DATA_DIR) if it cannot be used or shown."""
     try:
         path = given.expanduser().absolute()
         str(path).encode()
@@ -63,33 +69,32 @@ def _data_dir(given: Path) -> Path:
     return path
 
 
-def _said(options: argparse.Namespace) -> CliOverrides:
-    """Of the configuration; --profile is a short name."""
+def _overrides(options: argparse.Namespace) -> CliOverrides:
+    """Configuration given as options; --profile is a setting."""
     profile = [] if options.profile is None else [f"profile={options.profile}"]
     return CliOverrides(options.config and options.config.expanduser().absolute(), (*options.set, *profile))
 
 
-def _complain(error: MnemonError) -> None:
-    """Why the process leaves, for whoever started it."""
+def _print_error(error: MnemonError) -> None:
     lines = [f"mnemond: {error.message}", *([f"  {error.hint}"] if error.hint else [])]
     level = f"<{PRIORITIES['error']}>" if is_journal(os.environ, 2) else ""
     write_stderr("".join(f"{level}{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run; the process's exit status."""
+    """Run, and return the process's exit status."""
     options = _arguments(argv)
     if sys.stderr is not None:
-        faulthandler.enable()  # names of functions, no values: where a daemon was that its watchdog had to end
+        faulthandler.enable()  # prints the functions in which a daemon was that its watchdog ended, and no values
     try:
         data_dir = _data_dir(options.data_dir)
-        said = _said(options)
+        overrides = _overrides(options)
         if options.check_config:
-            check_config(data_dir, said)
+            check_config(data_dir, overrides)
         else:
-            run(data_dir, Logs(options.log_level), said)
+            run(data_dir, Logs(options.log_level), overrides)
     except MnemonError as error:
-        _complain(error)
+        _print_error(error)
         return error.kind.exit
     return 0
 

@@ -1,8 +1,9 @@
-"""The composition root: the one place that builds concrete things and ties them together."""
+"""The daemon: the one place that builds its parts and connects them, and the process around it."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import resource
 import signal
@@ -41,7 +42,7 @@ from mnemond.errors import MnemonError
 from mnemond.hooks.memory import AgentKeeping, AgentMemory, AgentRecall, ExchangeQueue, extraction_contexts
 from mnemond.hooks.sessions import AgentSessions, LastSeen, may_have_missed
 from mnemond.ids import RandomIds
-from mnemond.jobs.extract import ExtractDeps as Reading
+from mnemond.jobs.extract import ExtractDeps
 from mnemond.jobs.retention import jobs_of, looks_of
 from mnemond.jobs.scheduler import JobContext, Scheduler, one_thread
 from mnemond.logs import LogFile, Logs, trace_of
@@ -54,6 +55,7 @@ from mnemond.store.backups import BackupDirectory, BackupService, remove_leftove
 from mnemond.store.connection import check_sqlite_version
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.verify import Examiner
+from mnemond.text import resources
 from mnemond.wire.deferred import Completions
 from mnemond.wire.dispatch import Boundary, Call, Dispatcher, Latencies, handlers_of
 from mnemond.wire.limits import Limits
@@ -62,12 +64,16 @@ from mnemond.wire.params import SERVER_VERSION
 from mnemond.wire.server import Server
 
 STOP_S = 2.8
-"""Seconds from the request to stop to the end of the work it causes, replies and stores together (the promise is 3).
-A checkpoint that would take longer is left to the next start, which recovers the write-ahead log anyway."""
+"""Seconds that a stop may take for replies and stores together (3 for the whole process). A checkpoint that would take
+longer is left to the next start, which recovers the write-ahead log anyway."""
+
+WARM_UP_AFTER_S = 1.0
+"""Seconds after which the expressions of text rules are compiled that no request has used. Earlier the thread would
+compete for the interpreter with the first request, which compiles the few that it uses."""
 
 
 class Daemon:
-    """Everything a running mnemond consists of. Built inside the event loop."""
+    """The parts of a running mnemond. Built inside the event loop."""
 
     def __init__(
         self, data_dir: Path, config: Config, log: FilteringBoundLogger, supply: Supply, loaded: Loaded | None = None
@@ -92,11 +98,11 @@ class Daemon:
         self.settings = StoreSettings(self.stores, loaded)
         self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
-        self.scheduler = self._scheduling(config, clock, identities)
+        self.scheduler = self._build_scheduler(config, clock, identities)
         self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
         attending = Attending(self.keeper, self.scheduler, self.feed)
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
-        self._agents = self._remembering(data_dir, config, clock, identities)
+        self._agents = self._build_agent_memory(data_dir, config, clock, identities)
         life = Life(
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
@@ -104,32 +110,38 @@ class Daemon:
             questions=self.scheduler.questions,
             hosts=self._agents.seen.views,
         )
-        self._about = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
-        self._dispatcher = self._dispatching(self._about, supply, clock, identities)
+        self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
+        self._dispatcher = self._build_dispatcher(supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
         self.feed.tell, self.server.between_requests = self.server.send_event, loop.run_pending
         self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.gone
 
-    def _scheduling(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
-        """Every job, and what they work with."""
-        reading = Reading(extraction_contexts(lambda: self.open_stores), identities.own, self._boundary)
-        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, reading)
+    def _build_scheduler(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
+        extraction = ExtractDeps(extraction_contexts(lambda: self.open_stores), identities.own, self._boundary)
+        jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
             JobContext(clock, identities.own, self._boundary, tells(self._log, self.feed), one_thread()),
         )
 
-    def _dispatching(
-        self, about: DaemonHandlers, supply: Supply, clock: SystemClock, identities: Identities
-    ) -> Dispatcher:
-        """Every method with what answers it."""
+    def _build_dispatcher(self, supply: Supply, clock: SystemClock, identities: Identities) -> Dispatcher:
         remembering, latencies = RememberHandlers(self.open_stores, identities), Latencies(METHODS)
         return Dispatcher(
             METHODS,
             handlers_of(
-                about,
+                self._daemon_handlers,
                 remembering,
-                *self._about_memories(clock, identities),
+                ExtractHandlers(self.open_stores, identities, clock),
+                ForgetHandlers(self.open_stores, identities),
+                ReviseHandlers(self.open_stores, identities),
+                SuccessionHandlers(self.open_stores, identities),
+                ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note),
+                SearchHandlers(self.open_stores, clock),
+                LinkHandlers(self.open_stores, identities, clock),
+                PinHandlers(self.open_stores, identities),
+                AuditHandlers(self.open_stores, clock),
+                UndoHandlers(self.open_stores, identities),
+                GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.keeper, identities),
                 StoreHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping),
                 BackupHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping),
@@ -151,24 +163,9 @@ class Daemon:
             latencies=latencies,
         )
 
-    def _about_memories(self, clock: SystemClock, identities: Identities) -> tuple[object, ...]:
-        """What reads and writes memories, links and their history, but for `remember`."""
-        return (
-            ExtractHandlers(self.open_stores, identities, clock),
-            ForgetHandlers(self.open_stores, identities),
-            ReviseHandlers(self.open_stores, identities),
-            SuccessionHandlers(self.open_stores, identities),
-            ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note),
-            SearchHandlers(self.open_stores, clock),
-            LinkHandlers(self.open_stores, identities, clock),
-            PinHandlers(self.open_stores, identities),
-            AuditHandlers(self.open_stores, clock),
-            UndoHandlers(self.open_stores, identities),
-            GcHandlers(self.open_stores, identities, clock),
-        )
-
-    def _remembering(self, data_dir: Path, config: Config, clock: SystemClock, identities: Identities) -> AgentMemory:
-        """What memory does by itself in agents' sessions."""
+    def _build_agent_memory(
+        self, data_dir: Path, config: Config, clock: SystemClock, identities: Identities
+    ) -> AgentMemory:
         within_s = Limits.of(config.server).hook_s
         sessions = AgentSessions(monotonic_s, missed=may_have_missed(data_dir, clock.now_us()))
         self.open_stores.on_forget.append(sessions.forget_texts)
@@ -190,7 +187,7 @@ class Daemon:
         return self._dispatcher.boundary()
 
     def stop(self) -> None:
-        """Answer what was received and leave; what embeds or tidies up in the background ends at once."""
+        """Answer what was received and end; background embedding and jobs end at once."""
         self.keeper.end()
         self.scheduler.end()
         self.server.request_stop()
@@ -200,22 +197,22 @@ class Daemon:
         self.server.apply_settings(Limits.of(config.server))
         self.settings.apply_settings(loaded or configuration.loaded_from(config, self.settings.sources.path))
         self.open_stores.apply_settings()
-        self._about.apply_settings(config)
+        self._daemon_handlers.apply_settings(config)
         self._agents.apply_settings(config.hooks, Limits.of(config.server).hook_s)
 
     def store_health(self) -> list[StoreHealth]:
-        """Every open store."""
+        """Return the health of every open store."""
         stores = self.stores.open_stores()
         return [StoreHealth(each.name, each.snapshot.live, each.degraded_reason) for each in stores]
 
     async def writers_answer(self) -> None:
-        """Returns once the writer of every open store has answered, if only that it cannot write."""
+        """Return once the writer of every open store has answered, be it with an error."""
         for store in self.stores.open_stores():
             with contextlib.suppress(MnemonError):
                 await store.read(lambda _: None)
 
     async def stop_requested(self) -> None:
-        """Returns when the daemon begins to stop."""
+        """Return when the daemon begins to stop."""
         await self.server.stop_requested()
 
     def _warn(self, sentence: str) -> None:
@@ -225,17 +222,17 @@ class Daemon:
         self._log.error("defect", where=where, trace=trace_of(error))
 
     async def warm_up(self) -> None:
-        """Open the store that most requests mean, if there is one, so that the first of them need not wait."""
+        """Open the active store, if it exists, so that the first request need not wait."""
         name, _ = self.stores.active()
         if self.stores.exists(name):
-            with self._dispatcher.boundary():  # whoever asks for this store will hear what is wrong with it
+            with self._dispatcher.boundary():  # each request to this store reports the error
                 try:
                     await self.open_stores.open(name)
                 except MnemonError as error:
                     self._log.error("store not opened", store=name, reason=error.message)
 
     async def close(self) -> None:
-        """Checkpoint and close every store, within what the stop has left of STOP_S."""
+        """Checkpoint and close every store, within what is left of STOP_S."""
         with trio.CancelScope(
             shield=True, deadline=min(self.server.stop_requested_at, trio.current_time()) + STOP_S
         ) as scope:
@@ -245,11 +242,11 @@ class Daemon:
             self._log.warning("stores left to the next start", seconds=STOP_S)
 
 
-# One process that serves one data directory, from its start to its end.
+# ---------------------------------------------------------------- the process that serves one data directory
 
 
 class CliOverrides(NamedTuple):
-    """What the command line says of the configuration: another file, and settings such as "diff.update=0.7"."""
+    """Configuration given on the command line: another file, and settings such as "diff.update=0.7"."""
 
     config: Path | None = None
     settings: tuple[str, ...] = ()
@@ -258,8 +255,37 @@ class CliOverrides(NamedTuple):
 NO_OVERRIDES: Final = CliOverrides()
 
 
+def check_config(data_dir: Path, overrides: CliOverrides = NO_OVERRIDES) -> None:
+    """Read the configuration as a start would. Raises MnemonError(CONFIG)."""
+    load_configuration(_sources(data_dir, overrides))
+
+
+def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES) -> None:
+    """Serve `data_dir` until SIGTERM, SIGINT or daemon.stop.
+
+    Raises MnemonError for a data directory, a lock, a configuration or a model that cannot be used.
+    """
+    harden_process()
+    gc.freeze()  # collections need not look at the modules
+    gc_tuning.freeze_after_long_gc()
+    check_sqlite_version()
+    # Links in the path are resolved once, here; SQLite follows none, and the last part must not be one.
+    directory = open_data_dir(data_dir.parent.resolve() / data_dir.name)
+    with contextlib.ExitStack() as held:
+        held.callback(directory.close)
+        instance = lock(directory)
+        held.callback(instance.close)
+        loaded, embedders = load_configuration(_sources(directory.path, overrides))
+        connection.forbid_raw_open(directory.path)
+        _recover(directory.path, logs.logger)
+        listener = adopt(os.environ) or _listener_of_launchd() or bind(directory, instance)
+        held.callback(listener.close)
+        log_file = logs_module.open_log(logs, directory.path, loaded.config.log, os.environ)
+        trio.run(_Process(directory.path, loaded, embedders, listener, logs, log_file).serve)
+
+
 def harden_process() -> None:
-    """Nothing this process creates is readable by others, and it leaves no core file with memories in it."""
+    """Make files private, and write no core file, which would contain memories."""
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -270,61 +296,24 @@ def load_configuration(sources: Sources) -> tuple[Loaded, Embedders]:
     return loaded, Embedders(loaded.config.embedding, os.environ, monotonic_s)
 
 
-def _sources(data_dir: Path, said: CliOverrides) -> Sources:
-    return Sources(said.config or data_dir / configuration.FILE, os.environ, said.settings)
+def _sources(data_dir: Path, overrides: CliOverrides) -> Sources:
+    return Sources(overrides.config or data_dir / configuration.FILE, os.environ, overrides.settings)
 
 
-def lacking_embedder(supply: Supply) -> str | None:
-    """Why new stores cannot have the embedder they should; may block for seconds."""
-    try:
-        supply.preferred()
-    except MnemonError as error:
-        return sentence(error)
-    return None
-
-
-def check_config(data_dir: Path, said: CliOverrides = NO_OVERRIDES) -> None:
-    """Read the configuration as a start would. Raises MnemonError(CONFIG)."""
-    load_configuration(_sources(data_dir, said))
-
-
-def run(data_dir: Path, logs: Logs, said: CliOverrides = NO_OVERRIDES) -> None:
-    """Serve `data_dir` until SIGTERM, SIGINT or daemon.stop.
-
-    Raises MnemonError for a data directory, a lock, a configuration or a model that cannot be used.
-    """
-    harden_process()
-    gc_tuning.freeze_after_long_gc()
-    check_sqlite_version()
-    # Links on the way are resolved once, here; SQLite follows none, and the last part must not be one.
-    directory = open_data_dir(data_dir.parent.resolve() / data_dir.name)
-    with contextlib.ExitStack() as held:
-        held.callback(directory.close)
-        instance = lock(directory)
-        held.callback(instance.close)
-        loaded, embedders = load_configuration(_sources(directory.path, said))
-        connection.forbid_raw_open(directory.path)
-        _tidy(directory.path, logs.logger)
-        listener = adopt(os.environ) or _of_launchd() or bind(directory, instance)
-        held.callback(listener.close)
-        log_file = logs_module.open_log(logs, directory.path, loaded.config.log, os.environ)
-        trio.run(_Life(directory.path, loaded, embedders, listener, logs, log_file).serve)
-
-
-def _tidy(data_dir: Path, log: FilteringBoundLogger) -> None:
-    """Finish what an earlier process left half-done, and take over a store of mnemon's. Raises MnemonError."""
+def _recover(data_dir: Path, log: FilteringBoundLogger) -> None:
+    """Finish what an earlier process left half done, and move a store of mnemon. Raises MnemonError."""
     remove_leftovers(data_dir)
     if legacy.move(data_dir, SystemClock().now_us(), lambda sentence: log.warning("warning", reason=sentence)):
         log.info("moved a store of mnemon's", to=str(data_dir / "data" / "default"))
 
 
-def _of_launchd() -> Listener | None:
+def _listener_of_launchd() -> Listener | None:
     passed = supervisor.passed_socket(os.environ)
     return None if passed is None else Listener(passed)
 
 
-class _Life:
-    """From the first request to the last: the daemon, and what surrounds it."""
+class _Process:
+    """The daemon with its log, its service manager and its signals."""
 
     def __init__(
         self,
@@ -345,7 +334,7 @@ class _Life:
         self._ping_every_s = supervisor.watchdog_interval_s(os.environ)
 
     async def serve(self) -> None:
-        """Until somebody asks for the end."""
+        """Serve until a stop is requested."""
         log = self._logs.logger
         config = self._loaded.config
         daemon = Daemon(self._data_dir, config, log, self._supply, self._loaded)
@@ -359,8 +348,9 @@ class _Life:
             await nursery.start(daemon.keeper.run)
             await nursery.start(daemon.uses.run)
             await nursery.start(daemon.scheduler.run)
-            nursery.start_soon(_tell_of_embedder, self._supply, log)
+            nursery.start_soon(_log_lacking_embedder, self._supply, log)
             nursery.start_soon(supervision.run)
+            nursery.start_soon(_warm_up_texts)
             await daemon.server.serve(self._listener)
             nursery.cancel_scope.cancel()
         await daemon.close()
@@ -379,12 +369,26 @@ class _Life:
             self._log_file.set_limits(config.log.max_bytes, config.log.older_files)
 
 
-async def _tell_of_embedder(supply: Supply, log: FilteringBoundLogger) -> None:
-    """Say in the log that new stores would lack an embedder. Nobody waits for it: a start is over in milliseconds, and
-    a server that hangs takes seconds."""
+async def _log_lacking_embedder(supply: Supply, log: FilteringBoundLogger) -> None:
+    """Log that new stores would lack an embedder. A start does not wait for it: it is over in milliseconds, and a
+    server that hangs takes seconds."""
     lacking = await trio.to_thread.run_sync(lacking_embedder, supply, abandon_on_cancel=True)
     if lacking is not None:
         log.warning("no embedder", reason=lacking)
+
+
+def lacking_embedder(supply: Supply) -> str | None:
+    """Return why new stores cannot have the configured embedder, or None; may block for seconds."""
+    try:
+        supply.preferred()
+    except MnemonError as error:
+        return sentence(error)
+    return None
+
+
+async def _warm_up_texts() -> None:
+    await trio.sleep(WARM_UP_AFTER_S)
+    await trio.to_thread.run_sync(resources.warm_up, abandon_on_cancel=True)
 
 
 async def _stop_on_signals(daemon: Daemon, *, task_status: trio.TaskStatus[None]) -> None:

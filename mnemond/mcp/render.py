@@ -10,7 +10,7 @@ from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
 from mnemond.hooks.prompt_text import REF, fenced, references
 from mnemond.mcp.tools import StatusView
 from mnemond.model.answers import GcCandidate, GetResult, InsightView, RecallResult, RelatedMemory
-from mnemond.model.outcomes import ForgetResult, LinkResult, RememberResult, Result, UpdateResult
+from mnemond.model.outcomes import CausalCandidate, ForgetResult, LinkResult, RememberResult, Result, UpdateResult
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import DATA
 from mnemond.wire.params import plural
@@ -93,8 +93,7 @@ def _candidates(result: RememberResult) -> list[str]:
     ]
     likely = [each for each in result.causal_candidates if each.is_likely and each.id not in listed]
     causal = [
-        f"<ref:{inert(each.id[:REF])} may be the {'cause' if each.suggested_direction == 'from_candidate' else 'effect'}"
-        f"> {_shown(each.content, MAX_CANDIDATE)}"
+        f"<ref:{inert(each.id[:REF])} may be the {_role(each)}> {_shown(each.content, MAX_CANDIDATE)}"
         for each in likely[:MAX_CANDIDATES]
     ]
     listed.update(each.id for each in likely)
@@ -104,6 +103,10 @@ def _candidates(result: RememberResult) -> list[str]:
         for each in kin[:MAX_CANDIDATES]
     ]
     return [*conflicts, *causal, *similar]
+
+
+def _role(candidate: CausalCandidate) -> str:
+    return "cause" if candidate.suggested_direction == "from_candidate" else "effect"
 
 
 def forgotten(result: ForgetResult) -> str:
