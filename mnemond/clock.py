@@ -1,4 +1,4 @@
-"""The only place that reads the wall clock; everything below the edge receives time as an argument."""
+"""The only module that reads clocks; all others receive the time as an argument."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where "now" comes from. Tests move their own by hand."""
+    """Source of the current time; tests have their own."""
 
     def now_us(self) -> int:
         """Microseconds since 1970-01-01T00:00:00Z."""
@@ -23,10 +23,10 @@ class SystemClock:
 
 
 def monotonic_s() -> float:
-    """Seconds on a clock that never goes back, for measuring how long something took."""
+    """Return seconds on a clock that never goes back, for measuring durations."""
     return time.perf_counter()
 
 
 def monotonic_us() -> int:
-    """Microseconds on CLOCK_MONOTONIC, on which a service manager compares moments with its own."""
+    """Return microseconds on CLOCK_MONOTONIC, the clock of the service manager."""
     return time.monotonic_ns() // 1000

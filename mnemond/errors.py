@@ -1,8 +1,7 @@
-"""Every error a user can meet: one kind, one number on the wire, one exit status, one sentence.
+"""The errors that users see: each kind has a number on the wire, an exit status and a meaning.
 
-The table below is the single source: the JSON-RPC layer, the command line and `docs/errors.md` read it.
-Numbers lie outside -32768…-32000, which JSON-RPC 2.0 reserves for itself (section 5.1), except for the five
-kinds the specification names.
+The JSON-RPC layer, the command line and `docs/errors.md` read the table below. Numbers are outside -32768…-32000, which
+JSON-RPC 2.0 reserves (section 5.1), except for the five kinds that it defines.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ Outcome = Literal["rejected", "unknown"]
 class Kind(msgspec.Struct, frozen=True):
     """One row of the error table.
 
-    `rpc` is the JSON-RPC code, `exit` the process status of the client, `retryable` whether the same request may
-    succeed later without being changed.
+    `rpc` is the JSON-RPC code, `exit` the process status of the client; `retryable`: the same request may succeed later.
     """
 
     name: str
@@ -59,7 +57,7 @@ KINDS: tuple[Kind, ...] = (
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
-    """One thing wrong with one field: the sentence names the field, the limit and the value's size."""
+    """One problem of one field; the message names the field, the limit and the size of the value."""
 
     field: str
     message: str
@@ -68,9 +66,9 @@ class FieldProblem(msgspec.Struct, frozen=True):
 class MnemonError(Exception):
     """A failure with a sentence for the user.
 
-    `hint` is what to do next; `outcome` says of a failed write whether it certainly was not stored ("rejected")
-    or may have been ("unknown": repeat it with the same op_id); `problems` lists every bad field at once;
-    `degraded_reason` says that the store behind it is not fully well; `details` are more members of its data.
+    `hint` is what to do next. `outcome` of a failed write is "rejected" if it was certainly not stored, "unknown" if it
+    may have been: repeat it with the same op_id. `problems` lists every bad field; `degraded_reason` is that of the
+    store; `details` are further members of the error's data.
     """
 
     def __init__(
@@ -95,6 +93,6 @@ class MnemonError(Exception):
 
 
 def invalid(problems: list[FieldProblem], hint: str | None = None) -> MnemonError:
-    """The error that carries every bad field of a request (`problems` must not be empty)."""
+    """Return the error for all bad fields of a request (`problems` must not be empty)."""
     message = "; ".join(problem.message for problem in problems)
     return MnemonError(INVALID_PARAMS, message, hint=hint, outcome="rejected", problems=tuple(problems))

@@ -1,4 +1,4 @@
-"""The only source of randomness: identifiers. Everything else receives them as arguments."""
+"""The only source of randomness: identifiers, which all other modules receive as arguments."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Protocol
 
 
 class Ids(Protocol):
-    """Where new identifiers come from."""
+    """Source of new identifiers."""
 
     def new(self) -> str:
-        """A fresh identifier nobody has seen."""
+        """Return an identifier that was not used before."""
         ...
 
 
 RESERVE = 256
-"""Identifiers drawn from the system at once: one call costs about what the formatting of an identifier does."""
+"""Identifiers per call of the system: a call costs about as much as formatting one."""
 
 
 class RandomIds:
-    """UUID version 4 (RFC 9562 section 5.4), in its usual lower-case form. For one thread."""
+    """UUIDs version 4 (RFC 9562 section 5.4) in lower case. For one thread."""
 
     def __init__(self) -> None:
         self._drawn: list[str] = []
 
     def new(self) -> str:
-        """A fresh UUID4."""
+        """Return a random UUID."""
         if not self._drawn:
             digits = os.urandom(16 * RESERVE).hex()
             self._drawn = [digits[at : at + 32] for at in range(0, len(digits), 32)]
@@ -34,5 +34,5 @@ class RandomIds:
 
 
 def nonce(ids: Ids) -> str:
-    """Sixteen hexadecimal digits that nobody can guess: 62 random bits."""
+    """Return sixteen hexadecimal digits with 62 random bits."""
     return ids.new().replace("-", "")[-16:]

@@ -16,52 +16,51 @@ from typing import Final
 from mnemond import errors
 from mnemond.errors import MnemonError
 
-# The data directory: private to its owner, served by one daemon at a time.
-
+# ---------------------------------------------------------------- the data directory: private, served by one daemon
 
 LOCK = "lock"
 
 MARKS: Final = frozenset({LOCK, "start.lock", "mnemon.db"})
-"""Files by which a directory is one of ours, or of mnemon's: a client's first act is to make the second."""
+"""Files that mark a data directory of mnemond, or of mnemon; a client creates the second before anything else."""
 
 EXPECTED: Final = frozenset({
     "active", "backups", "ballast", "bin", "config.toml", "data", "hosts", "log", "prompt", "restart.stamp",
     "setup.json", "setup.lock", "sock", ".DS_Store",
 })  # fmt: skip
-"""What may stand in one before its first daemon: settings, what `setup` writes, stores from elsewhere."""
+"""Names that may be in one before its first daemon: settings, files of `setup`, copied stores."""
 
 HOMES: Final = frozenset({".git", ".bashrc", ".bash_profile", ".profile", ".zshrc"})
-"""What makes of a directory a project or a home, also where it is private already."""
+"""Names that mark a project or a home, even if it is private already."""
 
 
 class DataDir:
-    """An open data directory. Everything in it is reached through `fd`, so a swapped path changes nothing."""
+    """An open data directory. Everything in it is opened through `fd`, so exchanging the path has no effect."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self.path = path
         self.fd = fd
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the descriptor."""
         os.close(self.fd)
 
 
 class InstanceLock:
-    """Held by the one daemon that serves a data directory; the kernel drops it when the process ends, however."""
+    """The lock of the daemon that serves a data directory; the kernel releases it when the process ends."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
     def close(self) -> None:
-        """Let the next daemon in. The file stays: removing it would let two daemons lock two files."""
+        """Release the lock. The file stays: removing it would let two daemons lock two files."""
         os.close(self._fd)
 
 
 def open_data_dir(path: Path) -> DataDir:
-    """Open the directory, making it when missing, and make sure that nobody else can read or change it.
+    """Open the directory, creating it if missing, and make it private.
 
     Raises MnemonError (DATA_DIR) for a symbolic link, a file, a foreign owner, a directory that others may write to, or
-    one that is somebody's already: a project, a home, /etc.
+    one with other contents: a project, a home, /etc.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +69,7 @@ def open_data_dir(path: Path) -> DataDir:
     except OSError as error:
         raise _unusable(path, error) from error
     try:
-        _refuse_others(path, fd)
+        _refuse_other_contents(path, fd)
         _make_private(path, fd)
     except BaseException:
         os.close(fd)
@@ -79,9 +78,9 @@ def open_data_dir(path: Path) -> DataDir:
 
 
 def lock(directory: DataDir) -> InstanceLock:
-    """Become the one daemon of this directory; our process id stands in the lock file.
+    """Lock the directory, and write the process id into the lock file.
 
-    Raises MnemonError: LOCKED when another daemon has it, DATA_DIR when the lock file is not a file of ours.
+    Raises MnemonError: LOCKED if another daemon has it, DATA_DIR if the lock file cannot be opened as a file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
@@ -101,21 +100,21 @@ def _make(path: Path) -> None:
         path.mkdir(mode=0o700)
     except FileExistsError:
         return
-    path.chmod(0o700)  # a umask such as 0777 would have left us outside
+    path.chmod(0o700)  # a umask such as 0777 would lock the owner out
 
 
-def _refuse_others(path: Path, fd: int) -> None:
-    """A wrong path must not lock everybody out of a directory, nor fill a project. One that is private already was made
-    so by somebody."""
-    there = set(os.listdir(fd))
-    strange = sorted(there - EXPECTED)
+def _refuse_other_contents(path: Path, fd: int) -> None:
+    """Refuse a directory with other contents: a wrong path must neither make a shared directory private nor fill a
+    project. One that is private already was made so on purpose."""
+    names = set(os.listdir(fd))
+    others = sorted(names - EXPECTED)
     is_private = not stat.S_IMODE(os.fstat(fd).st_mode) & (stat.S_IRWXG | stat.S_IRWXO)
-    if strange and MARKS.isdisjoint(there) and not (is_private and HOMES.isdisjoint(there)):
+    if others and MARKS.isdisjoint(names) and not (is_private and HOMES.isdisjoint(names)):
         raise MnemonError(
             errors.DATA_DIR,
-            f"{path} is no data directory of mnemond's: it holds other things, such as {strange[0][:80]!a}; nothing in"
-            " it was changed",
-            hint=f"name an empty directory or one that is not there yet, such as {path / 'mnemon'}",
+            f"{path} is not a data directory of mnemond: it contains other files, such as {others[0][:80]!a}; nothing"
+            " in it was changed",
+            hint=f"name an empty or new directory, such as {path / 'mnemon'}",
         )
 
 
@@ -131,10 +130,10 @@ def _make_private(path: Path, fd: int) -> None:
         mode = stat.S_IMODE(status.st_mode)
         raise MnemonError(
             errors.DATA_DIR,
-            f"others may write to the data directory {path} (mode {mode:04o}); what is in it cannot be trusted",
-            hint=f"it is shared by everybody; name a directory of your own in it, such as {path / 'mnemon'}"
+            f"other users may write to the data directory {path} (mode {mode:04o}); its contents cannot be trusted",
+            hint=f"it is shared by all users; name a directory of your own in it, such as {path / 'mnemon'}"
             if status.st_mode & stat.S_ISVTX
-            else f"look through it, then: chmod 700 {path}",
+            else f"inspect its files, then: chmod 700 {path}",
         )
     if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         os.fchmod(fd, 0o700)
@@ -160,12 +159,14 @@ def _take(path: Path, fd: int) -> None:
 def _unusable(path: Path, error: OSError) -> MnemonError:
     if error.errno in (errno.ELOOP, errno.EMLINK) or os.path.islink(path):
         return MnemonError(
-            errors.DATA_DIR, f"{path} is a symbolic link; links are not followed here", hint="name the real place"
+            errors.DATA_DIR, f"{path} is a symbolic link; links are not followed here", hint="name its target"
         )
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
         return MnemonError(errors.DATA_DIR, f"{path}, or a part of it, is not a directory")
     return MnemonError(errors.DATA_DIR, f"{path} cannot be opened: {error.strerror}")
 
+
+# ---------------------------------------------------------------- the socket
 
 SOCKET = "sock"
 BACKLOG = 512
@@ -176,7 +177,7 @@ _FIRST_PASSED_FD = 3  # SD_LISTEN_FDS_START, sd_listen_fds(3)
 
 
 class Listener:
-    """A listening socket, non-blocking. One that was passed is shared with the service manager and only borrowed."""
+    """A listening socket, non-blocking. One that was passed belongs to the service manager."""
 
     def __init__(self, sock: socket.socket, bound_in: DataDir | None = None) -> None:
         sock.setblocking(False)
@@ -186,33 +187,35 @@ class Listener:
 
     @property
     def adopted(self) -> bool:
-        """Whether the socket was passed to this process."""
+        """True if the socket was passed to this process."""
         return self._bound_in is None
 
     def refuse_newcomers(self) -> None:
-        """From now on connecting fails at once, while those who wait in the backlog can still be accepted. Clients
-        of a passed socket wait there for the next daemon instead."""
+        """Make connecting fail at once, while clients in the backlog can still be accepted. Clients of a passed socket
+        wait there for the next daemon instead."""
         if self._bound_in is None:
             return
         self._unlink(self._bound_in)
-        with contextlib.suppress(OSError):  # macOS knows no shutdown of a listening socket; there the close does it
+        with contextlib.suppress(
+            OSError
+        ):  # macOS has no shutdown of a listening socket; closing it has the same effect
             self.socket.shutdown(socket.SHUT_RD)
 
     @property
     def lost(self) -> bool:
-        """Whether clients no longer find the socket that we bound: it was removed, or something else is there."""
+        """True if the bound socket is no longer in the directory: it was removed or replaced."""
         if self._bound_in is None or self._inode is None:
             return False
         try:
             return _inode(self._bound_in) != self._inode
         except OSError:
-            return False  # we cannot even look; what is there may be ours
+            return False  # the directory cannot be read; the socket may be there
 
     def regain(self) -> None:
-        """Listen in a new socket where the lost one was. Whoever waits in the backlog of the old one is dropped.
+        """Bind a new socket in place of the lost one. Clients in the backlog of the old one are dropped.
 
-        Call it while the instance lock is held. Raises MnemonError (DATA_DIR) as `bind` does, and when the directory
-        itself is no longer at its path: what is there may be another daemon's.
+        Call it while the instance lock is held. Raises MnemonError (DATA_DIR) as `bind` does, and if another directory is
+        at the path now: another daemon may serve it.
         """
         if self._bound_in is None:
             return
@@ -224,7 +227,7 @@ class Listener:
         self._inode = _inode(self._bound_in)
 
     def close(self) -> None:
-        """Stop listening; a socket that we bound disappears. Call it while the instance lock is held."""
+        """Stop listening, and remove a bound socket. Call it while the instance lock is held."""
         if self._bound_in is not None:
             self._unlink(self._bound_in)
         self.socket.close()
@@ -236,9 +239,9 @@ class Listener:
 
 
 def adopt(environ: MutableMapping[str, str]) -> Listener | None:
-    """The socket that the service manager passed to this very process (sd_listen_fds(3)), or None.
+    """Return the socket that the service manager passed to this process (sd_listen_fds(3)), or None.
 
-    The variables are taken out of `environ`. Raises MnemonError (CONFIG) when what was passed cannot be used.
+    Removes the variables from `environ`. Raises MnemonError (CONFIG) if the socket cannot be used.
     """
     pid, count = environ.pop("LISTEN_PID", ""), environ.pop("LISTEN_FDS", "")
     environ.pop("LISTEN_FDNAMES", None)
@@ -259,10 +262,10 @@ def adopt(environ: MutableMapping[str, str]) -> Listener | None:
 
 
 def bind(directory: DataDir, lock: InstanceLock) -> Listener:
-    """Listen on `sock` in the directory, for its owner only. Whoever holds the lock knows that a socket lying there
-    is a dead daemon's, and removes it.
+    """Listen on `sock` in the directory, for its owner only. As the lock is held, a socket that exists is left from a
+    daemon that ended, and is removed.
 
-    Raises MnemonError (DATA_DIR) when the path is too long, or something else than a socket is in the way.
+    Raises MnemonError (DATA_DIR) if the path is too long, or is that of something other than a socket.
     """
     return Listener(_listen(directory), directory)
 
@@ -276,7 +279,7 @@ def _listen(directory: DataDir) -> socket.socket:
             f"the path of the socket, {path}, has {length} bytes; the system allows {MAX_PATH_BYTES}",
             hint="choose a data directory with a shorter path",
         )
-    _clear_the_way(directory)
+    _remove_old_socket(directory)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _bind_privately(sock, path.as_posix())
@@ -288,7 +291,8 @@ def _listen(directory: DataDir) -> socket.socket:
 
 
 def _bind_privately(sock: socket.socket, path: str) -> None:
-    """Nobody else reaches the socket in between: the directory is private. (A umask would be that of all threads.)"""
+    """Other users cannot reach the socket between the two calls: the directory is private. (A umask would be that of
+    all threads.)"""
     sock.bind(path)
     os.chmod(path, 0o600)
 
@@ -303,7 +307,7 @@ def _check_in_place(directory: DataDir) -> None:
         raise MnemonError(errors.DATA_DIR, f"{directory.path} is no longer the directory that this daemon serves")
 
 
-def _clear_the_way(directory: DataDir) -> None:
+def _remove_old_socket(directory: DataDir) -> None:
     try:
         status = os.stat(SOCKET, dir_fd=directory.fd, follow_symlinks=False)
     except FileNotFoundError:
@@ -311,7 +315,7 @@ def _clear_the_way(directory: DataDir) -> None:
     if not stat.S_ISSOCK(status.st_mode):
         where = directory.path / SOCKET
         raise MnemonError(
-            errors.DATA_DIR, f"{where} is not a socket; it is left as it is", hint="move it away and start again"
+            errors.DATA_DIR, f"{where} is not a socket; it was not changed", hint="move it away and start again"
         )
     os.unlink(SOCKET, dir_fd=directory.fd)
 
