@@ -17,7 +17,8 @@ Outcome = Literal["rejected", "unknown"]
 class Kind(msgspec.Struct, frozen=True):
     """One row of the error table.
 
-    `rpc` is the JSON-RPC code, `exit` the process status of the client; `retryable`: the same request may succeed later.
+    `rpc` is the JSON-RPC code, `exit` the process status of the client; `retryable`: the same request may succeed
+    later.
     """
 
     name: str
