@@ -28,7 +28,7 @@ from mnemond.recall.context import (
 from mnemond.text.prompt_escape import HIDDEN, QUARTERS, inert, quarters, token_count
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight, unit
-from tests.text.test_inert import HOSTILE
+from tests.text.test_prompt_escape import HOSTILE
 
 NONCE = "0123456789abcdef"
 DAY_US = 86_400_000_000

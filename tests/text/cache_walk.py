@@ -38,14 +38,20 @@ def unregistered(module: str, names: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_cache(value: Any) -> bool:
-    """True for a cached function with parameters, an empty container, and an object of ours that can be cleared."""
+    """True for a cached function of anything but numbers and types, an empty container, and an object of ours that can
+    be cleared."""
     if hasattr(value, "cache_info"):
         function: Callable[..., object] = value.__wrapped__
-        return inspect.isclass(function) or bool(inspect.signature(function).parameters)
+        return inspect.isclass(function) or any(map(_may_hold_text, inspect.signature(function).parameters.values()))
     if isinstance(value, CONTAINERS):
         return not value
     is_ours = type(value).__module__.partition(".")[0] in ("mnemond", "tests")
     return is_ours and any(callable(getattr(value, name, None)) for name in ("clear", "clear_cache"))
+
+
+def _may_hold_text(parameter: inspect.Parameter) -> bool:
+    kind = str(parameter.annotation)
+    return parameter.name != "self" and kind not in ("int", "float", "bool") and not kind.startswith("type[")
 
 
 def walk() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Negation, numbers and change cues of spec 6.5, with the pairs of 7.2 that they decide."""
+"""Negation, numbers and change cues, with pairs of texts that they decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dates of spec 6.6, told from Wednesday 2026-02-18."""
+"""Dates relative to Wednesday 2026-02-18."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def shown(mention: DateMention) -> str:
         ("三天前", "2026-02-15"),
     ],
 )
-def test_the_phrases_of_the_specification(text: str, expected: str) -> None:
+def test_phrases_mean_days(text: str, expected: str) -> None:
     assert spans(text) == [expected]
     assert [each.text for each in dates(text, REFERENCE)] == [text if " to " not in text else "in March"]
 

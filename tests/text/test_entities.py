@@ -1,4 +1,4 @@
-"""What a text names (spec 6.3): patterns, terms, people, what is known, in that order."""
+"""Entities: patterns, terms, people, known names and aliases."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from mnemond.text.entity_lists import entity_lists, extended
 from mnemond.text.entity_shapes import MAX_NAME, kind_of, mixed_shape
 from mnemond.text.tokens import fold
 from tests.examples import examples
+
+# ---------------------------------------------------------------- patterns, terms, people, known names
 
 
 def names(text: str, provided: Sequence[str] = (), *, mode: str = "merge", known: Known = nothing_known) -> list[str]:
@@ -50,7 +52,7 @@ def store_of(*spellings: str) -> Known:
         ("讨论《三体》", ["三体"]),
     ],
 )
-def test_the_vectors_of_the_specification(text: str, expected: list[str]) -> None:
+def test_names_of_every_kind(text: str, expected: list[str]) -> None:
     assert names(text) == expected
 
 
@@ -348,3 +350,49 @@ def test_a_purge_leaves_no_name_behind() -> None:
     caches.clear_all()
     assert entity_shapes._cached_kind.cache_info().currsize == 0
     assert entity_shapes._cached_mixed_shape.cache_info().currsize == 0
+
+
+# ---------------------------------------------------------------- aliases, built in and a user's own
+
+
+def test_the_built_in_table_resolves_in_one_step() -> None:
+    assert {
+        alias: right
+        for alias, right in entity_lists().aliases.items()
+        if canonical_name(right) in entity_lists().aliases
+    } == {}
+    assert {alias for alias in entity_lists().aliases if " ".join(alias.casefold().split()) != alias} == set()
+
+
+def test_nothing_added_changes_nothing() -> None:
+    assert dict(extended({})) == dict(entity_lists().aliases)
+
+
+def test_aliases_are_folded_and_chains_followed_to_their_end() -> None:
+    aliases = extended({"PGX": "postgres", "The  Shop": "Storefront"})
+    assert aliases["pgx"] == "PostgreSQL"
+    assert aliases["the shop"] == "Storefront"
+
+
+def test_the_user_decides_what_a_thing_is_called() -> None:
+    aliases = extended({"PostgreSQL": "Postgres", "js": "JScript"})
+    assert canonical_name("PostgreSQL", aliases) == canonical_name("postgres", aliases) == "postgres"
+    assert canonical_name("psql", aliases) == "postgres"
+    assert canonical_name("js", aliases) == "jscript"
+
+
+def test_circles_and_empty_names_are_left_out() -> None:
+    aliases = extended({"a": "b", "b": "a", "c": "a", "": "x", "y": " "})
+    assert canonical_name("a", aliases) == "a"
+    assert canonical_name("b", aliases) == "b"
+    assert canonical_name("c", aliases) == "a"
+    assert {"", "y"}.isdisjoint(aliases)
+
+
+SHORT = st.sampled_from(["a", "B", "c", "D e", "js", "JavaScript", "PostgreSQL", "postgres"])
+
+
+@given(st.dictionaries(SHORT, SHORT), st.one_of(SHORT, st.text(max_size=10)))
+def test_one_look_up_resolves_any_name(extra: dict[str, str], name: str) -> None:
+    aliases = extended(extra)
+    assert canonical_name(canonical_name(name, aliases), aliases) == canonical_name(name, aliases)

@@ -1,4 +1,4 @@
-"""Set similarities of spec 7.1 and the normalised form that two equal texts share."""
+"""Set similarities and the normalised form that two equal texts share."""
 
 from __future__ import annotations
 
