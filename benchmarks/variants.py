@@ -101,7 +101,7 @@ STAGES: tuple[Variant, ...] = (
     Variant("- assistant", _ranking("bonuses", assistant=0.0)),
     Variant("- newer fact by numbers", _ranking("updating", cosine=NEVER)),
     Variant("- newer fact by statements", instead={"mnemond.recall.corrections._by_statements": _none}),
-    Variant("- agreement", instead={"mnemond.recall.two_stage.agreement": _one}),
+    Variant("- speaker share", instead={"mnemond.recall.two_stage.speaker_share": _one}),
     Variant("- opening", instead={INDEX + "OPENING_SHARE": 0.0}, indexes=True),
     Variant("- day of a memory", instead={INDEX + "day_terms": _nothing}, indexes=True),
     Variant(
@@ -119,7 +119,7 @@ AROUND: tuple[Variant, ...] = tuple(
     Variant(f"{name.rpartition('.')[2].lower()} {value:g}", instead={name: value})
     for name, values in {
         "mnemond.recall.default_profile.BASE": (0.25, 0.75),
-        "mnemond.recall.ranking.SURE_WITHOUT_MEANING": (0.5, 0.9),
+        "mnemond.recall.ranking.TRUST_WITHOUT_MEANING": (0.5, 0.9),
         "mnemond.recall.two_stage.MIN_SPREAD": (0.1, 0.5),
     }.items()
     for value in values

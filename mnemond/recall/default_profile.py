@@ -16,7 +16,7 @@ from mnemond.recall.profiles import Profile, label
 from mnemond.recall.published_profiles import TraversalScores, Traversed, traverse
 from mnemond.recall.question import build_question, names_in, naming, nearer, telling_vector
 from mnemond.recall.question_features import Question
-from mnemond.recall.ranking import Closeness, Ranking, closeness
+from mnemond.recall.ranking import Ranking, VectorScores, vector_scores
 from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained
 from mnemond.recall.two_stage import PARTS, STANDING, Ranked, rank
 
@@ -53,7 +53,7 @@ def measured_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, 
     words = "keyword" in wanted
     question = build_question(snapshot, query.text, sought.embedder, words=words, window=window, visible=sought.visible)
     lap("terms")
-    near = None if sought.vector is None else closeness(snapshot.parts.dense, sought.vector, sought.visible)
+    near = None if sought.vector is None else vector_scores(snapshot.parts.dense, sought.vector, sought.visible)
     if near is not None and profile.settings.anchors.hypothetical and sought.vector is not None:
         near = nearer(snapshot, near, sought.vector, sought.embedder)
     lap("vector")
@@ -95,7 +95,12 @@ def _extras(snapshot: Snapshot, sought: RankingRequest, wanted: frozenset[str], 
 
 
 def _ranked(
-    snapshot: Snapshot, sought: RankingRequest, question: Question, near: Closeness | None, profile: Profile, most: int
+    snapshot: Snapshot,
+    sought: RankingRequest,
+    question: Question,
+    near: VectorScores | None,
+    profile: Profile,
+    most: int,
 ) -> Ranked:
     """Those of the best `most` for which something speaks; of many more where these have too few different texts."""
     limit, usual = sought.query.limit, profile.ranking
@@ -135,7 +140,7 @@ def _weights(ranked: Ranked, extras: Sequence[Extra]) -> dict[str, float]:
 
 
 def _reached(
-    snapshot: Snapshot, sought: RankingRequest, profile: Profile, mode: Mode, ranked: Ranked, near: Closeness | None
+    snapshot: Snapshot, sought: RankingRequest, profile: Profile, mode: Mode, ranked: Ranked, near: VectorScores | None
 ) -> Traversed:
     cosines = _every_cosine(snapshot, sought, near)
     anchors = ranked.rows[: profile.settings.anchors.top_k]
@@ -143,14 +148,14 @@ def _reached(
     return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile)
 
 
-def _every_cosine(snapshot: Snapshot, sought: RankingRequest, near: Closeness | None) -> Floats | None:
+def _every_cosine(snapshot: Snapshot, sought: RankingRequest, near: VectorScores | None) -> Floats | None:
     """Links lead anywhere, so all are needed, also where a graph had told those of the nearest alone."""
     if near is None or sought.vector is None:
         return None
     return snapshot.dense.similarity_approximate(sought.vector, sought.visible) if near.sparse else near.first
 
 
-def _joined(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], near: Closeness | None) -> Ranked:
+def _joined(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], near: VectorScores | None) -> Ranked:
     """The ranking with what `extras` say added. Rows that only they led to stand for nothing else: the best of them
     comes level with the last that was found by itself. Without anything that was, they are all there is, and as much to
     be trusted as what asked for them."""

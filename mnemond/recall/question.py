@@ -22,7 +22,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.recall.corrections import asks_past, asks_state
 from mnemond.recall.question_features import Question, SoftList, TermList
-from mnemond.recall.ranking import Closeness
+from mnemond.recall.ranking import VectorScores
 from mnemond.text.caches import text_cache
 from mnemond.text.entities import extract
 from mnemond.text.features import inner_terms
@@ -269,7 +269,7 @@ def raised(snapshot: Snapshot, cosines: Floats, vector: Vector, embedder: Embedd
     return best
 
 
-def nearer(snapshot: Snapshot, near: Closeness, vector: Vector, embedder: Embedder | None) -> Closeness:
+def nearer(snapshot: Snapshot, near: VectorScores, vector: Vector, embedder: Embedder | None) -> VectorScores:
     """The same of what a ranking goes by."""
     nothing = np.zeros(snapshot.rows, dtype=np.float32)
     by_questions = raised(snapshot, nothing, vector, embedder)

@@ -1,4 +1,4 @@
-"""A question as the ranking sees it: the words it is made of, weighed by how rare they are, and what it asks for."""
+"""Features of a question that the ranking uses: its terms with their weights and postings, and cues in its wording."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
-Rows = npt.NDArray[np.int64]
+from mnemond.index.arrays import Floats, Mask, Rows
 
 
 class TermList(NamedTuple):
-    """Rows in which a term of the question stands, ascending, and how often it counts in each."""
+    """Rows that contain a term of the question, ascending, and how often each does."""
 
     term: int
     rows: Rows
@@ -21,7 +19,7 @@ class TermList(NamedTuple):
 
 
 class SoftList(NamedTuple):
-    """Rows in which a word stands that means nearly the same as a term of the question."""
+    """Rows that contain a word similar in meaning to a term of the question."""
 
     term: int
     rows: Rows
@@ -31,16 +29,15 @@ class SoftList(NamedTuple):
 class Question(NamedTuple):
     """`weights`: repeats times inverse document frequency of each different term, shape (terms,).
 
-    `names`: which of them are part of the name of somebody who spoke; `sources`: the numbers of these. `pairs`: two
-    terms that stand side by side, and what they weigh together. `window`: microseconds, the end exclusive, that a
-    question names without leaving out everything else. `terms`: the terms themselves. `latin`: share of it in scripts
-    the embedder may know.
+    `names`: terms that are part of the name of a source; `sources`: the numbers of these sources. `pairs`: two adjacent
+    terms and their common weight. `window`: preferred span in microseconds, the end exclusive. `latin`: share of the
+    text in scripts the embedder may know.
     """
 
     weights: Floats
     exact: list[TermList]
     soft: list[SoftList]
-    names: npt.NDArray[np.bool_]
+    names: Mask
     sources: tuple[int, ...] = ()
     pairs: tuple[tuple[int, int, float], ...] = ()
     asks_when: bool = False
@@ -52,12 +49,12 @@ class Question(NamedTuple):
 
     @property
     def mass(self) -> float:
-        """What all its terms weigh together."""
+        """Total weight of all terms."""
         return float(self.weights.sum())
 
 
 class Gathered(NamedTuple):
-    """Several lists one behind the other: the term, the row and the value of each entry, shape (entries,)."""
+    """Concatenated lists: the term, the row and the value of each entry, shape (entries,)."""
 
     terms: Rows
     rows: Rows
@@ -65,7 +62,7 @@ class Gathered(NamedTuple):
 
 
 def gathered_terms(lists: list[TermList]) -> Gathered:
-    """Every exact list."""
+    """Concatenate exact lists."""
     if not lists:
         return Gathered(_NO_ROWS, _NO_ROWS, _NO_VALUES)
     sizes = [len(each.rows) for each in lists]
@@ -75,9 +72,9 @@ def gathered_terms(lists: list[TermList]) -> Gathered:
     )
 
 
-def gathered_relatives(lists: list[SoftList], longest: float, most: int, worth: float) -> Gathered:
-    """The best soft lists that are not longer than `longest`, `most` entries in all; the best come last, so that they
-    stay where a row is written twice. A cosine counts for `worth` of itself."""
+def gathered_relatives(lists: list[SoftList], longest: float, most: int, factor: float) -> Gathered:
+    """Concatenate the best soft lists of at most `longest` rows, up to `most` entries in all. Values are `factor` times
+    the cosine. The best lists come last, so that they win if a row is written twice."""
     kept: list[SoftList] = []
     for each in sorted(lists, key=_COSINE, reverse=True):
         size = len(each.rows)
@@ -87,12 +84,12 @@ def gathered_relatives(lists: list[SoftList], longest: float, most: int, worth: 
     if not kept:
         return Gathered(_NO_ROWS, _NO_ROWS, _NO_VALUES)
     kept.reverse()
-    of, rows, cosines = zip(*kept, strict=True)
+    terms, rows, cosines = zip(*kept, strict=True)
     sizes = list(map(len, rows))
     values = np.array(cosines, dtype=np.float64)
-    values *= worth
+    values *= factor
     return Gathered(
-        np.array(of, dtype=np.int64).repeat(sizes), np.concatenate(rows), values.astype(np.float32).repeat(sizes)
+        np.array(terms, dtype=np.int64).repeat(sizes), np.concatenate(rows), values.astype(np.float32).repeat(sizes)
     )
 
 

@@ -1,4 +1,7 @@
-"""The numbers of the default ranking, as data; where they come from is in docs/decisions/0015-two-stage-ranking.md."""
+"""Signals of the default ranking, and their weights as data: vector scores, shortlist, context, adjacency, speakers.
+
+All numbers are measured in docs/decisions/0015-two-stage-ranking.md. `two_stage.rank` combines the signals.
+"""
 
 from __future__ import annotations
 
@@ -7,106 +10,22 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from mnemond.index.arrays import Mask
+from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.bm25 import MAX_TERM_NUMBER
 from mnemond.index.selection import at_least_kth
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Dense
 from mnemond.model.changes import Vector
-from mnemond.recall.question_features import Floats, Gathered, Question, Rows, gathered_relatives, gathered_terms
-
-# Whether words stand side by side in a memory as they do in the question.
-
-
-_NUMBER_BITS: Final = MAX_TERM_NUMBER.bit_length()
-"""Of the number of a word; the two of a pair have room in one of 64."""
-
-_BEHIND: Final = np.uint64(_NUMBER_BITS)
-
-
-def adjacent_words(snapshot: Snapshot, question: Question, rows: Rows) -> Floats:
-    """What the pairs of the question weigh that each of a few rows has, shape (rows,); each pair once a row."""
-    total = np.zeros(len(rows), dtype=np.float32)
-    if not question.pairs or not len(rows):
-        return total
-    terms, sizes = snapshot.passages.order(rows.tolist())
-    ends = np.cumsum(sizes)
-    neighbours = terms[1:].astype(np.uint64)  # each word with the one before it as one number
-    neighbours <<= _BEHIND
-    neighbours |= terms[:-1]
-    for one, other, weight in question.pairs:
-        found = (neighbours == np.uint64(other << _NUMBER_BITS | one)).nonzero()[0]
-        if len(found):
-            owners = ends.searchsorted(found, side="right")
-            owners = owners[ends.searchsorted(found + 1, side="right") == owners]  # else the other is the next row's
-            total[owners] += np.float32(weight)  # assigned once, however often a row has it
-    return total
-
-
-# Whether the memories that answer a question are those of whom it asks about.
-#
-# A question about what one person did that only another person spoke of has good matches and no answer. Of all that
-# was measured nothing else tells the two apart (docs/decisions/0015-two-stage-ranking.md).
-
-
-SURE_WITHOUT_MEANING = 0.7
-"""What is left of the trust in an answer that shares no meaning with the question: words may be about anything."""
-
-
-def agreement(neutral: Floats, named: npt.NDArray[np.bool_], rows: int) -> float:
-    """Share in [0, 1] of the weight of the best `rows` that the named source has; 1 where nobody or everybody is named.
-
-    `neutral`: scores to which the name itself gave nothing, shape (candidates,).
-    """
-    if not named.any() or named.all():
-        return 1.0
-    count = min(rows, len(neutral))
-    best = np.argpartition(neutral, len(neutral) - count)[len(neutral) - count :]
-    weights = np.exp(neutral[best] - neutral[best].max())
-    return float(weights @ named[best] / weights.sum())
-
-
-def trust(agreed: float, best_cosine: float) -> float:
-    """How much an answer as a whole is to be trusted, in [0, 1]."""
-    return agreed * (SURE_WITHOUT_MEANING + (1.0 - SURE_WITHOUT_MEANING) * min(1.0, max(0.0, best_cosine)))
-
-
-# How near memories are to a question in meaning: all of them, or where a graph leads there those that are nearest.
-
-
-class Closeness(NamedTuple):
-    """`first`: cosines of all rows, shape (rows,); where it is `sparse` those of the nearest, and 0 for others. `of`
-    has the cosines of any rows, shape (len(rows),)."""
-
-    first: Floats
-    of: Callable[[Rows], Floats]
-    sparse: bool = False
-
-
-NEAREST = 30
-"""Rows looked for along a graph: more than the twenty results of most answers, in .4 ms for 100,000 (150: 2.4 ms)."""
-
-
-def closeness(dense: Dense, vector: Vector, visible: Mask | None, nearest: int = NEAREST) -> Closeness:
-    """The cosines a ranking goes by. `nearest`: so many rows are looked for where there is a graph of vectors, which is
-    in large stores alone (docs/decisions/0014)."""
-    if not dense.graphed:
-        every = dense.similarity_approximate(vector, visible)
-        return Closeness(every, lambda rows: every[rows])
-    found, cosines = dense.nearest(vector, nearest, visible)
-    first = np.zeros(len(dense.matrix), dtype=np.float32)
-    first[found] = cosines
-    return Closeness(first, lambda rows: dense.similarity_of(vector, rows), sparse=True)
+from mnemond.recall.question_features import Gathered, Question, gathered_relatives, gathered_terms
 
 
 class Shortlisting(msgspec.Struct, frozen=True):
-    """Stage one, over all rows: the best `rows` by words and by meaning, and those beside them.
+    """Stage one, over all rows: the best `rows` by words and by meaning, and their neighbours.
 
-    `mass` and `cosine` bring BM25 (as a share of the greatest that the words of a question can come to) and cosines to
-    one scale: their spread over an ordinary store. A word's relatives in meaning count for `soft` times their cosine;
-    a list of rows longer than `soft_share` of all is left out, and in all `soft_postings` are read.
+    `mass` and `cosine` bring BM25 (as a share of its maximum for the question) and cosines to one scale: their spread
+    over an ordinary store. Similar words count `soft` times their cosine; posting lists longer than `soft_share` of all
+    rows are skipped, and at most `soft_postings` entries are read.
     """
 
     rows: int = 150
@@ -118,11 +37,11 @@ class Shortlisting(msgspec.Struct, frozen=True):
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a row takes from the rows beside it in its conversation: shares of their words, `near` of the next ones and
-    `far` of those behind them, `answer` more of one that asks (a share above `asks` of its text).
+    """Words that a row borrows from its neighbours in the conversation: a share `near` of the adjacent ones, `far` of
+    the next, and `answer` more from the row before if it is a question (more than `asks` of its text).
 
-    Rows of more than `short` terms neither give nor take as much: min(1, short / terms) on both sides. `spread`: how
-    much longer rows are with what they take, on average.
+    Long rows give and take less: min(1, short / terms) on both sides. `spread`: average growth of a row's length by
+    what it borrows.
     """
 
     near: float = 0.4
@@ -134,14 +53,13 @@ class Context(msgspec.Struct, frozen=True):
 
 
 class Bonuses(msgspec.Struct, frozen=True):
-    """What counts beside words and meaning, in units of their spread over the candidates.
+    """Weights of the other parts, in units of the spread of words and meaning over the candidates.
 
-    `speaker`: the question names who said it; then what only asks loses `question` times its share. `when`: the
-    question asks for a time and the row has a date, and `precise` more for one of no more than `precise_days`.
-    `window`: made, and again spoken of, in the time that is asked about. `adjacency`: words side by side as in the
-    question, as a share of its weight, for the best `adjacency_rows`. `brief`: rows of a conversation with fewer than
-    `brief_terms` terms say little. `assistant`: what an assistant said is seldom what a user wants to be reminded of,
-    unless it was kept as something, a decision or a fact.
+    `speaker`: the question names the row's source; then rows lose `question` times their share of questions. `when`:
+    the question asks for a time and the row has a date; `precise` more for one of at most `precise_days`. `window`:
+    created, and again happened, in the time the question names. `adjacency`: words adjacent as in the question, as a
+    share of its weight, for the best `adjacency_rows`. `brief`: penalty for turns with fewer than `brief_terms` terms.
+    `assistant`: penalty for an assistant's talk, unless it was stored as a decision, a fact or the like.
     """
 
     speaker: float = 0.8
@@ -158,8 +76,8 @@ class Bonuses(msgspec.Struct, frozen=True):
 
 
 class Updating(msgspec.Struct, frozen=True):
-    """When a newer row goes above an older one that it corrects: among the best `rows`, with a cosine of at least
-    `cosine`, and at least `cover` of the question's words that the older one has."""
+    """Conditions for ranking a newer row above an older one that it corrects: both among the best `rows`, their cosine
+    at least `cosine`, and the newer has at least `cover` of the older one's share of the question's words."""
 
     rows: int = 20
     cosine: float = 0.7
@@ -167,78 +85,109 @@ class Updating(msgspec.Struct, frozen=True):
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    """All of them. `k1` of BM25, whose b is 1; `keyword` and `vector` share the sum of both signals; agreement is
-    judged by the best `agreement_rows`."""
+    """All parameters. `k1` of BM25, whose b is 1; `keyword` and `vector` sum to 1; `speaker_rows`: rows by which the
+    share of the named speaker is measured."""
 
     k1: float = 1.2
     keyword: float = 0.55
     vector: float = 0.45
-    agreement_rows: int = 10
+    speaker_rows: int = 10
     shortlisting: Shortlisting = Shortlisting()
     context: Context = Context()
     bonuses: Bonuses = Bonuses()
     updating: Updating = Updating()
 
 
-# Stage one of the ranking: which rows are worth a closer look, by words and meaning alone.
+# Vector scores
 
 
-BESIDE: tuple[int, ...] = (-1, 1, -2, 2)
-"""Steps within a conversation, in the order `around` has them."""
+NEAREST = 30
+"""Rows to find in the graph: more than the twenty results of most answers, in .4 ms of 100,000 (150: 2.4 ms)."""
+
+
+class VectorScores(NamedTuple):
+    """`first`: cosines of all rows with a question, shape (rows,); if `sparse`, of the nearest rows, and 0 for others.
+    `of` returns the cosines of any rows, shape (len(rows),)."""
+
+    first: Floats
+    of: Callable[[Rows], Floats]
+    sparse: bool = False
+
+
+def vector_scores(dense: Dense, vector: Vector, visible: Mask | None, nearest: int = NEAREST) -> VectorScores:
+    """Compute cosines with a question. `nearest`: rows to find if the store is large enough to have a graph of vectors
+    (docs/decisions/0014)."""
+    if not dense.graphed:
+        every = dense.similarity_approximate(vector, visible)
+        return VectorScores(every, lambda rows: every[rows])
+    found, cosines = dense.nearest(vector, nearest, visible)
+    first = np.zeros(len(dense.matrix), dtype=np.float32)
+    first[found] = cosines
+    return VectorScores(first, lambda rows: dense.similarity_of(vector, rows), sparse=True)
+
+
+# Stage one: the shortlist, by words and meaning alone
+
+
+NEARBY_STEPS: tuple[int, ...] = (-1, 1, -2, 2)
+"""Steps within a conversation, in the order of `nearby_turns`."""
+
+WIDER = 3
+"""Multiple of the shortlist for which exact cosines are computed if only the nearest rows have theirs."""
+
+SMALLEST = 1e-9
+"""Smaller than any weight; avoids a division by zero for a question without weights."""
 
 
 class Candidates(NamedTuple):
-    """`rows` ascending, shape (n,); `times`: how often each term of the question counts in each, shape (n + 1, terms +
-    1), a row and a column of zeros behind; `beside`: positions in `rows` of the rows one and two steps away, -1 for
-    none, shape (4, n)."""
+    """`rows` ascending, shape (n,); `times`: count of each term of the question in each, with a row and a column of
+    zeros at the end, shape (n + 1, terms + 1); `nearby`: positions in `rows` of the rows one and two steps away, -1
+    for none, shape (4, n)."""
 
     rows: Rows
     times: Floats
-    beside: npt.NDArray[np.int64]
-
-
-WIDER = 3
-"""Times the rows of a shortlist whose cosines are computed where only the nearest have theirs."""
+    nearby: Rows
 
 
 def shortlist(
-    snapshot: Snapshot, question: Question, near: Closeness | None, visible: Mask | None, ranking: Ranking
+    snapshot: Snapshot, question: Question, vectors: VectorScores | None, visible: Mask | None, ranking: Ranking
 ) -> Candidates:
-    """The best rows and those beside them, as far as they are visible. `near` is None without a vector.
+    """Return the best visible rows and their visible neighbours. `vectors` is None if the question has no vector.
 
-    A row that has neither a word of the question nor a positive cosine is nobody's candidate by itself.
+    A row with neither a word of the question nor a positive cosine is a candidate only as a neighbour.
     """
     limits = ranking.shortlisting
     exact = gathered_terms(question.exact)
     soft = gathered_relatives(question.soft, limits.soft_share * snapshot.rows, limits.soft_postings, limits.soft)
     first = _first_scores(snapshot, question, (exact, soft), ranking)
     meaning = np.float32(ranking.vector * question.latin / limits.cosine)
-    if near is not None:
-        first += np.maximum(near.first, 0.0) * meaning
+    if vectors is not None:
+        first += np.maximum(vectors.first, 0.0) * meaning
     if visible is not None:
         first *= visible
-    if near is not None and near.sparse:
+    if vectors is not None and vectors.sparse:
         wider = _best(snapshot, first, WIDER * limits.rows)
-        lacking = np.maximum(near.of(wider), 0.0) - np.maximum(near.first[wider], 0.0)
+        lacking = np.maximum(vectors.of(wider), 0.0) - np.maximum(vectors.first[wider], 0.0)
         first[wider] += lacking * meaning
     best = _best(snapshot, first, limits.rows)
-    together = bool(snapshot.in_conversation(best).any())  # where all are notes, nothing stands beside them
-    rows = _with_those_beside(snapshot, best, visible) if together else np.sort(best)
-    where = np.full(snapshot.rows + 1, -1, dtype=np.int64)  # the last one for a row that is not there
+    in_talk = bool(snapshot.in_conversation(best).any())  # notes have no neighbours
+    rows = _with_nearby(snapshot, best, visible) if in_talk else np.sort(best)
+    where = np.full(snapshot.rows + 1, -1, dtype=np.int64)  # the last one for a missing row
     where[rows] = np.arange(len(rows))
     times = _times(len(rows), len(question.weights), where, exact, soft)
-    beside = where[around(snapshot, rows)] if together else np.full((len(BESIDE), len(rows)), -1, dtype=np.int64)
-    return Candidates(rows, times, beside)
+    nearby = nearby_turns(snapshot, rows) if in_talk else np.full((len(NEARBY_STEPS), len(rows)), -1, dtype=np.int64)
+    return Candidates(rows, times, where[nearby])
 
 
-def around(snapshot: Snapshot, rows: Rows) -> npt.NDArray[np.int64]:
-    """The rows before and after each row and before and after those, shape (4, rows); -1 for none."""
+def nearby_turns(snapshot: Snapshot, rows: Rows) -> Rows:
+    """Return the rows before, after, two before and two after each row, shape (4, rows); -1 for none."""
     before, after = snapshot.beside(rows, -1), snapshot.beside(rows, 1)
     return np.stack((before, after, snapshot.beside(before, -1), snapshot.beside(after, 1)))
 
 
 def _first_scores(snapshot: Snapshot, question: Question, lists: Sequence[Gathered], ranking: Ranking) -> Floats:
-    """BM25, in which relatives of a word count as words of their own, on the scale of the shortlist; shape (rows,)."""
+    """BM25 (Robertson and Zaragoza 2009) with similar words as words of their own, on the scale of the shortlist; shape
+    (rows,)."""
     limits = ranking.shortlisting
     scores = np.zeros(snapshot.rows, dtype=np.float32)
     lengths, mean = snapshot.lengths, snapshot.mean_length
@@ -255,25 +204,21 @@ def _first_scores(snapshot: Snapshot, question: Question, lists: Sequence[Gather
     return scores
 
 
-SMALLEST = 1e-9
-"""Below any weight there is; keeps a question of nothing from dividing by it."""
-
-
 def _best(snapshot: Snapshot, every: Floats, most: int) -> Rows:
-    """Rows with the largest positive scores."""
+    """Return the rows with the largest positive scores."""
     rows = at_least_kth(every, most)
     scores = every[rows]
-    if len(rows) <= most or scores.min() <= 0.0:  # all are in, or those that tie for the last place are not positive
+    if len(rows) <= most or scores.min() <= 0.0:  # no tie for the last place, or one of scores that do not count
         return rows[scores > 0.0]
-    # More rows tie for the last place than have room: which of them come is not left to chance.
+    # More rows tie for the last place than fit: choose in the fixed order.
     found: Rows = rows[snapshot.best(scores, most, rows)]
     return found
 
 
-def _with_those_beside(snapshot: Snapshot, rows: Rows, visible: Mask | None) -> Rows:
-    """Ascending, each once."""
+def _with_nearby(snapshot: Snapshot, rows: Rows, visible: Mask | None) -> Rows:
+    """Add the visible neighbours; ascending, each once."""
     marked = np.zeros(snapshot.rows + 1, dtype=np.bool_)
-    marked[around(snapshot, rows)] = True
+    marked[nearby_turns(snapshot, rows)] = True
     marked[rows] = True
     marked = marked[:-1]
     if visible is not None:
@@ -281,7 +226,7 @@ def _with_those_beside(snapshot: Snapshot, rows: Rows, visible: Mask | None) -> 
     return np.flatnonzero(marked)
 
 
-def _times(rows: int, terms: int, where: npt.NDArray[np.int64], exact: Gathered, soft: Gathered) -> Floats:
+def _times(rows: int, terms: int, where: Rows, exact: Gathered, soft: Gathered) -> Floats:
     times = np.zeros((rows + 1, terms + 1), dtype=np.float32)
     flat = times.reshape(-1)
     for each, adds in ((soft, False), (exact, True)):
@@ -290,49 +235,48 @@ def _times(rows: int, terms: int, where: npt.NDArray[np.int64], exact: Gathered,
         at = at[kept] * (terms + 1)
         at += each.terms[kept]
         if adds:
-            np.add.at(flat, at, each.values[kept])  # a word and the day it was said on may be one term
+            np.add.at(flat, at, each.values[kept])  # a word and the day of a memory may be one term
         else:
             flat[at] = each.values[kept]
     return times
 
 
-# BM25 of a few rows with what they take from those beside them: an answer seldom repeats what it answers.
+# BM25 with context: a row borrows words of its neighbours, since an answer seldom repeats its question
 #
-# Words and lengths of the neighbours are added before saturation, so that a conversation that speaks of one thing
-# does not count it many times. Measured in docs/decisions/0015-two-stage-ranking.md.
+# Words and lengths are added before saturation, so that a conversation about one thing does not count it many times.
 
 
 class ContextScores(NamedTuple):
-    """`gains`: what each term comes to in each row before its weight, shape (rows, terms); `keyword`: their weighted
-    sum, shape (rows,)."""
+    """`gains`: saturated count of each term in each row, shape (rows, terms); `keyword`: their weighted sum, shape
+    (rows,)."""
 
     gains: Floats
     keyword: Floats
 
 
 def context_scores(snapshot: Snapshot, question: Question, candidates: Candidates, ranking: Ranking) -> ContextScores:
-    """What the words say for each candidate. Neighbours that are no candidates themselves give nothing."""
+    """Compute BM25 with context for each candidate. Neighbours that are not candidates contribute nothing."""
     own = candidates.times.copy()
     own[:-1, -1] = snapshot.lengths[candidates.rows]
-    total = own[:-1] if (candidates.beside < 0).all() else _with_context(snapshot, candidates, own, ranking.context)
+    total = own[:-1] if (candidates.nearby < 0).all() else _with_context(snapshot, candidates, own, ranking.context)
     times, lengths = total[:, :-1], total[:, -1:]
     gains = times + lengths * np.float32(ranking.k1 / (ranking.context.spread * snapshot.mean_length))
     np.divide(times, gains, out=gains)
     gains *= np.float32(ranking.k1 + 1.0)
-    # Not `@`, whose last bit depends on where in the array a row stands: equal rows must tie.
+    # Not `@`, whose last bit depends on the position of a row in the array: equal rows must tie.
     return ContextScores(gains, np.einsum("rt,t->r", gains, question.weights))
 
 
 def _with_context(snapshot: Snapshot, candidates: Candidates, own: Floats, policy: Context) -> Floats:
-    """What each row has of each term and how long it is, with what it takes from those beside it, shape (n, terms + 1);
-    `own` is the same without, and a row of zeros for those that are not there."""
+    """Return `own` (counts of terms and length of each row, a row of zeros at the end for missing neighbours) with what
+    rows borrow, shape (n, terms + 1)."""
     rows, passages = candidates.rows, snapshot.passages
     gate = np.minimum(1.0, policy.short / np.maximum(passages.own[rows], 1.0)).astype(np.float32)[:, None]
     given = own.copy()
     given[:-1] *= gate
     asks = np.append(passages.asking[rows] > policy.asks, False)
     handed = np.where(asks, policy.near + policy.answer, policy.near).astype(np.float32)
-    before, after, far_before, far_after = candidates.beside
+    before, after, far_before, far_after = candidates.nearby
     total: Floats = (given * handed[:, None]).take(before, axis=0)
     total += (given * np.float32(policy.near)).take(after, axis=0)
     given *= np.float32(policy.far)
@@ -341,3 +285,58 @@ def _with_context(snapshot: Snapshot, candidates: Candidates, own: Floats, polic
     total *= gate
     total += own[:-1]
     return total
+
+
+# Adjacency: words side by side as in the question
+
+
+_NUMBER_BITS: Final = MAX_TERM_NUMBER.bit_length()
+"""Size of the number of a term; two of them fit into 64 bits."""
+
+
+def adjacent_words(snapshot: Snapshot, question: Question, rows: Rows) -> Floats:
+    """Sum the weights of the question's pairs in each of a few rows, each pair once a row; shape (rows,)."""
+    total = np.zeros(len(rows), dtype=np.float32)
+    if not question.pairs or not len(rows):
+        return total
+    terms, sizes = snapshot.passages.order(rows.tolist())
+    ends = np.cumsum(sizes)
+    pairs = terms[1:].astype(np.uint64)  # each word with the one before it as one number
+    pairs <<= np.uint64(_NUMBER_BITS)
+    pairs |= terms[:-1]
+    for one, other, weight in question.pairs:
+        found = (pairs == np.uint64(other << _NUMBER_BITS | one)).nonzero()[0]
+        if len(found):
+            owners = ends.searchsorted(found, side="right")
+            owners = owners[ends.searchsorted(found + 1, side="right") == owners]  # not across two rows
+            total[owners] += np.float32(weight)  # added once per row, even if `owners` repeats it
+    return total
+
+
+# Trust in an answer
+#
+# A question about what one person did, of which only another person spoke, has good matches and no answer. Of all
+# measured signals only the share of the named speaker detects this.
+
+
+TRUST_WITHOUT_MEANING = 0.7
+"""Trust in an answer whose best cosine is 0: words alone may be about anything."""
+
+
+def speaker_share(neutral: Floats, named: Mask, rows: int) -> float:
+    """Return the share in [0, 1] of the named sources in the weight of the best `rows`; 1 if the question names no
+    source, or all of them.
+
+    `neutral`: scores without the effect of the name itself, shape (candidates,).
+    """
+    if not named.any() or named.all():
+        return 1.0
+    count = min(rows, len(neutral))
+    best = np.argpartition(neutral, len(neutral) - count)[len(neutral) - count :]
+    weights = np.exp(neutral[best] - neutral[best].max())
+    return float(weights @ named[best] / weights.sum())
+
+
+def trust(share: float, best_cosine: float) -> float:
+    """Return the trust in an answer as a whole, in [0, 1]; `share` is that of the named speaker."""
+    return share * (TRUST_WITHOUT_MEANING + (1.0 - TRUST_WITHOUT_MEANING) * min(1.0, max(0.0, best_cosine)))

@@ -1,7 +1,7 @@
-"""The default ranking: a shortlist by words and meaning, then everything else about its rows.
+"""The default ranking: a shortlist by words and meaning, then all other parts of the score for its rows.
 
-Each part and what it is worth: docs/decisions/0015-two-stage-ranking.md. Everything is arrays over the shortlist; rows
-are looked at one by one only where a correction is looked for, and these are the best few (`Updating.rows`).
+docs/decisions/0015-two-stage-ranking.md measures each part. All parts are arrays over the shortlist; only the search
+for corrections reads memories one by one, the best `Updating.rows`.
 """
 
 from __future__ import annotations
@@ -10,44 +10,46 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from mnemond.index.arrays import Mask
+from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import DAY_US
 from mnemond.recall.corrections import ASSISTANT, UNSORTED, newer_first
-from mnemond.recall.question_features import Floats, Question, Rows
+from mnemond.recall.question_features import Question
 from mnemond.recall.ranking import (
     SMALLEST,
     Candidates,
-    Closeness,
     ContextScores,
     Ranking,
+    VectorScores,
     adjacent_words,
-    agreement,
     context_scores,
     shortlist,
+    speaker_share,
     trust,
 )
 
 PARTS: tuple[str, ...] = (
     "words", "meaning", "standing", "date", "window", "adjacency", "speaker", "asking", "newer",
 )  # fmt: skip
-"""What a score is the sum of, in this order: BM25 with the context of a row, cosine; how much the row stands for
-whatever is asked; a date where one is asked for; the time that is asked about; words side by side; said by whom the
-question names, and not a question itself; and, for a correction, what puts it above what it corrects."""
+"""Parts of a score, in this order: BM25 with the context of the row; cosine; prior of the row, whatever the question;
+a date, for a question that asks for one; the time the question names; adjacent words; spoken by a source the question
+names; not being a question itself; and the step of a correction above what it corrects."""
 
 WORDS, MEANING, STANDING, DATE, WINDOW, ADJACENCY, SPEAKER, ASKING, NEWER = range(len(PARTS))
 
 NEUTRAL = SPEAKER
-"""So many parts, the first ones, count whoever spoke."""
+"""Number of leading parts that do not depend on the speaker."""
+
+MIN_SPREAD = 0.25
+"""Lower bound of the spread of a signal, as a part of its usual spread."""
 
 
 class Ranked(NamedTuple):
-    """`rows` of the shortlist, best first, with their scores (any size, comparable within one answer alone), and the
-    signals they came from: `keyword` as a share of the most that the words of the question can come to, `similarity`
-    the cosine; all of shape (n,). `parts`: what each score is the sum of, shape (PARTS, n). `trust` in the whole
-    answer, in [0, 1]. `weights`: what a unit of either signal is worth. `considered`: rows of the shortlist."""
+    """`rows` of the shortlist, best first, with their scores (unbounded, comparable within one answer only), and their
+    signals: `keyword` as a share of the maximum for the words of the question, `similarity` the cosine; all of shape
+    (n,). `parts`: the summands of each score, shape (PARTS, n). `trust` in the whole answer, in [0, 1]. `weights`: of a
+    unit of either signal. `considered`: rows of the shortlist."""
 
     rows: Rows
     scores: Floats
@@ -62,22 +64,23 @@ class Ranked(NamedTuple):
 def rank(
     snapshot: Snapshot,
     question: Question,
-    near: Closeness | None,
+    vectors: VectorScores | None,
     visible: Mask | None,
     most: int,
     ranking: Ranking,
 ) -> Ranked:
-    """The best `most` of the visible rows. `near` is None without a vector."""
-    candidates = shortlist(snapshot, question, near, visible, ranking)
+    """Return the best `most` visible rows. `vectors` is None if the question has no vector."""
+    candidates = shortlist(snapshot, question, vectors, visible, ranking)
     rows = candidates.rows
     if not len(rows):
-        return Ranked(rows, _NONE, _NONE, _NONE, np.zeros((len(PARTS), 0), dtype=np.float32), 0.0, (0.0, 0.0), 0)
+        none = np.zeros(0, dtype=np.float32)
+        return Ranked(rows, none, none, none, np.zeros((len(PARTS), 0), dtype=np.float32), 0.0, (0.0, 0.0), 0)
     words = context_scores(snapshot, question, candidates, ranking)
-    similar = np.zeros(len(rows), dtype=np.float32) if near is None else np.maximum(near.of(rows), 0.0)
+    similar = np.zeros(len(rows), dtype=np.float32) if vectors is None else np.maximum(vectors.of(rows), 0.0)
     rates = _rates(question, words.keyword, similar, ranking)
     named = _named(snapshot, question, rows)
     parts = _parts(snapshot, question, rows, words, similar, named, rates, ranking)
-    sure = _trust(question, words, similar, parts, rates, named, ranking)
+    answer_trust = _trust(question, words, similar, parts, rates, named, ranking)
     total = parts.sum(axis=0)
     if not question.asks_past:
         parts[NEWER] = _correction(snapshot, question, candidates, total, ranking)
@@ -85,11 +88,9 @@ def rank(
     best = _best(snapshot, rows, total, most)
     share = np.float32(1.0 / max((ranking.k1 + 1.0) * question.mass, SMALLEST))
     return Ranked(
-        rows[best], total[best], words.keyword[best] * share, similar[best], parts[:, best], sure, rates, len(rows)
-    )
-
-
-_NONE: Floats = np.zeros(0, dtype=np.float32)
+        rows[best], total[best], words.keyword[best] * share, similar[best], parts[:, best], answer_trust, rates,
+        len(rows),
+    )  # fmt: skip
 
 
 def _parts(
@@ -98,7 +99,7 @@ def _parts(
     rows: Rows,
     words: ContextScores,
     similar: Floats,
-    named: npt.NDArray[np.bool_],
+    named: Mask,
     rates: tuple[float, float],
     ranking: Ranking,
 ) -> Floats:
@@ -106,7 +107,7 @@ def _parts(
     parts = np.zeros((len(PARTS), len(rows)), dtype=np.float32)
     np.multiply(words.keyword, np.float32(rates[0]), out=parts[WORDS])
     np.multiply(similar, np.float32(rates[1]), out=parts[MEANING])
-    parts[STANDING] = _standing(snapshot, rows, ranking)
+    parts[STANDING] = _prior(snapshot, rows, ranking)
     if question.asks_when:
         parts[DATE] = _dates(snapshot, rows, ranking)
     if question.window is not None:
@@ -115,15 +116,15 @@ def _parts(
         parts[SPEAKER] = np.float32(bonuses.speaker) * named
         parts[ASKING] = np.float32(-bonuses.question) * passages.asking[rows]
     if question.pairs:
-        # Only for the rows that may come out on top: of the others nobody sees the difference.
+        # Only the rows that may come out on top need it.
         best = _best(snapshot, rows, parts.sum(axis=0), bonuses.adjacency_rows)
         worth = np.float32(bonuses.adjacency / max(question.mass, SMALLEST))
         parts[ADJACENCY, best] = adjacent_words(snapshot, question, rows[best]) * worth
     return parts
 
 
-def _named(snapshot: Snapshot, question: Question, rows: Rows) -> npt.NDArray[np.bool_]:
-    """Which rows are from whom the question names, shape (rows,)."""
+def _named(snapshot: Snapshot, question: Question, rows: Rows) -> Mask:
+    """Mark the rows from a source that the question names, shape (rows,)."""
     source = snapshot.parts.columns.source[rows]
     named = np.zeros(len(rows), dtype=np.bool_)
     for number in question.sources:
@@ -137,20 +138,20 @@ def _trust(
     similar: Floats,
     parts: Floats,
     rates: tuple[float, float],
-    named: npt.NDArray[np.bool_],
+    named: Mask,
     ranking: Ranking,
 ) -> float:
-    """Judged by scores to which a name gave nothing, neither as a word nor as that of who spoke."""
+    """Compute trust by scores without the name of a source, neither as a word nor as a speaker."""
     neutral = np.add.reduce(parts[:NEUTRAL], axis=0)
     of_names = question.weights * question.names
     if of_names.any():
         neutral -= np.float32(rates[0]) * (words.gains @ of_names)
-    return trust(agreement(neutral, named, ranking.agreement_rows), float(similar.max()))
+    return trust(speaker_share(neutral, named, ranking.speaker_rows), float(similar.max()))
 
 
 def _rates(question: Question, keyword: Floats, similar: Floats, ranking: Ranking) -> tuple[float, float]:
-    """What a unit of BM25 and of cosine is worth: their shares by how much each varies over the candidates, which a few
-    candidates do not tell."""
+    """Return the weights of a unit of BM25 and of cosine: each signal's share over its spread among the candidates. The
+    spread of few candidates means little, hence `MIN_SPREAD`."""
     usual = ranking.shortlisting
     least_words, least_meaning = MIN_SPREAD * usual.mass * question.mass, MIN_SPREAD * usual.cosine
     of_words = ranking.keyword / max(_spread(keyword), least_words) if question.mass else 0.0
@@ -159,18 +160,14 @@ def _rates(question: Question, keyword: Floats, similar: Floats, ranking: Rankin
 
 
 def _spread(signal: Floats) -> float:
-    """Standard deviation, in a quarter of the time of `ndarray.std`; of numbers no larger than a few tens."""
+    """Standard deviation in a quarter of the time of `ndarray.std`; for numbers up to a few tens."""
     mean = float(np.add.reduce(signal)) / len(signal)
     apart = signal - np.float32(mean)
     return math.sqrt(float(apart.dot(apart)) / len(signal))
 
 
-MIN_SPREAD = 0.25
-"""Part of the usual spread that a signal has at least."""
-
-
 def _dates(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
-    """What a date is worth, and one that says the day or the week more than one that says "this year"."""
+    """Score rows that have a date; one that names the day or the week counts more than "this year"."""
     bonuses, columns = ranking.bonuses, snapshot.parts.columns
     dated = snapshot.passages.dated[rows] != 0
     days = (columns.event_end_us[rows] - columns.event_start_us[rows]) / DAY_US
@@ -180,33 +177,33 @@ def _dates(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
 
 
 def _in_window(snapshot: Snapshot, rows: Rows, window: tuple[int, int]) -> Floats:
-    """1 for each row that was made in the window, and 1 more for one that speaks of a time in it."""
+    """Count 1 for a row created in the window, and 1 for a row whose event is in it."""
     columns, (since, until) = snapshot.parts.columns, window
     made = columns.created_us[rows]
-    speaks = (columns.event_start_us[rows] < until) & (columns.event_end_us[rows] >= since)
-    return ((made >= since) & (made < until)).astype(np.float32) + speaks
+    happened = (columns.event_start_us[rows] < until) & (columns.event_end_us[rows] >= since)
+    return ((made >= since) & (made < until)).astype(np.float32) + happened
 
 
-def _standing(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
-    """What a row stands for whatever is asked: little where it is very short, or an assistant's talk. What somebody
-    sorted, as a decision or as a fact, is talk no more, whoever said it."""
+def _prior(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
+    """Return the part that does not depend on the question: negative for very short turns and for an assistant's
+    talk."""
     bonuses = ranking.bonuses
     own = snapshot.passages.own[rows]
-    brief = np.minimum(0.0, np.log((1.0 + own) / np.float32(bonuses.brief_terms))) * np.float32(bonuses.brief)
-    brief *= snapshot.in_conversation(rows)
+    prior = np.minimum(0.0, np.log((1.0 + own) / np.float32(bonuses.brief_terms))) * np.float32(bonuses.brief)
+    prior *= snapshot.in_conversation(rows)
     names, columns = snapshot.parts.table.names, snapshot.parts.columns
     assistant, unsorted = names.sources.find(ASSISTANT), names.categories.find(UNSORTED)
     if assistant is not None and unsorted is not None:
         talk = (columns.source[rows] == assistant) & (columns.category[rows] == unsorted)
-        brief -= np.float32(bonuses.assistant) * talk
-    standing: Floats = brief.astype(np.float32, copy=False)
-    return standing
+        prior -= np.float32(bonuses.assistant) * talk
+    found: Floats = prior.astype(np.float32, copy=False)
+    return found
 
 
 def _correction(
     snapshot: Snapshot, question: Question, candidates: Candidates, scores: Floats, ranking: Ranking
 ) -> Floats:
-    """What each row gets for correcting another, shape (rows,)."""
+    """Return what each row gains for correcting another, shape (rows,)."""
     best = _best(snapshot, candidates.rows, scores, ranking.updating.rows)
     covered = (candidates.times[best, :-1] >= 1.0) @ question.weights
     moved = np.zeros_like(scores)
@@ -219,6 +216,5 @@ def _correction(
 
 
 def _best(snapshot: Snapshot, rows: Rows, scores: Floats, most: int) -> Rows:
-    """Positions of the best, best first; ties as everywhere: the more important, the newer, the smaller id."""
-    lowest = float(scores.min())
-    return snapshot.best(scores - np.float32(min(lowest, 0.0)), most, rows)
+    """Return positions of the best, best first; ties: the more important, the newer, the smaller id."""
+    return snapshot.best(scores - np.float32(min(float(scores.min()), 0.0)), most, rows)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.recall.ranking import SURE_WITHOUT_MEANING, agreement, trust
+from mnemond.recall.ranking import TRUST_WITHOUT_MEANING, speaker_share, trust
 from tests.examples import examples
 
 E = math.e
@@ -31,14 +31,14 @@ E = math.e
     ],
 )
 def test_share_of_those_who_are_named(scores: list[float], named: list[bool], rows: int, share: float) -> None:
-    found = agreement(np.array(scores, dtype=np.float32), np.array(named), rows)
+    found = speaker_share(np.array(scores, dtype=np.float32), np.array(named), rows)
     assert found == pytest.approx(share, abs=1e-6)
 
 
 @pytest.mark.parametrize(
     ("agreed", "cosine", "sure"),
-    [(1.0, 1.0, 1.0), (1.0, 0.0, SURE_WITHOUT_MEANING), (0.5, 0.4, 0.5 * (0.7 + 0.3 * 0.4)), (0.0, 1.0, 0.0),
-     (1.0, 1.5, 1.0), (1.0, -0.5, SURE_WITHOUT_MEANING)],
+    [(1.0, 1.0, 1.0), (1.0, 0.0, TRUST_WITHOUT_MEANING), (0.5, 0.4, 0.5 * (0.7 + 0.3 * 0.4)), (0.0, 1.0, 0.0),
+     (1.0, 1.5, 1.0), (1.0, -0.5, TRUST_WITHOUT_MEANING)],
 )  # fmt: skip
 def test_trust_in_an_answer(agreed: float, cosine: float, sure: float) -> None:
     assert trust(agreed, cosine) == pytest.approx(sure)
@@ -51,7 +51,7 @@ FINITE = st.floats(-1e4, 1e4, width=32)
 @given(st.lists(st.tuples(FINITE, st.booleans()), min_size=1, max_size=20), st.integers(1, 25))
 def test_it_is_a_share_whatever_the_scores(drawn: list[tuple[float, bool]], rows: int) -> None:
     scores, named = (np.array(each) for each in zip(*drawn, strict=True))
-    found = agreement(scores.astype(np.float32), named, rows)
+    found = speaker_share(scores.astype(np.float32), named, rows)
     assert 0.0 <= found <= 1.0 + 1e-6
-    others = agreement(scores.astype(np.float32), ~named, rows)
+    others = speaker_share(scores.astype(np.float32), ~named, rows)
     assert named.all() or not named.any() or found + others == pytest.approx(1.0, abs=1e-5)

@@ -13,8 +13,8 @@ from mnemond.model.changes import Vector
 from mnemond.model.memory import Insight
 from mnemond.recall.corrections import (
     ASSISTANT,
+    MAX_CUE_TEXT,
     MAX_READ,
-    NEWER_FACT_READ,
     asks_past,
     asks_state,
     newer_first,
@@ -80,7 +80,7 @@ def test_a_correction_stands_just_above_what_it_corrects() -> None:
         (fact(3, "the budget is 500 euro"), NEW),  # not older
         (OLD, fact(2, "the budget was raised to 700 euro", "bob")),  # said by somebody else
         (fact(1, "the budget is 500 euro", ASSISTANT), fact(2, "raised to 700 euro", ASSISTANT)),
-        (OLD, fact(2, f"the budget is {'x' * NEWER_FACT_READ} raised to 700 euro")),
+        (OLD, fact(2, f"the budget is {'x' * MAX_CUE_TEXT} raised to 700 euro")),
         (OLD, fact(2, f"raised {'x' * MAX_READ} to 700 euro")),
     ],
 )

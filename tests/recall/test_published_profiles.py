@@ -20,7 +20,7 @@ from mnemond.model.memory import Insight
 from mnemond.model.query import Query, Recalled
 from mnemond.recall.profiles import MEMORY_LAYER, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, Profile, prominence, weighed
 from mnemond.recall.question import nearer, raised
-from mnemond.recall.ranking import closeness
+from mnemond.recall.ranking import vector_scores
 from mnemond.recall.recall import recall
 from tests.index.worlds import insight
 from tests.recall.recall_world import DAY_US, NOW_US, Compass, ask, days_ago, ids, ticks, with_settings, world
@@ -205,7 +205,7 @@ def test_questions_are_embedded_once_a_generation_and_never_by_who_is_far() -> N
 
 def test_without_questions_closeness_is_what_it_was() -> None:
     snapshot = store(insight("a", "zebra"))
-    near = closeness(snapshot.parts.dense, leaning_to("zebra"), None)
+    near = vector_scores(snapshot.parts.dense, leaning_to("zebra"), None)
     assert nearer(snapshot, near, leaning_to("zebra"), Reader()) is near
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.recall.corrections import MAX_APART, near, told
+from mnemond.recall.corrections import MAX_APART, parse_memory, similar_pairs
 from mnemond.text.statements import content_words
 from tests.examples import examples
 
@@ -25,14 +25,18 @@ Pair = tuple[int, str, int, str]
 
 
 def pairs(contents: list[str], rank: list[int]) -> list[Pair]:
-    found = near({place: told(content) for place, content in enumerate(contents)}, rank, lambda _: True)
-    return [(old.place, old.piece.sentence.text, new.place, new.piece.sentence.text) for old, new in found]
+    found = similar_pairs(
+        {place: parse_memory(content) for place, content in enumerate(contents)}, rank, lambda _: True
+    )
+    return [(old.place, old.signature.sentence.text, new.place, new.signature.sentence.text) for old, new in found]
 
 
 def one_by_one(contents: list[str], rank: list[int]) -> list[Pair]:
     """The same by its definition."""
     pieces = [
-        (place, told(content).brief, each) for place, content in enumerate(contents) for each in told(content).pieces
+        (place, parse_memory(content).brief, each)
+        for place, content in enumerate(contents)
+        for each in parse_memory(content).sentences
     ]
     found: list[Pair] = []
     for (place, brief, new), (older, _, old) in product(pieces, pieces):
@@ -78,7 +82,7 @@ def alike(number: int) -> str:
 def test_no_sentence_is_read_more_than_once_nor_for_one_that_nobody_asked_for(
     asked: bool, read: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memories = {number: told(alike(number)) for number in range(20)}
+    memories = {number: parse_memory(alike(number)) for number in range(20)}
     words: list[str] = []
 
     def noted(small: str) -> frozenset[str]:
@@ -86,7 +90,7 @@ def test_no_sentence_is_read_more_than_once_nor_for_one_that_nobody_asked_for(
         return content_words(small)
 
     monkeypatch.setattr("mnemond.recall.corrections.content_words", noted)
-    found = list(near(memories, list(range(20)), lambda _: asked))
+    found = list(similar_pairs(memories, list(range(20)), lambda _: asked))
     assert bool(found) == asked
     assert len(words) == len(set(words)) <= read
 
@@ -94,5 +98,5 @@ def test_no_sentence_is_read_more_than_once_nor_for_one_that_nobody_asked_for(
 def test_of_a_long_memory_no_more_is_remembered_than_is_read() -> None:
     content = "".join(["Ana has moved to Oslo. ", "x" * 8_000])
     before = sys.getrefcount(content)
-    assert told(content).announces
+    assert parse_memory(content).announces
     assert sys.getrefcount(content) == before

@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.index.arrays import Mask
+from mnemond.index.arrays import Floats, Mask
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import Scope
 from mnemond.model.query import Filter
 from mnemond.recall.question import build_question
-from mnemond.recall.question_features import Floats
-from mnemond.recall.ranking import BESIDE, Candidates, Closeness, Ranking, Shortlisting, around, shortlist
+from mnemond.recall.ranking import (
+    NEARBY_STEPS,
+    Candidates,
+    Ranking,
+    Shortlisting,
+    VectorScores,
+    nearby_turns,
+    shortlist,
+)
 from tests.examples import examples
 from tests.index.worlds import insight
 from tests.recall.talk import HIDDEN, TEXTS, WordKnower, ids, said, store
@@ -31,8 +38,8 @@ def found(
     return shortlist(snapshot, build_question(snapshot, text, knower), told(cosines), visible, ranking)
 
 
-def told(cosines: Floats | None) -> Closeness | None:
-    return None if cosines is None else Closeness(cosines, lambda rows: cosines[rows])
+def told(cosines: Floats | None) -> VectorScores | None:
+    return None if cosines is None else VectorScores(cosines, lambda rows: cosines[rows])
 
 
 def names(snapshot: Snapshot, candidates: Candidates) -> list[str]:
@@ -101,7 +108,7 @@ def test_a_relative_that_is_everywhere_says_nothing() -> None:
 def test_where_only_the_nearest_have_a_cosine_those_with_words_get_theirs() -> None:
     every = np.array([0.1, 0.9, 0.9, 0.95, 0.3], dtype=np.float32)
     nearest = np.array([0, 0, 0, 0.95, 0], dtype=np.float32)
-    sparse = Closeness(nearest, lambda rows: every[rows], sparse=True)
+    sparse = VectorScores(nearest, lambda rows: every[rows], sparse=True)
     ranking = Ranking(shortlisting=Shortlisting(rows=2, mass=1.0))
     question = build_question(NOTES, "redis", None)
     candidates = shortlist(NOTES, question, sparse, None, ranking)
@@ -118,15 +125,15 @@ def test_two_on_either_side_come_along() -> None:
     snapshot = store(TALK)
     candidates = found(snapshot, "redis")
     assert names(snapshot, candidates) == ["1", "2", "3", "4", "5"]
-    assert dict(zip(BESIDE, candidates.beside.tolist(), strict=True)) == {
+    assert dict(zip(NEARBY_STEPS, candidates.nearby.tolist(), strict=True)) == {
         -1: [-1, 0, 1, 2, 3], 1: [1, 2, 3, 4, -1], -2: [-1, -1, 0, 1, 2], 2: [2, 3, 4, -1, -1]
     }  # fmt: skip
 
 
 def test_around_is_the_whole_neighbourhood_whoever_is_a_candidate() -> None:
     snapshot = store(TALK)
-    assert around(snapshot, np.array([0, 3])).tolist() == [[-1, 2], [1, 4], [-1, 1], [2, 5]]
-    assert around(snapshot, np.zeros(0, dtype=np.int64)).shape == (4, 0)
+    assert nearby_turns(snapshot, np.array([0, 3])).tolist() == [[-1, 2], [1, 4], [-1, 1], [2, 5]]
+    assert nearby_turns(snapshot, np.zeros(0, dtype=np.int64)).shape == (4, 0)
 
 
 def test_nobody_comes_who_is_not_visible() -> None:
@@ -174,6 +181,6 @@ def test_every_visible_row_with_a_word_of_the_question_comes_where_there_is_room
     assert set(np.flatnonzero(candidates.times[:-1].any(axis=1)).tolist()) == {
         place for place, row in enumerate(rows) if row in having
     }
-    for step, places in zip(BESIDE[:2], candidates.beside.tolist(), strict=False):
+    for step, places in zip(NEARBY_STEPS[:2], candidates.nearby.tolist(), strict=False):
         beside = snapshot.beside(candidates.rows, step).tolist()
         assert [rows[place] for place in places if place >= 0] == [row for row in beside if row in rows]

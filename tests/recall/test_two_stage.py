@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemond.index.arrays import Floats
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.query import Filter
 from mnemond.recall.question import build_question
-from mnemond.recall.question_features import Floats
-from mnemond.recall.ranking import SURE_WITHOUT_MEANING, Bonuses, Closeness, Context, Ranking, Shortlisting
+from mnemond.recall.ranking import TRUST_WITHOUT_MEANING, Bonuses, Context, Ranking, Shortlisting, VectorScores
 from mnemond.recall.two_stage import (
     ADJACENCY,
     ASKING,
@@ -40,14 +40,14 @@ BONUSES = Bonuses(
     assistant=1.0,
 )  # fmt: skip
 NUMBERS = Ranking(
-    k1=1.2, keyword=0.55, vector=0.45, agreement_rows=10,
+    k1=1.2, keyword=0.55, vector=0.45, speaker_rows=10,
     shortlisting=Shortlisting(mass=0.1, cosine=0.075, soft=0.3, soft_share=1.0),
     context=Context(near=0.4, far=0.3, answer=1.0, asks=0.3, short=30.0, spread=1.3), bonuses=BONUSES,
 )  # fmt: skip
 
 
 def ranked(
-    snapshot: Snapshot, text: str, cosines: Closeness | None = None, most: int = 10, ranking: Ranking = NUMBERS,
+    snapshot: Snapshot, text: str, cosines: VectorScores | None = None, most: int = 10, ranking: Ranking = NUMBERS,
     window: tuple[int, int] | None = None,
 ) -> Ranked:  # fmt: skip
     return rank(snapshot, build_question(snapshot, text, None, window=window), cosines, None, most, ranking)
@@ -58,14 +58,14 @@ def part(snapshot: Snapshot, found: Ranked, number: int) -> dict[str, float]:
     return dict(zip(ids(snapshot, found.rows), found.parts[number].tolist(), strict=True))
 
 
-def cosines(*numbers: float) -> Closeness:
+def cosines(*numbers: float) -> VectorScores:
     """Of each row in turn."""
     return told(np.array(numbers, dtype=np.float32))
 
 
-def told(cosines: Floats) -> Closeness:
+def told(cosines: Floats) -> VectorScores:
     """What a ranking goes by where all of them are known."""
-    return Closeness(cosines, lambda rows: cosines[rows])
+    return VectorScores(cosines, lambda rows: cosines[rows])
 
 
 # ------------------------------------------------------------ words and meaning
@@ -89,7 +89,7 @@ def test_each_signal_counts_by_how_much_it_varies_over_the_candidates() -> None:
     most = idf * 2.2
     keyword = dict(zip(ids(NOTES, found.rows), found.keyword.tolist(), strict=True))
     assert keyword == pytest.approx({name: value / most for name, value in words.items()})
-    assert found.trust == pytest.approx(SURE_WITHOUT_MEANING + (1 - SURE_WITHOUT_MEANING) * 0.5)
+    assert found.trust == pytest.approx(TRUST_WITHOUT_MEANING + (1 - TRUST_WITHOUT_MEANING) * 0.5)
     assert found.considered == 3
 
 
@@ -186,8 +186,8 @@ def test_trust_is_the_share_of_those_who_are_asked_about() -> None:
     found = ranked(WHO, "does alice like redis")
     weights = np.exp(found.parts[[WORDS, STANDING, ADJACENCY]].sum(axis=0))
     named = np.array([name != "his" for name in ids(WHO, found.rows)])
-    assert found.trust == pytest.approx(SURE_WITHOUT_MEANING * float(weights[named].sum() / weights.sum()), rel=1e-4)
-    assert ranked(WHO, "who likes redis").trust == pytest.approx(SURE_WITHOUT_MEANING)
+    assert found.trust == pytest.approx(TRUST_WITHOUT_MEANING * float(weights[named].sum() / weights.sum()), rel=1e-4)
+    assert ranked(WHO, "who likes redis").trust == pytest.approx(TRUST_WITHOUT_MEANING)
 
 
 def test_words_side_by_side_count_as_a_share_of_the_question() -> None:
