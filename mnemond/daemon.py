@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import resource
 import signal
@@ -266,7 +265,6 @@ def run(data_dir: Path, logs: Logs, overrides: CliOverrides = NO_OVERRIDES) -> N
     Raises MnemonError for a data directory, a lock, a configuration or a model that cannot be used.
     """
     harden_process()
-    gc.freeze()  # collections need not look at the modules
     gc_tuning.freeze_after_long_gc()
     check_sqlite_version()
     # Links in the path are resolved once, here; SQLite follows none, and the last part must not be one.

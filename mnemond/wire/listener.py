@@ -214,8 +214,8 @@ class Listener:
     def regain(self) -> None:
         """Bind a new socket in place of the lost one. Clients in the backlog of the old one are dropped.
 
-        Call it while the instance lock is held. Raises MnemonError (DATA_DIR) as `bind` does, and if the path is that of
-        another directory now, which another daemon may serve.
+        Call it while the instance lock is held. Raises MnemonError (DATA_DIR) as `bind` does, and if the path is that
+        of another directory now, which another daemon may serve.
         """
         if self._bound_in is None:
             return
