@@ -540,7 +540,8 @@ ROUNDS = 7
 """Processes of each kind, one after the other."""
 
 IMPORT = """
-import importlib, sys, time
+import gc, importlib, sys, time
+gc.disable()
 names = sys.stdin.read().split()
 begin = time.process_time()
 for name in names:
@@ -555,15 +556,18 @@ print(time.process_time() - begin)
 
 def import_times(tree: Tree, imported: Iterable[tuple[str, str | None]]) -> tuple[float, float]:
     """Return CPU seconds, the median of several processes: for all modules that the daemon imports when it starts, and
-    for those of them that are not the project's. OpenBLAS starts no threads in either, as in the daemon."""
+    for those of them that are not the project's. All are compiled; OpenBLAS starts no threads and the collector is off
+    in either, as in the daemon."""
     own, others = modules_of(tree.root, imported)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run([tree.python, "-m", "compileall", "-q", *PACKAGES], cwd=tree.root, env=environment, check=True)
     times: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(ROUNDS):
         for whole, so_far in times.items():
             done = subprocess.run(
                 [tree.python, "-c", IMPORT], input=" ".join([*own, *others] if whole else others),
                 stdout=subprocess.PIPE, text=True, check=True,
-                cwd=tree.root, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                cwd=tree.root, env={**environment, "OPENBLAS_NUM_THREADS": "1"},
             )  # fmt: skip
             so_far.append(float(done.stdout))
     return median(times[True]), median(times[False])

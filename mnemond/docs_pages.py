@@ -14,7 +14,7 @@ from mnemond.config.loading import OF_A_STORE, SHORT_NAMES, value_of
 from mnemond.config.settings import PROFILES, Config
 from mnemond.errors import Kind
 from mnemond.mcp.protocol import LEGACY, MODERN, PROMPTS, TEMPLATES
-from mnemond.mcp.tools import TOOLS
+from mnemond.mcp.tools import tools
 from mnemond.wire.framing import MAX_MESSAGE_BYTES
 from mnemond.wire.hook_payload import MOMENTS, TAKES_CONTEXT
 from mnemond.wire.hooks import MAX_CONTEXT
@@ -277,7 +277,7 @@ def _hooks() -> Iterator[tuple[str, ...]]:
 
 
 def _tools() -> Iterator[tuple[str, ...]]:
-    for tool in TOOLS.values():
+    for tool in tools().values():
         hints = tool.annotations
         yield (
             f"`{tool.name}`", tool.description, _yes(hints.read_only_hint), _yes(hints.destructive_hint),

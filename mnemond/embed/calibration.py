@@ -7,7 +7,6 @@ those two lie for a model is measured, and thresholds are mapped linearly.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from statistics import median
 from typing import Final
@@ -15,6 +14,7 @@ from typing import Final
 import msgspec
 
 from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.text.resources import regex
 from mnemond.text.tokens import PAIRED_SCRIPTS
 
 PAIRS: Final = 500
@@ -23,7 +23,7 @@ PAIRS: Final = 500
 DROPPED: Final = 0.30
 """Share of the words that a self-paraphrase lacks."""
 
-_PIECE = re.compile(rf"[{PAIRED_SCRIPTS}]\s*|[^\s{PAIRED_SCRIPTS}]+\s*")
+_PIECE = regex(rf"[{PAIRED_SCRIPTS}]\s*|[^\s{PAIRED_SCRIPTS}]+\s*")
 
 
 class Calibration(msgspec.Struct, frozen=True):

@@ -82,7 +82,7 @@ class McpHandlers:
     @handles("tools/list")
     async def tools_list(self, call: Call, request: Request) -> object:
         """Return the tools in a stable order."""
-        return cacheable(McpRequest(request.arguments).era, {"tools": list(tools.TOOLS.values())})
+        return cacheable(McpRequest(request.arguments).era, {"tools": list(tools.tools().values())})
 
     @handles("tools/call")
     async def tools_call(self, call: Call, request: Request) -> object:

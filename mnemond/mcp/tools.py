@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from mnemond.api.types_changes import DEFAULT_DEPTH, DEFAULT_WEIGHT, Depth, Weight
 from mnemond.model.memory import MAX_CONTENT, MAX_ENTITIES, MAX_TAG, MAX_TAGS, Category, EdgeType
+from mnemond.text.resources import on_first_use
 from mnemond.wire.params import IdOrPrefix, Name, Params, StoreName, about, fields_of
 
 # The arguments of each tool. Limits and choices are those of the methods, or narrower; the texts are for models.
@@ -203,46 +204,47 @@ def _tool(
     )  # fmt: skip
 
 
-_ALL = (
-    _tool(
-        RecallArguments, "recall", "Recall memories",
-        "Find what earlier sessions left in memory about something: decisions and their reasons, preferences, facts,"
-        " lessons. Use it before you decide, assume or ask the user. Returns dated memories with ids, best first; an"
-        " empty answer means that nothing is known.",
-        meta=True,
-    ),
-    _tool(
-        RememberArguments, "remember", "Remember something",
-        "Keep one thing that later sessions need and could not find out themselves: a decision with its reason, a"
-        " preference or correction of the user, a fact about people, systems or environments, a lesson. What is known"
-        " already is not stored twice; what corrects an older memory takes its place.",
-        writes="adds", meta=True,
-    ),
-    _tool(
-        RelatedArguments, "related", "Related memories",
-        "The memories around one: causes, effects, the same people or things, what was said before and after.",
-    ),
-    _tool(
-        LinkArguments, "link", "Link two memories",
-        "Say that two memories belong together, and how. A causal link leads from cause to effect.",
-        writes="adds",
-    ),
-    _tool(
-        ForgetArguments, "forget", "Forget a memory",
-        "Take one memory out of recall, because it is wrong or no longer wanted. The user can bring it back.",
-        writes="changes",
-    ),
-    _tool(
-        UpdateArguments, "update", "Update a memory",
-        "Give one memory another text or other fields. Its history keeps what it said before.",
-        writes="changes",
-    ),
-    _tool(
-        StatusArguments, "status", "Memory status",
-        "How much is in memory, and whether it is well.",
-        output=StatusView,
-    ),
-)  # fmt: skip
-
-TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _ALL}
-"""By name, in the order in which they are listed."""
+@on_first_use
+def tools() -> Mapping[str, Tool]:
+    """The tools by name, in the order of the list. Their schemas take 5 ms to build."""
+    every = (
+        _tool(
+            RecallArguments, "recall", "Recall memories",
+            "Find what earlier sessions left in memory about something: decisions and their reasons, preferences,"
+            " facts, lessons. Use it before you decide, assume or ask the user. Returns dated memories with ids, best first;"
+            " an empty answer means that nothing is known.",
+            meta=True,
+        ),
+        _tool(
+            RememberArguments, "remember", "Remember something",
+            "Keep one thing that later sessions need and could not find out themselves: a decision with its reason, a"
+            " preference or correction of the user, a fact about people, systems or environments, a lesson. What is"
+            " known already is not stored twice; what corrects an older memory takes its place.",
+            writes="adds", meta=True,
+        ),
+        _tool(
+            RelatedArguments, "related", "Related memories",
+            "The memories around one: causes, effects, the same people or things, what was said before and after.",
+        ),
+        _tool(
+            LinkArguments, "link", "Link two memories",
+            "Say that two memories belong together, and how. A causal link leads from cause to effect.",
+            writes="adds",
+        ),
+        _tool(
+            ForgetArguments, "forget", "Forget a memory",
+            "Take one memory out of recall, because it is wrong or no longer wanted. The user can bring it back.",
+            writes="changes",
+        ),
+        _tool(
+            UpdateArguments, "update", "Update a memory",
+            "Give one memory another text or other fields. Its history keeps what it said before.",
+            writes="changes",
+        ),
+        _tool(
+            StatusArguments, "status", "Memory status",
+            "How much is in memory, and whether it is well.",
+            output=StatusView,
+        ),
+    )  # fmt: skip
+    return {tool.name: tool for tool in every}

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from mnemond.config.settings import EdgeSimilaritySettings, RedundancySettings
 from mnemond.text.contrast import polarity
+from mnemond.text.resources import regex
 from mnemond.text.tense import tense
 from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term, tokens
 
@@ -40,7 +41,7 @@ _VERB_FORMS: Final = frozenset({
 })  # fmt: skip
 """Words that stand for each other without another thing being said."""
 
-_WORD: Final = re.compile(rf"[{PAIRED_SCRIPTS}]|[^\s{PAIRED_SCRIPTS}]+")
+_WORD: Final = regex(rf"[{PAIRED_SCRIPTS}]|[^\s{PAIRED_SCRIPTS}]+")
 _OPENING: Final = "\"'`‘“«‹({"
 _CLOSING: Final = "\"'`’”»›)}.,;:!?…。，、；：！？"
 _ENDS: Final = ".!?。！？:："
@@ -52,7 +53,7 @@ _AROUND: Final = (("*", "*"), ("_", "_"), ("<", ">"))
 
 _BRACKETS: Final = "[]()"
 _LIST_MARKERS: Final = frozenset("-*+•‣◦–—")
-_DIGIT: Final = re.compile(r"\d")
+_DIGIT: Final = regex(r"\d")
 
 
 class Change(NamedTuple):
@@ -197,14 +198,14 @@ def _stem_rewording(word: str) -> str:
 # rule comes from pairs that were wrongly replaced (docs/decisions/0006).
 
 
-_NAME_WITH_DIGITS = re.compile(r"[a-z_]+[-_]?\d[a-z0-9_-]*")
-_VERSION = re.compile(r"v\d")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_NAME_WITH_DIGITS = regex(r"[a-z_]+[-_]?\d[a-z0-9_-]*")
+_VERSION = regex(r"v\d")
+_DAY = regex(r"\d{4}-\d\d-\d\d")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)"
 )
-_DATE = re.compile(
+_DATE = regex(
     rf"\d{{4}}-\d\d(?:-\d\d)?(?![\d-])|\b\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MONTH}\b"
     rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
     r"|(?<![\d/.])\d{1,2}/\d{1,2}(?:/\d{2,4})?(?![\d/])|(?<![\d.])\d{1,2}\.\d{1,2}\.(?:\d{2,4})?(?![\d.])"
@@ -217,22 +218,22 @@ _HEADING = 60
 _FRONT = 8
 """Characters: a date before a colon within so many, or that begins within so few, says what an entry is about."""
 
-_RELATIVE_DAY = re.compile(
+_RELATIVE_DAY = regex(
     r"\b(?:today|yesterday|tonight|tomorrow|this (?:morning|afternoon|evening|week|month)|last (?:night|week|month)"
     r"|next (?:week|month)|just now|(?:an?|\d+|two|three) (?:hours?|days?|weeks?) ago)\b"
     r"|今[天日晚早]|昨[天日晚]|明[天日晚]|刚才|剛才|[上下这這本]个?[周週月]"
 )
 """What means another day when it is said on another."""
 
-_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?")
-_OPTION = re.compile(r"(?<![\w-])-[a-zA-Z](?![\w-])")
-_CLOCK = re.compile(r"(?<![\d:])\d{1,2}:\d\d(?![\d:])")
-_RECURS = re.compile(r"\b(?:every|each|daily|hourly|nightly|weekly|monthly|always)\b|每")
-_PAIRED = re.compile(f"[{PAIRED_SCRIPTS}]")
+_ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?")
+_OPTION = regex(r"(?<![\w-])-[a-zA-Z](?![\w-])")
+_CLOCK = regex(r"(?<![\d:])\d{1,2}:\d\d(?![\d:])")
+_RECURS = regex(r"\b(?:every|each|daily|hourly|nightly|weekly|monthly|always)\b|每")
+_PAIRED = regex(f"[{PAIRED_SCRIPTS}]")
 
 _QUESTION = ("?", "？")
 
-_CLAUSE_ENDS = re.compile(
+_CLAUSE_ENDS = regex(
     r"[,;.:!?](?=\s|$)|[。，；：！？]|\b(?:because|since|due to|so that|as long as)\b|因为|由于|所以", re.IGNORECASE
 )
 

@@ -6,7 +6,6 @@ on the channel `extract`. A fact whose write fails takes no other with it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, Literal
@@ -41,6 +40,7 @@ from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import Known as KnownEntity
 from mnemond.text.entities import canonical_name
+from mnemond.text.resources import regex
 from mnemond.text.secrets import redact
 from mnemond.text.similarity import normalised
 from mnemond.text.tokens import capped
@@ -53,7 +53,7 @@ VERBATIM: Final = "verbatim"
 MAX_RELATIONSHIPS: Final = 200
 """Memories of who has to do with whom, newest first, among which an outdated one is looked for."""
 
-_NAMED: Final = re.compile(rf"\A(?:{UNKNOWN}'s name is |用户的名字是)([^,.;，。]{{1,60}})")
+_NAMED: Final = regex(rf"\A(?:{UNKNOWN}'s name is |用户的名字是)([^,.;，。]{{1,60}})")
 
 Action = Literal["CREATE", "UPDATE", "MERGE", "NONE", "FAILED"]
 Resolution = Literal["DUPLICATE", "SUPERSEDE", "COEXIST"]

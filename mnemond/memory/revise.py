@@ -31,6 +31,7 @@ from mnemond.model.outcomes import (
 from mnemond.store import edges, history
 from mnemond.store.operations import Proposal, View
 from mnemond.text.quality import quality_warnings
+from mnemond.text.resources import regex
 from mnemond.text.similarity import overlap, token_set
 
 
@@ -86,13 +87,13 @@ MIN_NOVELTY = 0.5
 
 JOINT = "; "
 
-_CUT = re.compile(r"[;；。！？\n]|[.!?](?=[\s\"'”’)]|\Z)")
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|mr|mrs|ms|dr|st)|\b[A-Za-z])\.\Z", re.IGNORECASE)
-_NUMBER = re.compile(r"\s*\d{1,3}\.")
+_CUT = regex(r"[;；。！？\n]|[.!?](?=[\s\"'”’)]|\Z)")
+_ABBREVIATION = regex(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|mr|mrs|ms|dr|st)|\b[A-Za-z])\.\Z", re.IGNORECASE)
+_NUMBER = regex(r"\s*\d{1,3}\.")
 _ENDS = " \t\r\n.;,，。；、"
-_MARKS = re.compile(r"(?:[-*+•>]|\d{1,3}[.)])[ \t]+")
+_MARKS = regex(r"(?:[-*+•>]|\d{1,3}[.)])[ \t]+")
 
-_SLOT = re.compile(
+_SLOT = regex(
     r"\b(works? (?:at|for)|lives? in|(?:is )?located in|reports? to|is (?:called|named)|names? is"
     r"|primary \w{1,40} is)\b"
     r"|(就职于|任职于|供职于|住在|位于|名叫|名字是|汇报给)",

@@ -11,7 +11,6 @@ pairs of tests/memory/correction_pairs.py.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
@@ -25,6 +24,7 @@ from mnemond.recall.ranking import Updating
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import numbers
 from mnemond.text.entity_shapes import kind_of
+from mnemond.text.resources import regex
 from mnemond.text.statements import (
     BE,
     ENDS,
@@ -409,17 +409,17 @@ class _Words(dict[str, frozenset[str]]):
 MAX_CUE_TEXT: Final = 600
 """Characters of a question or a memory that are searched for words of time and change."""
 
-_PAST: Final = re.compile(
+_PAST: Final = regex(
     r"\b(?:original(?:ly)?|initially|at first|previous(?:ly)?|used to|before|history|order|earlier|first|did|was|were"
     r"|had)\b"
     r"|最初|原[来來]|之前|以前|曾[经經]|[当當][时時]"
 )
-_PRESENT: Final = re.compile(
+_PRESENT: Final = regex(
     r"\b(?:what(?:'s| is| are)|how (?:many|much|often|long|old)|when (?:is|are|do|does|will|am)"
     r"|where (?:is|are|do|does|am)|which|by what|what (?:\w{1,30} ){1,4}(?:is|are|have|has|am|do|does))\b"
     r"|[现現]在|目前|如今"
 )
-_DECIDED: Final = re.compile(r"\bdid (?:\w{1,30} ){1,3}(?:decide|agree|settle|choose|pick|end up)\b")
+_DECIDED: Final = regex(r"\bdid (?:\w{1,30} ){1,3}(?:decide|agree|settle|choose|pick|end up)\b")
 """A decision holds until the next one, so a question for it is about the present."""
 
 
@@ -442,7 +442,7 @@ def asks_past(question: str) -> bool:
 # superseded are not in recall at all.
 
 
-_CHANGE: Final = re.compile(
+_CHANGE: Final = regex(
     r"\b(?:increas|rais|adjust|updat|chang|mov|reschedul|postpon|switch|now|reduc|extend|lower|revis|push|shift|bump|cut|"
     r"new(?:ly)?|recently|already|no longer|instead|improv)\w{0,20}"
     r"|[现現]在|如今|改[为為成到]|[调調]整|更新|推[迟遲]|提前|增加|[减減]少|不再"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -27,6 +26,7 @@ from mnemond.text.caches import text_cache
 from mnemond.text.entities import extract
 from mnemond.text.features import inner_terms
 from mnemond.text.hypothetical import hypothetical_queries
+from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term, index_terms
 
 MAX_TERMS: Final = 64
@@ -48,11 +48,11 @@ EVERYWHERE: Final = 0.5
 READ: Final = 2_000
 """Characters of a question whose sense is looked at."""
 
-_WHEN: Final = re.compile(
+_WHEN: Final = regex(
     r"\b(?:when|(?:what|which) (?:date|day|month|year|time))\b"
     r"|[什甚][么麼][时時]候|何[时時]|[几幾][号號月年点點]|哪[天年]"
 )
-_LATIN_WORD: Final = re.compile(r"[a-z]{3,40}")
+_LATIN_WORD: Final = regex(r"[a-z]{3,40}")
 _LAST_LATIN: Final = "\u1100"
 """Scripts from here on are written without spaces, or are Hangul: the built-in model knows nothing of them."""
 

@@ -30,6 +30,7 @@ from mnemond.model.memory import format_us, parse_rfc3339
 from mnemond.store import meta
 from mnemond.store.connection import Connection, Value
 from mnemond.store.files import damaged
+from mnemond.text.resources import regex
 from mnemond.text.similarity import normalised
 
 MAX_ERROR: Final = 300
@@ -317,7 +318,7 @@ _SPACED: Final = "[0-9A-Za-z_\u00c0-\u058f\u10a0-\u10ff\u1c90-\u1cbf\u1e00-\u1ff
 sentence may be attached."""
 
 _STOP: Final = "[.!?。！？]"
-_IN_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
+_IN_UNSPACED: Final = regex(f"[{_UNSPACED}]")
 
 
 def _without(said: str, texts: Sequence[str]) -> str:

@@ -1,1 +1,1 @@
-"""Text rules shared by everything above: pure functions of a string, bounded caches, and the data files that they read."""
+"""Text rules shared by every layer above: pure functions of a string with bounded caches, and their data files."""

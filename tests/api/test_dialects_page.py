@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mnemond.docs_pages import dialects_markdown
-from mnemond.mcp.tools import TOOLS
+from mnemond.mcp.tools import tools
 from mnemond.wire.hook_payload import MOMENTS
 
 
@@ -12,7 +12,7 @@ def test_every_event_and_tool_is_there() -> None:
     for host, events in MOMENTS.items():
         for event, moment in events.items():
             assert f"| {host} | `{event}` | {moment} | " in page
-    for name, tool in TOOLS.items():
+    for name, tool in tools().items():
         assert f"| `{name}` | {tool.description} | " in page
     assert "| claude-code | `Stop` | assistant_done |  |" in page
     assert "| claude-code | `SessionStart` | session_start | yes |" in page

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemond.mcp.tools import TOOLS
+from mnemond.mcp.tools import tools
 from tests.hosts.agents import AGENTS, ANSWER, CLAUDE_CODE, FACT, QUESTION, Agent
 from tests.hosts.home import Home, Ran, home
 from tests.hosts.neutral import neutral
@@ -58,7 +58,7 @@ def test_it_speaks_the_revision_of_mcp_that_it_prefers(session: Session) -> None
 
 def test_its_model_is_offered_our_tools(session: Session) -> None:
     offered = set(session.ran.asked[-1]["tools"])
-    ours = {f"{session.agent.tools}{name}" for name in TOOLS}
+    ours = {f"{session.agent.tools}{name}" for name in tools()}
     at_once = {f"{session.agent.tools}{name}" for name in ("recall", "remember")}
     assert at_once <= offered
     assert session.agent is CLAUDE_CODE or ours <= offered  # Claude Code hides the others behind a search

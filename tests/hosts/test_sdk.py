@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mnemond.mcp.tools import TOOLS
+from mnemond.mcp.tools import tools
 from tests.hosts import programs
 from tests.hosts.agents import FACT, QUESTION
 from tests.hosts.home import ended, home, without_network
@@ -60,7 +60,7 @@ def test_it_finds_everything(mode: str, way: Way, tmp_path: Path) -> None:
         assert status == 0, stderr
         assert at.tap.methods()[0] == OPENING[mode]
     told: dict[str, Any] = json.loads(stdout)
-    assert told["tools"] == list(TOOLS)
+    assert told["tools"] == list(tools())
     assert told["remember"].startswith("Remembered: ")
     assert FACT in told["recall"]
     assert told["status"]["memories"] == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS
+from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, tools
 from tests.mcp.factories import META, Desk, answered, desk
 
 SQLITE = "Chose SQLite as storage because the team lacks Redis experience"
@@ -251,7 +251,7 @@ async def test_status_has_a_structure_that_its_schema_promises(tmp_path: Path) -
         result = await over.ask("tools/call", {"name": "status"})
         structured = result["structuredContent"]
         assert json.loads(result["content"][0]["text"]) == structured
-        schema = TOOLS["status"].output_schema
+        schema = tools()["status"].output_schema
         assert schema is not None
         assert set(structured) == set(schema["required"])  # type: ignore[call-overload]
         assert (structured["memories"], structured["healthy"], structured["store"]) == (1, True, "default")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemond.mcp.protocol import CAPABILITIES, VERSION
-from mnemond.mcp.tools import TOOLS
+from mnemond.mcp.tools import tools
 from tests.mcp.factories import META, desk
 
 METHODS = (
@@ -38,8 +38,8 @@ def params(rng: random.Random, method: str) -> object:
         return rng.choice(NASTY[14:20])
     made: dict[str, object] = {rng.choice(MEMBERS): nasty(rng) for _ in range(rng.randint(0, 4))}
     if method == "tools/call" and rng.random() < 0.8:
-        known = rng.choice(list(TOOLS))
-        properties = TOOLS[known].input_schema["properties"]
+        known = rng.choice(list(tools()))
+        properties = tools()[known].input_schema["properties"]
         made["name"] = known
         made["arguments"] = {name: nasty(rng) for name in properties if rng.random() < 0.6}  # type: ignore[attr-defined]
     if rng.random() < 0.5:

@@ -14,7 +14,7 @@ from mnemond.api.types_changes import LinkParams
 from mnemond.errors import MnemonError
 from mnemond.mcp import protocol, tools
 from mnemond.mcp.protocol import PROMPTS, Address
-from mnemond.mcp.tools import GUIDE, INSTRUCTIONS, TOOLS
+from mnemond.mcp.tools import GUIDE, INSTRUCTIONS
 from mnemond.model import memory
 from mnemond.model.memory import CATEGORIES
 
@@ -24,7 +24,9 @@ PORTABLE = {
 }  # fmt: skip
 """Keywords of JSON Schema that every host understands: no references, no compositions."""
 
-DECLARED: dict[str, dict[str, Any]] = {name: json.loads(msgspec.json.encode(tool)) for name, tool in TOOLS.items()}
+DECLARED: dict[str, dict[str, Any]] = {
+    name: json.loads(msgspec.json.encode(tool)) for name, tool in tools.tools().items()
+}
 
 
 def keywords(schema: dict[str, Any]) -> Iterator[str]:
@@ -35,12 +37,12 @@ def keywords(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def test_there_are_seven_always_in_the_same_order() -> None:
-    assert list(TOOLS) == ["recall", "remember", "related", "link", "forget", "update", "status"]
-    assert [json.loads(msgspec.json.encode(tool)) for tool in TOOLS.values()] == list(DECLARED.values())
+    assert list(tools.tools()) == ["recall", "remember", "related", "link", "forget", "update", "status"]
+    assert [json.loads(msgspec.json.encode(tool)) for tool in tools.tools().values()] == list(DECLARED.values())
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,128}", name) and tool["name"] == name for name, tool in DECLARED.items())
 
 
-@pytest.mark.parametrize("name", list(TOOLS))
+@pytest.mark.parametrize("name", list(tools.tools()))
 def test_schemas_are_plain_objects(name: str) -> None:
     tool = DECLARED[name]
     for schema in filter(None, (tool["inputSchema"], tool.get("outputSchema"))):
@@ -92,7 +94,7 @@ def test_what_the_schema_allows_is_not_refused_for_its_length(name: str) -> None
 
 
 def test_all_of_it_costs_a_model_little() -> None:
-    assert len(msgspec.json.encode(list(TOOLS.values()))) < 9_000
+    assert len(msgspec.json.encode(list(tools.tools().values()))) < 9_000
     assert len(INSTRUCTIONS) < 2_000
     assert INSTRUCTIONS in GUIDE
 
