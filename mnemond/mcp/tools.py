@@ -211,8 +211,8 @@ def tools() -> Mapping[str, Tool]:
         _tool(
             RecallArguments, "recall", "Recall memories",
             "Find what earlier sessions left in memory about something: decisions and their reasons, preferences,"
-            " facts, lessons. Use it before you decide, assume or ask the user. Returns dated memories with ids, best first;"
-            " an empty answer means that nothing is known.",
+            " facts, lessons. Use it before you decide, assume or ask the user. Returns dated memories with ids, best"
+            " first; an empty answer means that nothing is known.",
             meta=True,
         ),
         _tool(
