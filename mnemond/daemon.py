@@ -8,8 +8,9 @@ import resource
 import signal
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+import msgspec
 import trio
 from structlog.typing import FilteringBoundLogger
 
@@ -244,7 +245,7 @@ class Daemon:
 # ---------------------------------------------------------------- the process that serves one data directory
 
 
-class CliOverrides(NamedTuple):
+class CliOverrides(msgspec.Struct, frozen=True):
     """Configuration given on the command line: another file, and settings such as "diff.update=0.7"."""
 
     config: Path | None = None

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from mnemond.model.answers import InsightView, RecallHit
 from mnemond.text.prompt_escape import inert
@@ -52,14 +54,14 @@ NAME_BYTES: Final = 20
 """Bytes of a source or a tag beside a memory: ten results must not take 1,200 bytes beyond their texts."""
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """Memories under a heading."""
 
     heading: str
     memories: Sequence[InsightView]
 
 
-class PromptText(NamedTuple):
+class PromptText(msgspec.Struct, frozen=True):
     """A text, the memories in it, and those of them whose whole text is in it."""
 
     text: str

@@ -6,7 +6,9 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
+
+import msgspec
 
 from mnemond.api.types_admin import HostSeen
 from mnemond.config.settings import HookSettings
@@ -221,7 +223,7 @@ class Stores(Protocol):
         ...
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """The store of a project's memories, and the tag they have in it, or an empty one. `exists`: the store does;
     reading makes none."""
 

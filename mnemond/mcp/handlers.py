@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import trio
@@ -200,7 +200,7 @@ class McpHandlers:
 CHANNEL: Final = "mcp"
 
 
-class _ToolCall(NamedTuple):
+class _ToolCall(msgspec.Struct, frozen=True):
     """`params` makes the parameters of `method` of the tool's arguments, `result` the tool's result of the method's."""
 
     arguments: type[Params]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
@@ -232,7 +232,7 @@ TEMPLATES: Final[list[Json]] = [
 ]
 
 
-class Address(NamedTuple):
+class Address(msgspec.Struct, frozen=True):
     """The memory or the store of an address; the guide has neither."""
 
     memory: str | None

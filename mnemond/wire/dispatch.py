@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -73,7 +73,7 @@ class Verbatim(msgspec.Struct, frozen=True):
     line: bytes
 
 
-class _Served(NamedTuple):
+class _Served(msgspec.Struct, frozen=True):
     """The wire method that a function serves, and True if it uses trio."""
 
     method: str
