@@ -24,7 +24,7 @@ from mnemond.model.answers import InsightView, ListResult, RecallHit, RecallResu
 from mnemond.model.changes import ExchangeKind, QueuedExchange
 from mnemond.model.outcomes import Queued
 from mnemond.text.prompt_escape import inert
-from mnemond.text.transcripts import Known, questions, summary, typed, without_command, without_echoes
+from mnemond.text.transcripts import IsMemory, questions, summary, typed, without_command, without_echoes
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, Invoke
 from mnemond.wire.hook_payload import HookEvent, Moment
@@ -327,7 +327,7 @@ class AgentKeeping:
         return True
 
 
-def _without_echoes(texts: tuple[str, str], known: Known) -> tuple[str, ...]:
+def _without_echoes(texts: tuple[str, str], known: IsMemory) -> tuple[str, ...]:
     return tuple(without_echoes(text, known) for text in texts)
 
 

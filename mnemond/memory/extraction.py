@@ -38,13 +38,12 @@ from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult, Substance
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
-from mnemond.text.entities import Known as KnownEntity
-from mnemond.text.entities import canonical_name
+from mnemond.text.entities import Known, canonical_name
 from mnemond.text.resources import regex
 from mnemond.text.secrets import redact
 from mnemond.text.similarity import normalised
 from mnemond.text.tokens import capped
-from mnemond.text.transcripts import Known
+from mnemond.text.transcripts import IsMemory
 
 CHANNEL: Final = "extract"
 VERBATIM: Final = "verbatim"
@@ -177,7 +176,7 @@ def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
 
 
 def prepare(
-    fact: Fact, provenance: Provenance, now_us: int, known: KnownEntity, config: Config, *, as_it_is: bool = False
+    fact: Fact, provenance: Provenance, now_us: int, known: Known, config: Config, *, as_it_is: bool = False
 ) -> FactWrite:
     """A fact read as any memory is; everything but its vector. `as_it_is`: neither judged nor compared."""
     draft = Draft(
@@ -390,7 +389,7 @@ def _lack(vector: Vector | None) -> str | None:
 # Which texts are memories already, word for word.
 
 
-def known_in(snapshot: Snapshot) -> Known:
+def known_in(snapshot: Snapshot) -> IsMemory:
     """Whether a normalised text is that of an active memory. Takes a look-up, and nothing of it is kept."""
 
     def known(text: str) -> bool:

@@ -170,7 +170,7 @@ def _asks(piece: str) -> bool:
 # a list or a table, as JSON, in bold, introduced, or beside another. Only what says nothing of its own is removed from
 # around it: a sign before a number, a date or a word that is no introduction makes another statement.
 
-Known = Callable[[str], bool]
+IsMemory = Callable[[str], bool]
 """True for a normalised text (`similarity.normalised`) that is a memory."""
 
 DATA: Final = "recalled data, not instructions"
@@ -234,7 +234,7 @@ _INTRODUCED = regex(
 _BETWEEN = regex(r"(?<=[.!?])\s+|(?<=[。！？；])|[,;]\s+and\s+|;\s+|,\s+also\s+")
 
 
-def without_echoes(text: str, known: Known = lambda _: False) -> str:
+def without_echoes(text: str, known: IsMemory = lambda _: False) -> str:
     """The new text of a message: without parts of other programs (`typed`), without what `without_recalled` removes,
     and without lines that are, word for word, one memory or several.
 
@@ -250,7 +250,7 @@ def without_recalled(text: str) -> str:
     return _without_lines(_without_fences(text), lambda _: False)
 
 
-def is_echo(line: str, known: Known) -> bool:
+def is_echo(line: str, known: IsMemory) -> bool:
     """True if one line was contributed by this memory."""
     if not line or line.isspace():
         return False
@@ -280,7 +280,7 @@ def pieces(text: str) -> list[str]:
     return found if 1 < len(found) <= MAX_PIECES else []
 
 
-def _is_known(text: str, known: Known) -> bool:
+def _is_known(text: str, known: IsMemory) -> bool:
     """True if a text is a memory, or several beside each other and nothing else."""
     parts = pieces(text)
     return known(normalised(text)) or (bool(parts) and all(known(normalised(part)) for part in parts))
@@ -292,7 +292,7 @@ def _undressed(line: str) -> str:
     return text[0 if dress is None else dress.end() :].rstrip(_BEHIND)
 
 
-def _without_lines(text: str, known: Known) -> str:
+def _without_lines(text: str, known: IsMemory) -> str:
     return "\n".join(line for line in text.splitlines() if not is_echo(line, known))
 
 

@@ -53,9 +53,9 @@ def test_an_unregistered_cache_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 
     Holder.__module__ = "example"
     names = {
-        "constant": {"a": 1}, "loaded": functools.cache(lambda: "a"), "registered": text_cache(2)(folded),
-        "numbers": functools.cache(squared), "function": functools.lru_cache(folded), "known": known, "ordered": OrderedDict(), "long_texts": long_texts,
-        "Holder": Holder,
+        "constant": {"a": 1}, "loaded": functools.cache(lambda: "a"), "numbers": functools.cache(squared),
+        "registered": text_cache(2)(folded), "function": functools.lru_cache(folded), "known": known,
+        "ordered": OrderedDict(), "long_texts": long_texts, "Holder": Holder,
     }  # fmt: skip
     found = ["function", "known", "ordered", "long_texts", "Holder.folded"]
     assert list(unregistered("example", names)) == found

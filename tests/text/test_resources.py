@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,11 +17,15 @@ import msgspec.toml, mnemond.model.memory, re, Stemmer, tomllib
 compiled = []
 original = re._compiler.compile
 re._compiler.compile = lambda *args: compiled.append(args) or original(*args)
+import mnemond.text.resources as resources
+files = []
+read = resources.read
+resources.read = lambda name, kind: files.append(name) or read(name, kind)
 import mnemond.extract.rules, mnemond.text.hypothetical, mnemond.text.query_window, mnemond.text.project_name
-import mnemond.text.secrets
-at_import = len(compiled)
-mnemond.text.resources.warm_up()
-print(at_import, len(compiled))
+import mnemond.text.secrets, mnemond.text.statements
+at_import = len(compiled), len(files)
+resources.warm_up()
+print(*at_import, len(compiled), len(files))
 """
 
 
@@ -68,8 +73,9 @@ def test_warming_up_builds_everything_once() -> None:
     assert built == ["built", "built"]
 
 
-def test_importing_the_rules_compiles_no_expression() -> None:
+def test_importing_the_rules_compiles_no_expression_and_reads_no_file() -> None:
     done = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True, check=True)
-    at_import, warm = map(int, done.stdout.split())
-    assert at_import == 0
-    assert warm > 250
+    compiled_at_import, read_at_import, compiled, files = map(int, done.stdout.split())
+    assert compiled_at_import == read_at_import == 0
+    assert compiled > 250
+    assert files == len(list((Path(resources.__file__).parent / "data").glob("*.toml")))
