@@ -259,8 +259,3 @@ def _may_have_change_cue(text: str, folded: str) -> bool:
     if not _CHANGE_WORDS.isdisjoint(words) or ("now" in words and not _NOW_WORDS.isdisjoint(words)):
         return True
     return not folded.isascii() and _CHANGE_CHARACTERS.search(folded) is not None
-
-
-def change_cue(text: str) -> str | None:
-    """The first change cue of `text`, or None."""
-    return next(iter(change_cues(text)), None)
