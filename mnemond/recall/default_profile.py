@@ -14,7 +14,13 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.query import Confidence, Hit, Mode, Signals, Step
 from mnemond.recall.profiles import Profile, label
 from mnemond.recall.published_profiles import TraversalScores, Traversed, traverse
-from mnemond.recall.question import build_question, names_in, naming, nearer, telling_vector
+from mnemond.recall.question import (
+    build_question,
+    entity_matches,
+    question_entities,
+    rare_word_vector,
+    scores_with_hypothetical,
+)
 from mnemond.recall.question_features import Question
 from mnemond.recall.ranking import Ranking, VectorScores, vector_scores
 from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained
@@ -55,7 +61,7 @@ def measured_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, 
     lap("terms")
     near = None if sought.vector is None else vector_scores(snapshot.parts.dense, sought.vector, sought.visible)
     if near is not None and profile.settings.anchors.hypothetical and sought.vector is not None:
-        near = nearer(snapshot, near, sought.vector, sought.embedder)
+        near = scores_with_hypothetical(snapshot, near, sought.vector, sought.embedder)
     lap("vector")
     mode = query.mode or profile.settings.traversal.mode
     extras = _extras(snapshot, sought, wanted, profile)
@@ -83,8 +89,8 @@ def _extras(snapshot: Snapshot, sought: RankingRequest, wanted: frozenset[str], 
     found: list[Extra] = []
     most = profile.settings.anchors.top_k
     if "entity" in wanted:
-        rows, shares = naming(
-            snapshot, names_in(snapshot, sought.query.text), sought.visible, profile.settings.anchors.top_k
+        rows, shares = entity_matches(
+            snapshot, question_entities(snapshot, sought.query.text), sought.visible, profile.settings.anchors.top_k
         )
         found.append(Extra("entity", profile.named, rows, shares))
     if "recency" in wanted:
@@ -116,7 +122,7 @@ def _ranked(
 
 def _telling(snapshot: Snapshot, sought: RankingRequest, ranked: Ranked) -> Ranked:
     """The same order, with cosines that say by themselves how much a result has of the question."""
-    vector = None if sought.vector is None else telling_vector(snapshot, sought.query.text, sought.embedder)
+    vector = None if sought.vector is None else rare_word_vector(snapshot, sought.query.text, sought.embedder)
     if vector is None or not len(ranked.rows):
         return ranked
     return ranked._replace(similarity=np.maximum(snapshot.parts.dense.similarity_of(vector, ranked.rows), 0.0))

@@ -25,7 +25,15 @@ from mnemond.model.memory import DAY_US, EDGE_TYPES, Scope, parse_rfc3339
 from mnemond.model.query import Hit, Intent, Mode, Query, Signals, Step
 from mnemond.recall.beam import BEAM_LIMITS, EDGE_WEIGHTS, Beam, min_max, search
 from mnemond.recall.profiles import Profile, label, newest_us, vigour
-from mnemond.recall.question import MAX_LOOKED_UP, can_embed, names_in, naming, question_terms, raised, rarity
+from mnemond.recall.question import (
+    MAX_LOOKED_UP,
+    can_embed,
+    entity_matches,
+    question_entities,
+    question_terms,
+    rarity,
+    with_hypothetical,
+)
 from mnemond.recall.rerank import (
     SIGNALS,
     Ranking,
@@ -242,7 +250,7 @@ def literal_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, l
     query = sought.query
     terms = list(dict.fromkeys(question_terms(query.text)))[:MAX_LOOKED_UP]
     cosines = _cosines(snapshot, sought, profile)
-    entities = names_in(snapshot, query.text)
+    entities = question_entities(snapshot, query.text)
     anchors, begun = _begun(snapshot, sought, terms, cosines, entities, profile)
     lap("anchors")
     mode = query.mode or profile.settings.traversal.mode
@@ -265,9 +273,9 @@ def _cosines(snapshot: Snapshot, sought: RankingRequest, profile: Profile) -> Fl
     if sought.vector is None:
         return None
     cosines = snapshot.dense.similarity_approximate(sought.vector, sought.visible)
-    return (
-        raised(snapshot, cosines, sought.vector, sought.embedder) if profile.settings.anchors.hypothetical else cosines
-    )
+    if not profile.settings.anchors.hypothetical:
+        return cosines
+    return with_hypothetical(snapshot, cosines, sought.vector, sought.embedder)
 
 
 def _begun(
@@ -312,7 +320,7 @@ def _anchors(
     if "vector" in wanted and cosines is not None:
         found["vector"] = _best(snapshot, cosines, profile.settings.anchors.min_cosine, sought, most)
     if "entity" in wanted and entities:
-        found["entity"] = naming(snapshot, entities, sought.visible, most).rows
+        found["entity"] = entity_matches(snapshot, entities, sought.visible, most).rows
     if "recency" in wanted:
         found["recency"] = snapshot.newest_rows(sought.visible, most)
     return found

@@ -1,4 +1,4 @@
-"""From the words of a question to what the ranking needs of them, in one store."""
+"""Analyse a question against one store: terms, vectors, hypothetical questions and entities."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term, index_terms
 
 MAX_TERMS: Final = 64
-"""Different terms of a question that count, the rarest first and those that no row has last: a pasted log must not
-cost as much as a hundred questions, nor lose the words that find something among those that find nothing."""
+"""Different terms of a question that are ranked by, the rarest first and those without rows last: a pasted log must not
+cost as much as a hundred questions, nor lose its useful words among useless ones."""
 
 MAX_LOOKED_UP: Final = 512
 """Different terms of a question that are looked up, the first ones."""
 
 MAX_RELATED: Final = 16
-"""Different words of a question whose relatives in meaning are looked up."""
+"""Different words of a question whose similar words are looked up."""
 
 SHARED_BY_ALL: Final = 1.5
-"""A pair of words weighs no more than one that two of three rows of a store had."""
+"""Limits the weight of a pair to that of a word in two of three rows."""
 
 EVERYWHERE: Final = 0.5
-"""Share of the memories that a punctuation mark is taken to stand in, when the vector of a question is made."""
+"""Assumed share of memories with a given punctuation mark, for weighted question vectors."""
 
-READ: Final = 2_000
-"""Characters of a question whose sense is looked at."""
+MAX_ANALYSED: Final = 2_000
+"""Characters of a question that are searched for cues and embedded."""
 
 _WHEN: Final = regex(
     r"\b(?:when|(?:what|which) (?:date|day|month|year|time))\b"
@@ -54,11 +54,14 @@ _WHEN: Final = regex(
 )
 _LATIN_WORD: Final = regex(r"[a-z]{3,40}")
 _LAST_LATIN: Final = "\u1100"
-"""Scripts from here on are written without spaces, or are Hangul: the built-in model knows nothing of them."""
+"""Start of the scripts without spaces and of Hangul, which the built-in model does not know."""
 
 
-class Term(NamedTuple):
-    """One different term: repeats, live rows that have it, and where it stands."""
+# Terms
+
+
+class _Term(NamedTuple):
+    """One different term: repeats, number of live rows that have it, and its postings."""
 
     text: str
     repeats: int
@@ -75,20 +78,20 @@ def build_question(
     window: tuple[int, int] | None = None,
     visible: Mask | None = None,
 ) -> Question:
-    """What `text` asks of a store. Without `words` it asks by its meaning alone. `window`: a span of time, in
-    microseconds, that it names without leaving out everything else. `visible`: rows whose sources may be named."""
+    """Extract the features of `text`; without `words`, no terms. `window`: preferred span of time in microseconds.
+    `visible`: rows whose sources the question may name."""
     content = question_terms(text)
     found = _terms(snapshot, Counter([*content, *inner_terms(text)])) if words else []
     weights = np.array([rarity(snapshot, each.frequency) * each.repeats for each in found], dtype=np.float32)
-    speaking = [_speaking(snapshot, each.text, visible) for each in found]
-    plain = text[:READ]
+    sources = [_sources_named(snapshot, each.text, visible) for each in found]
+    plain = text[:MAX_ANALYSED]
     return Question(
         weights=weights,
         exact=[each for term in found for each in term.lists],
-        soft=_relatives(snapshot, text, found, speaking, embedder),
-        names=np.array([bool(each) for each in speaking], dtype=np.bool_),
-        sources=tuple(sorted({number for numbers in speaking for number in numbers})),
-        pairs=_pairs(snapshot, content, [each for each, numbers in zip(found, speaking, strict=True) if not numbers]),
+        soft=_similar_words(snapshot, text, found, sources, embedder),
+        names=np.array([bool(each) for each in sources], dtype=np.bool_),
+        sources=tuple(sorted({number for numbers in sources for number in numbers})),
+        pairs=_pairs(snapshot, content, [each for each, numbers in zip(found, sources, strict=True) if not numbers]),
         asks_when=_WHEN.search(fold(plain)) is not None,
         asks_state=asks_state(plain),
         asks_past=asks_past(plain),
@@ -98,8 +101,8 @@ def build_question(
     )
 
 
-def _speaking(snapshot: Snapshot, term: str, visible: Mask | None) -> tuple[int, ...]:
-    """Numbers of the sources named by a term that said anything the reader may see."""
+def _sources_named(snapshot: Snapshot, term: str, visible: Mask | None) -> tuple[int, ...]:
+    """Return the numbers of the sources named by a term that have visible rows."""
     source = snapshot.parts.columns.source
     return tuple(
         number
@@ -110,76 +113,18 @@ def _speaking(snapshot: Snapshot, term: str, visible: Mask | None) -> tuple[int,
 
 @text_cache(maxsize=4)
 def question_terms(text: str) -> tuple[str, ...]:
-    """Index terms of a question, which is asked for them several times on its way."""
+    """Return the index terms of a question. Cached, as one recall needs them several times."""
     return tuple(index_terms(text))
 
 
-def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
-    """The direction of a question, its rare words counting more where the embedder can weigh words and memories are
-    talk; or why there is none. None, None where it has no direction or another dimension than the store's."""
-    by_word, talk = _by_word(embedder), _talk(snapshot)
-    if by_word is not None and talk:
-        vector, lacking = by_word.embed_weighed(text[:READ], lambda word: _word_weight(snapshot, word, talk)), None
-    else:  # with a weight of 1 for all it is the same, and costs less
-        (vector,), lacking = try_embed(embedder, [text if by_word is None else text[:READ]], "query")
-    return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, lacking
-
-
-def telling_vector(snapshot: Snapshot, text: str, embedder: Embedder | None) -> Vector | None:
-    """The direction of what is rare in a question, which says whether a memory speaks of it at all; None where it is
-    that of the question, or there is none. Any two sentences are alike in their function words."""
-    by_word = None if embedder is None else _by_word(embedder)
-    if by_word is None or _talk(snapshot) == 1.0:
-        return None
-    return by_word.embed_weighed(text[:READ], lambda word: _word_rarity(snapshot, word))
-
-
-def _by_word(embedder: Embedder) -> WordEmbedder | None:
-    """An embedder that knows single words, as such."""
-    return cast("WordEmbedder", embedder) if _knows_words(type(embedder)) else None
-
-
-@lru_cache(maxsize=16)
-def _knows_words(kind: type[object]) -> bool:
-    """Asked once for each kind of embedder, because asking takes microseconds."""
-    return issubclass(kind, WordEmbedder)
-
-
-def _talk(snapshot: Snapshot) -> float:
-    return snapshot.parts.neighbours.talk(snapshot.rows)
-
-
-def _word_weight(snapshot: Snapshot, word: str, talk: float) -> float:
-    """What a word of the question counts for in its vector: in talk, most of which is idle, as much as it is rare; in
-    notes, which were written to be short, as much as any other (docs/decisions/0015)."""
-    return 1.0 - talk + talk * _word_rarity(snapshot, word)
-
-
-def _word_rarity(snapshot: Snapshot, word: str) -> float:
-    """How rare a word of the question is; a function word is not at all."""
-    if word in FUNCTION_WORDS:
-        return 0.0
-    if not word.isalnum():
-        return rarity(snapshot, EVERYWHERE * snapshot.live)
-    term = index_term(word)
-    return rarity(snapshot, snapshot.live_frequency(term) if term else 0)
-
-
-def rarity(snapshot: Snapshot, frequency: float) -> float:
-    """Inverse document frequency as BM25 has it; of a word that nobody wrote, that of one that one row has."""
-    live = snapshot.live
-    found = min(max(1.0, frequency), float(max(1, live)))
-    return math.log1p((live - found + 0.5) / (found + 0.5))
-
-
-def _terms(snapshot: Snapshot, repeats: Counter[str]) -> list[Term]:
-    """With the days memories were made on, of which a question speaks in the same words as of anything else."""
-    found: list[Term] = []
-    for text, many in islice(repeats.items(), MAX_LOOKED_UP):
+def _terms(snapshot: Snapshot, repeats: Counter[str]) -> list[_Term]:
+    """Look terms up, also among the words for the days on which memories were made."""
+    found: list[_Term] = []
+    for text, repeats_of in islice(repeats.items(), MAX_LOOKED_UP):
         lists = [snapshot.postings(text), snapshot.postings(DATED + text)]
         live = sum(snapshot.live_among(rows) for rows, _ in lists)
         number = len(found)
-        found.append(Term(text, many, live, tuple(TermList(number, *each) for each in lists if len(each[0]))))
+        found.append(_Term(text, repeats_of, live, tuple(TermList(number, *each) for each in lists if len(each[0]))))
     if len(found) <= MAX_TERMS:
         return found
     rarest = sorted(found, key=lambda each: (not each.frequency, each.frequency))[:MAX_TERMS]
@@ -189,21 +134,21 @@ def _terms(snapshot: Snapshot, repeats: Counter[str]) -> list[Term]:
     ]
 
 
-def _relatives(
+def _similar_words(
     snapshot: Snapshot,
     text: str,
-    found: Sequence[Term],
-    speaking: Sequence[tuple[int, ...]],
+    found: Sequence[_Term],
+    sources: Sequence[tuple[int, ...]],
     embedder: Embedder | None,
 ) -> list[SoftList]:
-    """Words that mean nearly the same as a word of the question, as far as the store has them. Names have none."""
-    by_word = None if embedder is None else _by_word(embedder)
+    """Return rows with words of similar meaning, except for the names of sources."""
+    by_word = None if embedder is None else _word_embedder(embedder)
     if by_word is None:
         return []
-    number = {each.text: place for place, each in enumerate(found) if not speaking[place]}
+    number = {each.text: place for place, each in enumerate(found) if not sources[place]}
     alike: list[tuple[int, str, float]] = []
     seen: set[str] = set()
-    for word in _LATIN_WORD.findall(fold(text[:READ])):
+    for word in _LATIN_WORD.findall(fold(text[:MAX_ANALYSED])):
         term = index_term(word)
         if term in number and term not in seen and len(seen) < MAX_RELATED:
             seen.add(term)
@@ -212,7 +157,7 @@ def _relatives(
     return [SoftList(term, rows, cosine) for (term, _, cosine), rows in zip(alike, lists, strict=True) if len(rows)]
 
 
-def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[Term]) -> tuple[tuple[int, int, float], ...]:
+def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[_Term]) -> tuple[tuple[int, int, float], ...]:
     weight = {each.text: rarity(snapshot, each.frequency) for each in found}
     most = math.log(max(2, snapshot.live) / SHARED_BY_ALL)
     return tuple(
@@ -223,74 +168,133 @@ def _pairs(snapshot: Snapshot, content: Sequence[str], found: Sequence[Term]) ->
 
 
 def _latin(text: str) -> float:
-    """Share of what is written in scripts the built-in model may know."""
+    """Return the share of letters in scripts the built-in model may know."""
     letters = "".join(text.split())
     if letters.isascii():
         return 1.0
     return sum(letter < _LAST_LATIN for letter in letters) / len(letters)
 
 
-# Memories found by the questions that were noted with them (spec 6.10 and 11.2): how near these are to what is asked.
+def rarity(snapshot: Snapshot, frequency: float) -> float:
+    """Return the inverse document frequency as in BM25; a word without rows counts as in one row."""
+    live = snapshot.live
+    found = min(max(1.0, frequency), float(max(1, live)))
+    return math.log1p((live - found + 0.5) / (found + 0.5))
+
+
+# Vectors
+
+
+def question_vector(snapshot: Snapshot, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
+    """Return the direction of a question, or the reason of a failure. Both are None if it has no direction, or another
+    dimension than the store. If memories are talk, rare words count more, with an embedder that can weight words."""
+    by_word, talk = _word_embedder(embedder), _talk(snapshot)
+    if by_word is not None and talk:
+        # In talk, which is mostly idle, a word counts by its rarity; in notes, written to be short, all count alike
+        # (docs/decisions/0015).
+        text = text[:MAX_ANALYSED]
+        vector, failure = by_word.embed_weighed(text, lambda it: 1.0 - talk + talk * _word_rarity(snapshot, it)), None
+    else:  # the same as a weight of 1 for all words, and cheaper
+        (vector,), failure = try_embed(embedder, [text if by_word is None else text[:MAX_ANALYSED]], "query")
+    return vector if vector is not None and vector.shape == (snapshot.dimension,) else None, failure
+
+
+def rare_word_vector(snapshot: Snapshot, text: str, embedder: Embedder | None) -> Vector | None:
+    """Return the direction of the rare words of a question, by which a memory is about its subject or not; any two
+    sentences are similar in their function words. None if it equals `question_vector`, or does not exist."""
+    by_word = None if embedder is None else _word_embedder(embedder)
+    if by_word is None or _talk(snapshot) == 1.0:
+        return None
+    return by_word.embed_weighed(text[:MAX_ANALYSED], lambda word: _word_rarity(snapshot, word))
+
+
+def _word_embedder(embedder: Embedder) -> WordEmbedder | None:
+    return cast("WordEmbedder", embedder) if _embeds_words(type(embedder)) else None
+
+
+@lru_cache(maxsize=16)
+def _embeds_words(kind: type[object]) -> bool:
+    # Cached, because `issubclass` of a protocol takes microseconds.
+    return issubclass(kind, WordEmbedder)
+
+
+def _talk(snapshot: Snapshot) -> float:
+    return snapshot.parts.neighbours.talk(snapshot.rows)
+
+
+def _word_rarity(snapshot: Snapshot, word: str) -> float:
+    """Return the rarity of a word of the question; 0 for a function word."""
+    if word in FUNCTION_WORDS:
+        return 0.0
+    if not word.isalnum():
+        return rarity(snapshot, EVERYWHERE * snapshot.live)
+    term = index_term(word)
+    return rarity(snapshot, snapshot.live_frequency(term) if term else 0)
+
+
+# Hypothetical questions of memories: a memory matches also by the questions it answers (docs/decisions/0018)
 #
-# The questions are told from the text again and embedded when something is asked, once a generation, and what is kept
-# are vectors alone, for as long as the generation. So nothing of a purged memory stays, and a store that never asks
-# for them pays nothing. What they are worth: docs/decisions/0018.
+# The questions are derived from the text and embedded on first use in a generation. Only vectors are kept, as long as
+# the generation: nothing of a purged memory stays, and a store that does not use them pays nothing.
 
 
 AT_ONCE = 64
 """Questions embedded in one call."""
 
 
-class _Noted(NamedTuple):
-    """Vectors of questions, shape (n, dimension), and whose each is."""
+class _HypotheticalVectors(NamedTuple):
+    """Vectors of questions, shape (n, dimension), and the row each belongs to."""
 
     fingerprint: str
     rows: Rows
     vectors: npt.NDArray[np.float32]
 
 
-_of_generations: WeakKeyDictionary[Snapshot, _Noted] = WeakKeyDictionary()
+_hypothetical: WeakKeyDictionary[Snapshot, _HypotheticalVectors] = WeakKeyDictionary()
 
 
 def can_embed(embedder: Embedder | None) -> bool:
-    """Whether texts besides the question can be embedded while somebody waits: in this process, that is."""
+    """Return True if texts besides the question can be embedded during a request, that is in this process."""
     return embedder is not None and embedder.inline and not isinstance(embedder, PrecomputedEmbedder)
 
 
-def raised(snapshot: Snapshot, cosines: Floats, vector: Vector, embedder: Embedder | None) -> Floats:
-    """`cosines` of all rows with a question, each the largest of its own and those of the questions noted with it."""
+def with_hypothetical(snapshot: Snapshot, cosines: Floats, vector: Vector, embedder: Embedder | None) -> Floats:
+    """Raise `cosines` of all rows to the largest cosine of the hypothetical questions of each; the same object if there
+    are none."""
     if embedder is None or not can_embed(embedder):
         return cosines
-    noted = _noted(snapshot, embedder)
-    if not len(noted.rows):
+    known = _hypothetical_vectors(snapshot, embedder)
+    if not len(known.rows):
         return cosines
     best = cosines.copy()
-    np.maximum.at(best, noted.rows, noted.vectors @ vector)
+    np.maximum.at(best, known.rows, known.vectors @ vector)
     return best
 
 
-def nearer(snapshot: Snapshot, near: VectorScores, vector: Vector, embedder: Embedder | None) -> VectorScores:
-    """The same of what a ranking goes by."""
+def scores_with_hypothetical(
+    snapshot: Snapshot, vectors: VectorScores, vector: Vector, embedder: Embedder | None
+) -> VectorScores:
+    """Apply `with_hypothetical` to vector scores."""
     nothing = np.zeros(snapshot.rows, dtype=np.float32)
-    by_questions = raised(snapshot, nothing, vector, embedder)
+    by_questions = with_hypothetical(snapshot, nothing, vector, embedder)
     if by_questions is nothing:
-        return near
-    return near._replace(
-        first=np.maximum(near.first[: snapshot.rows], by_questions),
-        of=lambda rows: np.maximum(near.of(rows), by_questions[rows]),
+        return vectors
+    return vectors._replace(
+        first=np.maximum(vectors.first[: snapshot.rows], by_questions),
+        of=lambda rows: np.maximum(vectors.of(rows), by_questions[rows]),
     )
 
 
-def _noted(snapshot: Snapshot, embedder: Embedder) -> _Noted:
-    known = _of_generations.get(snapshot)
+def _hypothetical_vectors(snapshot: Snapshot, embedder: Embedder) -> _HypotheticalVectors:
+    known = _hypothetical.get(snapshot)
     if known is None or known.fingerprint != embedder.fingerprint:
-        known = _of_generations[snapshot] = _embedded(snapshot, embedder)
+        known = _hypothetical[snapshot] = _embed_hypothetical(snapshot, embedder)
     return known
 
 
-def _embedded(snapshot: Snapshot, embedder: Embedder) -> _Noted:
-    """Those of every live row, the questions of one text as many as a memory gets unless a store says otherwise."""
-    asked = [
+def _embed_hypothetical(snapshot: Snapshot, embedder: Embedder) -> _HypotheticalVectors:
+    """Embed the questions of every live row, the default number of each."""
+    questions = [
         (row, question)
         for row in np.flatnonzero(snapshot.alive()).tolist()
         if (it := snapshot.insight(row)).trigger_type is not None
@@ -298,50 +302,47 @@ def _embedded(snapshot: Snapshot, embedder: Embedder) -> _Noted:
     ]
     rows: list[int] = []
     vectors: list[Vector] = []
-    for start in range(0, len(asked), AT_ONCE):
-        part = asked[start : start + AT_ONCE]
+    for start in range(0, len(questions), AT_ONCE):
+        part = questions[start : start + AT_ONCE]
         found, _ = try_embed(embedder, [question for _, question in part], "document")
         for (row, _), vector in zip(part, found, strict=True):
             if vector is not None and vector.shape == (snapshot.dimension,):
                 rows.append(row)
                 vectors.append(vector)
     matrix = np.stack(vectors) if vectors else np.zeros((0, snapshot.dimension), dtype=np.float32)
-    return _Noted(embedder.fingerprint, np.array(rows, dtype=np.int64), matrix)
+    return _HypotheticalVectors(embedder.fingerprint, np.array(rows, dtype=np.int64), matrix)
 
 
-# The memories that name what a question names: people, places, things (spec 11.2, entity).
+# Entities: memories that name what the question names
 
 
-class Naming(NamedTuple):
-    """`rows`, best first, and for each how much of what the question names it names, in (0, 1]; shapes (n,)."""
+class EntityMatches(NamedTuple):
+    """`rows`, best first, and the share of the question's entities that each names, in (0, 1]; shapes (n,)."""
 
     rows: Rows
     shares: Floats
 
 
-NOBODY = Naming(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-
-
-def names_in(snapshot: Snapshot, text: str) -> dict[str, float]:
-    """Names in a question, canonical, and the inverse document frequency of each; 0 for one that no memory has. Of a
-    long text only its beginning is read."""
-    found = extract(text[:READ], known=snapshot.entity_spelling)
+def question_entities(snapshot: Snapshot, text: str) -> dict[str, float]:
+    """Return canonical names in the beginning of a question, and the inverse document frequency of each; 0 for one that
+    no memory has."""
+    found = extract(text[:MAX_ANALYSED], known=snapshot.entity_spelling)
     holders = {each.canonical: snapshot.live_among(snapshot.holders(each.canonical)) for each in found}
     return {name: math.log(1.0 + snapshot.live / many) if many else 0.0 for name, many in holders.items()}
 
 
-def naming(snapshot: Snapshot, names: Mapping[str, float], visible: Mask | None, most: int) -> Naming:
-    """The best `most` visible rows by the summed rarity of the names they have; of equal ones the more important first,
-    then the newer, then the smaller id."""
+def entity_matches(snapshot: Snapshot, names: Mapping[str, float], visible: Mask | None, most: int) -> EntityMatches:
+    """Return the best `most` visible rows by the summed rarity of the names they have; of equal ones the more important
+    first, then the newer, then the smaller id."""
     total = sum(names.values())
     if not total:
-        return NOBODY
+        return EntityMatches(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
     sums = np.zeros(snapshot.rows, dtype=np.float32)
-    for name, rarity in names.items():
-        sums[snapshot.holders(name)] += np.float32(rarity / total)
+    for name, idf in names.items():
+        sums[snapshot.holders(name)] += np.float32(idf / total)
     if visible is not None:
         sums *= visible
     rows = at_least_kth(sums, most)
     rows = rows[sums[rows] > 0.0]
     best: Rows = rows[in_order(snapshot, rows, sums[rows].astype(np.float64))[:most]]
-    return Naming(best, np.minimum(sums[best], np.float32(1.0)))
+    return EntityMatches(best, np.minimum(sums[best], np.float32(1.0)))

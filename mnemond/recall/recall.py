@@ -47,7 +47,7 @@ from mnemond.model.query import (
 from mnemond.recall.default_profile import NAMED, measured_hits
 from mnemond.recall.profiles import CONSIDERED, MNEMOND, PROFILES_BY_NAME, Profile, label, profile_named, weighed
 from mnemond.recall.published_profiles import SHORT_QUERY, Asked, Reranked, literal_hits, rerank
-from mnemond.recall.question import names_in, naming, question_terms, question_vector
+from mnemond.recall.question import entity_matches, question_entities, question_terms, question_vector
 from mnemond.recall.rerank import Ranking, reciprocal_rank_fusion
 from mnemond.recall.result_order import NO_WEIGHTS, SPARSE_RESULTS, RankingRequest, RankingResult, arranged, compared
 from mnemond.store import insights
@@ -221,7 +221,7 @@ def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) 
     """What a query of nothing but function words and punctuation gets: what it names ("The Who"), and the newest."""
     visible = snapshot.visible(query.filter)
     anchors = profile.settings.anchors
-    named = naming(snapshot, names_in(snapshot, query.text), visible, anchors.top_k)
+    named = entity_matches(snapshot, question_entities(snapshot, query.text), visible, anchors.top_k)
     newest = snapshot.newest_rows(visible, query.limit)
     lists = {"entity": named.rows, "recency": newest}
     fused = reciprocal_rank_fusion(

@@ -25,8 +25,8 @@ from mnemond.recall.question import (
     SHARED_BY_ALL,
     build_question,
     question_vector,
+    rare_word_vector,
     rarity,
-    telling_vector,
 )
 from mnemond.recall.question_features import Question
 from mnemond.text.tokens import index_term
@@ -244,11 +244,11 @@ def test_in_notes_every_word_counts_the_same_and_in_a_mixed_store_something_betw
 
 def test_what_tells_whether_a_memory_speaks_of_a_question_is_what_is_rare_in_it() -> None:
     knower = WordKnower(("redis", "cache", "what"))
-    vector = telling_vector(SNAPSHOT, "what redis cache", knower)
+    vector = rare_word_vector(SNAPSHOT, "what redis cache", knower)
     assert vector == pytest.approx(unit(idf(4, 1), idf(4, 2), 0, 0))
-    assert telling_vector(store(said(*NOTES)), "what redis cache", knower) is None  # it is that of the question
-    assert telling_vector(SNAPSHOT, "redis", Whole()) is None
-    assert telling_vector(SNAPSHOT, "redis", None) is None
+    assert rare_word_vector(store(said(*NOTES)), "what redis cache", knower) is None  # it is that of the question
+    assert rare_word_vector(SNAPSHOT, "redis", Whole()) is None
+    assert rare_word_vector(SNAPSHOT, "redis", None) is None
 
 
 def test_what_is_written_later_and_what_is_retired_does_not_turn_a_question() -> None:

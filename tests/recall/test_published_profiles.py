@@ -19,7 +19,7 @@ from mnemond.model.changes import AddInsight, PurgeInsight, Vector
 from mnemond.model.memory import Insight
 from mnemond.model.query import Query, Recalled
 from mnemond.recall.profiles import MEMORY_LAYER, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, Profile, prominence, weighed
-from mnemond.recall.question import nearer, raised
+from mnemond.recall.question import scores_with_hypothetical, with_hypothetical
 from mnemond.recall.ranking import vector_scores
 from mnemond.recall.recall import recall
 from tests.index.worlds import insight
@@ -174,7 +174,7 @@ def test_a_memory_is_found_by_the_questions_noted_with_it() -> None:
     assert vector is not None
     cosines = index.snapshot.dense.similarity_approximate(vector)
     assert cosines.tolist() == [0.0]
-    assert raised(index.snapshot, cosines, vector, reader).tolist() == pytest.approx([1.0])
+    assert with_hypothetical(index.snapshot, cosines, vector, reader).tolist() == pytest.approx([1.0])
     profile = with_settings(MNEMOND, anchors=AnchorSettings(hypothetical=True))
     for text, found in (("crossing zebra", [1.0]), ("stable", [1.0])):
         hits = answered(index.snapshot, text, profile, reader, anchors=frozenset({"vector"})).hits
@@ -192,21 +192,21 @@ def test_questions_are_embedded_once_a_generation_and_never_by_who_is_far() -> N
     reader = Reader()
     index = MemoryIndex.build([(PROBLEM, leaning_to("stable"))], (), reader.dimension)
     vector, nothing = leaning_to("zebra"), np.zeros(1, dtype=np.float32)
-    raised(index.snapshot, nothing, vector, reader)
+    with_hypothetical(index.snapshot, nothing, vector, reader)
     read = list(reader.read)
     assert len(read) == 2
-    raised(index.snapshot, nothing, vector, reader)
+    with_hypothetical(index.snapshot, nothing, vector, reader)
     assert reader.read == read
-    assert raised(index.snapshot, nothing, vector, asked_before(reader, "zebra")) is nothing
-    assert raised(index.snapshot, nothing, vector, None) is nothing
+    assert with_hypothetical(index.snapshot, nothing, vector, asked_before(reader, "zebra")) is nothing
+    assert with_hypothetical(index.snapshot, nothing, vector, None) is nothing
     index.apply([AddInsight(insight("q", "okapi", at=NOW_US), None), PurgeInsight("p")])
-    assert raised(index.snapshot, np.zeros(2, np.float32), vector, reader).tolist() == [0.0, 0.0]
+    assert with_hypothetical(index.snapshot, np.zeros(2, np.float32), vector, reader).tolist() == [0.0, 0.0]
 
 
 def test_without_questions_closeness_is_what_it_was() -> None:
     snapshot = store(insight("a", "zebra"))
     near = vector_scores(snapshot.parts.dense, leaning_to("zebra"), None)
-    assert nearer(snapshot, near, leaning_to("zebra"), Reader()) is near
+    assert scores_with_hypothetical(snapshot, near, leaning_to("zebra"), Reader()) is near
 
 
 # ------------------------------------------------------------ fixed weights

@@ -19,7 +19,7 @@ WITHOUT_TEXT = {
     "mnemond.model.memory.parse_rfc3339": "of times",
     "mnemond.recall.profiles._prominence": "of a snapshot, and dropped with it; a purge makes a new one",
     "mnemond.recall.published_profiles._keywords": "of a snapshot, and dropped with it; a purge makes a new one",
-    "mnemond.recall.question._of_generations": "of a snapshot, and dropped with it; a purge makes a new one",
+    "mnemond.recall.question._hypothetical": "of a snapshot, and dropped with it; a purge makes a new one",
     "mnemond.wire.deferred._ready": "no cache: results that are delivered in the same turn of the loop",
     "mnemond.wire.params._decoder": "of types of parameters",
     "mnemond.wire.params._fields": "of types of parameters",
