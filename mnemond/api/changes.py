@@ -220,14 +220,7 @@ def _related(warm: OpenStore, params: RelatedParams, now_us: int) -> list[Relate
     if row is None or not admits(scope, start):
         raise hidden(params.id)
     wanted = Filter(scope=scope, all_sessions=params.all_sessions, now_us=now_us)
-    found = related(snapshot, row, wanted, params.edge, params.depth, params.limit)
-    return [
-        RelatedMemory(
-            each.insight.id, each.insight.content, each.insight.category, each.insight.importance, each.depth,
-            each.via, each.weight,
-        )
-        for each in found
-    ]  # fmt: skip
+    return related(snapshot, row, wanted, params.edge, params.depth, params.limit)
 
 
 # The method that keeps a memory from being pruned or replaced.

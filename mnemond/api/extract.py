@@ -31,7 +31,6 @@ from mnemond.extract.rules import HostFact, parts
 from mnemond.memory import extraction
 from mnemond.memory.draft import WriteContext, choice_problems, op_id_problems, problems_of, time_problems
 from mnemond.memory.extraction import FactWrite, Fate, Provenance, embedded
-from mnemond.model.answers import DroppedView, FactRelation
 from mnemond.model.changes import Vector
 from mnemond.model.memory import CATEGORIES, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult
@@ -283,7 +282,7 @@ def _result(warm: OpenStore, params: ExtractParams, read: _Read, ended: Sequence
     actions = [each.action.lower() for each in facts]
     return ExtractResult(
         facts=facts,
-        dropped=[DroppedView(each.text, each.reason) for each in read.found.dropped],
+        dropped=list(read.found.dropped),
         engine=cast('Literal["rules", "host", "verbatim"]', read.found.engine),
         counts=ExtractCounts(**{name: actions.count(name) for name in ExtractCounts.__struct_fields__}),
         retried=False,
@@ -306,7 +305,7 @@ def _view(write: FactWrite, ended: _Ended, conversation_id: str | None) -> FactV
         attributed_to=fact.attributed_to,
         said_at=format_us(fact.said_us),
         entities=[FactEntity(each.name, each.kind) for each in fact.entities],
-        relations=[FactRelation(each.source, each.type, each.target) for each in fact.relations],
+        relations=list(fact.relations),
         source_context=SourceContext(conversation_id, fact.message_ids),
         action=fate.action,
         resolution=fate.resolution,

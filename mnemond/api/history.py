@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
 from functools import partial
 
-import msgspec
 import trio
 
 from mnemond.api.requests import Identities, scope_of, submitted
@@ -16,13 +14,12 @@ from mnemond.clock import Clock
 from mnemond.embed.embedder import UNKNOWN_WORDS, try_embed
 from mnemond.errors import MnemonError
 from mnemond.memory import undo
-from mnemond.memory.history import Past, op_ids, past
-from mnemond.model.answers import ChainLink, EdgeState, HistoryResult, LogLine, MemoryOperation, MemoryState
-from mnemond.model.memory import Edge, Insight, format_us
+from mnemond.memory.history import op_ids, past
+from mnemond.model.answers import HistoryResult, LogLine
+from mnemond.model.memory import format_us
 from mnemond.model.outcomes import UndoResult
 from mnemond.store import operations
 from mnemond.store.connection import Connection
-from mnemond.store.history import Record, State
 from mnemond.wire.dispatch import Call, handles
 
 
@@ -38,10 +35,7 @@ class AuditHandlers:
         """A memory's past. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
         warm, scope = await self._open_stores.use(params.store), scope_of(params)
 
-        def read(connection: Connection) -> HistoryResult:
-            return _history_result(past(connection, params.id, scope, params.limit))
-
-        return warm.marked(await warm.store.read(read))
+        return warm.marked(await warm.store.read(lambda it: past(it, params.id, scope, params.limit)))
 
     @handles("log", in_task=True)
     async def log(self, call: Call, params: LogParams) -> list[LogLine]:
@@ -70,76 +64,6 @@ class AuditHandlers:
                 events=[_event(line) for line in lines],
             )
         )
-
-
-def _history_result(found: Past) -> HistoryResult:
-    return HistoryResult(
-        id=found.id,
-        chain=[ChainLink(insight_id, status) for insight_id, status in found.chain],
-        operations=[_operation(record) for record in found.records],
-        total_operations=found.total,
-    )
-
-
-def _operation(record: Record) -> MemoryOperation:
-    return MemoryOperation(
-        id=record.id,
-        operation_type=record.operation_type,
-        before_state=_state(record.before),
-        after_state=_state(record.after),
-        triggered_by=record.triggered_by,
-        op_id=record.op_id,
-        created_at=record.created_at,
-        undoes=record.undoes,
-    )
-
-
-def _state(state: State | None) -> MemoryState | None:
-    return None if state is None else _memory_state(state.insight, state.edges)
-
-
-def _memory_state(it: Insight, edges: list[Edge]) -> MemoryState:
-    return MemoryState(
-        id=it.id,
-        content=it.content,
-        category=it.category,
-        importance=it.importance,
-        tags=it.tags,
-        entities=it.entities,
-        source=it.source,
-        access_count=it.access_count,
-        effective_importance=it.effective_importance,
-        created_at=it.created_at,
-        updated_at=it.updated_at,
-        valid_from=it.valid_from,
-        invalid_at=it.invalid_at,
-        channel=it.channel,
-        conversation_id=it.conversation_id,
-        user_id=it.scope.user_id,
-        session_id=it.scope.session_id,
-        agent_id=it.scope.agent_id,
-        status=it.status,
-        metadata=msgspec.json.decode(it.metadata),
-        pinned=it.pinned,
-        superseded_by=it.superseded_by,
-        paired_with=it.paired_with,
-        corroboration_count=it.corroboration_count,
-        edges=tuple(_edge(edge) for edge in _links(it.id, edges)),
-    )
-
-
-def _links(insight_id: str, edges: Sequence[Edge]) -> Iterator[Edge]:
-    """Edges as people think of them: a link that leads both ways is stored as two, of which one is told: that from the
-    memory itself, else from the smaller id."""
-    for edge in edges:
-        first = min(edge.source_id, edge.target_id, key=lambda end: (end != insight_id, end))
-        if edge.edge_type == "causal" or edge.source_id == first:
-            yield edge
-
-
-def _edge(edge: Edge) -> EdgeState:
-    metadata = msgspec.json.decode(edge.metadata)
-    return EdgeState(edge.source_id, edge.target_id, edge.edge_type, edge.weight, metadata, edge.created_by)
 
 
 def _event(line: operations.LogLine) -> ReceiptEvent:

@@ -17,7 +17,7 @@ from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.jobs.job import Done
 from mnemond.jobs.scheduler import Entry, Scheduler
 from mnemond.memory import retention
-from mnemond.model.answers import GcCandidate, GcFlagged, GcResult, GcReview
+from mnemond.model.answers import GcResult, GcReview
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import GcDone, GcKept
 from mnemond.store.backups import copies_holding
@@ -67,7 +67,7 @@ class GcHandlers:
                 total_insights=snapshot.live,
                 threshold=params.threshold,
                 candidates_found=many,
-                candidates=[_candidate(each) for each in found],
+                candidates=found,
                 max_insights=lifecycle.max_insights,
                 actions={
                     "purge": f"mnemonctl gc --threshold {params.threshold:g} --limit {params.limit} --apply --yes",
@@ -86,10 +86,7 @@ class GcHandlers:
         shown = retention.worst_first(flagged)[: params.limit]
         return warm.marked(
             GcReview(
-                review_results=[
-                    GcFlagged(each.insight.id, each.content, each.insight.importance, list(each.warnings))
-                    for each in shown
-                ],
+                review_results=shown,
                 total_flagged=len(flagged),
                 actions={"update": "mnemonctl update ID --content TEXT", "forget": "mnemonctl forget ID"},
             )
@@ -128,21 +125,6 @@ def _is_asked(params: GcParams, name: str) -> bool:
 
 def _bounds(params: GcParams) -> retention.Bounds:
     return retention.Bounds(params.threshold, params.limit, scope_of(params))
-
-
-def _candidate(weak: retention.Weak) -> GcCandidate:
-    it = weak.insight
-    return GcCandidate(
-        id=it.id,
-        content=it.content,
-        category=it.category,
-        importance=it.importance,
-        access_count=it.access_count,
-        effective_importance=weak.effective_importance,
-        days_since_access=weak.days_since_access,
-        edge_count=weak.edge_count,
-        immune=False,
-    )
 
 
 # The methods about background jobs, and what else the jobs have to hear of a store.

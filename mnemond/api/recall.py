@@ -7,9 +7,9 @@ from datetime import date, timedelta
 from functools import partial
 from typing import NamedTuple, TypeAlias, cast
 
+import msgspec
 import trio
 
-from mnemond.api import views
 from mnemond.api.requests import one_active, scope_of
 from mnemond.api.store_access import FairLimiter, OpenStore, OpenStores
 from mnemond.api.types_memories import (
@@ -35,22 +35,22 @@ from mnemond.model.answers import (
     CompactResult,
     ContextResult,
     GetResult,
-    LinkView,
+    InsightDetail,
     ListResult,
     RecallHit,
     RecallMeta,
     RecallResult,
-    RerankMeta,
     RetiredResult,
     SearchHit,
-    WindowView,
+    insight_detail,
+    insight_view,
+    six,
 )
-from mnemond.model.memory import CATEGORIES, STATUSES, Status, format_us, parse_rfc3339
-from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Intent, Query, Recalled, Span
+from mnemond.model.memory import CATEGORIES, STATUSES, Status, parse_rfc3339
+from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled, Span
 from mnemond.recall.context import BUDGET, Frame, linearise, relations_among
 from mnemond.recall.profiles import Profile, default_profile, profile_named
 from mnemond.recall.recall import (
-    Match,
     basic_steps,
     condition_of,
     is_quick,
@@ -207,9 +207,9 @@ def form_problems(params: RecallParams) -> list[FieldProblem]:
 def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, meta: Callable[[], RecallMeta]) -> Answer:
     """What was found in `snapshot`, in the form that was asked for; `meta` is asked when it is ready."""
     if form.budget is not None:
-        order = "WHEN" if form.by_time else found.intent
+        order = "WHEN" if form.by_time else found.meta.intent
         return _context(snapshot, found, meta, Frame(warm.store.name, order, form.nonce, form.budget))
-    hits = [views.recall_hit(hit, found.intent) for hit in found.hits]
+    hits = [recall_hit(hit, found.meta.intent) for hit in found.hits]
     if form.compact:
         return CompactResult(results=[_short(hit) for hit in hits], meta=meta())
     return RecallResult(results=hits, meta=meta())
@@ -230,6 +230,23 @@ def _context(snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta]
         text=made.text, shown=len(made.shown), omitted=made.omitted, tokens=made.tokens, nonce=frame.nonce,
         ids=list(made.shown), meta=meta(),
     )  # fmt: skip
+
+
+def recall_hit(hit: Hit, intent: str) -> RecallHit:
+    """One result of a recall for a question of that intent."""
+    return RecallHit(
+        insight_view(hit.insight),
+        six(hit.score),
+        intent,
+        hit.via[0] if len(hit.via) == 1 else "hybrid",
+        hit.via,
+        hit.confidence,
+        hit.signals,
+        hit.path,
+        hit.also,
+        hit.explanation,
+        None if hit.first_score is None else six(hit.first_score),
+    )
 
 
 def _short(hit: RecallHit) -> CompactHit:
@@ -388,10 +405,9 @@ class ReadHandlers:
 
     def _meta(self, job: _RecallJob, found: Recalled) -> RecallMeta:
         took_ms = round((self._stopwatch() - job.started) * 1e6) / 1e3
-        meta = _meta(job.warm, found, took_ms)
         if job.asked_ms is not None:
-            meta.stages_ms["embed"] = round(job.asked_ms * 1e3) / 1e3
-        return meta
+            found.meta.stages_ms["embed"] = round(job.asked_ms * 1e3) / 1e3
+        return msgspec.structs.replace(found.meta, took_ms=took_ms, store=job.warm.store.name)
 
 
 class _Answer(NamedTuple):
@@ -435,37 +451,6 @@ def _is_small(job: _RecallJob) -> bool:
     return is_quick(snapshot) if job.form.basic else snapshot.rows * snapshot.dimension <= INLINE_CELLS
 
 
-def _meta(warm: OpenStore, found: Recalled, took_ms: float) -> RecallMeta:
-    window = found.window
-    return RecallMeta(
-        intent=found.intent,
-        intent_source=found.intent_source,
-        anchor_count=found.anchor_count,
-        traversed=found.traversed,
-        mode=found.mode,
-        weights=tuple(round(weight, 6) for weight in found.weights.values()),
-        embedding=found.embedding,
-        window=None if window is None else WindowView(_day(window.start_us), _day(window.end_us), window.hard),
-        hint=found.hint,
-        rerank=RerankMeta(found.reranked, found.not_reranked),
-        stages_ms=found.stages_ms,
-        took_ms=took_ms,
-        store=warm.store.name,
-        profile=found.profile,
-        trust=round(found.trust, 6),
-        seed=found.seed,
-        draws=found.draws,
-    )
-
-
-def _day(us: int) -> str:
-    """A moment of a window; one that is open on a side ends with the first or last day that can be written."""
-    return format_us(min(max(us, FIRST_US), LAST_US))
-
-
-FIRST_US, LAST_US = parse_rfc3339("0001-01-01T00:00:00Z"), parse_rfc3339("9999-12-31T00:00:00Z")
-
-
 def _get(warm: OpenStore, params: GetParams) -> GetResult:
     snapshot = warm.store.snapshot
     insight, scope = one_active(snapshot, params.id), scope_of(params)
@@ -474,18 +459,13 @@ def _get(warm: OpenStore, params: GetParams) -> GetResult:
     row = snapshot.row_of(insight.id)
     assert row is not None, "it is active in this snapshot"  # noqa: S101
     counts, links = links_of(snapshot, row, around(scope, insight))
-    return warm.marked(
-        GetResult(
-            insight=views.insight_detail(insight), edges_by_type=counts, links=[LinkView(*link) for link in links]
-        )
-    )
+    return warm.marked(GetResult(insight=insight_detail(insight, InsightDetail), edges_by_type=counts, links=links))
 
 
 async def _retired(warm: OpenStore, params: ListParams, wanted: Filter) -> RetiredResult:
     """Read from the database: the index knows the active ones alone."""
-    page = await warm.store.read(lambda connection: retired(connection, wanted, params.limit, params.before))
     return warm.marked(
-        RetiredResult(retired=[views.retired_view(*each) for each in page.memories], next=page.following)
+        await warm.store.read(lambda connection: retired(connection, wanted, params.limit, params.before))
     )
 
 
@@ -513,7 +493,7 @@ def _page(warm: OpenStore, snapshot: Snapshot, params: ListParams, wanted: Filte
     page = snapshot.newest(wanted, params.limit + 1, before)
     shown = page[: params.limit]
     following = shown[-1].id if len(page) > params.limit else None
-    return warm.marked(ListResult(insights=[views.insight_view(it) for it in shown], next=following))
+    return warm.marked(ListResult(insights=[insight_view(it) for it in shown], next=following))
 
 
 def _question_problems(params: QuestionParams) -> list[FieldProblem]:
@@ -547,17 +527,8 @@ class SearchHandlers:
         warm = await self._open_stores.use(params.store)
         snapshot, limit = warm.store.snapshot, params.limit or warm.config.retrieval.limit
         if not (wanted.historic or is_slow(wanted, snapshot) or is_long_question(params.query)):
-            return _found(snapshot, params, wanted, limit)
+            return search(snapshot, params.query, wanted, limit)
         if wanted.historic:
             snapshot = await in_task(warm.archives.of, warm.store)
         with await self._turns.slot(call):
-            return await in_thread(_found, snapshot, params, wanted, limit, limiter=self._threads)
-
-
-def _found(snapshot: Snapshot, params: SearchParams, wanted: Filter, limit: int) -> list[SearchHit]:
-    return [_hit(match) for match in search(snapshot, params.query, wanted, limit)]
-
-
-def _hit(match: Match) -> SearchHit:
-    it = match.insight
-    return SearchHit(it.id, it.content, it.category, it.importance, it.tags, round(match.score, 6))
+            return await in_thread(search, snapshot, params.query, wanted, limit, limiter=self._threads)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 import msgspec
 
-from mnemond.api import views
 from mnemond.api.requests import Identities, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_memories import DiffParams, RememberParams
@@ -17,11 +15,10 @@ from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory.calibration import calibration_of
-from mnemond.memory.compare import NOTHING, Moment, compare
-from mnemond.memory.diff import Verdict
+from mnemond.memory.compare import NOTHING, Moment, compare, diff_result
 from mnemond.memory.draft import Draft, problems_of, with_op_id
 from mnemond.memory.remember import Prepared, decide, prepare, propose, with_candidates
-from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
+from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector
 from mnemond.model.outcomes import RememberResult
 from mnemond.text.tokens import index_terms
@@ -134,24 +131,7 @@ def _compared(warm: OpenStore, params: DiffParams, now_us: int) -> DiffResult:
     found = NOTHING
     if side is not None:
         found = compare(snapshot, side, scope, similarity, likeness, rules, moment, thorough=True)
-    settings, override = rules.settings, rules.cosines.override
-    return warm.marked(
-        DiffResult(
-            suggestion="ADD" if found.best is None else found.best.verdict.action,
-            matches=[_match(snapshot, match.id, match.verdict) for match in found.matches[: settings.limit]],
-            thresholds=DiffThresholds(
-                settings.update,
-                settings.duplicate,
-                settings.novelty,
-                round(override, 6) if math.isfinite(override) else None,
-            ),
-        )
-    )
-
-
-def _match(snapshot: Snapshot, insight_id: str, verdict: Verdict) -> DiffMatch:
-    row = snapshot.row_of(insight_id)
-    return views.diff_match("" if row is None else snapshot.insight(row).content, insight_id, verdict)
+    return warm.marked(diff_result(snapshot, found, rules))
 
 
 def _completed(warm: OpenStore, outcome: RememberResult) -> RememberResult:

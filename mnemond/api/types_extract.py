@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from mnemond.api.types_memories import Conversation, DryRun
-from mnemond.model.answers import DroppedView, FactRelation
+from mnemond.model.answers import Dropped, FactRelation
 from mnemond.model.outcomes import EmbedCalibrateResult, EmbedRunResult, EmbedSwitchResult, Result, ThresholdsView
 from mnemond.wire.params import (
     Access,
@@ -174,7 +174,7 @@ class ExtractResult(Result, frozen=True, kw_only=True):
     verbatim (`infer: false`)."""
 
     facts: list[FactView]
-    dropped: list[DroppedView]
+    dropped: list[Dropped]
     engine: Literal["rules", "host", "verbatim"]
     counts: ExtractCounts
     retried: bool

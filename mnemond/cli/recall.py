@@ -44,7 +44,7 @@ from mnemond.model.answers import (
     RetiredResult,
     RetiredView,
     SearchHit,
-    SignalsView,
+    Signals,
 )
 from mnemond.wire.params import plural
 
@@ -111,7 +111,7 @@ def _explained(hit: RecallHit) -> Iterator[str]:
             yield f"above the next best by {', '.join(map(one_line, hit.explanation.above))}"
 
 
-def _signals(signals: SignalsView) -> str:
+def _signals(signals: Signals) -> str:
     """Keyword and similarity always; the other signals if they took part."""
     shown = {"keyword": signals.keyword, "similarity": signals.similarity}
     more = {"entity": signals.entity, "graph": signals.graph, "prior": signals.prior, "rerank": signals.rerank}

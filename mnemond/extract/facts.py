@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from mnemond.model.answers import Dropped, FactRelation
 from mnemond.model.memory import Entity, EntityType
 from mnemond.text.entities import Known, canonical_name, extract, is_name, nothing_known
 from mnemond.text.entity_lists import entity_lists
@@ -50,14 +51,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     known: Known | None = None
 
 
-class Relation(msgspec.Struct, frozen=True):
-    """`source` —type→ `target`, as the fact names them."""
-
-    source: str
-    type: str
-    target: str
-
-
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """One sentence that can be read alone. `importance` is 1…10, `confidence` 0…1 that it is worth keeping."""
 
@@ -69,16 +62,9 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     attributed_to: Speaker
     said_us: int
     entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[FactRelation, ...] = ()
     message_ids: tuple[str, ...] = ()
     family: str = ""
-
-
-class Dropped(msgspec.Struct, frozen=True):
-    """A part of the exchange that was not kept, cut to `SHOWN_LENGTH` characters, and the reason."""
-
-    text: str
-    reason: str
 
 
 class Extraction(msgspec.Struct, frozen=True):
@@ -194,7 +180,7 @@ _MAX_WORDS: Final = 4
 _NOBODY: Final = frozenset({"User", "用户", "We", "The assistant", "assistant", "we"})
 
 
-def entities_of(content: str, relations: Sequence[Relation], known: Known | None) -> tuple[Entity, ...]:
+def entities_of(content: str, relations: Sequence[FactRelation], known: Known | None) -> tuple[Entity, ...]:
     """The entities of `content`, those of its relations first, with the types that the relations give them."""
     guessed: dict[str, EntityType] = {}
     for relation in relations:
@@ -283,23 +269,23 @@ _RELATIONS_CHINESE: Final = (
 _REPLACED_CHINESE: Final = regex(r"用\s?(?P<new>[\w.+# ]{2,30}?)\s?(?:替换|取代|代替)了?\s?(?P<old>[\w.+#]{2,30})")
 
 
-def relations_of(content: str, *, about_subject: bool = True, kind: str | None = None) -> tuple[Relation, ...]:
+def relations_of(content: str, *, about_subject: bool = True, kind: str | None = None) -> tuple[FactRelation, ...]:
     """The relations that a fact states: with `about_subject` one of its subject, of type `kind` if that is given; and
     replacements."""
-    found: list[Relation] = []
+    found: list[FactRelation] = []
     about = _about_subject(content) if about_subject else None
     if about is not None and kind in (None, about.type):
         found.append(about)
     replaced = _REPLACED.search(content)
     if replaced:
         new, old = replaced["new"] or replaced["new2"], replaced["old"] or replaced["old2"]
-        found.append(Relation(_bare(new), "replaces", _bare(old)))
+        found.append(FactRelation(_bare(new), "replaces", _bare(old)))
     elif replaced := _REPLACED_CHINESE.search(content):
-        found.append(Relation(_bare(replaced["new"]), "replaces", _bare(replaced["old"])))
+        found.append(FactRelation(_bare(replaced["new"]), "replaces", _bare(replaced["old"])))
     return tuple(found)
 
 
-def _about_subject(content: str) -> Relation | None:
+def _about_subject(content: str) -> FactRelation | None:
     for kind, pattern in (
         ("named", _NAMED),
         ("works_at", _ROLE_AT),
@@ -309,7 +295,7 @@ def _about_subject(content: str) -> Relation | None:
     ):
         found = pattern.search(content)
         if found and not (kind == "lives_in" and _is_tool(found["target"])):
-            return Relation(_bare(found["source"]), kind, _bare(found["target"]))
+            return FactRelation(_bare(found["source"]), kind, _bare(found["target"]))
     return None
 
 

@@ -22,7 +22,6 @@ from mnemond.extract.facts import (
     MAX_SHOWN,
     UNKNOWN,
     Context,
-    Dropped,
     Extraction,
     Fact,
     Intent,
@@ -41,6 +40,7 @@ from mnemond.extract.findings import Finding, Judged, Scene
 from mnemond.extract.findings import english as english_families
 from mnemond.extract.first_person import about
 from mnemond.extract.prose import MAX_READ, Sentence, own_sentences, prose, sentences
+from mnemond.model.answers import Dropped
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import reading
 from mnemond.text.entities import extract, nothing_known

@@ -17,6 +17,7 @@ from mnemond.index.vectors import Cosines, leading
 from mnemond.memory.decay import accumulated
 from mnemond.memory.diff import DiffRules, Match, Side, judge, overall, side
 from mnemond.memory.diff_rules import edge_similarity, is_redundant, pair_weight, redundancy
+from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
 from mnemond.model.changes import AddEdge, Change, PutInsight, RestoreInsight, RetireInsight
 from mnemond.model.memory import DAY_US, Edge, Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Conflict, Redundancy
@@ -80,6 +81,37 @@ def compare(
     matches = [_told(snapshot, _match(snapshot, row, new, similarity, rules), row, scope, moment) for row in rows]
     matches.sort(key=lambda match: (-match.verdict.similarity, -match.created_us, match.id))
     return Compared(tuple(matches), overall(matches))
+
+
+def diff_result(snapshot: Snapshot, found: Compared, rules: DiffRules) -> DiffResult:
+    """What was compared as the answer of diff."""
+    settings, override = rules.settings, rules.cosines.override
+    return DiffResult(
+        suggestion="ADD" if found.best is None else found.best.verdict.action,
+        matches=[_diff_match(snapshot, match) for match in found.matches[: settings.limit]],
+        thresholds=DiffThresholds(
+            settings.update,
+            settings.duplicate,
+            settings.novelty,
+            round(override, 6) if math.isfinite(override) else None,
+        ),
+    )
+
+
+def _diff_match(snapshot: Snapshot, match: Match) -> DiffMatch:
+    row, verdict = snapshot.row_of(match.id), match.verdict
+    return DiffMatch(
+        id=match.id,
+        content="" if row is None else snapshot.insight(row).content,
+        token_similarity=round(verdict.token_similarity, 6),
+        cosine_similarity=None if verdict.cosine is None else round(verdict.cosine, 6),
+        similarity=round(verdict.similarity, 6),
+        novelty=round(verdict.novelty, 6),
+        polarity_flip=verdict.polarity_flip,
+        number_change=verdict.number_change,
+        suggestion=verdict.action,
+        reason=verdict.reason,
+    )
 
 
 def to_review(compared: Compared, apart_from: Collection[str], most: int) -> list[Conflict]:

@@ -22,7 +22,6 @@ from mnemond.extract.facts import (
     Extraction,
     Fact,
     Message,
-    Relation,
     latest_exchange,
     of_five,
 )
@@ -33,6 +32,7 @@ from mnemond.memory import remember
 from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import Moment, kept_because, parted
 from mnemond.memory.draft import Draft, WriteContext
+from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
 from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult, Substance
@@ -295,7 +295,7 @@ def _outdated(write: FactWrite, snapshot: Snapshot) -> Insight | None:
         return None
     scope = write.prepared.draft.scope
     for insight in _relationships(snapshot, scope):
-        told = [Relation(*(str(each.get(name)) for name in _PARTS)) for each in _relations_in(insight)]
+        told = [FactRelation(*(str(each.get(name)) for name in _PARTS)) for each in _relations_in(insight)]
         is_older = parse_rfc3339(insight.created_at) <= write.fact.said_us
         if (
             is_older
@@ -309,7 +309,7 @@ def _outdated(write: FactWrite, snapshot: Snapshot) -> Insight | None:
 _PARTS: Final = ("source", "type", "target")
 
 
-def _changes(new: Relation, old: Relation) -> bool:
+def _changes(new: FactRelation, old: FactRelation) -> bool:
     same = (canonical_name(new.source), new.type) == (canonical_name(old.source), old.type)
     return same and canonical_name(new.target) != canonical_name(old.target)
 

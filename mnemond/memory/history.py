@@ -6,7 +6,7 @@ one. Where that is true of two operations neither is named, for undo must not be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -19,12 +19,13 @@ from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import Moment, compare, side_of, to_review
 from mnemond.memory.draft import WriteContext, new_memory
 from mnemond.memory.relink import Relinking, reanalyse, relinked
+from mnemond.model.answers import ChainLink, EdgeState, HistoryResult, MemoryOperation, MemoryState, insight_detail
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
-from mnemond.model.memory import Insight, Scope, parse_rfc3339
+from mnemond.model.memory import Edge, Insight, Scope, parse_rfc3339
 from mnemond.model.outcomes import Conflict, RestoreResult
 from mnemond.store import history, insights, operations
 from mnemond.store.connection import Connection
-from mnemond.store.history import Record
+from mnemond.store.history import Record, State
 from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import LogLine, Proposal, View
 from mnemond.text.tokens import index_terms
@@ -344,16 +345,7 @@ LONGEST_CHAIN = 500
 """Memories of a chain that are named in each direction."""
 
 
-class Past(msgspec.Struct, frozen=True):
-    """A memory's past: its chain of (id, status), and what was done to it, `total` times in all."""
-
-    id: str
-    chain: list[tuple[str, str]]
-    records: list[Record]
-    total: int
-
-
-def past(connection: Connection, id_or_prefix: str, scope: Scope, limit: int) -> Past:
+def past(connection: Connection, id_or_prefix: str, scope: Scope, limit: int) -> HistoryResult:
     """The past of the one memory, in whatever state or purged, that an id or its beginning names.
 
     Raises MnemonError(NOT_FOUND), also for one that is not meant for this scope, and MnemonError(AMBIGUOUS).
@@ -362,12 +354,49 @@ def past(connection: Connection, id_or_prefix: str, scope: Scope, limit: int) ->
     it = insights.read(connection, insight_id)
     if it is not None and not admits(scope, it):
         raise hidden(id_or_prefix)
-    return Past(
-        insight_id,
-        insights.chain(connection, insight_id, LONGEST_CHAIN),
-        history.of_memory(connection, insight_id, limit),
-        history.count_of(connection, insight_id),
+    return HistoryResult(
+        id=insight_id,
+        chain=[ChainLink(each, status) for each, status in insights.chain(connection, insight_id, LONGEST_CHAIN)],
+        operations=[_operation(record) for record in history.of_memory(connection, insight_id, limit)],
+        total_operations=history.count_of(connection, insight_id),
     )
+
+
+def _operation(record: Record) -> MemoryOperation:
+    return MemoryOperation(
+        id=record.id,
+        operation_type=record.operation_type,
+        before_state=_state(record.before),
+        after_state=_state(record.after),
+        triggered_by=record.triggered_by,
+        op_id=record.op_id,
+        created_at=record.created_at,
+        undoes=record.undoes,
+    )
+
+
+def _state(state: State | None) -> MemoryState | None:
+    if state is None:
+        return None
+    it = state.insight
+    links = tuple(_edge(edge) for edge in _links(it.id, state.edges))
+    return insight_detail(
+        it, MemoryState, superseded_by=it.superseded_by, corroboration_count=it.corroboration_count, edges=links
+    )
+
+
+def _links(insight_id: str, edges: Sequence[Edge]) -> Iterator[Edge]:
+    """Edges as links: one that leads both ways is stored as two edges, of which that from the memory itself, else from
+    the smaller id, is kept."""
+    for edge in edges:
+        first = min(edge.source_id, edge.target_id, key=lambda end: (end != insight_id, end))
+        if edge.edge_type == "causal" or edge.source_id == first:
+            yield edge
+
+
+def _edge(edge: Edge) -> EdgeState:
+    metadata = msgspec.json.decode(edge.metadata)
+    return EdgeState(edge.source_id, edge.target_id, edge.edge_type, edge.weight, metadata, edge.created_by)
 
 
 def _one_ever(connection: Connection, prefix: str) -> str:

@@ -16,6 +16,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import FIELD, WriteContext, as_text, plain_problems, size_problems, without_secrets
 from mnemond.memory.edge_builders import causal_chain, is_cause
 from mnemond.memory.history import Find, Present, active_row
+from mnemond.model.answers import LinkView, RelatedMemory
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, Edge, EdgeType, Insight, Scope
 from mnemond.model.outcomes import LinkResult, UnlinkResult
@@ -193,18 +194,9 @@ def noted(
 EVERYTHING: Final = Filter(all_sessions=True)
 
 
-class Related(NamedTuple):
-    """A memory, over how many links it was reached, and the heaviest link that leads there from one link nearer."""
-
-    insight: Insight
-    depth: int
-    via: str
-    weight: float
-
-
 def related(
     snapshot: Snapshot, start: int, wanted: Filter, edge_type: str | None, depth: int, limit: int
-) -> tuple[Related, ...]:
+) -> list[RelatedMemory]:
     """At most `limit` visible memories within `depth` links of a row, whichever way the links lead.
 
     Breadth first, through visible rows alone; then heavier links, then smaller ids first. As soon as there are
@@ -214,31 +206,22 @@ def related(
     code = None if edge_type is None else EDGE_TYPES.index(edge_type)
     seen = np.zeros(snapshot.rows, dtype=np.bool_) if mask is None else ~mask
     seen[start] = True
-    found: list[Related] = []
+    found: list[RelatedMemory] = []
     ring = [start]
     for distance in range(1, depth + 1):
         step = [_reached(snapshot, *link, distance) for link in _ring(snapshot, ring, code, seen)]
-        step.sort(key=lambda each: (-each[1].weight, each[1].insight.id))
+        step.sort(key=lambda each: (-each[1].weight, each[1].id))
         found += [each for _, each in step]
         ring = [row for row, _ in step]
         if not ring or len(found) >= limit:
             break
-    return tuple(found[:limit])
+    return found[:limit]
 
 
 MAX_LINKS = 20
-"""Links of one memory that are told one by one."""
+"""Links of one memory that are listed."""
 
 Direction = Literal["to", "from", "both"]
-
-
-class RelatedLink(NamedTuple):
-    """A link of one memory with another: `to` its effect, `from` its cause, or of a type that leads both ways."""
-
-    id: str
-    edge_type: str
-    weight: float
-    direction: Direction
 
 
 def around(scope: Scope, it: Insight) -> Filter:
@@ -248,7 +231,7 @@ def around(scope: Scope, it: Insight) -> Filter:
     return Filter(scope=Scope(scope.user_id, own, scope.agent_id))
 
 
-def links_of(snapshot: Snapshot, row: int, wanted: Filter = EVERYTHING) -> tuple[dict[str, int], list[RelatedLink]]:
+def links_of(snapshot: Snapshot, row: int, wanted: Filter = EVERYTHING) -> tuple[dict[str, int], list[LinkView]]:
     """How many links of each type a row has with visible ones, and the heaviest of them: then of the smaller type, then
     to the smaller id."""
     ends = snapshot.neighbours(row)
@@ -259,10 +242,10 @@ def links_of(snapshot: Snapshot, row: int, wanted: Filter = EVERYTHING) -> tuple
     heavy = ends[np.argsort(-ends["weight"], kind="stable")]
     if len(heavy) > 2 * MAX_LINKS:  # a link that leads both ways has two ends
         heavy = heavy[heavy["weight"] >= heavy["weight"][2 * MAX_LINKS - 1]]
-    found: dict[tuple[int, int, Direction], RelatedLink] = {}
+    found: dict[tuple[int, int, Direction], LinkView] = {}
     for other, weight, kind, outgoing in heavy.tolist():
         way: Direction = "both" if kind != CAUSAL else "to" if outgoing else "from"
-        link = RelatedLink(snapshot.insight(other).id, EDGE_TYPES[kind], round(weight, 6), way)
+        link = LinkView(snapshot.insight(other).id, EDGE_TYPES[kind], round(weight, 6), way)
         found.setdefault((other, kind, way), link)
     ranked = sorted(found.values(), key=lambda link: (-link.weight, link.edge_type, link.id, link.direction))
     return {name: count for name, count in counts.items() if count}, ranked[:MAX_LINKS]
@@ -281,8 +264,10 @@ def _ring(snapshot: Snapshot, ring: list[int], code: int | None, seen: Mask) -> 
     return list(zip(rows.tolist(), best["type"].tolist(), best["weight"].tolist(), strict=True))
 
 
-def _reached(snapshot: Snapshot, row: int, code: int, weight: float, distance: int) -> tuple[int, Related]:
-    return row, Related(snapshot.insight(row), distance, EDGE_TYPES[code], round(weight, 6))
+def _reached(snapshot: Snapshot, row: int, code: int, weight: float, distance: int) -> tuple[int, RelatedMemory]:
+    it = snapshot.insight(row)
+    kind, heaviness = EDGE_TYPES[code], round(weight, 6)
+    return row, RelatedMemory(it.id, it.content, it.category, it.importance, distance, kind, heaviness)
 
 
 # unlink: what linked two memories is removed, whoever made it.

@@ -18,6 +18,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted, partner_of
 from mnemond.memory.decay import DECAY, ISOLATED_WEIGHT
 from mnemond.memory.draft import WriteContext
+from mnemond.model.answers import GcCandidate, GcFlagged
 from mnemond.model.changes import Change, ChangeSet, CountUse, PurgeInsight, PutInsight, RetireInsight, SetImportance
 from mnemond.model.memory import DAY_US, Insight, Scope, effective_importances, format_us, parse_rfc3339
 from mnemond.model.outcomes import GcDone, GcKept, Outcome, Used
@@ -118,24 +119,16 @@ class Bounds(msgspec.Struct, frozen=True):
     scope: Scope = Scope()
 
 
-class Weak(msgspec.Struct, frozen=True):
-    """A memory that matters little. `effective_importance` is that of now, `edge_count` its logical links."""
+class Flagged(NamedTuple):
+    """A memory whose text may have to be written again, and when it was made."""
 
-    insight: Insight
-    effective_importance: float
-    days_since_access: float
-    edge_count: int
+    shown: GcFlagged
+    created_at: str
 
 
-class Flagged(msgspec.Struct, frozen=True):
-    """A memory whose text may have to be written again, and why. `content` is without its secrets."""
-
-    insight: Insight
-    content: str
-    warnings: tuple[str, ...]
-
-
-def weak(snapshot: Snapshot, bounds: Bounds, lifecycle: LifecycleSettings, now_us: int) -> tuple[list[Weak], int]:
+def weak(
+    snapshot: Snapshot, bounds: Bounds, lifecycle: LifecycleSettings, now_us: int
+) -> tuple[list[GcCandidate], int]:
     """The least important memories, least first, and how many there are in all. Nothing immune is among them.
 
     Takes a microsecond a row or two: not for the event loop.
@@ -143,16 +136,22 @@ def weak(snapshot: Snapshot, bounds: Bounds, lifecycle: LifecycleSettings, now_u
     values = importances(snapshot, now_us)
     rows = weakest(snapshot, lifecycle, values, bounds.threshold, snapshot.visible(_everything(bounds.scope)))
     alone = [row for row in rows if not keeps_company(snapshot, snapshot.insight(row))]
-    found = [
-        Weak(
-            snapshot.insight(row),
-            round(float(values[row]), 6),
-            round(max(0.0, (now_us - int(snapshot.columns.accessed_us[row])) / DAY_US), 1),
-            snapshot.link_count(row),
-        )
-        for row in alone[: bounds.limit]
-    ]
-    return found, len(alone)
+    return [_candidate(snapshot, row, float(values[row]), now_us) for row in alone[: bounds.limit]], len(alone)
+
+
+def _candidate(snapshot: Snapshot, row: int, value: float, now_us: int) -> GcCandidate:
+    it = snapshot.insight(row)
+    return GcCandidate(
+        id=it.id,
+        content=it.content,
+        category=it.category,
+        importance=it.importance,
+        access_count=it.access_count,
+        effective_importance=round(value, 6),
+        days_since_access=round(max(0.0, (now_us - int(snapshot.columns.accessed_us[row])) / DAY_US), 1),
+        edge_count=snapshot.link_count(row),
+        immune=False,
+    )
 
 
 def _everything(scope: Scope) -> Filter:
@@ -171,20 +170,21 @@ def review(snapshot: Snapshot, rows: Iterable[int]) -> list[Flagged]:
     Takes some tens of microseconds a row: not for the event loop, and not for many rows at once.
     """
     found = (_flagged(snapshot.insight(row)) for row in rows)
-    return [each for each in found if each.warnings]
+    return [each for each in found if each.shown.quality_warnings]
 
 
 def _flagged(it: Insight) -> Flagged:
     clean = redact(it.content)
     warnings = [warning.label for warning in quality_warnings(clean.text)]
     secrets = [f"holds what looks like a secret: {kind}" for kind in clean.kinds]
-    return Flagged(it, clean.text, tuple(dict.fromkeys((*secrets, *warnings))))
+    return Flagged(GcFlagged(it.id, clean.text, it.importance, [*dict.fromkeys([*secrets, *warnings])]), it.created_at)
 
 
-def worst_first(flagged: Sequence[Flagged]) -> list[Flagged]:
+def worst_first(flagged: Iterable[Flagged]) -> list[GcFlagged]:
     """Most warnings first, of equally many the more important, then the newer."""
-    newest = sorted(flagged, key=lambda each: (each.insight.created_at, each.insight.id), reverse=True)
-    return sorted(newest, key=lambda each: (-len(each.warnings), -each.insight.importance))
+    newest = sorted(flagged, key=lambda each: (each.created_at, each.shown.id), reverse=True)
+    shown = (each.shown for each in newest)
+    return sorted(shown, key=lambda each: (-len(each.quality_warnings), -each.importance))
 
 
 # ------------------------------------------------------------------ writes
@@ -224,10 +224,12 @@ def propose_apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteC
 
 def _apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteContext, view: View) -> ChangeSet:
     found, many = weak(view.snapshot, bounds, lifecycle, identity.now_us)
+    ids = [each.id for each in found]
     changes: list[Change] = []
-    for each in found:
-        changes += [*parted(view.snapshot, each.insight), RetireInsight(each.insight.id, "forgotten")]
-    ids = [each.insight.id for each in found]
+    for row in map(view.snapshot.row_of, ids):
+        assert row is not None, "it is in this snapshot"  # noqa: S101
+        it = view.snapshot.insight(row)
+        changes += [*parted(view.snapshot, it), RetireInsight(it.id, "forgotten")]
     outcome = GcDone("retired", len(ids), ids, left=many - len(ids), op_id=identity.op_id, replayed=False)
     detail = f"threshold={bounds.threshold} retired={len(ids)}"
     return _change_set(identity, tuple(changes), outcome, "gc", None, detail)

@@ -7,6 +7,7 @@ from typing import Literal, assert_never, get_args
 
 import msgspec
 
+from mnemond.model.answers import Explanation, PathStep, RecallMeta, Signals
 from mnemond.model.memory import Insight, Scope, Status
 
 Scalar = str | int | float | bool | None
@@ -223,35 +224,6 @@ class Query(msgspec.Struct, frozen=True):
     rerank: bool = False
 
 
-class Signals(msgspec.Struct, frozen=True, gc=False):
-    """Every component of a score, each in [0, 1]; `graph` and `entity` are 0 until those anchors take part. `prior`:
-    what speaks for a memory before anything is asked; `rerank`: what a second look says; None where they were not
-    asked."""
-
-    keyword: float
-    entity: float
-    similarity: float
-    graph: float
-    prior: float | None = None
-    rerank: float | None = None
-
-
-class Step(msgspec.Struct, frozen=True, gc=False):
-    """One link that led to a result: the memory it left from, its type and weight."""
-
-    source_id: str
-    edge_type: str
-    weight: float
-
-
-class Explanation(msgspec.Struct, frozen=True, gc=False):
-    """What a score was made of: every part by name, in the units the profile ranks by; `above`: what puts the result
-    before the next one, the largest difference first."""
-
-    parts: dict[str, float]
-    above: tuple[str, ...] = ()
-
-
 class Hit(msgspec.Struct, frozen=True, gc=False):
     """One result: the insight, its final score, and which anchors found it.
 
@@ -264,7 +236,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     confidence: Confidence
     via: tuple[str, ...]
     signals: Signals
-    path: tuple[Step, ...] = ()
+    path: tuple[PathStep, ...] = ()
     also: tuple[str, ...] = ()
     explanation: Explanation | None = None
     first_score: float | None = None
@@ -279,28 +251,11 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """The answer to a query. Stage times in milliseconds, in the order they ran.
+    """Results of a query, in the order they are shown. In `meta`, `took_ms` and `store` are for the caller to fill.
 
-    `embed_error` says why the embedder could not be asked; keywords answered alone then. `traversed`: rows reached
-    along links; `seed` and `draws` are those of a probabilistic walk. `trust` in the answer as a whole, in [0, 1].
-    `reranked`: whether a second look had a say, `not_reranked` why it had none although it was wanted.
+    `embed_error`: why the embedder was not available, so that keywords answered alone.
     """
 
     hits: tuple[Hit, ...]
-    anchor_count: int
-    weights: dict[str, float]
-    embedding: str | None
-    hint: str | None
-    stages_ms: dict[str, float]
+    meta: RecallMeta
     embed_error: str | None = None
-    intent: Intent = "GENERAL"
-    intent_source: Literal["auto", "given", "none"] = "none"
-    mode: str = "none"
-    traversed: int = 0
-    window: Window | None = None
-    seed: int | None = None
-    draws: int = 0
-    trust: float = 1.0
-    profile: str = "mnemond"
-    reranked: bool = False
-    not_reranked: str | None = None

@@ -11,7 +11,8 @@ import numpy as np
 
 from mnemond.index.arrays import Floats, Rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.query import Confidence, Hit, Mode, Signals, Step
+from mnemond.model.answers import PathStep, Signals, six
+from mnemond.model.query import Confidence, Hit, Mode
 from mnemond.recall.profiles import Profile, label
 from mnemond.recall.published_profiles import TraversalScores, Traversed, traverse
 from mnemond.recall.question import (
@@ -260,7 +261,7 @@ def _hits(
                 shown[place],
                 _confidence(ranked.trust, _evidence(keyword, similarity, named[place]), profile),
                 _via(keyword, similarity, via, path, profile),
-                Signals(min(1.0, keyword), named[place], min(1.0, similarity), graph),
+                Signals(six(min(1.0, keyword)), six(named[place]), six(min(1.0, similarity)), six(graph)),
                 path,
                 kept.also.get(place, ()),
                 explained(names, ranked.parts[:, place]) if sought.query.explain else None,
@@ -280,7 +281,7 @@ def _speaking(ranked: Ranked, profile: Profile) -> Ranked:
     )  # fmt: skip
 
 
-def _by_links(reached: Traversed | None, row: int) -> tuple[tuple[Step, ...], float]:
+def _by_links(reached: Traversed | None, row: int) -> tuple[tuple[PathStep, ...], float]:
     if reached is None:
         return (), 0.0
     position = int(np.searchsorted(reached.rows, row))
@@ -290,14 +291,14 @@ def _by_links(reached: Traversed | None, row: int) -> tuple[tuple[Step, ...], fl
 
 
 def _via(
-    keyword: float, similarity: float, others: Sequence[str], path: Sequence[Step], profile: Profile
+    keyword: float, similarity: float, others: Sequence[str], path: Sequence[PathStep], profile: Profile
 ) -> tuple[str, ...]:
     found = [
         *(["keyword"] if keyword > 0.0 else []),
         *(["vector"] if similarity > profile.settings.anchors.min_cosine else []),
         *others,
     ]
-    return tuple(found) or ((path[-1].edge_type,) if path else ("graph",))
+    return tuple(found) or ((path[-1].edge,) if path else ("graph",))
 
 
 def _confidence(trust: float, evidence: float, profile: Profile) -> Confidence:

@@ -15,8 +15,9 @@ from mnemond.index.bm25 import Bm25
 from mnemond.index.pagerank import pagerank
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.decay import effective_ages, retentions
+from mnemond.model.answers import Explanation, six
 from mnemond.model.memory import DAY_US
-from mnemond.model.query import ANCHORS, Confidence, Explanation, Hit, ProfileName
+from mnemond.model.query import ANCHORS, Confidence, Hit, ProfileName
 from mnemond.recall.ranking import Ranking
 
 # What speaks for a memory before anything is asked: how fresh, how central and how often read it is (spec 7.7).
@@ -196,7 +197,7 @@ def weighed(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile
         msgspec.structs.replace(
             hit,
             score=score,
-            signals=msgspec.structs.replace(hit.signals, prior=each),
+            signals=msgspec.structs.replace(hit.signals, prior=six(each)),
             explanation=_with_prior(hit.explanation, score - hit.score, profile),
         )
         for hit, score, each in zip(hits, scores.tolist(), prior.tolist(), strict=True)

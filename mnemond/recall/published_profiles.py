@@ -20,9 +20,10 @@ from mnemond.errors import MnemonError
 from mnemond.index.arrays import Floats, Mask, Rows, Scores
 from mnemond.index.selection import at_least_kth, in_order
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import PathStep, Signals, six
 from mnemond.model.changes import Vector
 from mnemond.model.memory import DAY_US, EDGE_TYPES, Scope, parse_rfc3339
-from mnemond.model.query import Hit, Intent, Mode, Query, Signals, Step
+from mnemond.model.query import Hit, Intent, Mode, Query
 from mnemond.recall.beam import BEAM_LIMITS, EDGE_WEIGHTS, Beam, min_max, search
 from mnemond.recall.profiles import Profile, label, newest_us, vigour
 from mnemond.recall.question import (
@@ -150,7 +151,7 @@ class Traversed(NamedTuple):
 
     rows: Rows
     scores: TraversalScores
-    path: Callable[[int], tuple[Step, ...]]
+    path: Callable[[int], tuple[PathStep, ...]]
     seed: int | None = None
     draws: int = 0
 
@@ -180,7 +181,7 @@ def traverse(
             return Traversed(np.sort(anchors), np.ones(len(anchors)), _no_path)
 
 
-def _no_path(position: int) -> tuple[Step, ...]:
+def _no_path(position: int) -> tuple[PathStep, ...]:
     return ()
 
 
@@ -196,9 +197,9 @@ def _beam(
     beam = Beam(BEAM_LIMITS[intent], EDGE_WEIGHTS[intent], settings, cosines, visible)
     reached = search(snapshot, anchors, scores, beam)
 
-    def path(position: int) -> tuple[Step, ...]:
+    def path(position: int) -> tuple[PathStep, ...]:
         return tuple(
-            Step(snapshot.insight(hop.row).id, EDGE_TYPES[hop.kind], round(hop.weight, 6))
+            PathStep(snapshot.insight(hop.row).id, EDGE_TYPES[hop.kind], round(hop.weight, 6))
             for hop in reached.path(position)
         )
 
@@ -221,19 +222,19 @@ def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None,
     chances = {visit.row: visit.probability for visit in walked.visits}
     rows = np.array(sorted(chances), dtype=np.int64)
 
-    def path(position: int) -> tuple[Step, ...]:
+    def path(position: int) -> tuple[PathStep, ...]:
         return tuple(_heaviest(snapshot, *hop) for hop in pairwise(walked.path(int(rows[position]))))
 
     scores = np.array([min(1.0, chances[row]) for row in rows.tolist()], dtype=np.float64)
     return Traversed(rows, scores, path, seed, len(walked.offers))
 
 
-def _heaviest(snapshot: Snapshot, here: int, there: int) -> Step:
+def _heaviest(snapshot: Snapshot, here: int, there: int) -> PathStep:
     """The link between two rows that a walk goes by."""
     links = snapshot.neighbours(here)
     links = links[links["row"] == there]
     best = links[np.lexsort((links["type"], -links["weight"]))[0]]
-    return Step(snapshot.insight(here).id, EDGE_TYPES[best["type"]], round(float(best["weight"]), 6))
+    return PathStep(snapshot.insight(here).id, EDGE_TYPES[best["type"]], round(float(best["weight"]), 6))
 
 
 # The published rankings to the letter: four anchors, rank fusion, a beam over four graphs, weights by intent (spec
@@ -381,7 +382,7 @@ def _hits(
     for number, place in zip(kept.places, places, strict=True):
         row, path = int(rows[place]), reached.path(place)
         values = [0.0 if each is None else float(each[place]) for each in _each(signals)]
-        via = by_row.get(row) or ([path[-1].edge_type] if path else ["graph"])
+        via = by_row.get(row) or ([path[-1].edge] if path else ["graph"])
         score = min(1.0, max(0.0, float(scores[place])))
         confidence = label(max(values[0], values[2]), profile.confidence)
         hits.append(
@@ -390,7 +391,7 @@ def _hits(
                 score,
                 confidence,
                 tuple(via),
-                Signals(*values),
+                Signals(*map(six, values)),
                 path,
                 kept.also.get(number, ()),
                 explained(SIGNALS, worth * values) if sought.query.explain else None,
@@ -621,7 +622,7 @@ def rerank(
 
 def _changed(hit: Hit, score: float, relevance: float | None) -> Hit:
     if relevance is not None:
-        hit = msgspec.structs.replace(hit, signals=msgspec.structs.replace(hit.signals, rerank=relevance))
+        hit = msgspec.structs.replace(hit, signals=msgspec.structs.replace(hit.signals, rerank=six(relevance)))
     return hit if hit.score == score else msgspec.structs.replace(hit, score=score, first_score=hit.score)
 
 

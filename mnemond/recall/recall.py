@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 
 import msgspec
 import numpy as np
@@ -24,8 +24,19 @@ from mnemond.index.columns import PREFIX_LENGTH, ends_us, event_us, valid_us
 from mnemond.index.filters import metadata_of
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.history import any_row
+from mnemond.model.answers import (
+    RecallMeta,
+    RerankMeta,
+    RetiredResult,
+    RetiredView,
+    SearchHit,
+    Signals,
+    WindowView,
+    insight_view,
+    six,
+)
 from mnemond.model.changes import Vector
-from mnemond.model.memory import Insight, Scope, parse_rfc3339
+from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.query import (
     LISTED,
     OPERATORS,
@@ -39,7 +50,6 @@ from mnemond.model.query import (
     Query,
     Recalled,
     Scalar,
-    Signals,
     Span,
     Window,
     holds,
@@ -49,7 +59,7 @@ from mnemond.recall.profiles import CONSIDERED, MNEMOND, PROFILES_BY_NAME, Profi
 from mnemond.recall.published_profiles import SHORT_QUERY, Asked, Reranked, literal_hits, rerank
 from mnemond.recall.question import entity_matches, question_entities, question_terms, question_vector
 from mnemond.recall.rerank import Ranking, reciprocal_rank_fusion
-from mnemond.recall.result_order import NO_WEIGHTS, SPARSE_RESULTS, RankingRequest, RankingResult, arranged, compared
+from mnemond.recall.result_order import SPARSE_RESULTS, RankingRequest, arranged, compared
 from mnemond.store import insights
 from mnemond.store.connection import Connection
 from mnemond.text.cues import intent_of
@@ -106,38 +116,38 @@ def recall(
     looked = _second_look(snapshot, sought, weighed_hits, settings.rerank, stages)
     hits = arranged(snapshot, _explained(query, looked, profile), sought)
     stages.lap("order")
-    told = _recalled(sought, profile, found, looked, hits)
-    return msgspec.structs.replace(
-        told,
-        embedding=None if embedder is None or vector is None else embedder.name,
-        stages_ms=stages.ms,
-        embed_error=embed_error,
-    )
-
-
-def _recalled(
-    sought: RankingRequest, profile: Profile, found: RankingResult, looked: Reranked, hits: tuple[Hit, ...]
-) -> Recalled:
-    query = sought.query
-    return Recalled(
-        hits=hits,
-        anchor_count=found.anchors,
-        weights=found.weights,
-        embedding=None,
-        hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
-        stages_ms={},
+    meta = RecallMeta(
         intent=sought.intent,
         intent_source=_intent_source(query),
-        mode=found.mode,
+        anchor_count=found.anchors,
         traversed=found.traversed,
-        window=sought.window,
+        mode=found.mode,
+        weights=tuple(round(weight, 6) for weight in found.weights.values()),
+        embedding=None if embedder is None or vector is None else embedder.name,
+        window=_shown_window(sought.window),
+        hint=SPARSE_RESULTS if len(hits) < query.limit / 2 else None,
+        rerank=RerankMeta(looked.applied, looked.reason),
+        stages_ms=stages.ms,
+        took_ms=0.0,
+        store="",
+        profile=profile.name,
+        trust=round(found.trust, 6),
         seed=found.seed,
         draws=found.draws,
-        trust=found.trust,
-        profile=profile.name,
-        reranked=looked.applied,
-        not_reranked=looked.reason,
     )
+    return Recalled(hits, meta, embed_error)
+
+
+def _shown_window(window: Window | None) -> WindowView | None:
+    return None if window is None else WindowView(_day(window.start_us), _day(window.end_us), window.hard)
+
+
+def _day(us: int) -> str:
+    """A moment of a window; one that is open on a side ends with the first or last day that can be written."""
+    return format_us(min(max(us, FIRST_US), LAST_US))
+
+
+FIRST_US, LAST_US = parse_rfc3339("0001-01-01T00:00:00Z"), parse_rfc3339("9999-12-31T00:00:00Z")
 
 
 def _shortlisted(sought: RankingRequest, profile: Profile, reranking: RerankSettings) -> RankingRequest:
@@ -235,24 +245,27 @@ def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) 
     ]
     intent = query.intent or intent_of(query.text)
     stages.lap("select")
-    return Recalled(
-        hits=arranged(snapshot, hits, RankingRequest(query, intent, None, None, None, None)),
-        anchor_count=len(hits),
-        weights=dict(NO_WEIGHTS),
-        embedding=None,
-        hint=EMPTY_QUERY,
-        stages_ms=stages.ms,
-        intent=intent,
-        intent_source=_intent_source(query),
-        profile=query.profile,
-        not_reranked=SHORT_QUERY if query.rerank else None,
-    )
+    arrangement = arranged(snapshot, hits, RankingRequest(query, intent, None, None, None, None))
+    meta = _unranked(
+        arrangement, stages.ms, intent=intent, intent_source=_intent_source(query), hint=EMPTY_QUERY,
+        rerank=RerankMeta(reason=SHORT_QUERY if query.rerank else None), profile=query.profile,
+    )  # fmt: skip
+    return Recalled(arrangement, meta)
+
+
+def _unranked(hits: Sequence[Hit], stages_ms: dict[str, float], **fields: object) -> RecallMeta:
+    """Details of an answer for which nothing was weighed."""
+    meta = RecallMeta(
+        intent="GENERAL", intent_source="none", anchor_count=len(hits), traversed=0, mode="none", weights=(0.0,) * 4,
+        embedding=None, window=None, hint=None, rerank=RerankMeta(), stages_ms=stages_ms, took_ms=0.0, store="",
+    )  # fmt: skip
+    return msgspec.structs.replace(meta, **fields)
 
 
 def _unasked(snapshot: Snapshot, row: int, via: Sequence[str], share: float, profile: Profile) -> Hit:
     """A result for which no word speaks, but perhaps a name."""
     evidence = label(math.sqrt(NAMED * share), profile.confidence)
-    signals = Signals(keyword=0.0, entity=min(1.0, share), similarity=0.0, graph=0.0)
+    signals = Signals(keyword=0.0, entity=six(min(1.0, share)), similarity=0.0, graph=0.0)
     return Hit(snapshot.insight(row), 0.0, evidence, tuple(via), signals)
 
 
@@ -386,15 +399,9 @@ def basic_steps(snapshot: Snapshot, query: Query, stopwatch: Callable[[], float]
             yield None
             unread = CHARACTERS
     del found[query.limit :]
-    yield Recalled(
-        hits=tuple(found),
-        anchor_count=len(found),
-        weights=dict.fromkeys(("keyword", "entity", "similarity", "graph"), 0.0),
-        embedding=None,
-        hint=SPARSE_RESULTS if len(found) < query.limit / 2 else None,
-        stages_ms={"select": round((stopwatch() - started) * 1e6) / 1e3},
-        mode="basic",
-    )
+    stages_ms = {"select": round((stopwatch() - started) * 1e6) / 1e3}
+    hint = SPARSE_RESULTS if len(found) < query.limit / 2 else None
+    yield Recalled(tuple(found), _unranked(found, stages_ms, mode="basic", hint=hint))
 
 
 def _hit(insight: Insight) -> Hit:
@@ -553,14 +560,7 @@ def page_start(connection: Connection, named: str) -> Insight:
 # list, of what left recall: a page of it, the last to leave first.
 
 
-class Page(NamedTuple):
-    """Memories with when each left recall (RFC 3339), and the id before which the next page begins, if there is one."""
-
-    memories: list[tuple[Insight, str]]
-    following: str | None
-
-
-def retired(connection: Connection, wanted: Filter, limit: int, before: str | None) -> Page:
+def retired(connection: Connection, wanted: Filter, limit: int, before: str | None) -> RetiredResult:
     """At most `limit` memories out of recall that a reader may see; with `wanted.status` those in that state.
 
     `before` is the id, or the beginning of it, of the last one of the page before. Raises MnemonError(NOT_FOUND) when
@@ -574,8 +574,18 @@ def retired(connection: Connection, wanted: Filter, limit: int, before: str | No
         if len(rows) <= limit:
             break
         start = rows[-1][1], rows[-1][0].id
-    shown = found[:limit]
-    return Page(shown, shown[-1][0].id if len(found) > limit else None)
+    shown = [_retired_view(it, retired_at) for it, retired_at in found[:limit]]
+    return RetiredResult(retired=shown, next=shown[-1].id if len(found) > limit else None)
+
+
+def _retired_view(it: Insight, retired_at: str) -> RetiredView:
+    assert it.status != "active", "it has a time when it left recall"  # noqa: S101
+    return RetiredView(
+        **msgspec.structs.asdict(insight_view(it)),
+        status=it.status,
+        superseded_by=it.superseded_by,
+        retired_at=retired_at,
+    )
 
 
 def _admits(wanted: Filter, it: Insight) -> bool:
@@ -599,20 +609,14 @@ def _place(connection: Connection, named: str) -> tuple[str, str]:
 # search: memories by their words alone, on one snapshot.
 
 
-class Match(NamedTuple):
-    """A memory and its BM25, as a part of what no memory can reach for these words: in (0, 1)."""
-
-    insight: Insight
-    score: float
-
-
 def search(
     snapshot: Snapshot, text: str, wanted: Filter, limit: int, parameters: Bm25 = MNEMOND.bm25
-) -> tuple[Match, ...]:
-    """The `limit` best visible memories that have a word of `text`, best first; ties as in `Snapshot.best`."""
+) -> list[SearchHit]:
+    """The `limit` best visible memories that have a word of `text`, best first; ties as in `Snapshot.best`. Scores are
+    BM25, as a part of what no memory can reach for these words."""
     terms = index_terms(text)
     if not terms:
-        return ()
+        return []
     scores, bound = snapshot.keyword(terms, parameters)
     mask = snapshot.visible(wanted)
     rows = None if mask is None else np.flatnonzero(mask)
@@ -621,7 +625,7 @@ def search(
     scores = np.where(scores > 0.0, scores, np.float32(-1.0))  # a negative score is never chosen
     places = snapshot.best(scores, limit, rows)
     found = places if rows is None else rows[places]
-    return tuple(
-        Match(snapshot.insight(row), score / bound)
-        for row, score in zip(found.tolist(), scores[places].tolist(), strict=True)
-    )
+    return [
+        SearchHit(it.id, it.content, it.category, it.importance, it.tags, round(score / bound, 6))
+        for it, score in zip(map(snapshot.insight, found.tolist()), scores[places].tolist(), strict=True)
+    ]

@@ -14,12 +14,12 @@ from mnemond.embed.embedder import Embedder
 from mnemond.index.arrays import Mask
 from mnemond.index.columns import NO_EVENT, event_us, time_us
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
 from mnemond.model.memory import Insight
-from mnemond.model.query import Explanation, Hit, Intent, Query, Window
+from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.beam import causal_links, causal_order
 from mnemond.recall.profiles import Profile
-from mnemond.recall.rerank import SIGNALS
 
 # Why results stand where they do: the parts of each score, and by which of them it is above the next one shown.
 
@@ -30,7 +30,7 @@ PLAIN = 0.005
 
 def explained(names: Sequence[str], parts: npt.NDArray[np.floating]) -> Explanation:
     """Of one result whose score is the sum of `parts`, shape (names,); those of no weight are left out."""
-    return Explanation({name: round(float(part), 4) for name, part in zip(names, parts, strict=True) if part})
+    return Explanation({name: round(float(part), 4) for name, part in zip(names, parts, strict=True) if part}, ())
 
 
 def compared(hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -58,10 +58,6 @@ def _ahead(own: Mapping[str, float], other: Mapping[str, float]) -> tuple[str, .
 
 Lap = Callable[[str], None]
 """Notes the time since the last call, under a name."""
-
-NO_WEIGHTS = dict.fromkeys(SIGNALS, 0.0)
-"""Of an answer for which nothing was weighed."""
-
 
 SPARSE_RESULTS = "sparse_results"
 """Hint of an answer with fewer results than half of what was asked for (spec 11.8)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mnemond.api.types_extract import ExtractCounts, ExtractResult, FactEntity, FactView, SourceContext
-from mnemond.model.answers import DroppedView, FactRelation
+from mnemond.model.answers import Dropped, FactRelation
 
 ID = "1a2b3c4d-0000-4000-8000-000000000001"
 OLD = "9f8e7d6c-0000-4000-8000-000000000002"
@@ -19,7 +19,7 @@ _ANA = FactView(
 
 EXTRACTED = ExtractResult(
     facts=[_ANA],
-    dropped=[DroppedView("why?", "question"), DroppedView("go on?", "question"), DroppedView("import os", "code")],
+    dropped=[Dropped("why?", "question"), Dropped("go on?", "question"), Dropped("import os", "code")],
     engine="rules",
     counts=ExtractCounts(update=1),
     retried=False,

@@ -22,7 +22,7 @@ from mnemond.model.answers import (
     RetiredResult,
     RetiredView,
     SearchHit,
-    SignalsView,
+    Signals,
 )
 from mnemond.model.outcomes import (
     CausalCandidate,
@@ -130,7 +130,7 @@ DIFFERENCES = DiffResult(
 
 HIT = RecallHit(
     insight=INSIGHT, score=0.731, intent="GENERAL", via="hybrid", via_all=("keyword", "vector"), confidence="high",
-    signals=SignalsView(keyword=0.85, entity=0.0, similarity=0.72, graph=0.0),
+    signals=Signals(keyword=0.85, entity=0.0, similarity=0.72, graph=0.0),
 )  # fmt: skip
 
 RECALLED = RecallResult(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.facts import MAX_SHOWN, Message, Relation
+from mnemond.extract.facts import MAX_SHOWN, Message
+from mnemond.model.answers import FactRelation
 from tests.extract.exchanges import DAY_US, contents, extracted
 
 SPEC = "I'm Ana, I work at Acme and I prefer tabs over spaces. Yesterday we switched from Jenkins to GitHub Actions."
@@ -31,10 +32,10 @@ def test_the_exchange_of_the_specification() -> None:
     assert [each.intent for each in facts] == ["relationship", "relationship", "preference", "event"]
     assert [each.category for each in facts] == ["fact", "fact", "preference", "decision"]
     assert [each.relations for each in facts] == [
-        (Relation("User", "named", "Ana"),),
-        (Relation("Ana", "works_at", "Acme"),),
-        (Relation("Ana", "prefers", "tabs"),),
-        (Relation("GitHub Actions", "replaces", "Jenkins"),),
+        (FactRelation("User", "named", "Ana"),),
+        (FactRelation("Ana", "works_at", "Acme"),),
+        (FactRelation("Ana", "prefers", "tabs"),),
+        (FactRelation("GitHub Actions", "replaces", "Jenkins"),),
     ]
     assert [each.importance for each in facts] == [6, 7, 6, 9]
     kinds = {each.name: each.kind for fact in facts for each in fact.entities}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mnemond.extract.facts import Intent, Message, Relation, band, importance, latest_exchange, of_five, relations_of
+from mnemond.extract.facts import Intent, Message, band, importance, latest_exchange, of_five, relations_of
 from mnemond.extract.findings import with_dates
+from mnemond.model.answers import FactRelation
 from tests.extract.exchanges import DAY_US
 
 
@@ -87,7 +88,7 @@ def test_dates_at_the_ends_of_time(said_us: int) -> None:
     ],
 )
 def test_relations(content: str, found: list[tuple[str, str, str]]) -> None:
-    assert list(relations_of(content)) == [Relation(*each) for each in found]
+    assert list(relations_of(content)) == [FactRelation(*each) for each in found]
 
 
 def test_relations_of_what_is_no_statement_about_a_subject() -> None:

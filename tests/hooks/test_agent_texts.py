@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.hooks.prompt_text import GUIDE, MAX_IN_BRIEF, MAX_IN_PROMPT, Part, brief, render_prompt_memories
-from mnemond.model.answers import InsightView, RecallHit, SignalsView
+from mnemond.model.answers import InsightView, RecallHit, Signals
 from mnemond.text.prompt_escape import inert
 from mnemond.text.transcripts import without_echoes
 from mnemond.wire.hooks import units
@@ -28,7 +28,7 @@ def memory(number: int, content: str, source: str = "user", tags: tuple[str, ...
 
 
 def hit(it: InsightView) -> RecallHit:
-    return RecallHit(it, 0.9, "GENERAL", "keyword", ("keyword",), "medium", SignalsView(1.0, 0.0, 0.0, 0.0))
+    return RecallHit(it, 0.9, "GENERAL", "keyword", ("keyword",), "medium", Signals(1.0, 0.0, 0.0, 0.0))
 
 
 def test_a_result_says_where_it_is_from() -> None:

@@ -12,6 +12,7 @@ from mnemond.config.settings import LifecycleSettings
 from mnemond.errors import NOT_FOUND, MnemonError
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory import retention
+from mnemond.model.answers import GcCandidate, GcFlagged
 from mnemond.model.changes import AddInsight, RetireInsight
 from mnemond.model.memory import Edge, Insight, Scope
 from mnemond.model.outcomes import GcDone, GcKept
@@ -45,16 +46,18 @@ def test_the_least_important_come_first_with_their_figures() -> None:
     fresh = memory("fresh", days=1.04)
     edges = (Edge("old", "fresh", "temporal", 0.5), Edge("fresh", "old", "temporal", 0.5))
     found, many = retention.weak(snapshot_of(fresh, old, edges=edges), ALL, SETTINGS, NOW_US)
-    assert [each.insight.id for each in found] == ["old", "fresh"]
+    assert [each.id for each in found] == ["old", "fresh"]
     assert many == 2
-    assert found[0] == retention.Weak(old, round(0.3 * 2**-2 * 1.1, 6), 60.0, 1)
+    assert found[0] == GcCandidate(
+        "old", old.content, old.category, 2, 0, round(0.3 * 2**-2 * 1.1, 6), 60.0, 1, immune=False
+    )
     assert found[1].days_since_access == 1.0
 
 
 def test_only_what_lies_below_the_threshold_and_no_more_than_the_limit() -> None:
     snapshot = snapshot_of(*(memory(f"m{number}", days=30 * number) for number in range(5)))
     found, many = retention.weak(snapshot, retention.Bounds(0.2, 2), SETTINGS, NOW_US)  # .5, .25, .125, .0625, .03125
-    assert [each.insight.id for each in found] == ["m4", "m3"]
+    assert [each.id for each in found] == ["m4", "m3"]
     assert many == 3
     assert retention.weak(snapshot, retention.Bounds(0.125, 9), SETTINGS, NOW_US)[1] == 2  # not what is equal to it
 
@@ -67,7 +70,7 @@ def test_the_immune_are_never_listed() -> None:
         memory("older", days=900, paired_with="younger"),
         memory("younger", days=800, paired_with="older"),
     )
-    assert [each.insight.id for each in retention.weak(snapshot, ALL, SETTINGS, NOW_US)[0]] == ["younger"]
+    assert [each.id for each in retention.weak(snapshot, ALL, SETTINGS, NOW_US)[0]] == ["younger"]
 
 
 def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
@@ -77,9 +80,7 @@ def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
     )  # fmt: skip
 
     def seen(scope: Scope) -> set[str]:
-        return {
-            each.insight.id for each in retention.weak(snapshot, retention.Bounds(10.0, 9, scope), SETTINGS, NOW_US)[0]
-        }
+        return {each.id for each in retention.weak(snapshot, retention.Bounds(10.0, 9, scope), SETTINGS, NOW_US)[0]}
 
     assert seen(Scope()) == {"ana", "bob", "all", "session"}
     assert seen(Scope(user_id="ana")) == {"ana", "all", "session"}
@@ -92,7 +93,7 @@ def test_a_scope_sees_its_own_and_what_is_for_everyone() -> None:
 def test_dead_rows_are_neither_listed_nor_reviewed() -> None:
     index = MemoryIndex.build([(memory("a"), None), (memory("b"), None)], [], 0)
     snapshot = index.apply([RetireInsight("a", "forgotten")])
-    assert [each.insight.id for each in retention.weak(snapshot, ALL, SETTINGS, NOW_US)[0]] == ["b"]
+    assert [each.id for each in retention.weak(snapshot, ALL, SETTINGS, NOW_US)[0]] == ["b"]
     assert retention.visible_rows(snapshot, Scope()) == [1]
     assert retention.visible_rows(snapshot_of(memory("a")), Scope()) == [0]
 
@@ -108,18 +109,18 @@ def test_texts_to_review_are_told_why_and_without_their_secrets() -> None:
         msgspec.structs.replace(memory("secret"), content=f"The runner logs in with {secret}"),
     )
     found = retention.worst_first(retention.review(snapshot, retention.visible_rows(snapshot, Scope())))
-    assert [each.insight.id for each in found] == ["stale", "secret"]
-    assert len(found[0].warnings) > 1
-    assert any(warning.startswith("holds what looks like a secret: ") for warning in found[1].warnings)
+    assert [each.id for each in found] == ["stale", "secret"]
+    assert len(found[0].quality_warnings) > 1
+    assert any(warning.startswith("holds what looks like a secret: ") for warning in found[1].quality_warnings)
     assert "hunter2" not in found[1].content
 
 
 def test_of_equally_many_warnings_the_more_important_then_the_newer() -> None:
     flagged = [
-        retention.Flagged(memory(name, days=days, importance=importance), "", ("w",) * many)
+        retention.Flagged(GcFlagged(name, "", importance, ["w"] * many), memory(name, days=days).created_at)
         for name, days, importance, many in (("a", 3, 3, 1), ("b", 2, 5, 1), ("c", 1, 3, 1), ("d", 9, 1, 2))
     ]
-    assert [each.insight.id for each in retention.worst_first(flagged)] == ["d", "b", "c", "a"]
+    assert [each.id for each in retention.worst_first(flagged)] == ["d", "b", "c", "a"]
 
 
 # ------------------------------------------------------------------ writes

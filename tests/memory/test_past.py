@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mnemond.errors import AMBIGUOUS, NOT_FOUND, MnemonError
-from mnemond.memory.history import Past, past
+from mnemond.memory.history import past
+from mnemond.model.answers import HistoryResult
 from mnemond.model.changes import AddInsight, PurgeInsight
 from mnemond.model.memory import Insight, Scope
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, at
@@ -26,9 +27,13 @@ def world(tmp_path: Path) -> Iterator[AuditWorld]:
     made.engine.close()
 
 
-def of(world: AuditWorld, name: str, limit: int = 100, scope: Scope | None = None) -> Past:
-    found: Past = world.read(lambda connection: past(connection, name, scope or Scope(), limit))
+def of(world: AuditWorld, name: str, limit: int = 100, scope: Scope | None = None) -> HistoryResult:
+    found: HistoryResult = world.read(lambda connection: past(connection, name, scope or Scope(), limit))
     return found
+
+
+def chain_of(world: AuditWorld, name: str) -> list[tuple[str, str]]:
+    return [(each.id, each.status) for each in of(world, name).chain]
 
 
 def test_the_chain_leads_from_the_first_to_the_last(world: AuditWorld) -> None:
@@ -38,13 +43,13 @@ def test_the_chain_leads_from_the_first_to_the_last(world: AuditWorld) -> None:
     chain = [
         ("aaaaaa-1", "superseded"), ("aaaaaa-2", "superseded"), ("bbbbbb-3", "superseded"), ("cccccc-4", "active"),
     ]  # fmt: skip
-    assert of(world, "bbbbbb").chain == chain
-    assert of(world, "cccccc").chain == chain
-    assert of(world, "aaaaaa-1").chain == [chain[0], *chain[2:]]
+    assert chain_of(world, "bbbbbb") == chain
+    assert chain_of(world, "cccccc") == chain
+    assert chain_of(world, "aaaaaa-1") == [chain[0], *chain[2:]]
 
 
 def test_a_memory_on_its_own_is_its_own_chain(world: AuditWorld) -> None:
-    assert of(world, "BBBBBB").chain == [("bbbbbb-3", "active")]
+    assert chain_of(world, "BBBBBB") == [("bbbbbb-3", "active")]
 
 
 def test_a_circle_ends(world: AuditWorld) -> None:
@@ -52,24 +57,24 @@ def test_a_circle_ends(world: AuditWorld) -> None:
     world.read(
         lambda connection: connection.run("UPDATE insights SET superseded_by = 'aaaaaa-1' WHERE id = 'aaaaaa-2'")
     )
-    assert [name for name, _ in of(world, "aaaaaa-1").chain] == ["aaaaaa-2", "aaaaaa-1"]
+    assert [name for name, _ in chain_of(world, "aaaaaa-1")] == ["aaaaaa-2", "aaaaaa-1"]
 
 
 def test_operations_are_told_in_order_and_the_newest_of_many(world: AuditWorld) -> None:
     for importance in (1, 2, 4):
         world.revise("bbbbbb-3", importance=importance)
     found = of(world, "bbbbbb-3", 2)
-    assert found.total == 4
-    assert [record.after.insight.importance for record in found.records if record.after] == [2, 4]
+    assert found.total_operations == 4
+    assert [each.after_state.importance for each in found.operations if each.after_state] == [2, 4]
 
 
 def test_the_retired_and_the_purged_are_found(world: AuditWorld) -> None:
     world.forget("bbbbbb-3")
-    assert of(world, "bbbbbb").chain == [("bbbbbb-3", "forgotten")]
+    assert chain_of(world, "bbbbbb") == [("bbbbbb-3", "forgotten")]
     world.change(PurgeInsight("bbbbbb-3"))
     found = of(world, "bbbbbb", scope=Scope(user_id="bob"))
-    assert (found.id, found.chain, found.total) == ("bbbbbb-3", [], 3)
-    assert all(record.before is None and record.after is None for record in found.records)
+    assert (found.id, found.chain, found.total_operations) == ("bbbbbb-3", [], 3)
+    assert all(each.before_state is None and each.after_state is None for each in found.operations)
 
 
 @pytest.mark.parametrize(

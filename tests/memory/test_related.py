@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.links import MAX_LINKS, Related, links_of, related
+from mnemond.memory.links import MAX_LINKS, links_of, related
+from mnemond.model.answers import RelatedMemory
 from mnemond.model.memory import EDGE_TYPES, Edge, EdgeType, Scope
 from mnemond.model.query import Filter
 from tests.index.worlds import DIMENSION, insight
@@ -33,7 +34,7 @@ def around(
     desk: Desk, start: int, wanted: Filter = EVERYBODY, edge_type: str | None = None, depth: int = 2, limit: int = 20
 ) -> list[tuple[int, int, str, float]]:
     found = related(desk.snapshot, desk.row(start), wanted, edge_type, depth, limit)
-    return [(number_of(each.insight.id), each.depth, each.via, each.weight) for each in found]
+    return [(number_of(each.id), each.depth, each.via_edge_type, each.weight) for each in found]
 
 
 def test_nearer_then_heavier_then_smaller_id(desk: Desk) -> None:
@@ -123,7 +124,7 @@ def test_no_more_rows_are_looked_around_than_asked_for(desk: Desk, monkeypatch: 
 
 def links(desk: Desk, number: int) -> tuple[dict[str, int], list[tuple[int, str, float, str]]]:
     counts, found = links_of(desk.snapshot, desk.row(number))
-    return counts, [(number_of(each.id), *each[1:]) for each in found]
+    return counts, [(number_of(each.id), each.edge_type, each.weight, each.direction) for each in found]
 
 
 def test_links_are_counted_and_told_the_heaviest_first(desk: Desk) -> None:
@@ -185,8 +186,8 @@ def test_the_same_as_one_link_at_a_time(
     assert np.isfinite([each.weight for each in found]).all()
 
 
-def _flat(each: Related) -> tuple[int, float, str, str]:
-    return each.depth, -each.weight, each.insight.id, each.via
+def _flat(each: RelatedMemory) -> tuple[int, float, str, str]:
+    return each.depth, -each.weight, each.id, each.via_edge_type
 
 
 def _slowly(

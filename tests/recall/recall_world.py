@@ -76,6 +76,11 @@ def with_settings(profile: Profile, **sections: Any) -> Profile:
     return msgspec.structs.replace(profile, settings=msgspec.structs.replace(profile.settings, **sections))
 
 
+def weights(found: Recalled) -> dict[str, float]:
+    """Of the signals, by their names."""
+    return dict(zip(("keyword", "entity", "similarity", "graph"), found.meta.weights, strict=True))
+
+
 def ids(found: Recalled) -> list[str]:
     """Of the results, in their order."""
     return [hit.insight.id for hit in found.hits]

@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import Signals
 from mnemond.model.changes import RetireInsight
-from mnemond.model.query import Filter, Query, Signals
+from mnemond.model.query import Filter, Query
 from mnemond.recall.recall import CHARACTERS, PACK, STEP, basic_steps, is_quick, recall_basic
 from tests.examples import examples
 from tests.index.worlds import built, insight
+from tests.recall.recall_world import weights
 
 SEEN = Filter()
 
@@ -97,11 +99,11 @@ def test_the_answer_has_no_signals_and_says_when_it_is_thin() -> None:
     answer = recall_basic(snapshot_of(**CONTENTS), Query("cache", 4), iter([1.0, 1.5]).__next__)
     assert {(hit.score, hit.confidence, hit.via) for hit in answer.hits} == {(0.0, "low", ("basic",))}
     assert {hit.signals for hit in answer.hits} == {Signals(0.0, 0.0, 0.0, 0.0)}
-    assert (answer.anchor_count, answer.hint, answer.stages_ms) == (2, None, {"select": 500.0})
-    assert set(answer.weights.values()) == {0.0}
-    assert answer.embedding is None
+    assert (answer.meta.anchor_count, answer.meta.hint, answer.meta.stages_ms) == (2, None, {"select": 500.0})
+    assert set(weights(answer).values()) == {0.0}
+    assert answer.meta.embedding is None
     thin = recall_basic(snapshot_of(**CONTENTS), Query("cache", 5), iter([1.0, 1.5]).__next__)
-    assert thin.hint == "sparse_results"
+    assert thin.meta.hint == "sparse_results"
 
 
 def test_a_large_store_is_read_in_steps_and_no_further_than_need_be() -> None:

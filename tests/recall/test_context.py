@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from mnemond.index.columns import time_us
 from mnemond.index.writer import MemoryIndex
+from mnemond.model.answers import Signals
 from mnemond.model.memory import Edge, Insight
-from mnemond.model.query import Hit, Signals
+from mnemond.model.query import Hit
 from mnemond.recall import context as context_module
 from mnemond.recall.context import (
     LOOKED,

@@ -12,7 +12,7 @@ from mnemond.model.changes import RetireInsight
 from mnemond.model.query import Intent, Recalled
 from mnemond.recall.profiles import MNEMON
 from tests.index.worlds import built, insight
-from tests.recall.recall_world import Link, ask, ids, world
+from tests.recall.recall_world import Link, ask, ids, weights, world
 
 TOP = MNEMON.settings.anchors.top_k
 
@@ -31,7 +31,7 @@ def by_id(found: Recalled) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("intent", "vectors", "names", "weights"),
+    ("intent", "vectors", "names", "known"),
     [
         ("WHY", True, True, (0.10, 0.10, 0.30, 0.50)),
         ("WHEN", True, True, (0.15, 0.15, 0.30, 0.40)),
@@ -52,21 +52,25 @@ def by_id(found: Recalled) -> dict[str, float]:
     ],
 )
 def test_weights_go_by_the_intent_and_by_what_there_is(
-    intent: Intent, vectors: bool, names: bool, weights: tuple[float, ...]
+    intent: Intent, vectors: bool, names: bool, known: tuple[float, ...]
 ) -> None:
     snapshot = world([insight("a", "zebra", entities=("Redis",))], cosines={"a": 0.5})
     found = literal(snapshot, "zebra Redis" if names else "zebra", intent=intent, vectors=vectors)
-    assert list(found.weights) == ["keyword", "entity", "similarity", "graph"]
-    assert tuple(found.weights.values()) == pytest.approx(weights, abs=1e-6)
+    assert found.meta.weights == pytest.approx(known, abs=1e-6)
 
 
 def test_the_intent_is_read_from_the_question_unless_it_is_given() -> None:
     snapshot = world([insight("a", "zebra")])
     read = literal(snapshot, "why a zebra")
     given = literal(snapshot, "why a zebra", intent="ENTITY")
-    assert (read.intent, read.intent_source, given.intent, given.intent_source) == ("WHY", "auto", "ENTITY", "given")
-    assert read.weights["graph"] == pytest.approx(7 / 9)
-    assert given.weights["graph"] == pytest.approx(0.4)
+    assert (read.meta.intent, read.meta.intent_source, given.meta.intent, given.meta.intent_source) == (
+        "WHY",
+        "auto",
+        "ENTITY",
+        "given",
+    )
+    assert weights(read)["graph"] == pytest.approx(7 / 9)
+    assert weights(given)["graph"] == pytest.approx(0.4)
 
 
 # ------------------------------------------------------------ signals and scores
@@ -84,7 +88,7 @@ def test_a_path_sums_up_so_that_the_farthest_memory_is_the_best() -> None:
     )
     assert by_id(found) == pytest.approx({"a": 0.222222, "b": 0.432099, "c": 0.777778, "d": 0.082305}, abs=1e-6)
     assert ids(found) == ["a", "b", "c", "d"]  # asked why: causes before their effects
-    assert (found.anchor_count, found.traversed, found.mode) == (1, 4, "beam")
+    assert (found.meta.anchor_count, found.meta.traversed, found.meta.mode) == (1, 4, "beam")
 
 
 def test_the_cosine_of_a_row_is_part_of_the_step_to_it() -> None:
@@ -157,7 +161,7 @@ def test_each_anchor_alone() -> None:
     }
     for anchor, found in alone.items():
         assert {hit.via for hit in found.hits} == {(anchor,)}
-        assert found.anchor_count == len(found.hits)
+        assert found.meta.anchor_count == len(found.hits)
 
 
 @pytest.mark.parametrize("anchor", ["keyword", "vector", "entity", "recency"])
@@ -165,7 +169,7 @@ def test_an_anchor_has_no_more_than_its_best_twenty(anchor: str) -> None:
     rows = [insight(f"r{at:02}", f"zebra number{at}", entities=("Redis",), at=at) for at in range(TOP + 5)]
     snapshot = world(rows, cosines={row.id: 0.9 for row in rows})
     found = literal(snapshot, "zebra Redis", (anchor,), vectors=True, mode="none", limit=100)
-    assert (TOP, found.anchor_count, len(found.hits)) == (20, 20, 20)
+    assert (TOP, found.meta.anchor_count, len(found.hits)) == (20, 20, 20)
     if anchor != "vector":
         assert min(ids(found)) == "r05", "of equal ones the newest"
 
@@ -177,7 +181,7 @@ def test_what_names_rare_things_goes_before_what_names_common_ones() -> None:
     found = literal(world([*common, rare, kept]), "Redis Qdrant", ("entity",), mode="none", limit=100)
     assert {"rare", "kept"} <= set(ids(found))
     assert {"r00", "r01", "r02"}.isdisjoint(ids(found))
-    assert found.anchor_count == TOP
+    assert found.meta.anchor_count == TOP
 
 
 def test_retired_rows_do_not_make_a_name_common() -> None:
@@ -206,7 +210,7 @@ def test_the_newest_are_results_though_nothing_else_speaks_for_them() -> None:
 def test_without_anything_there_is_nothing() -> None:
     assert literal(world([]), "zebra Redis", vectors=True).hits == ()
     assert literal(world([insight("a", "gnu")]), "zebra", ("keyword",)).hits == ()
-    assert literal(world([insight("a", "gnu")]), "zebra", ("vector", "entity")).traversed == 0
+    assert literal(world([insight("a", "gnu")]), "zebra", ("vector", "entity")).meta.traversed == 0
 
 
 def test_equal_texts_are_one_result_that_names_the_others() -> None:

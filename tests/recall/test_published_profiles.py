@@ -8,6 +8,7 @@ from unittest.mock import patch
 import msgspec
 import numpy as np
 import pytest
+from msgspec import UNSET
 
 from mnemond.config.settings import AnchorSettings, PageRankSettings, PriorSettings
 from mnemond.embed.embedder import Purpose
@@ -23,7 +24,7 @@ from mnemond.recall.question import scores_with_hypothetical, with_hypothetical
 from mnemond.recall.ranking import vector_scores
 from mnemond.recall.recall import recall
 from tests.index.worlds import insight
-from tests.recall.recall_world import DAY_US, NOW_US, Compass, ask, days_ago, ids, ticks, with_settings, world
+from tests.recall.recall_world import DAY_US, NOW_US, Compass, ask, days_ago, ids, ticks, weights, with_settings, world
 
 
 class Reader:
@@ -91,7 +92,7 @@ def test_so_many_starts_at_most(many: int) -> None:
     rows = [insight(f"r{number}", f"zebra number{number}", at=NOW_US) for number in range(9)]
     start = msgspec.structs.replace(MNEMOSYNE.settings.start_node, top_k=many)
     found = answered(world(rows), "zebra", with_settings(MNEMOSYNE, start_node=start), mode="none")
-    assert len(found.hits) == found.anchor_count == many
+    assert len(found.hits) == found.meta.anchor_count == many
 
 
 def test_without_vectors_words_decide_where_a_walk_starts() -> None:
@@ -139,10 +140,10 @@ def test_no_weight_leaves_every_score_as_it_is() -> None:
     rows = [insight(name, f"zebra {name}", at=days_ago(9 * at)) for at, name in enumerate("abc")]
     plain = ask(world(rows), "zebra", now_us=NOW_US)
     half = answered(world(rows), "zebra", with_settings(MNEMOND, prior=PriorSettings(weight=0.5)))
-    assert {hit.signals.prior for hit in plain.hits} == {None}
+    assert {hit.signals.prior for hit in plain.hits} == {UNSET}
     before = {hit.insight.id: hit.score for hit in plain.hits}
     for hit in half.hits:
-        assert hit.signals.prior is not None
+        assert isinstance(hit.signals.prior, float)
         assert hit.score == pytest.approx(before[hit.insight.id] * (0.5 + 0.5 * hit.signals.prior))
 
 
@@ -215,11 +216,11 @@ def test_without_questions_closeness_is_what_it_was() -> None:
 def test_fixed_weights_are_shared_by_the_signals_there_are() -> None:
     snapshot = world([insight("a", "zebra", entities=("Redis",))], cosines={"a": 0.5})
     with_vectors = answered(snapshot, "zebra Redis", MEMORY_LAYER, Compass())
-    assert with_vectors.weights == pytest.approx({"keyword": 0.2, "entity": 0.0, "similarity": 0.5, "graph": 0.3})
+    assert weights(with_vectors) == pytest.approx({"keyword": 0.2, "entity": 0.0, "similarity": 0.5, "graph": 0.3})
     (hit,) = with_vectors.hits
     assert hit.score == pytest.approx(0.2 * 1.0 + 0.5 * 0.5 + 0.3 * 1.0, abs=1e-6)
     words = answered(snapshot, "zebra Redis", MEMORY_LAYER)
-    assert words.weights == pytest.approx({"keyword": 0.4, "entity": 0.0, "similarity": 0.0, "graph": 0.6})
+    assert weights(words) == pytest.approx({"keyword": 0.4, "entity": 0.0, "similarity": 0.0, "graph": 0.6})
 
 
 def test_being_new_is_no_reason_to_be_found() -> None:

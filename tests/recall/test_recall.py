@@ -19,6 +19,7 @@ from mnemond.model.query import Filter, Query, Recalled
 from mnemond.recall.default_profile import BASE, FALL
 from mnemond.recall.recall import recall
 from tests.index.worlds import insight, unit
+from tests.recall.recall_world import weights
 from tests.recall.talk import WordKnower
 
 AXES = ("redis", "sqlite", "python", "weather")
@@ -95,7 +96,7 @@ def test_words_and_meaning_both_find() -> None:
 def test_every_hit_carries_its_signals_and_the_score_is_made_of_them() -> None:
     found = ask(store(*NOTES), "is redis a good database", WordAxes(), explain=True)
     assert ids(found) == ["cache", "store"]
-    assert sum(found.weights.values()) == pytest.approx(1.0)
+    assert sum(weights(found).values()) == pytest.approx(1.0)
     first, second = found.hits
     assert first.explanation is not None
     assert second.explanation is not None
@@ -104,15 +105,15 @@ def test_every_hit_carries_its_signals_and_the_score_is_made_of_them() -> None:
     behind = sum(first.explanation.parts.values()) - sum(second.explanation.parts.values())
     assert second.score == pytest.approx(first.score * math.exp(-behind / FALL), abs=1e-4)
     evidence = (first.signals.keyword + first.signals.similarity) / 2
-    assert first.score == pytest.approx(found.trust * (BASE + (1 - BASE) * evidence))
-    assert found.anchor_count == 2
-    assert found.embedding == "word-axes"
+    assert first.score == pytest.approx(found.meta.trust * (BASE + (1 - BASE) * evidence))
+    assert found.meta.anchor_count == 2
+    assert found.meta.embedding == "word-axes"
 
 
 def test_nothing_relevant_is_nothing_found() -> None:
     found = ask(store(*NOTES), "quarterly tax return", WordAxes())
     assert ids(found) == []
-    assert found.hint == "sparse_results"
+    assert found.meta.hint == "sparse_results"
 
 
 def test_faint_evidence_is_low_and_plain_evidence_is_high() -> None:
@@ -133,7 +134,7 @@ def test_that_function_words_are_the_same_is_no_evidence() -> None:
 
 def test_stage_times_come_from_the_stopwatch_in_order() -> None:
     found = ask(store(*NOTES), "redis", WordAxes())
-    assert list(found.stages_ms.items()) == [
+    assert list(found.meta.stages_ms.items()) == [
         (stage, 1000.0) for stage in ("embed", "question", "terms", "vector", "rank", "order")
     ]
 
@@ -142,16 +143,26 @@ def test_stage_times_come_from_the_stopwatch_in_order() -> None:
 def test_a_query_without_words_gets_the_newest(text: str) -> None:
     found = ask(store(*NOTES), text, WordAxes(), limit=2)
     assert ids(found) == ["sky", "snake"]
-    assert found.hint == "empty_query"
+    assert found.meta.hint == "empty_query"
     assert {hit.via for hit in found.hits} == {("recency",)}
     assert {hit.confidence for hit in found.hits} == {"low"}
 
 
 def test_a_query_without_words_still_has_an_intent_and_no_second_look() -> None:
     given = ask(store(*NOTES), "what is the", intent="WHY")
-    assert (given.intent, given.intent_source, given.reranked, given.not_reranked) == ("WHY", "given", False, None)
+    assert (given.meta.intent, given.meta.intent_source, given.meta.rerank.applied, given.meta.rerank.reason) == (
+        "WHY",
+        "given",
+        False,
+        None,
+    )
     read = ask(store(*NOTES), "when was it", rerank=True)
-    assert (read.intent, read.intent_source, read.reranked, read.not_reranked) == ("WHEN", "auto", False, "short_query")
+    assert (read.meta.intent, read.meta.intent_source, read.meta.rerank.applied, read.meta.rerank.reason) == (
+        "WHEN",
+        "auto",
+        False,
+        "short_query",
+    )
 
 
 def test_an_empty_store_finds_nothing() -> None:
@@ -163,7 +174,7 @@ def test_an_empty_store_finds_nothing() -> None:
 def test_one_row_is_found_though_its_signals_do_not_vary() -> None:
     found = ask(store(NOTES[0]), "redis", WordAxes())
     assert ids(found) == ["cache"]
-    assert sum(found.weights.values()) == pytest.approx(1.0)
+    assert sum(weights(found).values()) == pytest.approx(1.0)
     assert found.hits[0].signals.similarity == pytest.approx(1.0)
 
 
@@ -175,7 +186,7 @@ class Away(WordAxes):
 def test_an_embedder_that_is_away_leaves_the_words_and_a_reason() -> None:
     found = ask(store(*NOTES), "redis", Away())
     assert ids(found) == ["cache"]
-    assert (found.embedding, found.embed_error) == (None, "away for every query")
+    assert (found.meta.embedding, found.embed_error) == (None, "away for every query")
     assert ask(store(*NOTES), "the of", Away()).embed_error is None
     assert ask(store(*NOTES), "redis", Away(), anchors=frozenset({"keyword"})).embed_error is None
     assert ask(store(*NOTES), "redis", WordAxes()).embed_error is None
@@ -185,8 +196,8 @@ def test_an_embedder_that_is_away_leaves_the_words_and_a_reason() -> None:
 def test_without_a_usable_vector_the_words_answer_alone(embedder: WordAxes | None) -> None:
     found = ask(store(*NOTES), "redis", embedder)
     assert ids(found) == ["cache"]
-    assert found.weights == {"keyword": 1.0, "entity": 0.0, "similarity": 0.0, "graph": 0.0}
-    assert found.embedding is None
+    assert weights(found) == {"keyword": 1.0, "entity": 0.0, "similarity": 0.0, "graph": 0.0}
+    assert found.meta.embedding is None
     assert found.hits[0].signals.similarity == 0.0
 
 
@@ -206,7 +217,7 @@ def test_rows_without_a_vector_are_still_found_by_their_words() -> None:
 
 def test_a_query_the_model_does_not_know_goes_by_its_words() -> None:
     found = ask(store(*NOTES), "mouse", WordAxes())
-    assert (ids(found), found.embedding) == (["snake"], None)
+    assert (ids(found), found.meta.embedding) == (["snake"], None)
 
 
 def test_ablations_use_one_anchor() -> None:
@@ -214,7 +225,7 @@ def test_ablations_use_one_anchor() -> None:
     words = ask(snapshot, "redis database", WordAxes(), anchors=frozenset({"keyword"}))
     meaning = ask(snapshot, "redis database", WordAxes(), anchors=frozenset({"vector"}))
     assert (ids(words), ids(meaning)) == (["cache"], ["store", "cache"])
-    assert (words.weights["keyword"], meaning.weights["similarity"]) == (1.0, 1.0)
+    assert (weights(words)["keyword"], weights(meaning)["similarity"]) == (1.0, 1.0)
     assert ids(ask(snapshot, "redis", None, anchors=frozenset({"vector"}))) == []
 
 
@@ -289,12 +300,12 @@ def test_a_second_look_has_its_say_over_more_than_is_wanted() -> None:
     snapshot = store(*talk, insight("exact", "the eviction of a redis cache is by age, as far as we know today", at=9))
     first = ask(snapshot, "redis cache eviction", WordAxes(), limit=1)
     again = ask(snapshot, "redis cache eviction", WordAxes(), limit=1, rerank=True)
-    assert (first.reranked, first.hits[0].first_score) == (False, None)
-    assert (again.reranked, again.not_reranked, ids(again)) == (True, None, ["exact"])
+    assert (first.meta.rerank.applied, first.hits[0].first_score) == (False, None)
+    assert (again.meta.rerank.applied, again.meta.rerank.reason, ids(again)) == (True, None, ["exact"])
     assert again.hits[0].first_score is not None
     assert again.hits[0].first_score != again.hits[0].score
     short = ask(snapshot, "redis cache", WordAxes(), limit=1, rerank=True)
-    assert (short.reranked, short.not_reranked) == (False, "short_query")
+    assert (short.meta.rerank.applied, short.meta.rerank.reason) == (False, "short_query")
     assert short.hits == ask(snapshot, "redis cache", WordAxes(), limit=1).hits
 
 
@@ -305,8 +316,8 @@ def test_the_same_question_gets_the_same_answer() -> None:
 
 def test_few_results_are_hinted_at() -> None:
     snapshot = store(*NOTES)
-    assert ask(snapshot, "redis", WordAxes(), limit=3).hint == "sparse_results"
-    assert ask(snapshot, "redis", WordAxes(), limit=2).hint is None
+    assert ask(snapshot, "redis", WordAxes(), limit=3).meta.hint == "sparse_results"
+    assert ask(snapshot, "redis", WordAxes(), limit=2).meta.hint is None
 
 
 def test_copies_of_one_text_do_not_crowd_out_what_else_there_is() -> None:
@@ -326,6 +337,6 @@ def test_a_source_that_the_reader_may_not_see_is_no_name() -> None:
     plain = ask(store(*notes), "redis cache", WordAxes())
     beside = ask(store(*notes, secret), "redis cache", WordAxes())
     assert ids(beside) == ids(plain)
-    assert beside.trust == plain.trust == 1.0
+    assert beside.meta.trust == plain.meta.trust == 1.0
     inside = ask(store(*notes, secret), "redis cache", WordAxes(), filter=Filter(scope=Scope(session_id="s1")))
-    assert inside.trust < 1.0
+    assert inside.meta.trust < 1.0

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.query import Explanation, Hit, Recalled
+from mnemond.model.answers import Explanation
+from mnemond.model.query import Hit, Recalled
 from mnemond.recall.default_profile import FALL
 from mnemond.recall.two_stage import PARTS
 from tests.examples import examples
@@ -133,7 +134,7 @@ def test_the_last_one_shown_is_above_nothing_whatever_was_cut(profile: str) -> N
 @pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
 def test_a_second_look_is_no_sum_of_parts_and_nothing_is_said_of_the_next_one(profile: str) -> None:
     found = ask(talk(), "a gnu zebra crossing of ann", profile=profile, mode="none", explain=True, limit=3, rerank=True)
-    assert found.reranked
+    assert found.meta.rerank.applied
     assert all(why(hit).parts and not why(hit).above for hit in found.hits)
 
 

@@ -194,7 +194,7 @@ def test_every_result_may_be_seen(
 def told(found: Recalled) -> set[str]:
     """Every id that an answer has in it."""
     also = {name for hit in found.hits for name in hit.also}
-    return {*ids(found), *also, *(step.source_id for hit in found.hits for step in hit.path)}
+    return {*ids(found), *also, *(step.from_ for hit in found.hits for step in hit.path)}
 
 
 HIDDEN: list[dict[str, Any]] = [

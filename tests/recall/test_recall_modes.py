@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import PathStep
 from mnemond.model.memory import Scope
-from mnemond.model.query import Filter, Intent, Mode, ProfileName, Recalled, Step
+from mnemond.model.query import Filter, Intent, Mode, ProfileName, Recalled
 from tests.index.worlds import insight
-from tests.recall.recall_world import EVERY_WAY, NOW_US, Link, ask, ids, world
+from tests.recall.recall_world import EVERY_WAY, NOW_US, Link, ask, ids, weights, world
 
 LED_BY_LINKS = [(profile, mode) for profile, mode in EVERY_WAY if mode != "none"]
 WORDS = frozenset({"keyword"})
@@ -34,7 +35,7 @@ def along(snapshot: Snapshot, mode: str | None, profile: str, text: str = "zebra
 
 
 def bare(found: Recalled) -> Recalled:
-    return msgspec.structs.replace(found, stages_ms={})
+    return msgspec.structs.replace(found, meta=msgspec.structs.replace(found.meta, stages_ms={}))
 
 
 @pytest.mark.parametrize(("profile", "mode"), LED_BY_LINKS)
@@ -43,8 +44,8 @@ def test_links_are_followed_either_way_and_no_farther_than_they_lead(profile: Pr
     for seed in range(10):
         found = along(linked(), mode, profile, seed=seed)
         reached |= set(ids(found))
-        assert found.mode == mode
-        assert len(ids(found)) <= found.traversed <= 3
+        assert found.meta.mode == mode
+        assert len(ids(found)) <= found.meta.traversed <= 3
     assert {"word", "between"} <= reached <= {"word", "between", "behind"}
 
 
@@ -54,21 +55,21 @@ def test_without_a_mode_no_link_is_followed(profile: ProfileName) -> None:
 
 
 def test_each_profile_has_a_mode_of_its_own() -> None:
-    assert along(linked(), None, "mnemond").mode == "none"
-    assert along(linked(), None, "mnemon").mode == "beam"
-    assert along(linked(), None, "mnemond").traversed == 0
-    assert along(linked(), None, "mnemon").traversed == 3
+    assert along(linked(), None, "mnemond").meta.mode == "none"
+    assert along(linked(), None, "mnemon").meta.mode == "beam"
+    assert along(linked(), None, "mnemond").meta.traversed == 0
+    assert along(linked(), None, "mnemon").meta.traversed == 3
 
 
 @pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
 def test_a_beam_tells_the_way_to_what_it_reached(profile: ProfileName) -> None:
     found = along(linked(), "beam", profile)
     hits = {hit.insight.id: hit for hit in found.hits}
-    assert found.traversed == 3
+    assert found.meta.traversed == 3
     assert hits["word"].path == ()
     assert (hits["word"].via, hits["between"].via) == (("keyword",), ("causal",))
-    assert hits["between"].path == (Step("word", "causal", 1.0),)
-    assert hits["behind"].path == (Step("word", "causal", 1.0), Step("between", "entity", 1.0))
+    assert hits["between"].path == (PathStep("word", "causal", 1.0),)
+    assert hits["behind"].path == (PathStep("word", "causal", 1.0), PathStep("between", "entity", 1.0))
     assert hits["behind"].via == ("entity",)
 
 
@@ -84,12 +85,12 @@ def test_a_walk_can_be_repeated_by_its_seed(profile: ProfileName) -> None:
     answers = {seed: bare(along(linked(), "probabilistic", profile, seed=seed)) for seed in range(12)}
     again = {seed: bare(along(linked(), "probabilistic", profile, seed=seed)) for seed in range(12)}
     assert msgspec.json.encode(answers) == msgspec.json.encode(again)
-    assert [found.seed for found in answers.values()] == list(range(12))
+    assert [found.meta.seed for found in answers.values()] == list(range(12))
     untold = along(linked(), "probabilistic", profile)
-    assert untold.seed is not None
-    assert bare(along(linked(), "probabilistic", profile, seed=untold.seed)) == bare(untold)
-    assert along(linked(), "probabilistic", profile, text="Zebra!").seed == untold.seed
-    assert along(linked(), "probabilistic", profile, text="a zebra").seed != untold.seed
+    assert untold.meta.seed is not None
+    assert bare(along(linked(), "probabilistic", profile, seed=untold.meta.seed)) == bare(untold)
+    assert along(linked(), "probabilistic", profile, text="Zebra!").meta.seed == untold.meta.seed
+    assert along(linked(), "probabilistic", profile, text="a zebra").meta.seed != untold.meta.seed
 
 
 @pytest.mark.parametrize("profile", ["mnemond", "mnemon"])
@@ -100,13 +101,13 @@ def test_another_seed_may_walk_elsewhere(profile: ProfileName) -> None:
     answers = [along(star, "probabilistic", profile, seed=seed) for seed in range(12)]
     assert len({tuple(ids(found)) for found in answers}) > 1
     assert all(ids(found).count("hub") == 1 for found in answers)
-    assert all(found.draws >= 1 and len(found.hits) <= 5 for found in answers)
+    assert all(found.meta.draws >= 1 and len(found.hits) <= 5 for found in answers)
 
 
 @pytest.mark.parametrize(("profile", "mode"), [way for way in EVERY_WAY if way[1] != "probabilistic"])
 def test_only_a_walk_has_a_seed(profile: ProfileName, mode: Mode) -> None:
     found = along(linked(), mode, profile, seed=5)
-    assert (found.seed, found.draws) == (None, 0)
+    assert (found.meta.seed, found.meta.draws) == (None, 0)
 
 
 HIDDEN: list[dict[str, Any]] = [
@@ -130,7 +131,7 @@ def test_what_may_not_be_seen_is_neither_found_nor_passed_through(
     for seed in range(5):
         found = along(snapshot, mode, profile, seed=seed, filter=wanted)
         assert ids(found) == ["word"]
-        assert all(step.source_id != "between" for hit in found.hits for step in hit.path)
+        assert all(step.from_ != "between" for hit in found.hits for step in hit.path)
         every = ask(snapshot, "zebra quagga okapi", mode=mode, profile=profile, seed=seed, filter=wanted)
         assert "between" not in ids(every)
 
@@ -149,7 +150,7 @@ def test_an_intent_decides_which_links_are_worth_most(profile: ProfileName, inte
     graph = {hit.insight.id: hit.signals.graph for hit in found.hits}
     best = max(("effect", "beside", "namesake"), key=lambda name: graph.get(name, 0.0))
     assert best == first
-    assert found.intent == intent
+    assert found.meta.intent == intent
 
 
 @pytest.mark.parametrize(("profile", "mode"), LED_BY_LINKS)
@@ -164,14 +165,14 @@ def test_what_links_lead_to_is_cut_to_the_limit(profile: ProfileName, mode: Mode
 def test_nothing_found_leads_nowhere() -> None:
     for mode in ("beam", "ppr", "probabilistic"):
         found = along(linked(), mode, "mnemond", text="nothing of the kind")
-        assert (found.hits, found.traversed) == ((), 0)
+        assert (found.hits, found.meta.traversed) == ((), 0)
 
 
 @pytest.mark.parametrize("mode", ["beam", "ppr", "probabilistic"])
 def test_links_are_one_part_of_what_a_score_is_made_of(mode: Mode) -> None:
     found = along(linked(), mode, "mnemond", explain=True)
-    assert found.weights["graph"] > 0.0
-    assert sum(found.weights.values()) == pytest.approx(1.0)
+    assert weights(found)["graph"] > 0.0
+    assert sum(weights(found).values()) == pytest.approx(1.0)
     for hit in found.hits:
         assert hit.explanation is not None
         assert ("links" in hit.explanation.parts) == (hit.signals.graph > 0.0)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import Insight, Scope
@@ -16,7 +17,7 @@ from mnemond.model.query import ANCHORS, INTENTS, MODES, PROFILES, Filter, Recal
 from mnemond.recall.recall import EMPTY_QUERY
 from tests.examples import examples
 from tests.index.worlds import insight
-from tests.recall.recall_world import NOW_US, Link, ask, days_ago, ids, world
+from tests.recall.recall_world import NOW_US, Link, ask, days_ago, ids, weights, world
 from tests.recall.small_graph import KINDS
 
 NAMES = "abcdefghij"
@@ -90,17 +91,17 @@ def check_answer(found: Recalled, asked: dict[str, Any]) -> None:
     assert len(set(ids(found))) == len(scores)
     assert all(math.isfinite(score) and 0.0 <= score <= 1.0 for score in scores)
     for hit in found.hits:
-        assert all(0.0 <= value <= 1.0 for value in msgspec.structs.astuple(hit.signals) if value is not None)
+        assert all(0.0 <= value <= 1.0 for value in msgspec.structs.astuple(hit.signals) if value is not UNSET)
         assert hit.via
         assert all(0.0 <= step.weight <= 1.0 for step in hit.path)
         assert hit.insight.id not in hit.also
-        assert (hit.explanation is None) is (not asked.get("explain") or found.hint == EMPTY_QUERY)
-    if asked.get("order", "score") == "score" and found.intent != "WHY":
+        assert (hit.explanation is None) is (not asked.get("explain") or found.meta.hint == EMPTY_QUERY)
+    if asked.get("order", "score") == "score" and found.meta.intent != "WHY":
         assert scores == sorted(scores, reverse=True)
-    assert 0.0 <= found.trust <= 1.0
-    assert sum(found.weights.values()) == pytest.approx(1.0) or not any(found.weights.values())
-    assert len(ids(found)) <= found.anchor_count + found.traversed
-    assert (found.seed is None) is (found.mode != "probabilistic")
+    assert 0.0 <= found.meta.trust <= 1.0
+    assert sum(weights(found).values()) == pytest.approx(1.0) or not any(weights(found).values())
+    assert len(ids(found)) <= found.meta.anchor_count + found.meta.traversed
+    assert (found.meta.seed is None) is (found.meta.mode != "probabilistic")
 
 
 @given(stores(), TEXTS, ASKED)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.memory import Scope, parse_rfc3339
+from mnemond.model.answers import WindowView
+from mnemond.model.memory import Scope, format_us, parse_rfc3339
 from mnemond.model.query import Filter, Window
-from mnemond.text.query_window import FOREVER_US
 from tests.index.worlds import insight
 from tests.recall.recall_world import DAY_US, NOW_US, Link, ask, ids, world
 
@@ -23,7 +23,14 @@ MADE = {
     "sunday": "2024-03-17",
     "now": "2024-03-19",
 }
+NEVER = "9999-12-31T00:00:00.000000Z"
+"""How the end of a window is shown that has none."""
+
 LAST_WEEK = Window(day("2024-03-11"), day("2024-03-18"), hard=True)
+
+
+def shown(window: Window) -> WindowView:
+    return WindowView(format_us(window.start_us), format_us(window.end_us), window.hard)
 
 
 def deploys(*spoken: tuple[str, str], links: tuple[Link, ...] = ()) -> Snapshot:
@@ -51,27 +58,27 @@ def deploys(*spoken: tuple[str, str], links: tuple[Link, ...] = ()) -> Snapshot:
 def test_as_published_nothing_else_is_looked_at(question: str, found: set[str]) -> None:
     hard = ask(deploys(), question, profile="mnemon", now_us=NOW_US)
     assert set(ids(hard)) == found
-    assert hard.window is not None
-    assert hard.window.hard
+    assert hard.meta.window is not None
+    assert hard.meta.window.hard
     soft = ask(deploys(), question, now_us=NOW_US)
-    assert soft.window == Window(hard.window.start_us, hard.window.end_us, hard=False)
+    assert soft.meta.window == WindowView(hard.meta.window.since, hard.meta.window.until, hard=False)
     assert set(ids(soft)) == set(MADE)
     assert set(ids(soft)[: len(found)]) == found, "what is from then comes first"
 
 
 def test_the_window_is_told() -> None:
     found = ask(deploys(), "what did we deploy last week", profile="mnemon", now_us=NOW_US)
-    assert found.window == LAST_WEEK
-    assert ask(deploys(), "what did we deploy", profile="mnemon", now_us=NOW_US).window is None
+    assert found.meta.window == shown(LAST_WEEK)
+    assert ask(deploys(), "what did we deploy", profile="mnemon", now_us=NOW_US).meta.window is None
 
 
 def test_now_decides_what_last_week_is() -> None:
     question = "what did we deploy last week"
     later = ask(deploys(), question, profile="mnemon", now_us=NOW_US + 7 * DAY_US)
-    assert later.window == Window(LAST_WEEK.start_us + 7 * DAY_US, LAST_WEEK.end_us + 7 * DAY_US, hard=True)
+    assert later.meta.window == shown(Window(LAST_WEEK.start_us + 7 * DAY_US, LAST_WEEK.end_us + 7 * DAY_US, hard=True))
     assert ids(later) == ["now"]
     timeless = ask(deploys(), question, profile="mnemon")
-    assert timeless.window is None
+    assert timeless.meta.window is None
     assert set(ids(timeless)) == set(MADE)
 
 
@@ -108,8 +115,8 @@ def test_made_then_and_spoken_of_then_counts_twice() -> None:
 def test_a_window_with_nothing_in_it_is_said_to_be_none(question: str) -> None:
     found = ask(deploys(), question, profile="mnemon", now_us=NOW_US)
     assert set(ids(found)) == set(MADE)
-    assert found.window is not None
-    assert not found.window.hard
+    assert found.meta.window is not None
+    assert not found.meta.window.hard
 
 
 def test_a_window_with_nothing_that_may_be_seen_is_empty_too() -> None:
@@ -119,18 +126,18 @@ def test_a_window_with_nothing_that_may_be_seen_is_empty_too() -> None:
     ]
     found = ask(world(rows), "deploy last week", profile="mnemon", now_us=NOW_US, filter=Filter(now_us=NOW_US))
     assert ids(found) == ["open"]
-    assert found.window is not None
-    assert not found.window.hard
+    assert found.meta.window is not None
+    assert not found.meta.window.hard
     inside = Filter(scope=Scope(session_id="s1"))
     assert ids(ask(world(rows), "deploy last week", profile="mnemon", now_us=NOW_US, filter=inside)) == ["secret"]
 
 
 def test_vague_times_leave_nothing_out() -> None:
-    for question, end in (("deploy around March 2024", day("2024-04-01")), ("deploy since March 11", FOREVER_US)):
+    for question, end in (("deploy around March 2024", format_us(day("2024-04-01"))), ("deploy since March 11", NEVER)):
         found = ask(deploys(), question, profile="mnemon", now_us=NOW_US)
         assert set(ids(found)) == set(MADE)
-        assert found.window is not None
-        assert (found.window.end_us, found.window.hard) == (end, False)
+        assert found.meta.window is not None
+        assert (found.meta.window.until, found.meta.window.hard) == (end, False)
 
 
 def test_a_hard_window_narrows_the_filter_of_the_reader() -> None:
@@ -161,4 +168,4 @@ def test_no_link_leads_out_of_a_hard_window() -> None:
 def test_a_time_alone_is_a_question() -> None:
     found = ask(deploys(), "last week?", profile="mnemon", now_us=NOW_US)
     assert set(ids(found)) == {"monday", "sunday"}
-    assert found.hint == "sparse_results"
+    assert found.meta.hint == "sparse_results"

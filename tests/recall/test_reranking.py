@@ -9,8 +9,9 @@ import pytest
 from mnemond.config.settings import RerankRulesSettings, RerankSettings
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.index.writer import MemoryIndex
+from mnemond.model.answers import Signals
 from mnemond.model.memory import Insight, Scope
-from mnemond.model.query import Hit, Signals
+from mnemond.model.query import Hit
 from mnemond.recall import published_profiles
 from mnemond.recall.published_profiles import (
     MAX_LOOKED_AT,

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
+from mnemond.model.answers import Signals
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import Edge, EdgeType, Insight
-from mnemond.model.query import Hit, Intent, Order, Query, Signals
+from mnemond.model.query import Hit, Intent, Order, Query
 from mnemond.recall.result_order import RankingRequest, arranged, distinct
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, built, insight

@@ -7,7 +7,8 @@ import pytest
 
 from mnemond.config.settings import TraversalSettings
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.query import MODES, Intent, Mode, Query, Step
+from mnemond.model.answers import PathStep
+from mnemond.model.query import MODES, Intent, Mode, Query
 from mnemond.recall.profiles import MNEMOND
 from mnemond.recall.published_profiles import Traversed, traverse
 from mnemond.recall.walks import seed_of
@@ -73,9 +74,9 @@ def test_a_beam_goes_either_way_and_tells_the_links_it_took() -> None:
     reached = go(snapshot, "beam")
     assert by_name(snapshot, reached) == pytest.approx({"a": 1.0, "b": (0.6 - 0.441667) / 0.558333, "c": 0.0}, abs=1e-5)
     paths = [reached.path(place) for place in range(3)]
-    assert paths == [(), (Step("a", "causal", 0.8),), (Step("a", "causal", 0.8), Step("b", "entity", 0.5))]
+    assert paths == [(), (PathStep("a", "causal", 0.8),), (PathStep("a", "causal", 0.8), PathStep("b", "entity", 0.5))]
     back = go(snapshot, "beam", "c")
-    assert back.path(0) == (Step("c", "entity", 0.5), Step("b", "causal", 0.8))
+    assert back.path(0) == (PathStep("c", "entity", 0.5), PathStep("b", "causal", 0.8))
     assert (reached.seed, reached.draws) == (None, 0)
 
 
@@ -133,14 +134,14 @@ def test_the_path_of_a_walk_is_the_links_it_went_by() -> None:
         snapshot.insight(row).id: walk.path(place) for walk in walks for place, row in enumerate(walk.rows.tolist())
     }
     assert paths["s"] == ()
-    assert paths["a"] == (Step("s", "causal", 0.8),)
-    assert paths["c"] == (Step("s", "causal", 0.8), Step("a", "temporal", 0.6))
+    assert paths["a"] == (PathStep("s", "causal", 0.8),)
+    assert paths["c"] == (PathStep("s", "causal", 0.8), PathStep("a", "temporal", 0.6))
 
 
 def test_of_two_links_a_walk_goes_by_the_heavier() -> None:
     snapshot = chain([("a", "b", "temporal", 0.5), ("b", "a", "entity", 1.0), ("a", "b", "causal", 1.0)], "ab")
     walk = go(snapshot, "probabilistic", seed=1)
-    assert walk.path(1) == (Step("a", "causal", 1.0),)
+    assert walk.path(1) == (PathStep("a", "causal", 1.0),)
 
 
 def test_draws_are_told_and_repeatable() -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mnemond.model.answers import Signals
 from mnemond.model.memory import Insight
-from mnemond.model.query import Hit, Signals
+from mnemond.model.query import Hit
 from mnemond.recall.context import Frame, linearise
 from mnemond.text.prompt_escape import inert
 from mnemond.text.resources import read
