@@ -39,7 +39,7 @@ from mnemond.config.settings import Config
 from mnemond.embed.embedder import Supply, sentence
 from mnemond.embed.registry import Embedders
 from mnemond.errors import MnemonError
-from mnemond.hooks.memory import AgentKeeping, AgentMemory, AgentRecall, ExchangeQueue, extraction_contexts
+from mnemond.hooks.memory import AgentMemory, ExchangeQueue, extraction_contexts
 from mnemond.hooks.sessions import AgentSessions, LastSeen, may_have_missed
 from mnemond.ids import RandomIds
 from mnemond.jobs.extract import ExtractDeps
@@ -166,17 +166,20 @@ class Daemon:
     def _build_agent_memory(
         self, data_dir: Path, config: Config, clock: SystemClock, identities: Identities
     ) -> AgentMemory:
-        within_s = Limits.of(config.server).hook_s
         sessions = AgentSessions(monotonic_s, missed=may_have_missed(data_dir, clock.now_us()))
         self.open_stores.on_forget.append(sessions.forget_texts)
         return AgentMemory(
             settings=config.hooks,
+            within_s=Limits.of(config.server).hook_s,
             invoke=self._invoke,
+            open_stores=self.open_stores,
             stores=self.stores,
-            recall=AgentRecall(self._invoke, self.open_stores, self.uses, identities.nonce, monotonic_s, within_s),
-            keeping=AgentKeeping(self.open_stores, self.stores, self.exchanges, clock),
+            queue=self.exchanges,
+            uses=self.uses,
             sessions=sessions,
             seen=LastSeen(clock.now_us),
+            clock=clock,
+            stopwatch=monotonic_s,
             nonce=identities.nonce,
         )
 

@@ -32,6 +32,12 @@ from mnemond.wire.hook_payload import HookEvent, Moment
 DECISIONS: Final = 8
 """Decisions of a project in a brief."""
 
+SURPLUS: Final = 15
+"""Results of a recall beyond those that may be shown: some may have been shown before."""
+
+THREADS: Final = 1
+"""Texts read at once: a hook does not wait long for them anyway."""
+
 NOT_BY_A_PERSON: Final = frozenset(("system", "poll_event"))
 """Sources of prompts that no person wrote (Claude Code: notices of tasks in the background)."""
 
@@ -46,28 +52,36 @@ class AgentMemory:
         self,
         *,
         settings: HookSettings,
+        within_s: float,
         invoke: Invoke,
+        open_stores: OpenStores,
         stores: Stores,
-        recall: AgentRecall,
-        keeping: AgentKeeping,
+        queue: ExchangeQueue,
+        uses: Uses,
         sessions: AgentSessions,
         seen: LastSeen,
+        clock: Clock,
+        stopwatch: Callable[[], float],
         nonce: Callable[[], str],
     ) -> None:
-        """`invoke` runs a method; `nonce` returns a number that no memory can contain."""
+        """A hook waits `within_s`; `invoke` runs a method; `nonce` returns a number that no memory can contain."""
         self._settings = settings
+        self._within_s = within_s
         self._invoke = invoke
+        self._open_stores = open_stores
         self._stores = stores
-        self._recall = recall
-        self._keeping = keeping
+        self._queue = queue
+        self._uses = uses
         self._sessions = sessions
         self.seen = seen
+        self._clock = clock
+        self._stopwatch = stopwatch
         self._nonce = nonce
+        self._threads = trio.CapacityLimiter(THREADS)
 
     def apply_settings(self, settings: HookSettings, within_s: float) -> None:
         """Use these settings from now on; a hook waits `within_s`."""
-        self._settings = settings
-        self._recall.apply_settings(within_s)
+        self._settings, self._within_s = settings, within_s
 
     async def at(self, event: HookEvent, call: Call) -> str:
         """Return the text for the model; empty for an event that came before. Raises MnemonError."""
@@ -104,17 +118,17 @@ class AgentMemory:
 
     async def _brief(self, place: Place, session: AgentSession, event: HookEvent, call: Call) -> str:
         """The brief. One that is ready too late for the hook was not shown, and stays pending."""
-        settings, store, begun_s = self._settings, place.store, self._recall.now_s()
+        store, begun_s = place.store, self._stopwatch()
         parts = [Part("What matters most:", await most_important(self._invoke, store, call))]
-        if place.tag or settings.project != "tag":
+        if place.tag or self._settings.project != "tag":
             decisions = await decisions_of(self._invoke, store, place.tag or None, DECISIONS, call)
             parts.append(Part(f"Decisions{f' of {inert(place.tag)}' if place.tag else ''}, newest first:", decisions))
         about = typed(session.summary or session.task if event.source == COMPACTED else event.text)
         if about:
-            hits = await self._recall.hits(about, place, settings, call)
+            hits = select(await self._search(about, place, call), AgentSession(), self._settings)
             parts.append(Part("About what is being done:", [hit.insight for hit in hits]))
-        rendered = brief(parts, self._nonce(), settings.max_characters)
-        session.brief_pending = not self._recall.is_in_time(begun_s)
+        rendered = brief(parts, self._nonce(), self._settings.max_characters)
+        session.brief_pending = not self._is_in_time(begun_s)
         if not session.brief_pending:
             session.briefed = True
             session.mark_shown((it.id, it.updated_at) for it in rendered.whole)
@@ -130,14 +144,14 @@ class AgentMemory:
             return ""
         if session.brief_pending:
             return await self._brief(place, session, event, call)
-        return await self._recall.about(prompt, place, session, self._settings, call)
+        return await self._about(prompt, place, session, call)
 
     async def _subagent_start(self, event: HookEvent, call: Call) -> str:
         session, place = self._session(event)
         if not (event.takes_context and place.exists):
             return ""
         task = typed(event.text) or session.task
-        return await self._recall.about(task, place, self._sessions.of(event, event.agent), self._settings, call)
+        return await self._about(task, place, self._sessions.of(event, event.agent), call)
 
     async def _assistant_done(self, event: HookEvent) -> str:
         """Keep a prompt with its answer. Never a context: it would start another turn. After a hook kept the turn
@@ -153,88 +167,32 @@ class AgentMemory:
         self._sessions.end(event)
         return await self._keep(event, place, prompt, "", "exchange") if prompt else ""
 
-    async def _keep(self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> str:
-        """Queue an exchange; the model gets no text."""
-        if not self._settings.keep or not (prompt.strip() or reply.strip()):
-            return ""
-        try:
-            await self._keeping.keep(event, place, prompt, reply, kind)
-        except MnemonError:
-            self._sessions.forget_event(event)  # a repetition may be kept
-            self._sessions.of(event).restore_prompt(prompt)
-            raise
-        return ""
-
     def _session(self, event: HookEvent) -> tuple[AgentSession, Place]:
         """The session, and the place of its project's memories. Raises MnemonError."""
         session = self._sessions.of(event)
         return session, place_of(session.project_for(event.cwd), self._settings, self._stores)
 
+    # ---------------------------------------------------------------- recall for a prompt, a task or a summary
 
-# ---------------------------------------------------------------- recall for a prompt, a task or a summary
-
-SURPLUS: Final = 15
-"""Results of a recall beyond those that may be shown: some may have been shown before."""
-
-LEVELS: Final = ("low", "medium", "high")
-"""Confidences, the lowest first."""
-
-
-class AgentRecall:
-    """Finds memories for a text, and counts as used those that were shown in time."""
-
-    def __init__(
-        self,
-        invoke: Invoke,
-        open_stores: OpenStores,
-        uses: Uses,
-        nonce: Callable[[], str],
-        stopwatch: Callable[[], float],
-        within_s: float,
-    ) -> None:
-        """`invoke` runs a method; `nonce` returns a number that no memory can contain; a hook waits `within_s`."""
-        self._invoke = invoke
-        self._open_stores = open_stores
-        self._uses = uses
-        self._nonce = nonce
-        self._stopwatch = stopwatch
-        self._within_s = within_s
-
-    def apply_settings(self, within_s: float) -> None:
-        """A hook waits so long from now on."""
-        self._within_s = within_s
-
-    def now_s(self) -> float:
-        """Seconds on the stopwatch, for `is_in_time`."""
-        return self._stopwatch()
-
-    def is_in_time(self, begun_s: float) -> bool:
-        """Return True if a hook that began then still waits for its text."""
-        return self._stopwatch() - begun_s < self._within_s
-
-    async def about(self, text: str, place: Place, session: AgentSession, settings: HookSettings, call: Call) -> str:
-        """Return memories about a text (as `typed` returns it) for a session, without those it was shown; empty if none
-        is surely relevant. Raises MnemonError."""
+    async def _about(self, text: str, place: Place, session: AgentSession, call: Call) -> str:
+        """Memories about a text (as `typed` returns it) for a session, without those it was shown; empty if none is
+        surely relevant."""
         begun_s = self._stopwatch()
-        new = select(await self._search(text, place, settings, call), session, settings)
-        rendered = render_prompt_memories(new, self._nonce(), settings.max_characters)
-        if rendered.text and self.is_in_time(begun_s):
+        new = select(await self._search(text, place, call), session, self._settings)
+        rendered = render_prompt_memories(new, self._nonce(), self._settings.max_characters)
+        if rendered.text and self._is_in_time(begun_s):
             session.mark_shown((it.id, it.updated_at) for it in rendered.shown)
             self._count(place, new[: len(rendered.shown)])
         return rendered.text
 
-    async def hits(self, text: str, place: Place, settings: HookSettings, call: Call) -> list[RecallHit]:
-        """Return the same as results, also of memories that were shown before. Raises MnemonError."""
-        return select(await self._search(text, place, settings, call), AgentSession(), settings)
-
-    async def _search(self, text: str, place: Place, settings: HookSettings, call: Call) -> list[RecallHit]:
+    async def _search(self, text: str, place: Place, call: Call) -> list[RecallHit]:
         """The results for the sentences of a text, each memory once, best first. Other tasks have their turn between
         two sentences."""
         best: dict[str, RecallHit] = {}
-        limit = settings.prompt_results + SURPLUS
-        for query in questions(without_command(text)) if settings.prompt_results else ():
+        results = self._settings.prompt_results
+        for query in questions(without_command(text)) if results else ():
             # It counts no uses: more is found than shown.
-            params = {"query": query, "limit": limit, "store": place.store, "touch": False}
+            params = {"query": query, "limit": results + SURPLUS, "store": place.store, "touch": False}
             found = await self._invoke("recall", msgspec.json.encode(params), call)
             assert isinstance(found, RecallResult)  # noqa: S101
             for hit in found.results:
@@ -243,6 +201,10 @@ class AgentRecall:
             await in_task(trio.lowlevel.checkpoint)
         return sorted(best.values(), key=_rank, reverse=True)
 
+    def _is_in_time(self, begun_s: float) -> bool:
+        """True if a hook that began then still waits for its text."""
+        return self._stopwatch() - begun_s < self._within_s
+
     def _count(self, place: Place, shown: list[RecallHit]) -> None:
         """Count uses of the memories shown, as the settings of the store define them."""
         warm = self._open_stores.warm(place.store)
@@ -250,6 +212,45 @@ class AgentRecall:
             touch = warm.config.retrieval.touch
             used = [hit for hit in shown if is_used(hit.score, hit.via_all, hit.confidence, touch)]
             self._uses.note(warm, [hit.insight.id for hit in used])
+
+    # ---------------------------------------------------------------- what is kept of a session
+
+    async def _keep(self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> str:
+        """Queue an exchange; the model gets no text."""
+        if not self._settings.keep or not (prompt.strip() or reply.strip()):
+            return ""
+        try:
+            await self._enqueue(event, place, prompt, reply, kind)
+        except MnemonError:
+            self._sessions.forget_event(event)  # a repetition may be kept
+            self._sessions.of(event).restore_prompt(prompt)
+            raise
+        return ""
+
+    async def _enqueue(self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> None:
+        """Queue what is new in an exchange, never what memory itself returned. Makes the store if there is none."""
+        at_us = self._clock.now_us()
+        warm = await self._open_stores.opened(place.store) if place.exists else None
+        if warm is not None and not warm.config.extraction.enabled:
+            return
+        known = _nothing_known if warm is None else known_in(warm.store.snapshot)
+        prompt, reply = await in_thread(
+            _without_echoes, (prompt, reply), known, abandon_on_cancel=True, limiter=self._threads
+        )
+        if not (prompt or reply):
+            return
+        if warm is None:
+            await in_task(self._stores.create, place.store)
+            warm = await self._open_stores.opened(place.store)
+        exchange = QueuedExchange(
+            host=event.host, at_us=at_us, conversation_id=event.session, project=place.tag, prompt=prompt, reply=reply,
+            kind=kind,
+        )  # fmt: skip
+        await self._queue.keep(warm, exchange)
+
+
+LEVELS: Final = ("low", "medium", "high")
+"""Confidences, the lowest first."""
 
 
 def _rank(hit: RecallHit) -> tuple[int, float]:
@@ -264,10 +265,15 @@ def select(hits: list[RecallHit], session: AgentSession, settings: HookSettings)
     return new[: settings.prompt_results]
 
 
-# ---------------------------------------------------------------- the queue of exchanges
+def _without_echoes(texts: tuple[str, str], known: IsMemory) -> tuple[str, ...]:
+    return tuple(without_echoes(text, known) for text in texts)
 
-THREADS: Final = 1
-"""Texts read at once: a hook does not wait long for them anyway."""
+
+def _nothing_known(_: str) -> bool:
+    return False
+
+
+# ---------------------------------------------------------------- the queue of exchanges
 
 
 class ExchangeQueue:
@@ -291,48 +297,6 @@ class ExchangeQueue:
         if queued.kept:
             self._on_kept(warm.store.name)
         return queued
-
-
-class AgentKeeping:
-    """Queues what is new in the prompts, answers and summaries of sessions; never what memory itself returned."""
-
-    def __init__(self, open_stores: OpenStores, stores: Stores, queue: ExchangeQueue, clock: Clock) -> None:
-        self._open_stores = open_stores
-        self._stores = stores
-        self._queue = queue
-        self._clock = clock
-        self._threads = trio.CapacityLimiter(THREADS)
-
-    async def keep(self, event: HookEvent, place: Place, prompt: str, reply: str, kind: ExchangeKind) -> bool:
-        """Queue an exchange and return True once it is on disk; False if nothing in it is new. Makes the store if there
-        is none. Raises MnemonError."""
-        at_us = self._clock.now_us()
-        warm = await self._open_stores.opened(place.store) if place.exists else None
-        if warm is not None and not warm.config.extraction.enabled:
-            return False
-        known = _nothing_known if warm is None else known_in(warm.store.snapshot)
-        prompt, reply = await in_thread(
-            _without_echoes, (prompt, reply), known, abandon_on_cancel=True, limiter=self._threads
-        )
-        if not (prompt or reply):
-            return False
-        if warm is None:
-            await in_task(self._stores.create, place.store)
-            warm = await self._open_stores.opened(place.store)
-        exchange = QueuedExchange(
-            host=event.host, at_us=at_us, conversation_id=event.session, project=place.tag, prompt=prompt, reply=reply,
-            kind=kind,
-        )  # fmt: skip
-        await self._queue.keep(warm, exchange)
-        return True
-
-
-def _without_echoes(texts: tuple[str, str], known: IsMemory) -> tuple[str, ...]:
-    return tuple(without_echoes(text, known) for text in texts)
-
-
-def _nothing_known(_: str) -> bool:
-    return False
 
 
 def extraction_contexts(open_stores: Callable[[], OpenStores]) -> Callable[[str], Awaitable[ExtractionContext]]:

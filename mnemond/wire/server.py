@@ -45,11 +45,11 @@ class Server:
         self._allowed = limits.allowed_connections()
         self._uid = os.geteuid()
         self._connections: dict[int, Connection] = {}
-        self.on_takes_events: Callable[[int], None] = _ignore
+        self.on_takes_events: Callable[[int], None] = lambda _: None
         """Called with the number of a connection that refused an event and takes events again."""
-        self.on_closed: Callable[[int], None] = _ignore
+        self.on_closed: Callable[[int], None] = lambda _: None
         """Called with the number of a connection that is closed."""
-        self.between_requests: Callable[[], object] = _nothing
+        self.between_requests: Callable[[], object] = lambda: None
         """Runs what other threads have handed over."""
         self._pending_run_at = -math.inf
         self._dirty: dict[Connection, None] = {}
@@ -308,14 +308,6 @@ class Server:
             self.counters.abandoned += connection.unanswered
             connection.close()
         self._spare.close()
-
-
-def _ignore(_connection: int) -> None:
-    """Used until a listener is set."""
-
-
-def _nothing() -> None:
-    """Used until another thread can hand over anything."""
 
 
 # ---------------------------------------------------------------- the process at the other end of a Unix socket

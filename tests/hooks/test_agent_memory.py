@@ -11,7 +11,7 @@ import pytest
 from mnemond import errors
 from mnemond.config.settings import ExtractionSettings, HookSettings
 from mnemond.errors import MnemonError
-from mnemond.hooks.memory import AgentKeeping
+from mnemond.hooks.memory import ExchangeQueue
 from mnemond.hooks.sessions import STAMP
 from mnemond.text.transcripts import without_echoes
 from mnemond.wire.hook_payload import HookEvent, Host, Moment
@@ -330,11 +330,11 @@ async def test_what_could_not_be_kept_may_be_told_again(tmp_path: Path, monkeypa
     async with desk(tmp_path) as over:
         await known(over)
 
-        async def fail(self: AgentKeeping, *_: object) -> bool:
+        async def fail(self: ExchangeQueue, *_: object) -> bool:
             raise MnemonError(errors.STORAGE, "no disk")
 
         with monkeypatch.context() as broken:
-            broken.setattr(AgentKeeping, "keep", fail)
+            broken.setattr(ExchangeQueue, "keep", fail)
             with pytest.raises(MnemonError):
                 await over.answered("Tabs it is.", prompt="Please use tabs.")
             await over.asks("Please use spaces.")

@@ -30,6 +30,7 @@ async def test_two_hundred_deferred_requests_are_answered(tmp_path: Path) -> Non
             await client.send(*(request("later", at) for at in range(50)))
         served.server.request_stop()
         served.server.request_stop()
+        await served.server.stop_requested()
         assert served.server.stop_requested_at < float("inf")
         async with trio.open_nursery() as nursery:
             nursery.start_soon(settle_until_stopped, served)
