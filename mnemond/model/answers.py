@@ -13,13 +13,18 @@ from mnemond.model.outcomes import Result, Suggestion
 # Memories, their links, and pages of them.
 
 
-class InsightView(msgspec.Struct, frozen=True, gc=False):
-    """A memory as it is shown in results."""
+class MemoryText(msgspec.Struct, frozen=True, gc=False):
+    """The fields of a memory that every answer shows."""
 
     id: str
     content: str
     category: str
     importance: int
+
+
+class InsightView(MemoryText, frozen=True, gc=False):
+    """A memory as it is shown in results."""
+
     tags: tuple[str, ...]
     entities: tuple[str, ...]
     source: str
@@ -105,24 +110,16 @@ class RetiredResult(Result, frozen=True, kw_only=True):
     next: str | None
 
 
-class SearchHit(msgspec.Struct, frozen=True, gc=False):
+class SearchHit(MemoryText, frozen=True, gc=False):
     """A memory that has a word of the query. `score` is BM25 scaled to [0, 1)."""
 
-    id: str
-    content: str
-    category: str
-    importance: int
     tags: tuple[str, ...]
     score: float
 
 
-class RelatedMemory(msgspec.Struct, frozen=True, gc=False):
+class RelatedMemory(MemoryText, frozen=True, gc=False):
     """A memory and how it is reached: over how many links, the last of which type and weight."""
 
-    id: str
-    content: str
-    category: str
-    importance: int
     depth: int
     via_edge_type: str
     weight: float
@@ -235,13 +232,9 @@ class RecallResult(Result, frozen=True, kw_only=True):
     meta: RecallMeta
 
 
-class CompactHit(msgspec.Struct, frozen=True, gc=False):
+class CompactHit(MemoryText, frozen=True, gc=False):
     """One result in short. `score` has three decimals; `matched_via` names the signal that found it, or "hybrid"."""
 
-    id: str
-    content: str
-    category: str
-    importance: int
     intent: str
     matched_via: str
     confidence: Literal["low", "medium", "high"]
@@ -386,13 +379,9 @@ class LogLine(msgspec.Struct, frozen=True):
 # gc, when it only lists.
 
 
-class GcCandidate(msgspec.Struct, frozen=True):
+class GcCandidate(MemoryText, frozen=True, gc=False):
     """A memory that matters little. `effective_importance` is the present one; `edge_count` counts links."""
 
-    id: str
-    content: str
-    category: str
-    importance: int
     access_count: int
     effective_importance: float
     days_since_access: float
