@@ -16,9 +16,9 @@ from mnemonctl.setup import install, launchers, prompts, record
 from mnemonctl.setup.files import remove_empty
 from mnemonctl.setup.host import Host, SetupEnvironment
 from mnemonctl.setup.hosts import simple
+from mnemonctl.setup.install import CommandReport, Failure, FileReport, FileState, HostReport, Report, Status, render
 from mnemonctl.setup.plan import Plan, Selection, plan_for, select
 from mnemonctl.setup.record import HostRecord
-from mnemonctl.setup.report import CommandReport, Failure, FileReport, FileState, HostReport, Report, Status, render
 from mnemond.api.types_admin import CliRunResult
 from mnemond.cli.admin import SetupOptions
 from mnemond.cli.grammar import Output

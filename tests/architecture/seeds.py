@@ -64,7 +64,7 @@ SETUP_LAYERS = (
     ("command", "check"),
     ("install",),
     ("plan",),
-    ("hosts", "record", "report"),
+    ("hosts", "record"),
     ("host",),
     ("entries", "launchers", "prompts"),
     ("files", "json_edit"),
