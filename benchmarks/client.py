@@ -25,7 +25,7 @@ MEMORIES = 1000
 SEED = 11
 
 CLIENT_PART = "from mnemonctl.fast import main; main()"
-"""The client in an ordinary Python, without the script `bin/mnemonctl`."""
+"""The client in an ordinary Python, without the script `launcher/mnemonctl`."""
 
 
 @dataclass(frozen=True)

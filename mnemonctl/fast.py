@@ -146,7 +146,7 @@ def finish(argv: list[str], directory: bytes, connection: _socket.socket, reques
 
 
 def add_site_packages() -> None:
-    """Make libraries importable where Python was started with -S, as by `bin/mnemonctl`: run `site` now.
+    """Make libraries importable where Python was started with -S, as by `launcher/mnemonctl`: run `site` now.
 
     The directory of this package was put before the standard library on `sys.path`. It moves to its usual place there,
     or to the end if `site` does not know it (`pip install --prefix`).

@@ -62,6 +62,6 @@ def first_lines(program: str) -> str:
 
 
 def start_command(directory: Path) -> Sequence[str]:
-    """Return the command line that starts a daemon: this environment's client, as `bin/mnemonctl` runs it."""
+    """Return the command line that starts a daemon: this environment's client, as `launcher/mnemonctl` runs it."""
     packages = str(Path(fast.__file__).parents[1])
     return (sys.executable, "-EPS", "-c", _START, packages, "daemon", "start", "--data-dir", str(directory))

@@ -1,4 +1,4 @@
-"""`bin/mnemonctl`, the command that is installed: which Python it runs, and where it finds the packages."""
+"""`launcher/mnemonctl`, the command that is installed: which Python it runs, and where it finds the packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mnemonctl.setup import launchers
 from tests.mnemonctl.daemons import fake_daemon, line
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "bin" / "mnemonctl"
+SCRIPT = ROOT / "mnemonctl" / "launcher" / "mnemonctl"
 VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 
 SHELLS = [
@@ -239,8 +239,8 @@ def test_libraries_come_from_where_site_has_them_or_last(tmp_path: Path, real: P
 def test_it_is_installed_as_it_is_and_not_as_an_entry_point() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     targets = project["tool"]["hatch"]["build"]["targets"]
-    assert targets["wheel"]["shared-scripts"] == {"bin/mnemonctl": "mnemonctl"}
-    assert "bin" in targets["sdist"]["include"]
+    assert targets["wheel"]["shared-scripts"] == {"mnemonctl/launcher/mnemonctl": "mnemonctl"}
+    assert "mnemonctl" in targets["sdist"]["include"]
     assert set(project["project"]["scripts"]) == {"mnemond"}
     assert SCRIPT.read_bytes().startswith(b"#!/bin/sh\n")
     assert os.access(SCRIPT, os.X_OK)
