@@ -21,7 +21,7 @@ from mnemond.memory.extraction import cleaned
 from mnemond.model.answers import SearchHit
 from mnemond.model.memory import Insight, format_us
 from mnemond.model.query import Filter, Hit
-from mnemond.recall.beam import causal_pairs
+from mnemond.recall.causal_order import causal_pairs
 from mnemond.recall.recall import search
 from mnemond.text.prompt_escape import ELLIPSIS, QUARTERS, cut, inert, quarters, surely_kept, token_count
 

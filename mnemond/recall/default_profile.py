@@ -9,12 +9,11 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from mnemond.index.arrays import Floats, Rows
+from mnemond.index.arrays import Floats, Rows, Scores
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep, Signals, six
 from mnemond.model.query import Confidence, Hit, Mode
 from mnemond.recall.profiles import Profile, label
-from mnemond.recall.published_profiles import TraversalScores, Traversed, traverse
 from mnemond.recall.question import (
     build_question,
     entity_matches,
@@ -26,6 +25,7 @@ from mnemond.recall.question_features import Question
 from mnemond.recall.ranking import Ranking, VectorScores, vector_scores
 from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained
 from mnemond.recall.two_stage import PARTS, STANDING, Ranked, rank
+from mnemond.recall.walks import Traversed, traverse
 
 SPARE = 10
 """More results than are wanted, so that those of equal texts, and those for which nothing speaks, can make way."""
@@ -205,7 +205,7 @@ def _said(extra: Extra, rows: Rows) -> Floats:
 # ------------------------------------------------------------ what is told
 
 
-def _shown(ranked: Ranked, extras: Sequence[Extra]) -> TraversalScores:
+def _shown(ranked: Ranked, extras: Sequence[Extra]) -> Scores:
     """Scores in (0, 1], in the same order: what speaks for the best by itself, and how far the others are behind it,
     as far as the answer is to be trusted at all."""
     if not len(ranked.scores):
@@ -214,7 +214,7 @@ def _shown(ranked: Ranked, extras: Sequence[Extra]) -> TraversalScores:
     named = float(_named(extras, ranked.rows[:1])[0])
     evidence = _evidence(float(ranked.keyword[0]), float(ranked.similarity[0]), named)
     best = BASE + (1.0 - BASE) * min(1.0, evidence)
-    shown: TraversalScores = ranked.trust * best * np.exp(-np.maximum(behind, 0.0) / FALL)
+    shown: Scores = ranked.trust * best * np.exp(-np.maximum(behind, 0.0) / FALL)
     return shown
 
 

@@ -168,7 +168,9 @@ _prominence: WeakKeyDictionary[Snapshot, tuple[float, Scores]] = WeakKeyDictiona
 store of 100,000."""
 
 
-def vigour(snapshot: Snapshot, rows: Rows, now_us: int, decay: TemporalDecaySettings) -> tuple[Scores, Scores]:
+def retention_and_boost(
+    snapshot: Snapshot, rows: Rows, now_us: int, decay: TemporalDecaySettings
+) -> tuple[Scores, Scores]:
     """Of some rows the retention τ at their effective age, in [0, 1], and their boost in days; shapes (rows,)."""
     boosts = np.array([snapshot.insight(row).boost_days for row in rows.tolist()], dtype=np.float64)
     ages = (now_us - snapshot.columns.accessed_us[rows]) / DAY_US
@@ -187,7 +189,7 @@ def weighed(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile
         return []
     settings = profile.settings
     now_us = newest_us(snapshot, rows) if now_us is None else now_us
-    retention, _ = vigour(snapshot, rows, now_us, settings.temporal_decay)
+    retention, _ = retention_and_boost(snapshot, rows, now_us, settings.temporal_decay)
     accesses = snapshot.parts.columns.accesses
     most = int(accesses[snapshot.alive()].max())
     central = prominence(snapshot, settings.pagerank.damping)[rows]

@@ -55,10 +55,11 @@ from mnemond.model.query import (
     holds,
 )
 from mnemond.recall.default_profile import NAMED, measured_hits
+from mnemond.recall.fusion import RankedList, reciprocal_rank_fusion
 from mnemond.recall.profiles import CONSIDERED, MNEMOND, PROFILES_BY_NAME, Profile, label, profile_named, weighed
-from mnemond.recall.published_profiles import SHORT_QUERY, Asked, Reranked, literal_hits, rerank
+from mnemond.recall.published_profiles import literal_hits
 from mnemond.recall.question import entity_matches, question_entities, question_terms, question_vector
-from mnemond.recall.rerank import Ranking, reciprocal_rank_fusion
+from mnemond.recall.rerank import SHORT_QUERY, Reranked, RerankRequest, rerank
 from mnemond.recall.result_order import SPARSE_RESULTS, RankingRequest, arranged, compared
 from mnemond.store import insights
 from mnemond.store.connection import Connection
@@ -179,8 +180,8 @@ def _second_look(
     query = sought.query
     if not query.rerank:
         return Reranked(tuple(hits[: query.limit]), applied=False)
-    asked = Asked(query.text, query.filter.scope, query.now_us or 0)
-    looked = rerank(snapshot, asked, hits, settings=settings)
+    request = RerankRequest(query.text, query.filter.scope, query.now_us or 0)
+    looked = rerank(snapshot, request, hits, settings=settings)
     stages.lap("rerank")
     return looked._replace(hits=looked.hits[: query.limit])
 
@@ -235,7 +236,7 @@ def _newest(snapshot: Snapshot, query: Query, profile: Profile, stages: Stages) 
     newest = snapshot.newest_rows(visible, query.limit)
     lists = {"entity": named.rows, "recency": newest}
     fused = reciprocal_rank_fusion(
-        snapshot, [Ranking(rows) for rows in lists.values() if len(rows)], profile.settings.anchors.rrf_k
+        snapshot, [RankedList(rows) for rows in lists.values() if len(rows)], profile.settings.anchors.rrf_k
     )
     shares = dict(zip(named.rows.tolist(), named.shares.tolist(), strict=True))
     found = {name: frozenset(rows.tolist()) for name, rows in lists.items()}

@@ -1,210 +1,266 @@
-"""The final score of a candidate: its four signals, weighed by what the question is after (spec 7.10, 11.5)."""
+"""The optional reranker: lexical matching of a question and each result, then small factors by metadata.
+
+It never removes or adds a result: scores change, and with them the order. Off by default.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
-from mnemond.config.settings import RetrievalSettings, StartNodeSettings
-from mnemond.index.arrays import Rows, Scores
-from mnemond.index.selection import in_order
+from mnemond.config.settings import RerankRulesSettings, RerankSettings
+from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.model.changes import Vector
-from mnemond.model.query import Intent
+from mnemond.model.answers import six
+from mnemond.model.memory import DAY_US, Scope, parse_rfc3339
+from mnemond.model.query import Hit
+from mnemond.recall.question import rarity
+from mnemond.text.entity_lists import entity_lists
+from mnemond.text.tokens import fold, index_term, tokens
 
-SIGNALS = ("keyword", "entity", "similarity", "graph")
-"""What a score is the weighted sum of."""
-
-
-class RerankWeights(msgspec.Struct, frozen=True):
-    """What each signal is worth."""
-
-    keyword: float
-    entity: float
-    similarity: float
-    graph: float
+# The lexical scorer: word-by-word matches, without a model
 
 
-WITH_VECTORS: dict[Intent, RerankWeights] = {
-    "WHY": RerankWeights(keyword=0.10, entity=0.10, similarity=0.30, graph=0.50),
-    "WHEN": RerankWeights(keyword=0.15, entity=0.15, similarity=0.30, graph=0.40),
-    "ENTITY": RerankWeights(keyword=0.20, entity=0.40, similarity=0.20, graph=0.20),
-    "GENERAL": RerankWeights(keyword=0.25, entity=0.25, similarity=0.25, graph=0.25),
-}
-"""Spec 7.10 (S0)."""
+GRAM = 3
+"""Characters of a gram."""
 
-WITHOUT_VECTORS: dict[Intent, RerankWeights] = {
-    "WHY": RerankWeights(keyword=0.20, entity=0.10, similarity=0.0, graph=0.70),
-    "WHEN": RerankWeights(keyword=0.25, entity=0.15, similarity=0.0, graph=0.60),
-    "ENTITY": RerankWeights(keyword=0.30, entity=0.50, similarity=0.0, graph=0.20),
-    "GENERAL": RerankWeights(keyword=0.35, entity=0.35, similarity=0.0, graph=0.30),
-}
-"""Spec 7.10: a table of its own, because the printed row for WHY is not proportional (C21 of spec 3)."""
+MAX_WORDS = 64
+"""Words of a question that are compared, the first of a pasted text."""
 
 
-def mem0_weights(settings: RetrievalSettings) -> RerankWeights:
-    """Return the fixed weights of Mem0's hybrid search; by default .5 vector, .3 graph, .2 keyword."""
-    return RerankWeights(settings.keyword_weight, 0.0, settings.vector_weight, settings.graph_weight)
+class LexicalPolicy(msgspec.Struct, frozen=True):
+    """Value of a match with another form of a word, and the bonus for word order.
 
-
-class Signals(msgspec.Struct, frozen=True):
-    """Of each candidate, each in [0, 1], shape (candidates,); None for a signal that takes no part."""
-
-    keyword: npt.NDArray[np.floating] | None
-    entity: npt.NDArray[np.floating] | None
-    similarity: npt.NDArray[np.floating] | None
-    graph: npt.NDArray[np.floating] | None
-
-
-def weights_of(intent: Intent, *, with_vectors: bool, with_entities: bool) -> RerankWeights:
-    """The row of the table; what the entity signal is worth goes, for a question that names none, to keyword and graph
-    as they stand to each other."""
-    weights = (WITH_VECTORS if with_vectors else WITHOUT_VECTORS)[intent]
-    return weights if with_entities else without_entity(weights)
-
-
-def without_entity(weights: RerankWeights) -> RerankWeights:
-    """The same sum, shared by the others: keyword and graph get what the entity signal was worth, pro rata."""
-    both = weights.keyword + weights.graph
-    if not both:
-        return weights
-    factor = 1.0 + weights.entity / both
-    return RerankWeights(weights.keyword * factor, 0.0, weights.similarity, weights.graph * factor)
-
-
-def available(weights: RerankWeights, signals: Signals) -> RerankWeights:
-    """The weights of the signals that take part, as parts of their sum (spec 11.5, fusion mem0); all 0 if none does."""
-    taken = {name: getattr(weights, name) for name in SIGNALS if getattr(signals, name) is not None}
-    total = sum(taken.values())
-    return RerankWeights(*(taken.get(name, 0.0) / total if total else 0.0 for name in SIGNALS))
-
-
-def final_scores(signals: Signals, weights: RerankWeights) -> Scores:
-    """The weighted sum of the signals, shape (candidates,); one that takes no part counts as 0.
-
-    ValueError when no signal takes part: how many candidates there are is not known.
+    `min_similarity`: Jaccard index of trigrams from which words match, with the index as the value.
     """
-    total: Scores | None = None
-    for name in SIGNALS:
-        signal = getattr(signals, name)
-        if signal is not None:
-            part = signal * np.float64(getattr(weights, name))
-            total = part if total is None else total + part
-    if total is None:
-        raise ValueError("no signal takes part")
-    return total
+
+    stem: float = 0.9
+    alias: float = 0.9
+    min_similarity: float = 0.5
+    adjacency: float = 0.1
 
 
-# Reciprocal rank fusion: one ranking of several, by places alone, whatever their scores mean (spec 7.11).
+class _Word(NamedTuple):
+    """Index term, canonical name and trigrams of a word."""
+
+    term: str
+    name: str
+    grams: frozenset[str]
 
 
-_UNITS = float(2**50)
-"""Terms are whole numbers of a 2^50th, so that a sum does not depend on the order of the lists: places 1, 2, 3 are
-worth as much as 3, 2, 1, to the last bit."""
+def lexical_scores(
+    question: Sequence[str],
+    candidates: Sequence[Sequence[str]],
+    idf: Callable[[str], float],
+    aliases: Mapping[str, str] | None = None,
+    policy: LexicalPolicy = LexicalPolicy(),  # noqa: B008 - frozen
+) -> list[float]:
+    """Return the relevance of each candidate, in [0, 1].
 
-
-class Ranking(NamedTuple):
-    """`rows`, best first, each once; every term is multiplied by `weight`, at least 0."""
-
-    rows: Rows
-    weight: float = 1.0
-
-
-class Ranks(NamedTuple):
-    """Every row of any list, best first: `scores` are sums of weight / (k + rank + 1) with ranks from 0, `normalised`
-    the same with the best one at 1; shapes (rows,)."""
-
-    rows: Rows
-    scores: Scores
-    normalised: Scores
-
-
-def reciprocal_rank_fusion(snapshot: Snapshot, rankings: Sequence[Ranking], k: int) -> Ranks:
-    """Fuse any number of lists. Of equal sums the more important row is first, then the newer, then the smaller id."""
-    sums: dict[int, int] = {}
-    for ranking in rankings:
-        terms = np.rint(ranking.weight * _UNITS / (k + 1 + np.arange(len(ranking.rows)))).astype(np.int64)
-        for row, term in zip(ranking.rows.tolist(), terms.tolist(), strict=True):
-            sums[row] = sums.get(row, 0) + term
-    if not sums:
-        none = np.zeros(0)
-        return Ranks(np.zeros(0, dtype=np.int64), none, none)
-    rows = np.array(list(sums), dtype=np.int64)
-    scores = np.array(list(sums.values()), dtype=np.int64) / _UNITS
-    order = in_order(snapshot, rows, scores)
-    rows, scores = rows[order], scores[order]
-    return Ranks(rows, scores, scores / scores[0] if scores[0] > 0.0 else np.zeros_like(scores))
-
-
-# Where a probabilistic walk starts: at the memories that are like the question, or of which that is known (7.8).
-
-
-_HOUR = 3600
-_DAY = 24 * _HOUR
-
-AGE_PHRASES: tuple[tuple[float, str], ...] = (
-    (1 * _HOUR, "just now"),
-    (24 * _HOUR, "earlier today"),
-    (48 * _HOUR, "yesterday"),
-    (7 * _DAY, "last week"),
-    (30 * _DAY, "last month"),
-    (180 * _DAY, "a few months ago"),
-    (float("inf"), "a while ago"),
-)
-"""Each phrase with the age in seconds from which on it is no longer said (spec 7.8; C31 of spec 3)."""
-
-_ENDS = [end for end, _ in AGE_PHRASES]
-
-
-RAMP_DAYS = 30.0
-"""Age from which metadata has its full weight."""
-
-
-def age_phrase(age_seconds: float) -> str:
-    """How one says that something is so old; a negative age is just now."""
-    return AGE_PHRASES[min(bisect_right(_ENDS, age_seconds), len(_ENDS) - 1)][1]
-
-
-def meta_vector(phrase: Vector, domain_state: Vector | None, keywords: Vector | None) -> Vector | None:
-    """The direction of the sum of the three, None when it has none; each of shape (dimension,) and length 1."""
-    total: Vector = phrase.copy()
-    for part in (domain_state, keywords):
-        if part is not None:
-            total += part
-    length = float(np.linalg.norm(total))
-    return total / np.float32(length) if length > 0.0 else None
-
-
-def meta_share(age_days: Scores, settings: StartNodeSettings) -> Scores:
-    """α, in [0, alpha_meta], shape kept: the more the older a memory is; negative ages count as 0."""
-    if settings.alpha_mode == "fixed":
-        return np.full_like(age_days, settings.alpha_meta)
-    return settings.alpha_meta * np.clip(age_days / RAMP_DAYS, 0.0, 1.0)
-
-
-def start_scores(age_days: Scores, meta: Scores, query: Scores, settings: StartNodeSettings) -> Scores:
-    """S = α·S_meta + (1 − α)·S_query; shapes alike.
-
-    `meta` and `query` are cosines of the question with the meta vectors and, the largest counting, with the contents
-    and their hypothetical questions; without vectors shares of common words (spec 7.1).
+    `question` and `candidates` are tokens in order (`text.tokens.tokens`); `idf` weighs a token of the question, at
+    least 0 and finite; `aliases` maps folded names to what they stand for, one word to one (the built-in ones if None).
+    It is the mean over the question's different words of their best match, weighted by idf, or uniformly if all are 0.
+    `policy.adjacency` is added once if two adjacent words of the question are adjacent in that order.
     """
-    share = meta_share(age_days, settings)
-    return share * meta + (1.0 - share) * query
+    aliases = entity_lists().aliases if aliases is None else aliases
+    scorer = _Scorer(question[:MAX_WORDS], idf, aliases, policy)
+    return [scorer.score(tokens) for tokens in candidates]
 
 
-def start_rows(snapshot: Snapshot, rows: Rows, scores: Scores, settings: StartNodeSettings) -> Rows:
-    """The starts among `rows`, best first; where none is good enough the best one, unless it is not above 0.
+class _Scorer:
+    """Scores candidates for one question. Matches of a word are cached across candidates."""
 
-    Of equal ones the more important first, then the newer, then the smaller id.
+    def __init__(
+        self, question: Sequence[str], idf: Callable[[str], float], aliases: Mapping[str, str], policy: LexicalPolicy
+    ) -> None:
+        weights = {token: idf(token) for token in question}
+        total = sum(weights.values())
+        self._weights = {token: weight / total if total else 1.0 / len(weights) for token, weight in weights.items()}
+        self._pairs = set(pairwise(question))
+        self._aliases = aliases
+        self._policy = policy
+        self._described = {token: self._word(token) for token in weights}
+        self._holders: dict[str, list[str]] = {}
+        self._of_term: dict[str, list[str]] = {}
+        self._of_name: dict[str, list[str]] = {}
+        for token, word in self._described.items():
+            if word.term:
+                self._of_term.setdefault(word.term, []).append(token)
+            self._of_name.setdefault(word.name, []).append(token)
+            for gram in word.grams:
+                self._holders.setdefault(gram, []).append(token)
+        self._matches = cache(self._match)
+
+    def score(self, tokens: Sequence[str]) -> float:
+        best: dict[str, float] = {}
+        for token in set(tokens):
+            for wanted, value in self._matches(token).items():
+                best[wanted] = max(value, best.get(wanted, 0.0))
+        mean = sum(self._weights[wanted] * value for wanted, value in best.items())
+        return min(1.0, mean + (self._policy.adjacency if self._is_in_order(tokens) else 0.0))
+
+    def _is_in_order(self, tokens: Sequence[str]) -> bool:
+        """Return True if two adjacent words of the question are adjacent here, in any form of the same word."""
+        return any(
+            (first, second) in self._pairs
+            for one, other in pairwise(tokens)
+            for first in self._same_words(one)
+            for second in self._same_words(other)
+        )
+
+    def _same_words(self, token: str) -> list[str]:
+        """Return the words of the question of which a word is a form."""
+        sure = min(self._policy.stem, self._policy.alias)
+        return [wanted for wanted, value in self._matches(token).items() if value >= sure]
+
+    def _word(self, token: str) -> _Word:
+        grams = frozenset(token[at : at + GRAM] for at in range(len(token) - GRAM + 1))
+        return _Word(index_term(token), fold(self._aliases.get(token, token)), grams)
+
+    def _match(self, token: str) -> dict[str, float]:
+        """Return the value of a word for each word of the question that it matches."""
+        word = self._word(token)
+        found: dict[str, float] = {}
+        for wanted, shared in Counter(held for gram in word.grams for held in self._holders.get(gram, ())).items():
+            alike = shared / (len(word.grams) + len(self._described[wanted].grams) - shared)
+            if alike >= self._policy.min_similarity:
+                found[wanted] = alike
+        for wanted in self._of_term.get(word.term, ()):
+            found[wanted] = max(self._policy.stem, found.get(wanted, 0.0))
+        for wanted in self._of_name.get(word.name, ()):
+            found[wanted] = max(self._policy.alias, found.get(wanted, 0.0))
+        if token in self._weights:
+            found[token] = 1.0
+        return found
+
+
+# Rules: small factors by metadata, each off by default
+
+
+FACTOR = 1.05
+PINNED_FACTOR = 1.10
+RECENT_DAYS = 7.0
+IMPORTANT_FROM = 4
+
+_NO_RULES = RerankRulesSettings()
+
+
+class RuleInputs(msgspec.Struct, frozen=True):
+    """Metadata that the rules use; the age is at the time of the question, the importance from 1 to 5."""
+
+    age_days: float
+    importance: int
+    own_scope: bool
+    pinned: bool
+
+
+def apply_rules(score: float, inputs: RuleInputs, rules: RerankRulesSettings) -> float:
+    """Multiply `score` (0…1) by the factor of every rule that matches, to at most 1. A future memory is not recent."""
+    factor = 1.0
+    if rules.recent and 0.0 <= inputs.age_days <= RECENT_DAYS:
+        factor *= FACTOR
+    if rules.important and inputs.importance >= IMPORTANT_FROM:
+        factor *= FACTOR
+    if rules.own_scope and inputs.own_scope:
+        factor *= FACTOR
+    if rules.pinned and inputs.pinned:
+        factor *= PINNED_FACTOR
+    return score if factor == 1.0 else min(1.0, score * factor)
+
+
+# The reranker
+
+
+Scorer = Callable[[Sequence[str], Sequence[Sequence[str]], Callable[[str], float]], Sequence[float]]
+"""Maps tokens of a question and of candidates, and the weight of a word, to a relevance in [0, 1] for each candidate:
+that of `lexical_scores`, or σ of a model's logits. Raises MnemonError on failure."""
+
+MAX_READ = 2_000
+"""Characters of a memory that are compared; long ones introduce their subject at the beginning."""
+
+MAX_RERANKED = 100
+"""Results that are scored; the others stay behind them. A thousand texts took a second."""
+
+SHORT_QUERY = "short_query"
+"""Reason not to rerank: the question has too few words."""
+
+
+class RerankRequest(NamedTuple):
+    """A question: its text, scope, and time in microseconds."""
+
+    text: str
+    scope: Scope
+    now_us: int
+
+
+class Reranked(NamedTuple):
+    """Results in their new order; `applied`: True if a scorer was used, else `reason`."""
+
+    hits: tuple[Hit, ...]
+    applied: bool
+    reason: str | None = None
+
+
+def rerank(
+    snapshot: Snapshot,
+    request: RerankRequest,
+    hits: Sequence[Hit],
+    scorer: Scorer | None = lexical_scores,
+    settings: RerankSettings = RerankSettings(),  # noqa: B008 - frozen
+) -> Reranked:
+    """Return `hits` with the scores (1 − β)·score + β·relevance, raised by the rules that match, best first.
+
+    Applied to all candidates before the cut. Equal scores keep their order. Without a `scorer`, for a short question,
+    and if the scorer fails, only the rules apply; if none is on, nothing changes.
     """
-    found = scores > 0.0
-    rows, scores = rows[found], scores[found]
-    best = in_order(snapshot, rows, scores)[: settings.top_k]
-    good = best[scores[best] >= settings.min_score]
-    starts: Rows = rows[good if len(good) else best[:1]]
-    return starts
+    scores, relevances, reason = _blend(snapshot, request.text, hits, scorer, settings)
+    if settings.rules != _NO_RULES:
+        inputs = (_rule_inputs(hit, request) for hit in hits)
+        scores = [apply_rules(score, each, settings.rules) for score, each in zip(scores, inputs, strict=True)]
+    changed = [_rescored(*each) for each in zip(hits, scores, relevances, strict=True)]
+    if reason is None or settings.rules != _NO_RULES:
+        changed.sort(key=lambda hit: -hit.score)
+    return Reranked(tuple(changed), reason is None, reason)
+
+
+def _rescored(hit: Hit, score: float, relevance: float | None) -> Hit:
+    if relevance is not None:
+        hit = msgspec.structs.replace(hit, signals=msgspec.structs.replace(hit.signals, rerank=six(relevance)))
+    return hit if hit.score == score else msgspec.structs.replace(hit, score=score, first_score=hit.score)
+
+
+def _blend(
+    snapshot: Snapshot, text: str, hits: Sequence[Hit], scorer: Scorer | None, settings: RerankSettings
+) -> tuple[list[float], list[float | None], str | None]:
+    """Return the scores, the relevance of each hit, and the reason if the scores are unchanged."""
+
+    def weight(token: str) -> float:
+        return rarity(snapshot, snapshot.live_frequency(index_term(token)))
+
+    before = [hit.score for hit in hits]
+    unscored: list[float | None] = [None] * len(hits)
+    if scorer is None:
+        return before, unscored, "off"
+    words = tokens(text)
+    if len(words) < settings.min_query_tokens:
+        return before, unscored, SHORT_QUERY
+    try:
+        texts = [tokens(hit.insight.content[:MAX_READ]) for hit in hits[:MAX_RERANKED]]
+        found = scorer(words, texts, weight)
+    except MnemonError as error:
+        return before, unscored, error.message
+    padded = [*found, *[0.0] * (len(before) - len(found))]
+    share = settings.late_weight
+    blended = [(1.0 - share) * score + share * relevance for score, relevance in zip(before, padded, strict=True)]
+    return blended, [*found, *unscored[len(found) :]], None
+
+
+def _rule_inputs(hit: Hit, request: RerankRequest) -> RuleInputs:
+    it = hit.insight
+    age_days = (request.now_us - parse_rfc3339(it.created_at)) / DAY_US
+    return RuleInputs(age_days, it.importance, it.scope == request.scope != Scope(), it.pinned)

@@ -18,7 +18,7 @@ from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
 from mnemond.model.memory import Insight
 from mnemond.model.query import Hit, Intent, Query, Window
-from mnemond.recall.beam import causal_links, causal_order
+from mnemond.recall.causal_order import causal_links, causal_order
 from mnemond.recall.profiles import Profile
 
 # Why results stand where they do: the parts of each score, and by which of them it is above the next one shown.

@@ -1,44 +1,142 @@
-"""Traversal by chance (S2): from a few starts along links that are taken the more likely the heavier and fresher.
+"""Graph traversal in every mode: beam, probabilistic walk (Mnemosyne), personalised PageRank (HippoRAG).
 
-Chance is a function of a seed alone, so that a walk can be repeated.
+The random numbers of a walk depend on a seed alone, so that it can be repeated.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from itertools import count, pairwise
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from mnemond.config.settings import TraversalSettings
-from mnemond.index.arrays import Mask, Rows, Scores
+from mnemond.index.arrays import Floats, Mask, Rows, Scores
 from mnemond.index.selection import best_in_order, best_rows
 from mnemond.index.snapshot import Snapshot
-from mnemond.recall.beam import min_max
+from mnemond.model.answers import PathStep
+from mnemond.model.memory import EDGE_TYPES
+from mnemond.model.query import Intent, Mode, Query
+from mnemond.recall.beam import BEAM_LIMITS, EDGE_WEIGHTS, Beam, min_max, search
+from mnemond.recall.profiles import Profile, newest_us, retention_and_boost
 from mnemond.text.similarity import normalised
 
-Vigour = Callable[[Rows], tuple[Scores, Scores]]
-"""Of some rows the retention τ at their effective age, in [0, 1], and their boost in days; shapes (rows,)."""
+
+class Traversed(NamedTuple):
+    """`rows` ascending, anchors included, and their `scores` in [0, 1]; shapes (rows,). `path` returns the path to the
+    row at a position. `seed` and `draws` are those of a probabilistic walk."""
+
+    rows: Rows
+    scores: Scores
+    path: Callable[[int], tuple[PathStep, ...]]
+    seed: int | None = None
+    draws: int = 0
+
+
+def traverse(
+    snapshot: Snapshot,
+    query: Query,
+    mode: Mode,
+    intent: Intent,
+    anchors: Rows,
+    scores: Scores,
+    cosines: Floats | None,
+    visible: Mask | None,
+    profile: Profile,
+) -> Traversed:
+    """Follow links from `anchors` (best first, distinct) to visible rows. `cosines`: of all rows, None without a
+    vector."""
+    match mode:
+        case "beam":
+            return _beam(snapshot, intent, anchors, scores, cosines, visible, profile.settings.traversal)
+        case "ppr":
+            found = personalised_pagerank(snapshot, anchors, scores, visible)
+            return Traversed(found.rows, found.scores, _no_path)
+        case "probabilistic":
+            return _walk(snapshot, query, anchors, visible, profile)
+        case "none":
+            return Traversed(np.sort(anchors), np.ones(len(anchors)), _no_path)
+
+
+def _no_path(position: int) -> tuple[PathStep, ...]:
+    return ()
+
+
+def _beam(
+    snapshot: Snapshot,
+    intent: Intent,
+    anchors: Rows,
+    scores: Scores,
+    cosines: Floats | None,
+    visible: Mask | None,
+    settings: TraversalSettings,
+) -> Traversed:
+    beam = Beam(BEAM_LIMITS[intent], EDGE_WEIGHTS[intent], settings, cosines, visible)
+    reached = search(snapshot, anchors, scores, beam)
+
+    def path(position: int) -> tuple[PathStep, ...]:
+        return tuple(
+            PathStep(snapshot.insight(hop.row).id, EDGE_TYPES[hop.kind], round(hop.weight, 6))
+            for hop in reached.path(position)
+        )
+
+    return Traversed(reached.rows, min_max(reached.scores), path)
+
+
+def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None, profile: Profile) -> Traversed:
+    """Walk from the best few anchors; fading memories are skipped more often."""
+    seed = seed_of(query.text) if query.seed is None else query.seed
+    if not len(anchors):
+        return Traversed(anchors, np.zeros(0), _no_path, seed)
+    now_us = newest_us(snapshot, anchors) if query.now_us is None else query.now_us
+
+    def strength(rows: Rows) -> tuple[Scores, Scores]:
+        return retention_and_boost(snapshot, rows, now_us, profile.settings.temporal_decay)
+
+    starts = anchors[: profile.settings.start_node.top_k].tolist()
+    walked = walk(snapshot, starts, draws_of(seed), strength, profile.settings.traversal, visible)
+    chances = {visit.row: visit.probability for visit in walked.visits}
+    rows = np.array(sorted(chances), dtype=np.int64)
+
+    def path(position: int) -> tuple[PathStep, ...]:
+        return tuple(_heaviest(snapshot, *hop) for hop in pairwise(walked.path(int(rows[position]))))
+
+    scores = np.array([min(1.0, chances[row]) for row in rows.tolist()], dtype=np.float64)
+    return Traversed(rows, scores, path, seed, len(walked.offers))
+
+
+def _heaviest(snapshot: Snapshot, here: int, there: int) -> PathStep:
+    """Return the link between two rows that a walk uses."""
+    links = snapshot.neighbours(here)
+    links = links[links["row"] == there]
+    best = links[np.lexsort((links["type"], -links["weight"]))[0]]
+    return PathStep(snapshot.insight(here).id, EDGE_TYPES[best["type"]], round(float(best["weight"]), 6))
+
+
+# Probabilistic walk
+
+
+Strength = Callable[[Rows], tuple[Scores, Scores]]
+"""Returns retention τ at the effective age, in [0, 1], and boost in days of some rows; shapes (rows,)."""
 
 SEED_BYTES = 8
-"""Of the SHA-256 of a question (spec 11.3)."""
+"""Bytes of the SHA-256 of a question that make a seed."""
 
 _FRACTION_BITS = 53
-"""Bits a draw has: as many as a float between 1/2 and 1."""
-
+"""Bits of a draw: those of a float between 1/2 and 1."""
 
 MAX_BOOST_DAYS = 30.0
 """Δ_max: the boost in days that doubles the probability of a link."""
 
 MAX_DRAWS = 1000
-"""Draws of one walk: a row with thousands of links must not hold up other requests."""
+"""Draws of one walk: a row with thousands of links must not delay other requests."""
 
 
 class Offer(NamedTuple):
-    """A row that a walk came by from another: how likely it was to be taken, the number drawn, and whether it was."""
+    """A row that a walk may take from another: the probability of that, and the number drawn."""
 
     row: int
     origin: int
@@ -47,12 +145,12 @@ class Offer(NamedTuple):
 
     @property
     def taken(self) -> bool:
-        """A draw is below 1, so what is certain is always taken."""
+        """True if the walk took the row. Draws are below 1, so a probability of 1 always wins."""
         return self.draw < self.probability
 
 
 class Visit(NamedTuple):
-    """A row that was taken. `origin` is None for a start; `signal` is what is left of 1 after the links to here."""
+    """A row of the walk. `origin` is None for a start; `signal` is 1 reduced by every link to here."""
 
     row: int
     origin: int | None
@@ -61,15 +159,15 @@ class Visit(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """`visits` in the order rows were taken, `offers` in that of the draws, one each. `complete` is false where the
-    walk ended because no more draws are allowed."""
+    """`visits` in the order of the walk, `offers` in that of the draws, one each. `complete` is false if it hit the
+    limit of draws."""
 
     visits: tuple[Visit, ...]
     offers: tuple[Offer, ...]
     complete: bool
 
     def path(self, row: int) -> tuple[int, ...]:
-        """The rows from a start to one that was visited, both included. ValueError for any other row."""
+        """Return the rows from a start to a visited one, both included. ValueError for any other row."""
         origins = {visit.row: visit.origin for visit in self.visits}
         if row not in origins:
             raise ValueError(f"row {row} was not visited")
@@ -80,15 +178,15 @@ class Walk(NamedTuple):
 
 
 def seed_of(question: str) -> int:
-    """The seed of a question, in [0, 2^53), which every JSON reader holds exactly: the first bits of the SHA-256 of its
+    """Return the seed of a question in [0, 2^53), exact in every JSON reader: the first bits of the SHA-256 of its
     normalised text."""
     return int.from_bytes(hashlib.sha256(normalised(question).encode()).digest()[:SEED_BYTES], "big") >> 11
 
 
 def draws_of(seed: int) -> Iterator[float]:
-    """Numbers in [0, 1), evenly spread, the same ones for the same seed: hashes of the seed and 0, 1, 2 …
+    """Yield uniform numbers in [0, 1) for a seed: hashes of it and 0, 1, 2 …
 
-    OverflowError when the seed is not in [0, 2^64).
+    Raises OverflowError if the seed is not in [0, 2^64).
     """
     start = hashlib.sha256(seed.to_bytes(SEED_BYTES, "big"))
     for number in count():
@@ -100,9 +198,9 @@ def draws_of(seed: int) -> Iterator[float]:
 def selection_probability(
     weight: Scores, retention: Scores, boost_days: Scores, signal: Scores, exploration_factor: float
 ) -> Scores:
-    """How likely a link is to be followed, in [0, 1], shape (links,): μ·w·τ·(1 + boost/Δ_max)·signal (spec 7.17).
+    """Return the probability of following a link, shape (links,): μ·w·τ·(1 + boost/Δ_max)·signal.
 
-    S2 adds the boost in days, which makes everything certain; here it is a part of the largest possible one.
+    Mnemosyne adds the boost in days, which makes every link certain; here it is relative to the largest one.
     """
     boost = 1.0 + boost_days / MAX_BOOST_DAYS
     return np.clip(exploration_factor * weight * retention * boost * signal, 0.0, 1.0)
@@ -112,22 +210,22 @@ def walk(
     snapshot: Snapshot,
     starts: Sequence[int],
     draws: Iterator[float],
-    vigour: Vigour,
+    strength: Strength,
     settings: TraversalSettings,
     mask: Mask | None = None,
     max_draws: int = MAX_DRAWS,
 ) -> Walk:
-    """Rows visited from `starts`, at most `max_nodes` of them, starts included, a row once.
+    """Walk from `starts` to at most `max_nodes` rows, starts included.
 
-    Starts take turns; in a turn one goes on, depth first, until it has taken a row. From a row its neighbours are met
-    by falling probability, then id, each with one draw; one that was refused may be met again from elsewhere. `mask`:
-    rows that may be visited, None for all.
+    Starts take turns; each turn goes on, depth first, until it takes one row. Neighbours of a row are tried by falling
+    probability, then id, with one draw each; a refused one may be tried again from another row. `mask`: rows to visit,
+    None for all.
     """
-    return _Walker(snapshot, draws, vigour, settings, mask, max_draws).run(starts)
+    return _Walker(snapshot, draws, strength, settings, mask, max_draws).run(starts)
 
 
 class _Neighbours(NamedTuple):
-    """Those of one row, the likeliest first, and what the signal is after each."""
+    """Neighbours of a row with probability and signal after each, likeliest first."""
 
     origin: int
     offers: Iterator[tuple[int, float, float]]
@@ -138,14 +236,14 @@ class _Walker:
         self,
         snapshot: Snapshot,
         draws: Iterator[float],
-        vigour: Vigour,
+        strength: Strength,
         settings: TraversalSettings,
         mask: Mask | None,
         max_draws: int,
     ) -> None:
         self._snapshot = snapshot
         self._draws = draws
-        self._vigour = vigour
+        self._strength = strength
         self._settings = settings
         self._mask = mask
         self._max_draws = max_draws
@@ -155,17 +253,17 @@ class _Walker:
     def run(self, starts: Sequence[int]) -> Walk:
         stacks: list[list[_Neighbours]] = []
         for start in starts:
-            if self._room() and start not in self._visits:
+            if self._has_room() and start not in self._visits:
                 self._visits[start] = Visit(start, None, 1.0, 1.0)
                 stacks.append([self._neighbours(start, 1.0)])
-        while stacks and self._room() and self._may_draw():
+        while stacks and self._has_room() and self._may_draw():
             stacks = [stack for stack in stacks if self._turn(stack)]
-        cut_short = bool(stacks) and self._room() and not self._may_draw()
+        cut_short = bool(stacks) and self._has_room() and not self._may_draw()
         return Walk(tuple(self._visits.values()), tuple(self._offers), complete=not cut_short)
 
     def _turn(self, stack: list[_Neighbours]) -> bool:
-        """Go on until a row is taken; whether there may be more to come."""
-        while stack and self._room():
+        """Walk until a row is taken; return False at the end of this start."""
+        while stack and self._has_room():
             origin, offers = stack[-1]
             found = next(offers, None)
             if found is None:
@@ -184,14 +282,14 @@ class _Walker:
                 return True
         return bool(stack)
 
-    def _room(self) -> bool:
+    def _has_room(self) -> bool:
         return len(self._visits) < self._settings.max_nodes
 
     def _may_draw(self) -> bool:
         return len(self._offers) < self._max_draws
 
     def _neighbours(self, row: int, signal: float) -> _Neighbours:
-        """Each neighbour once, by the heaviest of its links."""
+        """Return each neighbour once, with its heaviest link."""
         _, links = self._snapshot.fan([row])
         rows, group = np.unique(links["row"].astype(np.int64), return_inverse=True)
         weights = np.zeros(len(rows))
@@ -199,33 +297,34 @@ class _Walker:
         if self._mask is not None:
             rows, weights = rows[self._mask[rows]], weights[self._mask[rows]]
         signals = signal * np.minimum(weights, self._settings.signal_decay)
-        retention, boost_days = self._vigour(rows)
+        retention, boost_days = self._strength(rows)
         chances = selection_probability(
             weights, retention, boost_days, np.full(len(rows), signal), self._settings.exploration_factor
         )
-        met = best_in_order(self._snapshot, rows, chances, self._max_draws + 1)  # one more, to tell it is cut
+        met = best_in_order(self._snapshot, rows, chances, self._max_draws + 1)  # one more, to detect the limit
         return _Neighbours(
             row, iter(list(zip(rows[met].tolist(), chances[met].tolist(), signals[met].tolist(), strict=True)))
         )
 
 
-# Traversal by personalised PageRank: a walk that keeps coming back to the anchors, to the best ones most often.
+# Personalised PageRank: a walk that keeps returning to the anchors, to the best ones most often
 #
-# Exact where no more rows can be reached than are expanded; else near the anchors, where nearly all of the walk is.
+# Exact if no more rows can be reached than are expanded; else restricted to rows near the anchors, which have nearly
+# all of the mass.
 
 
 WEIGHT_BITS = 23
-"""Bits a weight is told apart by when the links of a row are sorted: float32 has no more of them next to 1."""
+"""Precision of weights when the links of a row are sorted: that of float32 next to 1."""
 
 _HEAVIEST = 2**WEIGHT_BITS - 1
 
 
 class LocalPageRankPolicy(msgspec.Struct, frozen=True):
-    """Personalised PageRank near the anchors. `damping` .5 is what HippoRAG is reimplemented with (spec 11.3).
+    """Personalised PageRank near the anchors. `damping` .5 is that of HippoRAG.
 
-    `expanded`: rows whose links are followed, anchors included; a walk that reaches any other row starts anew. With
-    300 of them ten thousand rows are walked in about a millisecond (performance §5). Half of what a round moves is
-    what the one before moved, so `rounds` is where `tolerance` is reached.
+    `expanded`: rows whose links are followed, anchors included; a walk that reaches any other row restarts. With 300 of
+    them, ten thousand rows take about a millisecond. Each round moves half as much as the one before, so that `rounds`
+    reach `tolerance`.
     """
 
     damping: float = 0.5
@@ -234,8 +333,8 @@ class LocalPageRankPolicy(msgspec.Struct, frozen=True):
     expanded: int = 300
 
 
-class Spread(NamedTuple):
-    """`rows` ascending, anchors included; `mass` of the walk there, summing to 1; `scores`, the same from 0 to 1."""
+class PageRankScores(NamedTuple):
+    """`rows` ascending, anchors included; `mass` of the walk, summing to 1; `scores`, the mass scaled to [0, 1]."""
 
     rows: Rows
     mass: Scores
@@ -243,8 +342,8 @@ class Spread(NamedTuple):
 
 
 class _Links(NamedTuple):
-    """Links of the expanded rows, the heaviest of each pair, each part of shape (links,): the position of the expanded
-    row they leave from, the row they lead to, and which share of the walks at the one goes there."""
+    """Links of the expanded rows, the heaviest of each pair, each part of shape (links,): position of the expanded row
+    they leave from, row they lead to, share of the walks there that take the link."""
 
     place: Rows
     row: Rows
@@ -257,16 +356,16 @@ def personalised_pagerank(
     scores: Scores,
     mask: Mask | None = None,
     policy: LocalPageRankPolicy | None = None,
-) -> Spread:
-    """Where a walk from `anchors` (different rows, shape (anchors,)) spends its time; it begins at each as often as its
-    score, at least 0, says, at all alike when none is above 0.
+) -> PageRankScores:
+    """Return the stationary distribution of a walk that restarts at `anchors` (distinct rows, shape (anchors,)) in
+    proportion to their scores, at least 0; uniformly if all are 0.
 
-    `mask`: rows that may be walked through, None for all. More anchors than may be expanded: the best ones count, of
-    equal ones those with the smaller ids.
+    `mask`: rows that may be walked through, None for all. Of more anchors than may be expanded the best count, of equal
+    ones those with the smaller ids.
     """
     policy = policy or LocalPageRankPolicy()
     if not len(anchors):
-        return Spread(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+        return PageRankScores(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
     starts = np.asarray(scores, dtype=np.float64)
     kept = np.sort(best_rows(snapshot, anchors, starts, policy.expanded))
     anchors, starts = anchors[kept], starts[kept]
@@ -275,18 +374,18 @@ def personalised_pagerank(
     expanded, links = _expand(snapshot, anchors, starts, mask, policy)
     at_start = np.zeros(len(expanded))
     at_start[: len(anchors)] = starts
-    walks = _settled(expanded, links, at_start, snapshot.rows, policy)
+    walks = _iterate(expanded, links, at_start, snapshot.rows, policy)
     mass = policy.damping * _arriving(links.row, links.share * walks[links.place], snapshot.rows)
     mass[expanded] = walks
     rows = mass.nonzero()[0]
     reached = mass[rows] / mass[rows].sum()
-    return Spread(rows, reached, min_max(reached))
+    return PageRankScores(rows, reached, min_max(reached))
 
 
 def _expand(
     snapshot: Snapshot, anchors: Rows, starts: Scores, mask: Mask | None, policy: LocalPageRankPolicy
 ) -> tuple[Rows, _Links]:
-    """The rows that are expanded, anchors first, and their links: ring by ring, those first that most walks reach."""
+    """Return the expanded rows, anchors first, and their links: ring by ring, rows with most mass first."""
     known = np.zeros(snapshot.rows, dtype=np.bool_)
     expanded, ring, mass = anchors, anchors, starts
     found: list[_Links] = []
@@ -326,8 +425,8 @@ def _links(snapshot: Snapshot, ring: Rows, mask: Mask | None) -> _Links:
     return _Links(place, row, weights / of_all[place])
 
 
-def _settled(expanded: Rows, links: _Links, at_start: Scores, rows: int, policy: LocalPageRankPolicy) -> Scores:
-    """How much of the walk is at each expanded row, shape (expanded,). What leaves for any other row starts anew."""
+def _iterate(expanded: Rows, links: _Links, at_start: Scores, rows: int, policy: LocalPageRankPolicy) -> Scores:
+    """Return the mass at each expanded row, shape (expanded,). Mass that leaves for other rows restarts."""
     number = np.full(rows, -1, dtype=np.int64)
     number[expanded] = np.arange(len(expanded))
     to = number[links.row]
@@ -345,6 +444,6 @@ def _settled(expanded: Rows, links: _Links, at_start: Scores, rows: int, policy:
 
 
 def _arriving(at: Rows, mass: Scores, places: int) -> Scores:
-    """The sum of what arrives at each place, shape (places,)."""
+    """Sum the mass that arrives at each place, shape (places,)."""
     sums: Scores = np.bincount(at, weights=mass, minlength=places).astype(np.float64, copy=False)
     return sums

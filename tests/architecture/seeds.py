@@ -34,7 +34,7 @@ MEMORY = ("jobs", "interchange", "recall", "memory", "extract", "embed", "store"
 PURE = (
     "config/settings", "model/seeded", "text/seeded", "index/seeded", "extract/seeded",
     "memory/compare", "memory/decay", "memory/diff", "memory/diff_rules", "memory/edge_builders",
-    "recall/beam", "recall/corrections", "recall/default_profile", "recall/profiles",
+    "recall/beam", "recall/causal_order", "recall/corrections", "recall/default_profile", "recall/fusion", "recall/profiles",
     "recall/published_profiles", "recall/question", "recall/question_features", "recall/ranking", "recall/rerank",
     "recall/result_order", "recall/two_stage", "recall/walks",
     "wire/framing", "wire/hook_payload", "wire/jsonrpc", "wire/params",

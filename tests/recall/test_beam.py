@@ -73,9 +73,7 @@ def searched(
     beam = Beam(limits, EDGE_WEIGHTS[intent], TraversalSettings(path_score=form), known, mask)
     reached = search(snapshot, at(snapshot, anchors), np.array(list(anchors.values())), beam)
     assert (np.diff(reached.rows) > 0).all()
-    assert (
-        reached.trails.hops[reached.trail] == [len(reached.path(place)) for place in range(len(reached.rows))]
-    ).all()
+    assert (reached.paths.hops[reached.best] == [len(reached.path(place)) for place in range(len(reached.rows))]).all()
     return found(snapshot, reached)
 
 

@@ -5,31 +5,31 @@ from __future__ import annotations
 import pytest
 
 from mnemond.config.settings import RerankRulesSettings
-from mnemond.recall.published_profiles import Standing, lifted
+from mnemond.recall.rerank import RuleInputs, apply_rules
 
 EVERY = RerankRulesSettings(recent=True, important=True, own_scope=True, pinned=True)
-OLD = Standing(age_days=30, importance=3, own_scope=False, pinned=False)
-ALL = Standing(age_days=1, importance=5, own_scope=True, pinned=True)
+OLD = RuleInputs(age_days=30, importance=3, own_scope=False, pinned=False)
+ALL = RuleInputs(age_days=1, importance=5, own_scope=True, pinned=True)
 
 
 @pytest.mark.parametrize(
-    ("standing", "expected"),
+    ("inputs", "expected"),
     [
         (OLD, 0.5),
-        (Standing(7, 3, False, False), 0.525),
-        (Standing(7.01, 3, False, False), 0.5),
-        (Standing(0, 3, False, False), 0.525),
-        (Standing(-1, 3, False, False), 0.5),
-        (Standing(30, 4, False, False), 0.525),
-        (Standing(30, 3, True, False), 0.525),
-        (Standing(30, 3, False, True), 0.55),
+        (RuleInputs(7, 3, False, False), 0.525),
+        (RuleInputs(7.01, 3, False, False), 0.5),
+        (RuleInputs(0, 3, False, False), 0.525),
+        (RuleInputs(-1, 3, False, False), 0.5),
+        (RuleInputs(30, 4, False, False), 0.525),
+        (RuleInputs(30, 3, True, False), 0.525),
+        (RuleInputs(30, 3, False, True), 0.55),
         (ALL, 0.5 * 1.05**3 * 1.1),
     ],
 )
-def test_each_rule_that_holds_lifts_a_score(standing: Standing, expected: float) -> None:
-    assert lifted(0.5, standing, EVERY) == pytest.approx(expected)
+def test_each_rule_that_holds_lifts_a_score(inputs: RuleInputs, expected: float) -> None:
+    assert apply_rules(0.5, inputs, EVERY) == pytest.approx(expected)
 
 
 def test_no_score_is_lifted_above_1_and_all_rules_are_off_by_default() -> None:
-    assert lifted(0.9, ALL, EVERY) == 1.0
-    assert lifted(0.9, ALL, RerankRulesSettings()) == 0.9
+    assert apply_rules(0.9, ALL, EVERY) == 1.0
+    assert apply_rules(0.9, ALL, RerankRulesSettings()) == 0.9

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mnemond.index.writer import MemoryIndex
 from mnemond.model.memory import Edge
-from mnemond.recall.beam import MAX_CHAIN, Causes, causal_links, causal_order, explanation
+from mnemond.recall.causal_order import MAX_CHAIN, Causes, causal_links, causal_order, explanation
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight
 from tests.recall.small_graph import Link, at, graph

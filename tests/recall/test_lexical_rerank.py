@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.recall.published_profiles import MAX_WORDS, LexicalPolicy, lexical_scores
+from mnemond.recall.rerank import MAX_WORDS, LexicalPolicy, lexical_scores
 from tests.examples import examples
 
 WORDS = st.lists(st.sampled_from(["redis", "caches", "cached", "k8s", "kubernetes", "库存", "database", "databse"]))
@@ -62,7 +62,7 @@ def test_words_that_all_weigh_nothing_weigh_the_same() -> None:
 
 
 def test_aliases_and_values_are_what_the_caller_says() -> None:
-    policy = LexicalPolicy(stem=0.8, alias=0.7, least_alike=1.0, adjacency=0.0)
+    policy = LexicalPolicy(stem=0.8, alias=0.7, min_similarity=1.0, adjacency=0.0)
     found = lexical_scores(["deploying", "box"], [["deployed", "crate"], ["box"]], same, {"crate": "box"}, policy)
     assert found == pytest.approx([0.75, 0.5])
     assert lexical_scores(["k8s"], [["kubernetes"]], same, {}) == [0.0]

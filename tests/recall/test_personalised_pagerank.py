@@ -8,21 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
-from mnemond.recall.walks import LocalPageRankPolicy, Spread, personalised_pagerank
+from mnemond.recall.walks import LocalPageRankPolicy, PageRankScores, personalised_pagerank
 from tests.examples import examples
 from tests.recall.small_graph import NAMES, Link, at, graph, links, named
 
 PATH: list[Link] = [("a", "b", "semantic", 1.0), ("b", "c", "semantic", 1.0)]
 
 
-def spread(snapshot: Snapshot, anchors: dict[str, float], policy: LocalPageRankPolicy | None = None) -> Spread:
+def spread(snapshot: Snapshot, anchors: dict[str, float], policy: LocalPageRankPolicy | None = None) -> PageRankScores:
     found = personalised_pagerank(snapshot, at(snapshot, anchors), np.array(list(anchors.values())), policy=policy)
     assert found.mass.sum() == pytest.approx(1.0)
     assert (np.diff(found.rows) > 0).all()
     return found
 
 
-def masses(snapshot: Snapshot, found: Spread) -> dict[str, float]:
+def masses(snapshot: Snapshot, found: PageRankScores) -> dict[str, float]:
     return dict(zip(named(snapshot, found.rows), found.mass.tolist(), strict=True))
 
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from mnemond.config.settings import RetrievalSettings
 from mnemond.model.query import Intent
-from mnemond.recall.rerank import (
+from mnemond.recall.fusion import (
     WITH_VECTORS,
     WITHOUT_VECTORS,
     RerankWeights,
-    Signals,
+    SignalArrays,
     available,
     final_scores,
     mem0_weights,
@@ -32,8 +32,8 @@ TABLE: dict[Intent, tuple[tuple[float, ...], tuple[float, ...]]] = {
 MEM0 = mem0_weights(RetrievalSettings())
 
 
-def signals(*values: float | None) -> Signals:
-    return Signals(*(None if value is None else np.array([value], dtype=np.float32) for value in values))
+def signals(*values: float | None) -> SignalArrays:
+    return SignalArrays(*(None if value is None else np.array([value], dtype=np.float32) for value in values))
 
 
 @pytest.mark.parametrize("intent", TABLE)
@@ -86,7 +86,7 @@ def test_no_signal_is_no_candidate() -> None:
 @given(st.lists(st.tuples(*[st.floats(0, 1)] * 4), min_size=1), st.sampled_from(sorted(TABLE)))
 def test_scores_are_those_of_each_candidate_alone(rows: list[tuple[float, ...]], intent: Intent) -> None:
     weights = WITH_VECTORS[intent]
-    found = final_scores(Signals(*np.array(rows).T), weights)
+    found = final_scores(SignalArrays(*np.array(rows).T), weights)
     alone = [sum(w * s for w, s in zip(msgspec.structs.astuple(weights), row, strict=True)) for row in rows]
     assert found.tolist() == pytest.approx(alone)
     assert (found <= 1.0 + 1e-9).all()

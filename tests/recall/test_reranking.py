@@ -12,17 +12,17 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.model.answers import Signals
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.query import Hit
-from mnemond.recall import published_profiles
-from mnemond.recall.published_profiles import (
-    MAX_LOOKED_AT,
+from mnemond.recall import rerank as rerank_module
+from mnemond.recall.question import rarity
+from mnemond.recall.rerank import (
     MAX_READ,
-    Asked,
+    MAX_RERANKED,
     Reranked,
+    RerankRequest,
     Scorer,
     lexical_scores,
     rerank,
 )
-from mnemond.recall.question import rarity
 from tests.index.worlds import built, insight
 
 DAY_US = 86_400_000_000
@@ -46,7 +46,7 @@ INDEX: MemoryIndex = built(*ROWS)
 def reranked(
     text: str = QUESTION, scorer: Scorer | None = lexical_scores, settings: RerankSettings = DEFAULT
 ) -> Reranked:
-    return rerank(INDEX.snapshot, Asked(text, Scope(), 30 * DAY_US), HITS, scorer, settings)
+    return rerank(INDEX.snapshot, RerankRequest(text, Scope(), 30 * DAY_US), HITS, scorer, settings)
 
 
 def scores(found: Reranked) -> dict[str, float]:
@@ -102,32 +102,32 @@ def test_rules_have_a_say_without_a_scorer_and_after_one(monkeypatch: pytest.Mon
     assert scores(reranked(settings=rules)) == pytest.approx(
         {key: value * {"a": 1.0, "b": 1.05, "c": 1.1}[key] for key, value in scores(reranked()).items()}
     )
-    monkeypatch.setattr(published_profiles, "PINNED_FACTOR", 1.4)
+    monkeypatch.setattr(rerank_module, "PINNED_FACTOR", 1.4)
     lifts = RerankSettings(rules=RerankRulesSettings(pinned=True))
     assert list(scores(reranked("x", settings=lifts))) == ["c", "a", "b"]
 
 
 def test_a_memory_is_of_ones_own_scope_only_where_one_has_a_scope(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published_profiles, "FACTOR", 1.1)
+    monkeypatch.setattr(rerank_module, "FACTOR", 1.1)
     rules = RerankSettings(rules=RerankRulesSettings(own_scope=True))
     own = hit(insight("d", "tea", scope=Scope(user_id="u1")), 0.5)
     common = hit(insight("e", "tea"), 0.5)
     for scope, expected in ((Scope(user_id="u1"), [0.55, 0.5]), (Scope(), [0.5, 0.5]), (Scope("u1", "s"), [0.5, 0.5])):
-        found = rerank(INDEX.snapshot, Asked("x", scope, 0), [own, common], None, rules)
+        found = rerank(INDEX.snapshot, RerankRequest("x", scope, 0), [own, common], None, rules)
         assert [each.score for each in found.hits] == pytest.approx(expected)
 
 
 def test_of_a_long_memory_the_beginning_is_compared() -> None:
     late = hit(insight("d", "x " * (MAX_READ // 2) + QUESTION), 0.5)
-    found = rerank(INDEX.snapshot, Asked(QUESTION, Scope(), 0), [late])
+    found = rerank(INDEX.snapshot, RerankRequest(QUESTION, Scope(), 0), [late])
     assert [each.score for each in found.hits] == [0.25]
 
 
 def test_what_is_behind_the_first_hundred_stays_behind() -> None:
-    many = [insight(f"m{number:03}", f"note {number}", at=number) for number in range(MAX_LOOKED_AT)]
+    many = [insight(f"m{number:03}", f"note {number}", at=number) for number in range(MAX_RERANKED)]
     last = insight("last", "redis cache eviction", at=999)
     hits = [hit(row, 0.9 - number / 1000) for number, row in enumerate([*many, last])]
-    found = rerank(built(*many, last).snapshot, Asked(QUESTION, Scope(), 0), hits)
+    found = rerank(built(*many, last).snapshot, RerankRequest(QUESTION, Scope(), 0), hits)
     assert found.applied
     assert found.hits[-1].insight.id == "last"
     assert [each.score for each in found.hits] == sorted((each.score for each in found.hits), reverse=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mnemond.config.settings import AnchorSettings
 from mnemond.index.selection import in_order
 from mnemond.index.snapshot import Snapshot
-from mnemond.recall.rerank import Ranking, reciprocal_rank_fusion
+from mnemond.recall.fusion import RankedList, reciprocal_rank_fusion
 from tests.examples import examples
 from tests.index.worlds import built, insight
 
@@ -32,7 +32,7 @@ def plain(count: int) -> Snapshot:
 
 def test_worked_lists() -> None:
     snapshot = built(insight("a"), insight("b"), insight("c")).snapshot
-    fused = fuse(snapshot, [Ranking(rows(A, B)), Ranking(rows(B, C)), Ranking(rows(C, A, B))])
+    fused = fuse(snapshot, [RankedList(rows(A, B)), RankedList(rows(B, C)), RankedList(rows(C, A, B))])
     assert fused.rows.tolist() == [B, A, C]
     assert fused.scores.tolist() == pytest.approx([0.0483955, 0.0325225, 0.0325225], abs=1e-6)
     assert fused.normalised.tolist() == pytest.approx([1.0, 0.672015, 0.672015], abs=1e-6)
@@ -40,13 +40,13 @@ def test_worked_lists() -> None:
 
 @pytest.mark.parametrize(("rank", "expected"), [(0, 0.016393), (1, 0.016129), (19, 0.0125)])
 def test_worked_terms(rank: int, expected: float) -> None:
-    fused = fuse(plain(20), [Ranking(np.arange(20))])
+    fused = fuse(plain(20), [RankedList(np.arange(20))])
     assert fused.rows.tolist() == list(range(20))
     assert fused.scores[rank] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_list_counts_as_it_weighs() -> None:
-    fused = fuse(plain(2), [Ranking(rows(A, B), 0.2), Ranking(rows(B), 0.5), Ranking(rows(A), 0.3)])
+    fused = fuse(plain(2), [RankedList(rows(A, B), 0.2), RankedList(rows(B), 0.5), RankedList(rows(A), 0.3)])
     assert dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True)) == pytest.approx(
         {A: 0.2 / 61 + 0.3 / 61, B: 0.2 / 62 + 0.5 / 61}
     )
@@ -55,8 +55,8 @@ def test_a_list_counts_as_it_weighs() -> None:
 
 def test_nothing_and_lists_without_weight() -> None:
     assert fuse(plain(1), []).rows.tolist() == []
-    assert fuse(plain(1), [Ranking(rows())]).scores.tolist() == []
-    assert fuse(plain(1), [Ranking(rows(A), 0.0)]).normalised.tolist() == [0.0]
+    assert fuse(plain(1), [RankedList(rows())]).scores.tolist() == []
+    assert fuse(plain(1), [RankedList(rows(A), 0.0)]).normalised.tolist() == [0.0]
 
 
 def test_ties_go_to_the_more_important_then_the_newer_then_the_smaller_id() -> None:
@@ -64,8 +64,8 @@ def test_ties_go_to_the_more_important_then_the_newer_then_the_smaller_id() -> N
         insight("d", importance=3, at=5), insight("c", importance=4, at=1), insight("b", importance=3, at=9),
         insight("a", importance=3, at=5), insight("e", importance=5, at=1),
     ).snapshot  # fmt: skip
-    each = [Ranking(rows(row)) for row in (0, 1, 2, 3)]
-    fused = fuse(snapshot, [Ranking(rows(4)), *each, Ranking(rows(4))])
+    each = [RankedList(rows(row)) for row in (0, 1, 2, 3)]
+    fused = fuse(snapshot, [RankedList(rows(4)), *each, RankedList(rows(4))])
     assert [snapshot.insight(row).id for row in fused.rows.tolist()] == ["e", "c", "b", "a", "d"]
 
 
@@ -73,8 +73,8 @@ def test_ties_go_to_the_more_important_then_the_newer_then_the_smaller_id() -> N
 @examples(40)
 def test_the_order_of_the_lists_does_not_count(lists: list[list[int]]) -> None:
     snapshot = plain(4)
-    one = fuse(snapshot, [Ranking(rows(*each)) for each in lists])
-    other = fuse(snapshot, [Ranking(rows(*each)) for each in sorted(lists)])
+    one = fuse(snapshot, [RankedList(rows(*each)) for each in lists])
+    other = fuse(snapshot, [RankedList(rows(*each)) for each in sorted(lists)])
     assert (one.rows.tobytes(), one.scores.tobytes()) == (other.rows.tobytes(), other.scores.tobytes())
 
 

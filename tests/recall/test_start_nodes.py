@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.config.settings import StartNodeSettings
-from mnemond.recall.rerank import age_phrase, meta_share, meta_vector, start_rows, start_scores
+from mnemond.recall.published_profiles import age_phrase, meta_share, meta_vector, start_rows, start_scores
 from tests.index.worlds import built, insight, unit
 
 SETTINGS = StartNodeSettings()

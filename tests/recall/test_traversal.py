@@ -10,8 +10,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep
 from mnemond.model.query import MODES, Intent, Mode, Query
 from mnemond.recall.profiles import MNEMOND
-from mnemond.recall.published_profiles import Traversed, traverse
-from mnemond.recall.walks import seed_of
+from mnemond.recall.walks import Traversed, seed_of, traverse
 from tests.index.worlds import insight
 from tests.recall.recall_world import DAY_US, NOW_US, Link, days_ago, with_settings, world
 from tests.recall.small_graph import at, named
