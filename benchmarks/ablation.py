@@ -1,9 +1,9 @@
-"""What each part of the ranking is worth: all of it, then one part less at a time, then other ways to rank.
+"""Compare the ranking with variants of it: without one part at a time, then other rankings.
 
     python -m benchmarks.ablation --data DIR/*.jsonl --score DIR/../score.py [--only WORD …] [--json FILE]
 
-In this process, on stores that are filled once through the product's write path; one line a variant, every file in it.
-What the daemon itself answers is measured by benchmarks.recall.
+Runs in this process, on stores that are filled once by the product's own writes; one line a variant, for every file.
+benchmarks.recall measures the daemon itself.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "lme_mini": ("ses5",),
     "cmrc2018_zh": ("hit@1",),
 }
-"""What is looked at in a file; in any other `OTHERWISE`."""
+"""Figures that are printed for a file; `OTHERWISE` for any other."""
 
 OTHERWISE = ("R@10", "MRR", "nDCG")
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A file and its stores, ready to be asked."""
+    """A file and its filled stores."""
 
     bench: BenchFile
     snapshots: dict[str, Snapshot]

@@ -1,4 +1,4 @@
-"""The least a remember could cost: its own rows, once more, in one bare transaction; and one flush.
+"""Measure the floor of a remember: its rows written once more in a bare transaction, and one flush.
 
 A copy of the store's database follows the daemon's, operation by operation. What an operation changed is looked up
 first; the clock runs only from BEGIN to the end of COMMIT. At the end both files must hold the same rows.
@@ -18,13 +18,13 @@ Row = tuple[Any, ...]
 Statement = tuple[str, list[Row]]
 
 PAGE = b"\x5a" * 4096
-"""What is appended before a flush: one page of the log."""
+"""Bytes appended before a flush: one page of the log."""
 
 OPLOG_LINES = 5000
-"""The ring of the operation log (spec 4), which a write also trims."""
+"""Lines of the operation log that are kept; a write trims it."""
 
 TABLES = ("insights", "edge_rows", "memory_operations", "oplog", "entities", "memory_entities", "hypothetical_queries")
-"""What a remember writes to."""
+"""Tables that a remember writes to."""
 
 
 class Flush:
@@ -162,7 +162,7 @@ class BareWrites:
 
 
 def _edges_of(connection: apsw.Connection, name: str) -> list[Row]:
-    """Edges from and to a memory. Only causal ones lead one way, so all others are found from its own end."""
+    """Edges from and to a memory. Only causal ones are directed, so all others are found from its own end."""
     found: list[Row] = []
     for number in _numbers(connection, name):
         found += _rows(connection, "SELECT * FROM edge_rows WHERE source = ?", number)

@@ -1,7 +1,7 @@
-"""The benchmark files: one JSON object a line - meta, store, memory, query, pair - and what is made of them.
+"""Benchmark files: one JSON object a line (meta, store, memory, query, pair), and the requests made from them.
 
-Every store's memories become one fresh store of the daemon; what is sent with a memory is what the product really has
-of a conversation: who spoke, in which conversation, when.
+Every store's memories become one fresh store of the daemon; a memory is sent with what the product has of a
+conversation: speaker, conversation, time.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 from benchmarks.wire import Json
 
 LONGEST_CONTENT = 8000
-"""Characters the product accepts (spec chapter 07); longer memories are cut there."""
+"""Characters the product accepts; longer memories are cut there."""
 
 LIMIT = 100
-"""Results asked for; the scorer looks at no more."""
+"""Results requested; the scorer uses no more."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ def load(path: Path) -> BenchFile:
 
 
 def remember_params(memory: Json, store: str) -> Json:
-    """What is sent for a memory."""
+    """Return the parameters for a memory."""
     content = memory["content"]
     if memory.get("caption"):
         content += f" [image: {memory['caption']}]"
@@ -72,7 +72,7 @@ def remember_params(memory: Json, store: str) -> Json:
 
 
 def recall_params(query: Json, store: str) -> Json:
-    """What is sent for a query: its words and its time, never what is known about the answer."""
+    """Return the parameters for a query: its words and its time, never the known answer."""
     params: Json = {"query": query["text"], "limit": LIMIT, "touch": False, "store": store}
     if query.get("ref_time"):
         params["now"] = query["ref_time"]
@@ -86,5 +86,5 @@ def run_line(query: Json, result: Json, bench_ids: dict[str, str]) -> str:
 
 
 def ranked_line(query: Json, ranked: Sequence[str], scores: Sequence[float]) -> str:
-    """The same from ids of the file."""
+    """Return the same for ids of the file."""
     return json.dumps({"store": query["store"], "query": query["id"], "ranked": list(ranked), "scores": list(scores)})

@@ -1,7 +1,7 @@
-"""What goes on in a daemon beside the clients of the load benchmark: an import, backups, and jobs with work to do.
+"""Work in a daemon beside the clients of the load benchmark: an import, backups, and jobs.
 
-A company prepares a round while nobody measures, then works until it is told to stop, or, where it `ends`, until its
-work is done: the clients stop with it, so that nothing is measured beside a job that had nothing left to do.
+A company prepares a round before the measurement, then works until it is stopped, or, if it `ends`, until its work is
+done: the clients stop with it, so that nothing is measured beside an idle job.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LASTING = 4
 importance changes in the sixth decimal, the last one, within 3.2 s."""
 
 BRAKE = 0.05
-"""Share of a store beyond which a prune asks first (spec 13)."""
+"""Share of a store beyond which a prune needs confirmation."""
 FILLED = 0.9
-"""Share of that brake that a round gives it to take; what the clients write meanwhile comes on top."""
+"""Share of that limit that a round offers to prune; the clients add to it meanwhile."""
 STALE = 0.95
 """Share of the store that a decay refresh must find to rewrite before a round begins."""
 STALE_WITHIN_S, LOOK_S = 60.0, 0.2
@@ -42,7 +42,7 @@ CAP_SHARE = 1.1
 
 
 class Company:
-    """Nobody. `runs`: how often it did what it does, `changed`: what that came to, `working_s`: for how long in all."""
+    """No work. `runs`, `changed` and `working_s` count its runs, the memories changed and the seconds worked."""
 
     ends = False
     unit = ""

@@ -1,4 +1,4 @@
-"""More connections than there are places for: who holds one keeps it, everybody else is told, and nothing piles up."""
+"""Open more connections than the limit: held ones stay, others are refused with a reason, and none pile up."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _answers(wire: Wire) -> bool:
 
 
 def _attempt(daemon: DaemonProcess) -> str:
-    """How one more client fares."""
+    """Return the outcome for one more client."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(TIMEOUT_S)
         client.connect(str(daemon.socket_path))

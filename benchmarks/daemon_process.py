@@ -1,4 +1,4 @@
-"""A real daemon on a data directory of its own: start it, find out what it costs, stop it."""
+"""A real daemon on its own data directory: start it, measure its use of resources, stop it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_CAP = "[lifecycle]\nmax_insights = 0\n"
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process has used: CPU seconds (user and system), resident and anonymous memory in MiB."""
+    """Resources a process has used: CPU seconds (user and system), resident and anonymous memory in MiB."""
 
     cpu_s: float
     rss_mib: float
@@ -62,7 +62,7 @@ class Running(Protocol):
 
 
 Launch = Callable[[Path, Mapping[str, str], Path], Running]
-"""Starts a daemon on a data directory, in an environment, with a file for what it says."""
+"""Starts a daemon on a data directory, in an environment, with a file for its output."""
 
 
 def _launched(data_dir: Path, environment: Mapping[str, str], log: Path) -> Running:
@@ -137,7 +137,7 @@ class DaemonProcess:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """For as long as the block lasts it does nothing at all, as one that hangs: connections are still taken."""
+        """Stop the process for the time of the block, as if it hung: connections are still accepted."""
         process = self._running()
         process.send_signal(signal.SIGSTOP)
         try:
@@ -165,7 +165,7 @@ class DaemonProcess:
 
 
 def _ours(key: str) -> bool:
-    """Whether a variable would make this daemon another than a fresh user's."""
+    """Return True if a variable would configure the daemon."""
     return key.startswith("MNEMON_") or key in {"OPENBLAS_NUM_THREADS", "LISTEN_FDS", "LISTEN_PID"}
 
 

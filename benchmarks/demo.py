@@ -1,5 +1,5 @@
-"""What `make demo` shows: a dozen notes remembered, three questions answered, a correction recognised and taken back by
-a real daemon, with timings.
+"""The demonstration of `make demo`: a real daemon remembers a dozen notes, answers three questions, recognises a
+correction and undoes it, with timings.
 
 Everything goes through the console script `mnemonctl`, as a user would type it, in a temporary data directory.
 """
@@ -75,7 +75,7 @@ class Shell:
         self.times: dict[str, list[float]] = {}
 
     def run(self, *arguments: str) -> str:
-        """What the command printed. DemoError when it fails, with what it said."""
+        """Return the output of a command. DemoError with its error output if it fails."""
         begin = time.perf_counter()
         done = subprocess.run(
             [str(self._script), *arguments], env=self._environment, stdin=subprocess.DEVNULL, capture_output=True,
@@ -107,7 +107,7 @@ def ask(shell: Shell, question: Question) -> float:
 
 
 def correct(shell: Shell) -> None:
-    """A correction takes the place of what it corrects, and an undo brings that back. DemoError when it does not."""
+    """Replace a note by its correction, and undo that. DemoError if either fails."""
     say(f'\n$ mnemonctl remember "{CORRECTION}"')
     reply = json.loads(shell.run("remember", "--json", "--category", "fact", "--", CORRECTION))
     say(f"  {reply['action']} {str(reply['replaced_id'])[:8]}: {reply['reason']}")

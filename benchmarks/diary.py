@@ -1,6 +1,6 @@
 """Memories as people and agents leave them: sessions about one topic, two speakers, names, reasons, second thoughts.
 
-From a seed, without outside data. No two have the same text; what they have in common is what links are made of.
+From a seed, without outside data. No two texts are equal; links come from the words they share.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HOW_MANY_NAMES = (0, 1, 1, 2, 3)
 REASON_SHARE = 0.15
 DATE_SHARE = 0.1
 SECOND_THOUGHT_SHARE = 0.08
-"""Memories that say again what an earlier one of their session said, in partly other words."""
+"""Share of memories that repeat an earlier one of their session in partly other words."""
 KEPT = 0.75
 """Words of a memory that its second thought keeps."""
 
@@ -68,7 +68,7 @@ class Diary:
                 }
 
     def _new(self, said: list[list[str]], topic: list[str]) -> str:
-        """A text that was not there before; `said` are the words of each of its session, these included."""
+        """Return a new text; `said` are the words of each text of its session, these included."""
         while True:
             words = self._said_again(said) if self._chance(SECOND_THOUGHT_SHARE) and said else self._said(topic)
             content = self._sentence(words, topic)

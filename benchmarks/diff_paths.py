@@ -17,7 +17,7 @@ from mnemond.model.changes import Vector
 from mnemond.text.entities import extract
 
 LITERAL = Safeguards(cover=0.0, verbatim=False, part=0.0, cosine_evidence=0.0, raise_override=False, subjects=False)
-"""The decision table to the letter, without what was added to it."""
+"""The published decision table, without additions."""
 
 LEXICAL = "words alone"
 
@@ -47,7 +47,7 @@ class DiffPath:
         return found
 
     def verdict(self, old: Side, new: Side, old_vector: Vector | None, new_vector: Vector | None) -> Verdict:
-        """What the product decides."""
+        """Return the decision of the product."""
         return judge(old, new, cosine(old_vector, new_vector), self.rules)
 
 

@@ -1,6 +1,6 @@
-"""The least a Python server can do: one connection, blocking, every byte sent back. `python -m benchmarks.echo SOCK`.
+"""A minimal Python server: one connection, blocking, every byte sent back. `python -m benchmarks.echo SOCK`.
 
-What the daemon's round trip is compared with, in the same run.
+The round trip of the daemon is compared with it in the same run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a recall cannot do without, each measured alone on arrays of the same size.
+"""The parts of a recall that are unavoidable, each measured alone on arrays of the same size.
 
 The vector floor is one float32 matrix-vector product; the keyword floor is one addition a posting of the question's
 terms; then embedding the question, encoding the reply, and the bare round trip.

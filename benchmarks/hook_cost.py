@@ -1,11 +1,11 @@
-"""What the hook of a prompt costs its host: each way to run one beside the bare interpreter, interleaved in one run.
+"""Cost of the hook of a prompt for its host: each way to run one beside the bare interpreter, interleaved in one run.
 
 python -m benchmarks.hook_cost [--memories N] [--rounds N] [--nc PATH] [--json FILE]
 
 A real daemon with that many memories, each prompt another question in a session of its own; then the same daemon
-stopped (SIGSTOP), and none. With `--memories 0` someone listens who says the same to everything, at once or never. CPU
+stopped (SIGSTOP), and none. With `--memories 0` a server gives the same answer to everything, at once or never. CPU
 is that of the whole process of the hook, waited for; wall includes its start by this program. `nc -N -U` is measured
-where it is found: it has no deadline below a whole second (`-w`) and leaves with 1 where nobody listens, which is why
+where it is found: it has no deadline below a whole second (`-w`) and exits with 1 if no daemon listens, which is why
 no host is given it (docs/decisions/0022-hooks-by-a-launcher.md).
 """
 
@@ -40,9 +40,9 @@ ANSWER = b'{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additional
 SEED = 7
 QUESTIONS = 200
 NC_CPU_MS = 2.0
-"""What `nc -N -U` may cost, of the processor."""
+"""Limit of CPU milliseconds for `nc -N -U`."""
 LAUNCHER_TIMES = 1.1
-"""What the launcher may cost, in starts of a bare interpreter."""
+"""Limit for the launcher, in starts of a bare interpreter."""
 PROMISED_MS = 300.0
 """Until when a hook has ended with nothing, where the daemon is stopped, hangs or is not there."""
 LIMIT_S = 5.0
@@ -51,7 +51,7 @@ LIMIT_S = 5.0
 
 @contextmanager
 def daemon(path: Path, *, answers: bool) -> Iterator[None]:
-    """Someone who listens, and answers at once or never."""
+    """A server that answers at once or never."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
         listener.listen(64)
@@ -182,7 +182,7 @@ def render(figures: Json) -> str:
 
 
 def promises(figures: Json) -> list[tuple[str, bool]]:
-    """What is promised of a hook, each with whether these figures keep it."""
+    """Return the requirements of a hook, each with True if these figures meet it."""
     answers = figures["answers"]
     ratio = answers["mnemond-hook"]["cpu_ms"] / answers["python -IS -c pass"]["cpu_ms"]
     said = [(f"the launcher: {ratio:.2f} x a bare interpreter, at most {LAUNCHER_TIMES}", ratio <= LAUNCHER_TIMES)]

@@ -1,4 +1,4 @@
-"""How fast it answers, each figure beside the floor it is judged by, taken in the same run.
+"""Latencies, each beside its floor, measured in the same run.
 
 python -m benchmarks.latency [--only ping client recall write] [--sizes 1000 10000 100000] [--json FILE]
 """

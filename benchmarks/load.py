@@ -48,9 +48,9 @@ RATE = 500.0
 """Requests a second in all, where clients do not ask as fast as they are answered: there all of them wait for each
 other, and a time says no more than how many they are."""
 LEAST_PER_S, RECALL_MS, REMEMBER_MS, LOOP_MS, LOG_MIB = 500.0, 25.0, 60.0, 50.0, 64.0
-"""What is promised at this rate: requests a second, p99 of both, the longest wait for the event loop, the log."""
+"""Requirements at this rate: requests a second, p99 of both, the longest wait for the event loop, the log."""
 BESIDE = 2.0
-"""So many times as long may they take beside jobs and backups."""
+"""Factor for these times beside jobs and backups."""
 STOLEN = 7
 """The place of stolen time in /proc/stat. Where it is more than nothing, times are longer than they would be."""
 WHOLE = 0.95
@@ -85,7 +85,7 @@ class Client:
         self.wire.post(message)
 
     def answered(self) -> float:
-        """Take the answer; milliseconds since it was asked for."""
+        """Take the answer; milliseconds since the request."""
         if b'"error":' in (reply := self.wire.take())[:60]:
             raise RpcError(reply.decode()[:300])
         return (time.perf_counter() - self.sent) * 1000
@@ -99,7 +99,7 @@ class Requests:
         self._texts: list[str] = []
 
     def next(self) -> tuple[str, bytes]:
-        """What kind it is, and the message."""
+        """Return the kind and the message."""
         if self._random.random() < REMEMBERS:
             self._texts = self._texts or self._notes.take(100)
             return "remember", request(1, "remember", {"content": self._texts.pop(), "no_diff": True})
@@ -152,7 +152,7 @@ def drive(
 
 
 class LogSize:
-    """The greatest size of a file while somebody looked."""
+    """The greatest size of a file while it is watched."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""What becomes of pairs of sentences whose relation is known: repetition, refinement, contradiction or neither.
+"""Decisions for pairs of sentences whose relation is known: repetition, refinement, contradiction or neither.
 
     python -m benchmarks.pairs --data DIR/pairs.jsonl [--embedder NAME …] [--literal]
 
@@ -40,7 +40,7 @@ LISTED = frozenset(
         *((group, outcome) for group in (UNRELATED, RANDOM) for outcome in ("CONFLICT", "UPDATE")),
     }
 )
-"""What should not happen: such pairs are printed, to be looked at."""
+"""Wrong decisions: such pairs are printed."""
 
 RANDOM_PAIRS = 4000
 PERCENTILES = (0.01, 0.05, 0.25, 0.50, 0.75, 0.95, 0.99)

@@ -1,7 +1,7 @@
-"""A process of its own that pings a daemon all the time: how long its event loop keeps somebody waiting.
+"""A process that pings a daemon all the time, to measure how long its event loop is busy.
 
-The longest round trip is at least as long as the longest piece of work on the loop; on a busy machine, longer. How much
-longer it may be is told by how late the probe itself was woken up, which no daemon has a part in.
+The longest round trip is at least as long as the longest piece of work on the loop; on a busy machine, longer. How late
+the probe itself is woken up shows how much longer.
 """
 
 from __future__ import annotations

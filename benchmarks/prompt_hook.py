@@ -1,4 +1,4 @@
-"""How long a hook of an agent waits for the daemon at each moment, beside a ping over the same way, interleaved.
+"""Time that a hook of an agent waits for the daemon at each moment, beside a ping over the same way, interleaved.
 
 python -m benchmarks.prompt_hook [--size N] [--rounds N] [--json FILE]
 
@@ -27,7 +27,7 @@ WARM_UP = 5
 
 
 def measure(size: int, rounds: int) -> Json:
-    """Milliseconds a round trip by what is asked: p50, p95 and the most, and how many were told something."""
+    """Milliseconds a round trip by kind of hook: p50, p95 and the maximum, and the share that got a text."""
     notes = Notes(7)
     with temporary_data_dir() as data_dir:
         (data_dir / "config.toml").write_text(NO_CAP, "utf-8")

@@ -2,7 +2,7 @@
 
     python -m benchmarks.recall --data DIR/*.jsonl --score DIR/../score.py [--runs OUT] [--json FILE]
 
-Each file's stores are filled once; every ablation asks the same stores. The scorer is run as a program of its own.
+Each file's stores are filled once; every ablation queries the same stores. The scorer is run as a program of its own.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ MODES: dict[str, Json] = {
     "probabilistic": {"mode": "probabilistic"},
     "mnemon": {"profile": "mnemon"},
 }
-"""Ablations, and what is asked for beside the question: one signal alone, links followed in each way, the published
-ranking; nothing is the product's default."""
+"""Ablations and their parameters: one signal alone, each way to follow links, the published ranking; no parameters are
+the product's default."""
 
 HEADS = (
     *("file", "mode", "n", "hit@1", "R@5", "R@10", "MRR", "nDCG@10", "hop R@10", "ses hit@1", "ses R@5", "ses R@10"),

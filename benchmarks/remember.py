@@ -1,4 +1,4 @@
-"""What remembering costs, beside the floor of the same run: python -m benchmarks.remember [--sizes …] [--flush-ms N]
+"""Cost of remembering, beside the floor of the same run: python -m benchmarks.remember [--sizes …] [--flush-ms N]
 
 One client: each remember, then one flush of a page, then the very rows that remember wrote once more in a bare
 transaction on a copy of the store. The bare transaction is timed with its own flush, so the floor, one flush and the
@@ -28,7 +28,7 @@ WARM_UP = 50
 MOST_TIMES_FLOOR = 1.5
 MOST_CPU_MS = 2.0
 LEAST_IMPORTED = 1_500
-"""What is asked of it: times the floor, CPU milliseconds of the daemon a write, imported memories a second."""
+"""Requirements: times the floor, CPU milliseconds of the daemon a write, imported memories a second."""
 
 CONNECTIONS = (1, 4)
 IN_FLIGHT = 64

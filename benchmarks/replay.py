@@ -1,4 +1,4 @@
-"""The baseline of writing: the very rows a daemon wrote, written again with one transaction for each memory."""
+"""The baseline of writing: the rows that a daemon wrote, written again with one transaction for each memory."""
 
 from __future__ import annotations
 

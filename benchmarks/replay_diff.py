@@ -1,9 +1,9 @@
-"""What a conversation loses when every turn is compared with all that came before it.
+"""Turns that a conversation loses when each is compared with all before it.
 
     python -m benchmarks.replay_diff --data DIR/locomo.jsonl [--embedder NAME …] [--literal]
 
-Each store's turns are judged in order against the turns still standing, as the product judges them; nothing is stored.
-Every turn that is skipped or takes another one's place is printed with the one it meets, to be looked at.
+Each store's turns are compared in order with the remaining turns, as the product does; nothing is stored. Every turn
+that is skipped or replaces another is printed with the one it met.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Met:
 
 @dataclass
 class Replay:
-    """One store replayed: what met, how many turns stand at the end, and how many turns stayed beside one that
-    the table would have them replace."""
+    """One replayed store: pairs that met, turns that remain, and turns that stayed beside one that the table would have
+    them replace."""
 
     store: str
     turns: int
@@ -63,7 +63,7 @@ class Replay:
 
 
 def replay(path: DiffPath, store: str, memories: list[Json]) -> Replay:
-    """Judge every turn against those standing before it, and let it take effect."""
+    """Compare every turn with those remaining before it, and apply the decision."""
     sent = [remember_params(memory, store) for memory in memories]
     vectors = path.vectors([params["content"] for params in sent])
     done = Replay(store, len(memories))

@@ -25,7 +25,7 @@ def quality(scorer: Path, bench: BenchFile, run: Path, label: str) -> Json:
 
 
 def score(scorer: Path, bench: BenchFile, run: Path, label: str, *more: str) -> Json:
-    """What `scorer` writes for one run, `more` being options of its own. SystemExit when it fails."""
+    """Return the output of `scorer` for one run; `more` are its options. SystemExit when it fails."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         command = [sys.executable, str(scorer), "score", str(bench.path), str(run)]
         options = ["--json", out.name, "--boot", "0", "--brief", "--label", label, *more]

@@ -1,4 +1,4 @@
-"""What stands around credentials: sentences, settings, commands; and lines that look close and hold none."""
+"""Text around credentials: sentences, settings, commands; and lines that look similar and hold none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CARRIERS = (
     "steps: 1) login 2) paste ({}) 3) restart",
     '{{"auth":{{"v":"{}","ttl":3600}}}}',
 )
-"""What stands around a token that its format gives away, whatever its name."""
+"""Text around a token that is recognised by its format, under any name."""
 
 OWN_CARRIERS: dict[str, tuple[str, ...]] = {
     "aws_secret_key": (
@@ -143,7 +143,7 @@ OWN_CARRIERS: dict[str, tuple[str, ...]] = {
         "{} is the token of the runner",
     ),
 }
-"""What stands around a value that only its name, its scheme or its place gives away."""
+"""Text around a value that is recognised by its name, its scheme or its place alone."""
 
 _URL_ESCAPED = str.maketrans({"@": "%40", "/": "%2F", "#": "%23", "?": "%3F", "[": "%5B", "]": "%5D"})
 
@@ -162,7 +162,7 @@ def sample(kind: str, number: int, chance: random.Random) -> tuple[str, int, int
 
 
 def lookalikes(chance: random.Random) -> list[str]:
-    """Twenty lines that hold no secret and look as if: sums, commits, numbers, images, lock files, placeholders."""
+    """Return twenty lines that only look like secrets: sums, commits, numbers, images, lock files, placeholders."""
     digest = base64.b64encode(chance.randbytes(64)).decode()
     commit, total = draw(chance, HEX, 40), draw(chance, HEX, 64)
     number = str(uuid.UUID(int=chance.getrandbits(128), version=4))

@@ -1,4 +1,4 @@
-"""How many secrets are found, kind by kind, and how often a technical line without one is taken for one.
+"""Measure how many secrets are found, by kind, and how many technical lines without one are reported.
 
     python -m benchmarks.secrets [PATH …]
 
@@ -56,7 +56,7 @@ LONGEST_LINE = 2_000
 
 
 class FalsePositive(msgspec.Struct, frozen=True):
-    """A line that was taken for a secret: its kind, where it stands, the line with the value masked."""
+    """A false positive: its kind, its place, the line with the value masked."""
 
     kind: str
     line: str
@@ -135,7 +135,7 @@ def false_positives(lines: Iterable[str]) -> list[FalsePositive]:
 
 
 def report_false_positives(name: str, lines: Sequence[str]) -> dict[str, Any]:
-    """Say every false positive and their share; the figures as a dictionary."""
+    """Print every false positive and their share; return the figures."""
     found = false_positives(lines)
     share = len(found) / max(1, len(lines))
     say(f"\n{name}: {len(found)} of {len(lines):,} lines taken for a secret, {100 * share:.3f} %")
@@ -172,7 +172,7 @@ def recall_of(kind: str, samples: int) -> Recall:
 
 
 def say_recall(recalls: Sequence[Recall], misses: int) -> None:
-    """One row a kind, and the first misses when asked."""
+    """Print one row a kind, and the first misses if requested."""
     rows: list[list[Cell]] = [
         [one.kind, one.n, f"{100 * one.found / one.n:.1f}", f"{100 * one.exact / one.n:.1f}", _others(one.others)]
         for one in recalls
@@ -211,7 +211,7 @@ HOSTILE = (
     "password: bluebird, ", "the password is bluebird, ", 'password="blue bird ', "a=b password=bluebird ", "pw",
     "SK0a1", "x.atlasv1.", "密码是bluebird，", "\u200b", "é\ufe0f",
 )  # fmt: skip
-"""Texts made of one piece again and again: what is near to a match and is none, or is one everywhere."""
+"""Repetitions of one piece that nearly matches, or matches everywhere."""
 
 
 def _microseconds(text: str) -> float:

@@ -48,7 +48,7 @@ def _one_size(size: int, embedder: Embedder) -> Json:
 
 
 def fill(data_dir: Path, texts: list[str]) -> Json:
-    """Seconds that a daemon takes to remember these texts, one by one; and what it takes of memory then."""
+    """Seconds that a daemon takes to remember these texts, one by one, and its memory afterwards."""
     with DaemonProcess(data_dir) as daemon, daemon.connect() as wire:
         begin = time.perf_counter()
         for _ in wire.pipeline("remember", ({"content": text, "no_diff": True} for text in texts)):

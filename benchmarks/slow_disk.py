@@ -1,7 +1,7 @@
 """A disk that takes longer to flush: fsync and fdatasync of this process and of all it starts wait before they work.
 
-How long a flush takes differs between disks by a factor of a hundred, and what waits for it is the same on all of them.
-A library that the loader puts before the C library does the waiting, so the time is spent asleep, as on a disk.
+The time of a flush differs between disks by a factor of a hundred. A library that is loaded before the C library does
+the waiting, so the process sleeps, as on a disk.
 """
 
 from __future__ import annotations

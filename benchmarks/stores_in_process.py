@@ -30,7 +30,7 @@ WRITTEN_US = parse_rfc3339("2029-12-01T00:00:00Z")
 """When the first memory is written; a microsecond later the next one."""
 
 ASKED_US = parse_rfc3339("2030-01-01T00:00:00Z")
-"""When questions are asked that say nothing else: behind every memory."""
+"""Time of questions without one of their own: after every memory."""
 
 STORE = "default"
 
@@ -66,7 +66,7 @@ class Stores:
         opened.connection.close()
 
     def snapshots(self, bench: BenchFile) -> dict[str, Snapshot]:
-        """What was filled, read anew: the index as the code that makes it is by now."""
+        """Read the filled stores anew: the index as the current code builds it."""
         found = {}
         for store in bench.queries:
             connection = Connection(self._path(bench, store))

@@ -18,7 +18,7 @@ ZIPF_SHIFT = 2.7
 """Mandelbrot's correction: the first ranks of real text are less extreme than 1/rank."""
 
 FUNCTION_WORDS = 150
-"""The ranks of "the", "of" …; a question is not asked with these."""
+"""The ranks of "the", "of" …; questions do not use these."""
 
 TOPICS = 500
 TOPIC_WORDS = 60
@@ -52,7 +52,7 @@ class Notes:
         return list(islice(self._notes(), count))
 
     def question(self, note: str) -> str:
-        """Asks after a few of the note's rarer words."""
+        """Return a question with a few of the note's rarer words."""
         words = sorted(set(words_of(note)) - set(self._words[:FUNCTION_WORDS]))
         chosen = self._random.sample(words, min(QUESTION_WORDS, len(words)))
         return f"What do we know about {' '.join(chosen)}?"

@@ -1,4 +1,4 @@
-"""The ranking with one part less, or one way to follow links more: what an ablation compares."""
+"""Variants of the ranking for an ablation: without one part, or with one more way to follow links."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ EVERY_ROW = 1_000_000
 
 @dataclass(frozen=True)
 class Variant:
-    """`profile` takes the place of the one of its name; `asks` stands in every query. `instead`: what stands in the
-    code for one name of it, by dotted name. `indexes`: whether memories are indexed otherwise too."""
+    """`profile` replaces the one of its name; `asks` is in every query. `instead`: replacements in the code by dotted
+    names. `indexes`: memories are indexed differently too."""
 
     name: str
     profile: Profile = MNEMOND
@@ -111,7 +111,7 @@ STAGES: tuple[Variant, ...] = (
     ),
     Variant("every row a candidate", _ranking("shortlisting", rows=EVERY_ROW)),
 )
-"""The default less one part, which is what the part is worth."""
+"""The default without one part."""
 
 WITH_NAMES = MNEMOND.anchors | {"entity"}
 WITH_NEW = MNEMOND.anchors | {"recency"}
@@ -124,7 +124,7 @@ AROUND: tuple[Variant, ...] = tuple(
     }.items()
     for value in values
 )
-"""Numbers that are no part of the ranking's own, beside what they are."""
+"""Other values of numbers outside of the ranking."""
 
 MORE: tuple[Variant, ...] = (
     Variant("+ hard windows", _profile(hard_windows=True)),
@@ -135,7 +135,7 @@ MORE: tuple[Variant, ...] = (
     Variant("+ questions noted with it", _settings(anchors=AnchorSettings(hypothetical=True))),
     *(Variant(f"+ prior, {weight:g}", _settings(prior=PriorSettings(weight=weight))) for weight in (0.1, 0.5)),
 )
-"""What is there and off by default."""
+"""Features that are off by default."""
 
 LINKS: tuple[Variant, ...] = tuple(
     Variant(f"+ {mode}, {worth:g}", _profile(graph=worth), {"mode": mode})

@@ -76,7 +76,7 @@ def read_texts(paths: Sequence[Path]) -> list[str]:
 
 
 def embedded(texts: Sequence[str]) -> Matrix:
-    """What the built-in model makes of them, in mixed order; texts without a vector are left out."""
+    """Return the vectors of the built-in model, in mixed order; texts without a vector are left out."""
     model = registry.create(registry.DEFAULT)
     vectors = [vector for vector in model.embed(list(texts)) if vector is not None]
     return np.random.default_rng(0).permutation(np.stack(vectors))
@@ -154,7 +154,7 @@ def recall(searched: Dense, matrix: Matrix, questions: Matrix) -> float:
 
 
 def errors(scan: Scan, questions: Matrix) -> Json:
-    """How far approximate cosines are off: root mean square and largest; then of mean and deviation, for z-scores."""
+    """Errors of approximate cosines: root mean square and largest; then of mean and deviation, for z-scores."""
     squares, largest, means, deviations = [], 0.0, [], []
     for question in questions:
         exact, found = scan.exact.similarity(question), scan.int8.similarity_approximate(question, None)

@@ -103,7 +103,7 @@ class Wire:
         while len(waiting) > keep:
             reply = _decoded(self.take())
             if reply.get("id") not in waiting:
-                raise RpcError(f"a reply nobody waits for: {str(reply)[:300]}")
+                raise RpcError(f"an unexpected reply: {str(reply)[:300]}")
             waiting[reply["id"]] = reply
             while waiting and (first := waiting[head := next(iter(waiting))]) is not None:
                 del waiting[head]

@@ -16,13 +16,13 @@ from benchmarks.wire import Json, RpcError, Wire, request
 
 SEED = 3
 WRITES = {1: 300, 8: 1200, 64: 3200}
-"""Memories for each number of writers. Together fewer than the 5,000 lines that the operation log keeps (spec 4): the
+"""Memories for each number of writers. Together fewer than the 5,000 lines that the operation log keeps: the
 baseline writes the rows it finds, and must find a line for each memory."""
 
 BASELINE_WRITES = 1000
 
 BASES = {"bare": "one transaction each", "single": "1"}
-"""What 64 writers are compared with: the same rows straight into SQLite, and one writer of the daemon."""
+"""Compared with 64 writers: the same rows straight into SQLite, and one writer of the daemon."""
 
 
 def measure(rounds: int) -> Json:
