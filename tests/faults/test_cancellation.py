@@ -17,6 +17,7 @@ from structlog.testing import CapturingLogger
 from mnemond.config.settings import Config, EmbeddingSettings
 from mnemond.daemon import Daemon
 from mnemond.embed.registry import Embedders
+from mnemond.errors import STOPPING, MnemonError
 from mnemond.store.connection import Connection
 from mnemond.store.database import load_index
 from mnemond.store.meta import EmbedderRecord
@@ -96,11 +97,14 @@ class World:
         """Carry out a request, cancelled before this step of its tasks; whether it took so many."""
         raw = msgspec.Raw(json.dumps(params).encode())
         request = Request("2.0", method, msgspec.Raw(b"1"), raw)
+        ended_tasks: list[bool] = []
         async with trio.open_nursery() as nursery:
             canceller = _StepCanceller(nursery, step)
             trio.lowlevel.add_instrument(canceller)
 
             def spawn(run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+                if ended_tasks:  # as the server once it has stopped: a commit may come after that
+                    raise MnemonError(STOPPING, "the daemon stopped before the request was answered")
                 nursery.start_soon(run)
 
             answer = self.daemon._dispatcher.answer(request, CALL, spawn)
@@ -108,6 +112,7 @@ class World:
                 ended = trio.Event()
                 answer.subscribe(ended.set)
                 await ended.wait()
+        ended_tasks.append(True)
         trio.lowlevel.remove_instrument(canceller)
         struck = canceller.steps >= step
         if not struck:
