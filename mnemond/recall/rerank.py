@@ -101,7 +101,8 @@ class _Scorer:
         for token in set(tokens):
             for wanted, value in self._matches(token).items():
                 best[wanted] = max(value, best.get(wanted, 0.0))
-        mean = sum(self._weights[wanted] * value for wanted, value in best.items())
+        # In the order of the question: that of a set differs from start to start, and with it the last bit of the sum.
+        mean = sum(weight * best[wanted] for wanted, weight in self._weights.items() if wanted in best)
         return min(1.0, mean + (self._policy.adjacency if self._is_in_order(tokens) else 0.0))
 
     def _is_in_order(self, tokens: Sequence[str]) -> bool:

@@ -83,3 +83,12 @@ def test_a_relevance_lies_between_0_and_1_and_depends_on_its_candidate_alone(
     assert found == [lexical_scores(question, [candidate], len)[0] for candidate in candidates]
     if question:
         assert lexical_scores(question, [question], len)[0] == pytest.approx(1.0)
+
+
+def test_a_score_is_the_same_to_the_last_bit_at_every_start_of_the_daemon() -> None:
+    # The order of a set of words changes with the seed of Python's hashes; that of the question does not.
+    words = [chr(ord("a") + number) * 5 for number in range(20)]
+    weights = {word: 0.1 * 1.7**number for number, word in enumerate(words)}
+    total = sum(weights.values())
+    scored = lexical_scores(words, [words[-2::-1]], weights.__getitem__, policy=LexicalPolicy(adjacency=0.0))
+    assert scored == [sum(weights[word] / total for word in words[:-1])]
