@@ -211,7 +211,7 @@ class OpenStores:
     def forget_texts(self) -> None:
         """Let go of whatever this process kept of texts to save time: nothing of a purged memory may stay."""
         self._supply.clear_cache()
-        self._archives.forget()
+        self._archives.clear()
         caches.clear_all()
         for tell in self.on_forget:
             tell()

@@ -1,9 +1,8 @@
-"""What a store knew at any time: an index of its active rows and of all that left recall, for `as_of` and the like.
+"""Archives: an index of active and retired rows of a store, for `as_of` and the like.
 
-The index of a store knows its active rows alone. An archive is a second one, made when somebody asks for it and brought
-up to date when somebody asks again after a write: what changed between two generations is told by comparing them, so
-only that is read and indexed. Active rows come from the store's snapshot with all their links; retired ones come from
-its database, and have none. A purge takes every archive away.
+The main index has active rows only. An archive is built on demand and updated on the next demand after a write, by the
+difference of the two generations. Active rows come from the store's snapshot with their links, retired ones from its
+database without. A purge drops every archive.
 """
 
 from __future__ import annotations
@@ -27,53 +26,52 @@ from mnemond.store.meta import EmbedderRecord
 from mnemond.store.store import Store
 
 KEPT = 2
-"""Archives at once, of the stores asked last: each takes the memory of another index, of its store and what left it."""
+"""Archives in memory, of the stores used last: each is as large as an index of all rows."""
 
 AT_ONCE = 2
-"""Archives that are made at once: each takes a processor for as long as it lasts. Who asks for one that is made already
-waits for none of them."""
+"""Archives to build concurrently: each occupies a processor. Requests for an existing archive do not wait."""
 
 PAGE = 500
-"""Retired rows read at once: about 10 ms, for which writes wait."""
+"""Retired rows to read at once: about 10 ms, in which writes wait."""
 
 REBUILT_SHARE = 0.3
-"""Part of its rows that may be new: beyond it, an index is built in less time than it is changed."""
+"""Share of changed rows above which rebuilding an index is faster than updating it."""
 
 Row = tuple[Insight, Vector | None]
 
 
 class Archives:
-    """Of each store asked for, the newest archive. For the event loop's thread."""
+    """Archives by store. Use it from the thread of the event loop only."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Archive] = OrderedDict()
-        self._locks: defaultdict[str, trio.Lock] = defaultdict(trio.Lock)  # of one store, one is made at a time
+        self._locks: defaultdict[str, trio.Lock] = defaultdict(trio.Lock)  # one build per store at a time
         self._threads = trio.CapacityLimiter(AT_ONCE)
         self._purges = 0
 
     async def of(self, store: Store) -> Snapshot:
-        """Every row of a store that was not purged, as a snapshot; the store's own when all of them are active.
+        """Return all rows of a store as a snapshot; the store's own if all are active.
 
-        Raises MnemonError when the database cannot be read.
+        Raises MnemonError if the database cannot be read.
         """
         async with self._locks[store.name]:
             archive = self._kept.pop(store.name, None) or Archive()
             purges = self._purges
-            snapshot = await archive.up_to_date(store, self._threads)
-            if purges == self._purges:  # else it may have what was purged meanwhile; this one answer was asked before
+            snapshot = await archive.update(store, self._threads)
+            if purges == self._purges:  # else it may contain purged rows: return it, but do not keep it
                 self._kept[store.name] = archive
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
             return snapshot
 
-    def forget(self) -> None:
-        """Let go of all: nothing of a purged memory may stay."""
+    def clear(self) -> None:
+        """Drop all archives after a purge."""
         self._purges += 1
         self._kept.clear()
 
 
-class _Seen(NamedTuple):
-    """A store between two batches of writes: its index, its embedder, and since when each retired row is."""
+class _StoreState(NamedTuple):
+    """State of a store between two writes: its index, its embedder, and the time of each retirement by id."""
 
     snapshot: Snapshot
     embedder: EmbedderRecord | None
@@ -81,41 +79,43 @@ class _Seen(NamedTuple):
 
 
 class Archive:
-    """Of one store. `up_to_date` is called once at a time; after it raised, the archive is of no use any more."""
+    """Archive of one store. Calls of `update` must not overlap; after an error the archive is unusable."""
 
     def __init__(self) -> None:
         self._index: MemoryIndex | None = None
         self._of: weakref.ref[Snapshot] | None = None
         self._retirements: Mapping[str, str] = {}
-        """Since when each row of the index that left recall did."""
+        """Time of retirement of the retired rows in the index, by id."""
 
-    async def up_to_date(self, store: Store, threads: trio.CapacityLimiter) -> Snapshot:
-        """See `Archives.of`; the work is done in one of `threads`."""
+    async def update(self, store: Store, threads: trio.CapacityLimiter) -> Snapshot:
+        """Apply the writes since the last call, in one of `threads`; return the snapshot (see `Archives.of`)."""
         current = store.snapshot
         if self._of is None or self._of() is not current:
-            seen = await store.read(lambda found: _Seen(store.snapshot, store.embedder, insights.retirements(found)))
-            current = seen.snapshot
+            state = await store.read(
+                lambda found: _StoreState(store.snapshot, store.embedder, insights.retirements(found))
+            )
+            current = state.snapshot
             if self._index is not None and self._index.made_by != current.made_by:
                 self._index = None
             had = {} if self._index is None else self._retirements
-            missing = [name for name, since in seen.retirements.items() if had.get(name) != since]
-            fresh = await _read(store, missing, seen.embedder)
-            await trio.to_thread.run_sync(self._follow, seen, fresh, limiter=threads)
-            self._retirements = seen.retirements
+            missing = [name for name, since in state.retirements.items() if had.get(name) != since]
+            fresh = await _read(store, missing, state.embedder)
+            await trio.to_thread.run_sync(self._rebuild, state, fresh, limiter=threads)
+            self._retirements = state.retirements
             self._of = weakref.ref(current)
         return current if self._index is None else self._index.snapshot
 
-    def _follow(self, seen: _Seen, fresh: Mapping[str, Row]) -> None:
-        """Make the index one of the rows of a snapshot and of the retired ones (blocking)."""
-        if not seen.retirements:
+    def _rebuild(self, state: _StoreState, fresh: Mapping[str, Row]) -> None:
+        """Make the index contain the active and retired rows of a state (blocking)."""
+        if not state.retirements:
             self._index = None
             return
-        snapshot = seen.snapshot
+        snapshot = state.snapshot
         old = None if self._index is None else self._index.snapshot
         rows = {row[0].id: row for row in _live(snapshot)}
-        for name in seen.retirements:
+        for name in state.retirements:
             row = fresh.get(name) or (None if old is None else _row(old, name))
-            if row is not None:  # else it was purged since
+            if row is not None:  # else purged meanwhile
                 rows[name] = row
         changes = None if old is None else _changes(old, rows)
         if self._index is None or changes is None:
@@ -128,7 +128,7 @@ class Archive:
 
 
 async def _read(store: Store, names: Sequence[str], embedder: EmbedderRecord | None) -> dict[str, Row]:
-    """Rows of a database, a page at a time: writes go on in between. Those that were purged meanwhile are left out."""
+    """Read rows of a database in pages, between which writes go on; rows purged meanwhile are missing."""
     found: dict[str, Row] = {}
     for start in range(0, len(names), PAGE):
         load = partial(insights.load, ids=names[start : start + PAGE], embedder=embedder)
@@ -142,7 +142,7 @@ _NO_EDGES = EdgeArrays(
 
 
 def _live(snapshot: Snapshot) -> Iterator[Row]:
-    """The active rows, in the order they were stored."""
+    """Yield the active rows in order of storage."""
     for row in np.flatnonzero(snapshot.alive()).tolist():
         yield snapshot.insight(row), snapshot.vector(row)
 
@@ -153,7 +153,7 @@ def _row(snapshot: Snapshot, name: str) -> Row | None:
 
 
 def _changes(before: Snapshot, rows: Mapping[str, Row]) -> Sequence[Change] | None:
-    """What makes of an archive one of `rows`; None when to build it anew takes less time."""
+    """Return the changes from an archive to `rows`; None if rebuilding is faster."""
     live = [(row, before.insight(row)) for row in np.flatnonzero(before.alive()).tolist()]
     had = {insight.id: (row, insight) for row, insight in live}
     changes: list[Change] = [PurgeInsight(gone) for gone in had if gone not in rows]
@@ -170,12 +170,12 @@ def _changes(before: Snapshot, rows: Mapping[str, Row]) -> Sequence[Change] | No
 
 
 def _same(one: Vector | None, other: Vector | None) -> bool:
-    """Byte for byte, which takes a fifth of the time of numpy's comparison; rows of an index are all of one type."""
+    """Compare bytes, in a fifth of the time of numpy; all vectors of an index have the same type."""
     return one is other if one is None or other is None else one.tobytes() == other.tobytes()
 
 
 def _linked(snapshot: Snapshot, index: MemoryIndex) -> EdgeArrays:
-    """The edges of a snapshot between the rows of an archive."""
+    """Return the edges of a snapshot with row numbers of an archive."""
     found, rows = snapshot.edges(), index.table.rows
     numbers = np.array([rows.get(snapshot.insight(row).id, 0) for row in range(snapshot.rows)], dtype=np.int64)
     return found._replace(source=numbers[found.source], target=numbers[found.target])

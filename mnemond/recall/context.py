@@ -1,7 +1,7 @@
-"""What was recalled, as text for a prompt: within a budget, fenced, and nothing in it that could be an instruction.
+"""Render recalled memories as text for a prompt: within a budget, and fenced as data that cannot act as instructions.
 
-One sentence outside of the fence says what stands inside. Both ends of the fence carry a number drawn for this text
-alone, which no memory can know; every "<" inside is the fence's own or begins a date or a reference.
+A sentence before the fence explains it. Both ends of the fence carry a random number of this text alone, which no
+memory can know; every "<" inside belongs to the fence, a date or a reference.
 """
 
 from __future__ import annotations
@@ -26,31 +26,30 @@ from mnemond.recall.recall import search
 from mnemond.text.prompt_escape import ELLIPSIS, QUARTERS, cut, inert, quarters, surely_kept, token_count
 
 BUDGET = 1_200
-"""Tokens of a context unless the caller says otherwise (spec 12)."""
+"""Default size of a context in tokens."""
 
 SUMMARY_SHARE = 0.4
-"""The most of a budget that a summary may take (spec 12)."""
+"""Largest share of a budget for the summary."""
 
 MIN_CONTENT = 80
-"""Quarters of a token that the best memory gets even where the budget has no room for them: rather a context that is
-too large than one without a memory. A summary that has no more is left out."""
+"""Quarters of a token for the best memory even beyond the budget: too large a context is better than one without a
+memory. A summary with less room is left out."""
 
 REF = 8
-"""Characters of an id that refer to it: what people are shown of it, too."""
+"""Characters of an id in a reference, as elsewhere in texts for people."""
 
 RELATIONS_EACH = 3
-"""Relations a memory may bring in, to memories better than itself: a hub must not fill the context with its links."""
+"""Relations of a memory to better ones: a hub must not fill the context with its links."""
 
 READ = 2
-"""Quarters of a token read of a text for each that could be shown: where more than half of it does not show, it is left
-out."""
+"""Quarters of a token to read for each that fits: a text of which more than half is invisible is left out."""
 
 UNSHOWN = 16_000
-"""Characters that are made inert for one context without being shown: 2 ms. Texts that say at once that they are too
-large are none of them; it takes hidden characters and the like. Memories that need more are left out."""
+"""Characters to escape for one context without showing them: 2 ms. Obviously large texts do not count, only those with
+hidden characters and the like. Memories that need more are left out."""
 
 LOOKED = 512
-"""Characters whose size is told in one go."""
+"""Characters measured at once."""
 
 SUMMARY = "summary: "
 RELATIONS = "relations:\n"
@@ -64,7 +63,7 @@ _NONCE = re.compile("[0-9a-f]{16,64}")
 
 
 class Frame(NamedTuple):
-    """What stands around the memories. `nonce`: 16 to 64 hexadecimal digits, another number for each context."""
+    """Head and fence of a context. `nonce`: 16 to 64 random hexadecimal digits, different for each context."""
 
     store: str
     intent: str
@@ -73,8 +72,8 @@ class Frame(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """One memory, by its id, has to do with another; `name` says how. Of a causal link the index does not know whether
-    it causes, enables or prevents."""
+    """A relation of two memories by their ids. The default name is vague because the index does not know if a causal
+    link causes, enables or prevents."""
 
     cause: str
     effect: str
@@ -82,7 +81,7 @@ class Relation(NamedTuple):
 
 
 class Context(NamedTuple):
-    """A text for a prompt, the ids of the memories in it as they stand there, how many were left out, and its size."""
+    """A text for a prompt, the ids of its memories in order, the number of omitted ones, and its size."""
 
     text: str
     shown: tuple[str, ...]
@@ -91,28 +90,25 @@ class Context(NamedTuple):
 
 
 def linearise(results: Sequence[Hit], frame: Frame, relations: Sequence[Relation] = (), summary: str = "") -> Context:
-    """One line for each of `results`, as many as fit into `frame.budget` tokens, the best scores first.
+    """Render one line for each of `results`, choosing by score as many as fit into `frame.budget` tokens.
 
-    They stand in the order of time for WHEN, as they are given for WHY, else by score. The best one is cut, if it must
-    be, but never left out; only then may the text be larger than its budget. `relations` between two that are shown
-    stand below, those given first being kept first; `summary` above. ValueError for a nonce that is none.
+    The order is by time for WHEN, as given for WHY, else by score. The best one is cut if necessary but never omitted;
+    only then may the text exceed its budget. `relations` between shown memories follow, the first ones preferred;
+    `summary` comes before. Raises ValueError for an invalid nonce.
     """
     if not _NONCE.fullmatch(frame.nonce):
         raise ValueError("a nonce has 16 to 64 hexadecimal digits")
     ordered = _ordered(results, frame.intent)
     page = _Page([hit.insight for hit in ordered], frame, relations, summary)
-    best_first = sorted(range(len(ordered)), key=lambda place: -ordered[place].score)
-    for place in best_first[:1]:
-        page.add_best(place)
-    for place in best_first[1:]:
-        page.add(place)
+    for number, place in enumerate(sorted(range(len(ordered)), key=lambda place: -ordered[place].score)):
+        (page.add if number else page.add_best)(place)
     text = page.text()
     shown = tuple(ordered[place].insight.id for place in sorted(page.lines))
     return Context(text, shown, len(ordered) - len(shown), token_count(quarters(text)))
 
 
 def relations_among(snapshot: Snapshot, insights: Sequence[Insight]) -> list[Relation]:
-    """The causal links between these memories, heaviest first, then by ids."""
+    """Return the causal links between these memories, heaviest first, then by ids."""
     known = {insight.id: row for insight in insights if (row := snapshot.row_of(insight.id)) is not None}
     names = list(known)
     found = causal_pairs(snapshot, list(known.values()))
@@ -127,7 +123,7 @@ def _ordered(results: Sequence[Hit], intent: str) -> list[Hit]:
 
 
 class _Page:
-    """Lines that fill up. `left`: quarters of a token, when every line that has to stand is counted."""
+    """Lines of a context. `left`: free quarters of a token after all mandatory lines."""
 
     def __init__(self, insights: list[Insight], frame: Frame, relations: Sequence[Relation], summary: str) -> None:
         self._insights = insights
@@ -137,65 +133,64 @@ class _Page:
         self._relations = self._by_place(relations)
         self._related: dict[tuple[int, int], str] = {}
         self.lines: dict[int, str] = {}
-        self._patience = UNSHOWN
+        self._spare_characters = UNSHOWN
         least = sum(map(quarters, self._around(len(insights))))
         self._gap = quarters(_gap(len(insights)))
         self.left = QUARTERS * frame.budget - least - (self._gap if insights else 0)
 
     def add_best(self, place: int) -> None:
-        """Show the memory at that place, cut to what there is room for."""
+        """Show the memory at that place, cut to the available room."""
         room = max(self._room(place) - quarters(self._line(place, "")), MIN_CONTENT)
         self._put(place, self._line(place, _beginning(self._insights[place].content, room)))
 
     def add(self, place: int) -> None:
         """Show the memory at that place if the whole of it fits."""
         room, content = self._room(place), self._insights[place].content
-        if len(content) > min(READ * room, self._patience) or _is_larger(content, room):
+        if len(content) > min(READ * room, self._spare_characters) or _is_larger(content, room):
             return
         line = self._line(place, inert(content))
         size = quarters(line)
         if size <= room:
             self._put(place, line)
-        self._patience -= max(0, len(content) - size) if size <= room else len(content)
+        self._spare_characters -= max(0, len(content) - size) if size <= room else len(content)
 
     def text(self) -> str:
-        """Everything, as it stands in the prompt."""
         opening, head, closing = self._around(len(self.lines))
         related = [self._related[ends] for ends in sorted(self._related)]
-        return "".join([opening, head, *self._shown(), *([RELATIONS] if related else []), *related, closing])
+        return "".join([opening, head, *self._ordered_lines(), *([RELATIONS] if related else []), *related, closing])
 
     def _room(self, place: int) -> int:
-        """What a line there may take: it ends a gap, parts one in two or makes one shorter."""
+        """Return the available size of a line there: it may close, split or shorten a gap."""
         beside = (place - 1, place + 1)
         gaps = sum(0 <= other < len(self._insights) and other not in self.lines for other in beside)
         return self.left - (gaps - 1) * self._gap
 
     def _put(self, place: int, line: str) -> None:
-        """Show a line, and how its memory is related to those shown already, as far as there is room."""
+        """Show a line, and relations of its memory to those shown already if they fit."""
         self.left = self._room(place) - quarters(line)
         self.lines[place] = line
-        brought = 0
+        added = 0
         for ends, relation in self._relations.get(place, ()):
             size = quarters(relation) + (0 if self._related else quarters(RELATIONS))
-            if brought < RELATIONS_EACH and ends[0] in self.lines and ends[1] in self.lines and size <= self.left:
+            if added < RELATIONS_EACH and ends[0] in self.lines and ends[1] in self.lines and size <= self.left:
                 self._related[ends] = relation
                 self.left -= size
-                brought += 1
+                added += 1
 
     def _by_place(self, relations: Sequence[Relation]) -> dict[int, list[tuple[tuple[int, int], str]]]:
-        """Of each memory its relations: the places of both ends, and the line that tells it."""
+        """Map the place of each memory to its relations: the places of both ends, and the line."""
         places = {insight.id: place for place, insight in enumerate(self._insights)}
         found: dict[int, list[tuple[tuple[int, int], str]]] = {}
         for cause, effect, name in relations:
             if cause in places and effect in places and cause != effect:
                 ends = f"<ref:{self._refs[places[cause]]}> -> <ref:{self._refs[places[effect]]}>"
-                line = self._unguessed(f"{ends} ({inert(name)})\n")
+                line = self._without_nonce(f"{ends} ({inert(name)})\n")
                 for end in (places[cause], places[effect]):
                     found.setdefault(end, []).append(((places[cause], places[effect]), line))
         return found
 
-    def _shown(self) -> Iterator[str]:
-        """The lines in order, each run of memories left out told in one."""
+    def _ordered_lines(self) -> Iterator[str]:
+        """Yield the lines in order, with one line for each gap."""
         omitted = 0
         for place in range(len(self._insights) + 1):
             if place < len(self._insights) and place not in self.lines:
@@ -207,38 +202,36 @@ class _Page:
             yield self.lines.get(place, "")
 
     def _around(self, shown: int) -> tuple[str, str, str]:
-        """Introduction and opening mark; head and summary; closing mark."""
+        """Return introduction and opening mark; head and summary; closing mark."""
         frame = self._frame
-        head = self._unguessed(f"store: {inert(frame.store)} · intent: {inert(frame.intent)} · ")
+        head = self._without_nonce(f"store: {inert(frame.store)} · intent: {inert(frame.intent)} · ")
         count = f"{shown} of {len(self._insights)} memories\n"
         mark = f"recalled-data {frame.nonce}>\n"
         return f"{INTRODUCTION}<{mark}", head + count + self._summary, f"</{mark}"
 
     def _line(self, place: int, content: str) -> str:
-        """`content` is inert already."""
         day = format_us(time_us(self._insights[place]))[:10]
-        return self._unguessed(f"<t:{day}> {content} <ref:{self._refs[place]}>\n")
+        return self._without_nonce(f"<t:{day}> {content} <ref:{self._refs[place]}>\n")
 
     def _summarised(self, summary: str) -> str:
         room = int(SUMMARY_SHARE * QUARTERS * self._frame.budget) - quarters(SUMMARY) - 1
         if room < MIN_CONTENT or not summary:
             return ""
-        return f"{SUMMARY}{self._unguessed(_beginning(summary, room))}\n"
+        return f"{SUMMARY}{self._without_nonce(_beginning(summary, room))}\n"
 
-    def _unguessed(self, text: str) -> str:
-        """`text` without this context's number in it."""
+    def _without_nonce(self, text: str) -> str:
         return re.sub(self._frame.nonce, ELLIPSIS, text, flags=re.IGNORECASE)
 
 
 def _beginning(text: str, size: int) -> str:
-    """As much of a text, made inert, as takes at most `size` quarters of a token."""
+    """Return the beginning of a text, escaped, of at most `size` quarters of a token."""
     most = _reach(text, READ * size)
     read = inert(text[:most])
     return cut(read if len(text) <= most else read + ELLIPSIS, size)
 
 
 def _reach(text: str, size: int) -> int:
-    """How many characters of `text` are read until they take `size` quarters of a token; at most `LOOKED` too many."""
+    """Return the number of characters of `text` that take `size` quarters of a token, up to `LOOKED` too many."""
     for start in range(0, min(len(text), size), LOOKED):
         size -= quarters(text[start : start + LOOKED])
         if size <= 0:
@@ -247,9 +240,9 @@ def _reach(text: str, size: int) -> int:
 
 
 def _is_larger(text: str, size: int) -> bool:
-    """Whether a text surely takes more than `size` quarters of a token, by what shows of it, white space single.
+    """Return True if the visible part of a text surely takes more than `size` quarters of a token.
 
-    Parts in which something does not show count for nothing; marks of a fence count one by one.
+    White space is collapsed; parts with invisible characters do not count; marks of a fence count one by one.
     """
     for start in range(0, len(text), LOOKED):
         shown = " ".join(text[start : start + LOOKED].split())
@@ -264,26 +257,26 @@ def _gap(omitted: int) -> str:
 
 
 def _references(insights: Sequence[Insight]) -> list[str]:
-    """How each memory is referred to: the beginning of its id, or all of it where another begins alike."""
+    """Return a reference for each memory: the beginning of its id, or the whole of an ambiguous one."""
     begun = Counter(insight.id[:REF] for insight in insights)
     return [inert(insight.id[:REF] if begun[insight.id[:REF]] == 1 else insight.id) for insight in insights]
 
 
-# What somebody needs who reads an exchange for facts: what was said, in it and before, and what is known (spec 9).
+# Context for the extraction of facts from an exchange
 
 
 EARLIER_LENGTH: Final = 300
-"""Characters that are shown of a message before the exchange (spec 9)."""
+"""Characters shown of each message before the exchange."""
 
 MAX_KNOWN: Final = 10
-"""Memories shown beside it (spec 9)."""
+"""Known memories shown with the exchange."""
 
 QUERY_LENGTH: Final = 2_000
-"""Characters of the exchange by which they are found."""
+"""Characters of the exchange to search known memories with."""
 
 
 class ExchangeContext(NamedTuple):
-    """`latest` whole, `earlier` cut, both without secrets; `known`: memories that share words with it, best first."""
+    """`latest` messages in full, `earlier` ones cut, without secrets; `known`: memories that share words with it."""
 
     earlier: tuple[Message, ...]
     latest: tuple[Message, ...]
@@ -293,7 +286,7 @@ class ExchangeContext(NamedTuple):
 def exchange_context(
     messages: Sequence[Message], snapshot: Snapshot, wanted: Filter, *, window: int
 ) -> ExchangeContext:
-    """The context of the latest exchange of `messages`; `window`: how many messages before it are shown."""
+    """Build the context of the latest exchange of `messages` with `window` messages before it."""
     earlier, latest = latest_exchange(cleaned(messages), window)
     said = " ".join(each.content for each in latest if each.role in SPEAKERS)
     found = search(snapshot, said[:QUERY_LENGTH], wanted, MAX_KNOWN)

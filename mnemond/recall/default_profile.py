@@ -1,4 +1,7 @@
-"""The ranking the measurements speak for (docs/decisions/0015), and what it tells of each result."""
+"""The default profile: the two-stage ranking, optional entity, recency and link signals, and the results shown.
+
+Chosen by measurement (docs/decisions/0015).
+"""
 
 from __future__ import annotations
 
@@ -28,24 +31,30 @@ from mnemond.recall.two_stage import PARTS, STANDING, Ranked, rank
 from mnemond.recall.walks import Traversed, traverse
 
 SPARE = 10
-"""More results than are wanted, so that those of equal texts, and those for which nothing speaks, can make way."""
+"""Results beyond the limit, to replace duplicates and rows without evidence."""
 
 EVERY = 1_000_000
-"""More rows than a shortlist has."""
+"""More rows than any shortlist."""
 
 MANY_COPIES = 2_000
-"""So many rows of one text are looked behind for others."""
+"""Length of the shortlist if equal texts fill the usual one."""
 
 BEHIND = 1e-3
-"""By so much a row that only links lead to is behind the last that was found by itself."""
+"""Distance of a row found only by an extra signal to the last row of the ranking."""
 
 NAMED = 0.25
-"""Evidence of a row that names all that the question names, and for which nothing else speaks: medium at most."""
+"""Evidence of a row that only shares all entities with the question: medium at most."""
+
+BASE = 0.5
+"""Score of a best result with next to no evidence, before trust."""
+
+FALL = 4.0
+"""Units of the ranking in which a score falls to 1/e: about the distance of the first result to the tenth."""
 
 
 class Extra(NamedTuple):
-    """What speaks for rows besides words and meaning: `rows`, each once, and how much in [0, 1]; shapes (n,). It counts
-    for `worth` units of the ranking."""
+    """A signal besides words and meaning: distinct `rows`, and `values` in [0, 1]; shapes (n,). `worth`: weight in
+    units of the ranking."""
 
     name: str
     worth: float
@@ -53,49 +62,48 @@ class Extra(NamedTuple):
     values: Floats
 
 
-def measured_hits(snapshot: Snapshot, sought: RankingRequest, profile: Profile, lap: Lap) -> RankingResult:
-    """Results, best first."""
-    query, wanted = sought.query, sought.signals(profile)
-    window = None if sought.window is None else (sought.window.start_us, sought.window.end_us)
-    words = "keyword" in wanted
-    question = build_question(snapshot, query.text, sought.embedder, words=words, window=window, visible=sought.visible)
+def measured_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile, lap: Lap) -> RankingResult:
+    """Rank by the default profile."""
+    query, used = request.query, request.signals(profile)
+    window = None if request.window is None else (request.window.start_us, request.window.end_us)
+    question = build_question(
+        snapshot, query.text, request.embedder, words="keyword" in used, window=window, visible=request.visible
+    )
     lap("terms")
-    near = None if sought.vector is None else vector_scores(snapshot.parts.dense, sought.vector, sought.visible)
-    if near is not None and profile.settings.anchors.hypothetical and sought.vector is not None:
-        near = scores_with_hypothetical(snapshot, near, sought.vector, sought.embedder)
+    vectors = None if request.vector is None else vector_scores(snapshot.parts.dense, request.vector, request.visible)
+    if vectors is not None and profile.settings.anchors.hypothetical and request.vector is not None:
+        vectors = scores_with_hypothetical(snapshot, vectors, request.vector, request.embedder)
     lap("vector")
     mode = query.mode or profile.settings.traversal.mode
-    extras = _extras(snapshot, sought, wanted, profile)
-    alone = mode == "none" and not extras
-    ranked = _ranked(snapshot, sought, question, near, profile, query.limit + SPARE if alone else EVERY)
+    extras = _extras(snapshot, request, used, profile)
+    most = query.limit + SPARE if mode == "none" and not extras else EVERY
+    ranked = _ranked(snapshot, request, question, vectors, profile, most)
     lap("rank")
-    found_alone = len(ranked.rows)
-    ranked = _joined(snapshot, ranked, extras, near)
-    considered = ranked.considered + len(ranked.rows) - found_alone
+    count = len(ranked.rows)
+    ranked = _add_extras(snapshot, ranked, extras, vectors)
+    considered = ranked.considered + len(ranked.rows) - count
     if mode == "none" or not len(ranked.rows):
-        hits = _hits(snapshot, sought, profile, ranked, extras, None)
+        hits = _hits(snapshot, request, profile, ranked, extras, None)
         return RankingResult(hits, _weights(ranked, extras), considered, trust=ranked.trust)
-    reached = _reached(snapshot, sought, profile, mode, ranked, near)
+    reached = _reached(snapshot, request, profile, mode, ranked, vectors)
     links = Extra("links", profile.graph, reached.rows, reached.scores.astype(np.float32))
-    ranked, extras = _joined(snapshot, ranked, [links], near), [*extras, links]
+    ranked, extras = _add_extras(snapshot, ranked, [links], vectors), [*extras, links]
     lap("graph")
-    hits = _hits(snapshot, sought, profile, ranked, extras, reached)
+    hits = _hits(snapshot, request, profile, ranked, extras, reached)
     return RankingResult(
         hits, _weights(ranked, extras), considered, len(reached.rows), mode, reached.seed, reached.draws, ranked.trust
     )
 
 
-def _extras(snapshot: Snapshot, sought: RankingRequest, wanted: frozenset[str], profile: Profile) -> list[Extra]:
-    """What names, and being new, say where they are asked for."""
+def _extras(snapshot: Snapshot, request: RankingRequest, used: frozenset[str], profile: Profile) -> list[Extra]:
     found: list[Extra] = []
     most = profile.settings.anchors.top_k
-    if "entity" in wanted:
-        rows, shares = entity_matches(
-            snapshot, question_entities(snapshot, sought.query.text), sought.visible, profile.settings.anchors.top_k
-        )
+    if "entity" in used:
+        names = question_entities(snapshot, request.query.text)
+        rows, shares = entity_matches(snapshot, names, request.visible, most)
         found.append(Extra("entity", profile.named, rows, shares))
-    if "recency" in wanted:
-        newest = snapshot.newest_rows(sought.visible, most)
+    if "recency" in used:
+        newest = snapshot.newest_rows(request.visible, most)
         steps = np.arange(len(newest), dtype=np.float32) / np.float32(max(1, len(newest)))
         found.append(Extra("recency", profile.new, newest, np.float32(1.0) - steps))
     return found
@@ -103,85 +111,82 @@ def _extras(snapshot: Snapshot, sought: RankingRequest, wanted: frozenset[str], 
 
 def _ranked(
     snapshot: Snapshot,
-    sought: RankingRequest,
+    request: RankingRequest,
     question: Question,
-    near: VectorScores | None,
+    vectors: VectorScores | None,
     profile: Profile,
     most: int,
 ) -> Ranked:
-    """Those of the best `most` for which something speaks; of many more where these have too few different texts."""
-    limit, usual = sought.query.limit, profile.ranking
+    """Return the best `most` rows with evidence. If they have too few different texts, search a longer
+    shortlist."""
+    limit, usual = request.query.limit, profile.ranking
     own = usual if limit + SPARE <= usual.shortlisting.rows else _wider(usual, limit + SPARE)
-    ranked = rank(snapshot, question, near, sought.visible, most, own)
-    speaking = _speaking(ranked, profile)
+    ranked = rank(snapshot, question, vectors, request.visible, most, own)
+    kept = _with_evidence(ranked, profile)
     full = len(ranked.rows) >= min(most, own.shortlisting.rows)
-    if full and len(set(snapshot.text_hashes(speaking.rows.tolist()))) < limit:
-        every = rank(snapshot, question, near, sought.visible, EVERY, _wider(usual, MANY_COPIES + limit))
-        return _speaking(every, profile)
-    return speaking
+    if full and len(set(snapshot.text_hashes(kept.rows.tolist()))) < limit:
+        every = rank(snapshot, question, vectors, request.visible, EVERY, _wider(usual, MANY_COPIES + limit))
+        return _with_evidence(every, profile)
+    return kept
 
 
-def _telling(snapshot: Snapshot, sought: RankingRequest, ranked: Ranked) -> Ranked:
-    """The same order, with cosines that say by themselves how much a result has of the question."""
-    vector = None if sought.vector is None else rare_word_vector(snapshot, sought.query.text, sought.embedder)
+def _with_rare_word_cosines(snapshot: Snapshot, request: RankingRequest, ranked: Ranked) -> Ranked:
+    """Replace cosines by those of the rare words, which show by themselves if a result is about the question."""
+    vector = None if request.vector is None else rare_word_vector(snapshot, request.query.text, request.embedder)
     if vector is None or not len(ranked.rows):
         return ranked
     return ranked._replace(similarity=np.maximum(snapshot.parts.dense.similarity_of(vector, ranked.rows), 0.0))
 
 
 def _wider(ranking: Ranking, rows: int) -> Ranking:
-    """The same over a longer shortlist."""
     return msgspec.structs.replace(ranking, shortlisting=msgspec.structs.replace(ranking.shortlisting, rows=rows))
 
 
 def _weights(ranked: Ranked, extras: Sequence[Extra]) -> dict[str, float]:
-    """What each signal was worth, as parts of a sum."""
-    worth = {each.name: each.worth for each in extras if each.name != "recency"}  # nobody asks what being new is worth
+    """Return the weight of each signal as a share of the sum."""
+    worth = {each.name: each.worth for each in extras if each.name != "recency"}  # not reported
     total = sum(ranked.weights) + sum(worth.values()) or 1.0
     keyword, similarity = (weight / total for weight in ranked.weights)
     entity, graph = (worth.get(name, 0.0) / total for name in ("entity", "links"))
     return {"keyword": keyword, "entity": entity, "similarity": similarity, "graph": graph}
 
 
-# ------------------------------------------------------------ names, newness, links
-
-
 def _reached(
-    snapshot: Snapshot, sought: RankingRequest, profile: Profile, mode: Mode, ranked: Ranked, near: VectorScores | None
+    snapshot: Snapshot,
+    request: RankingRequest,
+    profile: Profile,
+    mode: Mode,
+    ranked: Ranked,
+    vectors: VectorScores | None,
 ) -> Traversed:
-    cosines = _every_cosine(snapshot, sought, near)
+    cosines = None if vectors is None else vectors.first
+    if vectors is not None and vectors.sparse and request.vector is not None:
+        # Links lead to any row, so the cosines of all are needed.
+        cosines = snapshot.dense.similarity_approximate(request.vector, request.visible)
     anchors = ranked.rows[: profile.settings.anchors.top_k]
     scores = _shown(ranked, [])[: profile.settings.anchors.top_k]
-    return traverse(snapshot, sought.query, mode, sought.intent, anchors, scores, cosines, sought.visible, profile)
+    return traverse(snapshot, request.query, mode, request.intent, anchors, scores, cosines, request.visible, profile)
 
 
-def _every_cosine(snapshot: Snapshot, sought: RankingRequest, near: VectorScores | None) -> Floats | None:
-    """Links lead anywhere, so all are needed, also where a graph had told those of the nearest alone."""
-    if near is None or sought.vector is None:
-        return None
-    return snapshot.dense.similarity_approximate(sought.vector, sought.visible) if near.sparse else near.first
-
-
-def _joined(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], near: VectorScores | None) -> Ranked:
-    """The ranking with what `extras` say added. Rows that only they led to stand for nothing else: the best of them
-    comes level with the last that was found by itself. Without anything that was, they are all there is, and as much to
-    be trusted as what asked for them."""
+def _add_extras(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], vectors: VectorScores | None) -> Ranked:
+    """Add `extras` to the ranking. The best of the rows that only extras found ties with the last row of the ranking.
+    If the ranking is empty, they are the answer, and trusted fully."""
     if not extras:
         return ranked
     known = set(ranked.rows.tolist())
-    led = dict.fromkeys(row for each in extras for row in each.rows.tolist())
-    new = np.array([row for row in led if row not in known], dtype=np.int64)
+    by_extras = dict.fromkeys(row for each in extras for row in each.rows.tolist())
+    new = np.array([row for row in by_extras if row not in known], dtype=np.int64)
     rows, none = np.concatenate([ranked.rows, new]), np.zeros(len(new), dtype=np.float32)
     if not len(rows):
         return ranked
-    said = [np.float32(each.worth) * _said(each, rows) for each in extras]
+    added = [np.float32(each.worth) * _values_at(each, rows) for each in extras]
     least = float(ranked.scores.min()) - sum(each.worth for each in extras) - BEHIND if len(ranked.rows) else 0.0
     lowest = np.full(len(new), least, dtype=np.float32)
-    scores: Floats = np.stack([np.concatenate([ranked.scores, lowest]), *said]).sum(axis=0)
-    similar = none if near is None else np.maximum(near.of(new), 0.0)
+    scores: Floats = np.stack([np.concatenate([ranked.scores, lowest]), *added]).sum(axis=0)
+    similar = none if vectors is None else np.maximum(vectors.of(new), 0.0)
     bare = np.zeros((len(ranked.parts), len(new)), dtype=np.float32)
     bare[STANDING] = lowest
-    parts = np.vstack((np.concatenate([ranked.parts, bare], axis=1), *said))
+    parts = np.vstack((np.concatenate([ranked.parts, bare], axis=1), *added))
     best = snapshot.best(scores - np.float32(min(float(scores.min()), 0.0)), len(rows), rows)
     return ranked._replace(
         rows=rows[best], scores=scores[best], keyword=np.concatenate([ranked.keyword, none])[best],
@@ -190,24 +195,24 @@ def _joined(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], near: V
     )  # fmt: skip
 
 
-def _said(extra: Extra, rows: Rows) -> Floats:
-    """How much an extra says for each of `rows`, in [0, 1]; 0 where it says nothing."""
+def _values_at(extra: Extra, rows: Rows) -> Floats:
+    """Return the value of an extra for each of `rows`, in [0, 1]; 0 if it has none."""
     order = extra.rows.argsort()
     places = np.searchsorted(extra.rows, rows, sorter=order)
     places[places == len(extra.rows)] = 0
     if not len(extra.rows):
         return np.zeros(len(rows), dtype=np.float32)
     found = order[places]
-    said: Floats = np.where(extra.rows[found] == rows, extra.values[found], np.float32(0.0))
-    return said
+    values: Floats = np.where(extra.rows[found] == rows, extra.values[found], np.float32(0.0))
+    return values
 
 
-# ------------------------------------------------------------ what is told
+# Results
 
 
 def _shown(ranked: Ranked, extras: Sequence[Extra]) -> Scores:
-    """Scores in (0, 1], in the same order: what speaks for the best by itself, and how far the others are behind it,
-    as far as the answer is to be trusted at all."""
+    """Return scores in (0, 1] in the same order: the trust in the answer, times a base by the evidence of the best row,
+    times a decay by the distance to it."""
     if not len(ranked.scores):
         return np.zeros(0)
     behind = (ranked.scores[0] - ranked.scores).astype(np.float64)
@@ -219,42 +224,37 @@ def _shown(ranked: Ranked, extras: Sequence[Extra]) -> Scores:
 
 
 def _named(extras: Sequence[Extra], rows: Rows) -> Floats:
-    """How much of what the question names each row names, where that is minded."""
-    return next((_said(each, rows) for each in extras if each.name == "entity"), np.zeros(len(rows), dtype=np.float32))
-
-
-BASE = 0.5
-"""Score of a best result for which next to nothing speaks by itself, before trust."""
-
-FALL = 4.0
-"""Units of the ranking in which a score falls to a third: about what lies between the first result and the tenth."""
+    """Return the share of the question's entities that each row names; 0 if the signal is not used."""
+    return next(
+        (_values_at(each, rows) for each in extras if each.name == "entity"), np.zeros(len(rows), dtype=np.float32)
+    )
 
 
 def _evidence(keyword: float, similarity: float, named: float) -> float:
-    """How much speaks for one result by itself, in [0, 1], whatever the others look like."""
+    """Return the evidence for one result in [0, 1], independent of the others."""
     return max(0.5 * (keyword + similarity), NAMED * named)
 
 
 def _hits(
     snapshot: Snapshot,
-    sought: RankingRequest,
+    request: RankingRequest,
     profile: Profile,
     ranked: Ranked,
     extras: Sequence[Extra],
     reached: Traversed | None,
 ) -> list[Hit]:
-    ranked = _telling(snapshot, sought, ranked)
+    ranked = _with_rare_word_cosines(snapshot, request, ranked)
     shown = _shown(ranked, extras).tolist()
     rows, keywords, similarities = ranked.rows.tolist(), ranked.keyword.tolist(), ranked.similarity.tolist()
-    kept = distinct(snapshot, rows, sought.query.limit)
+    kept = distinct(snapshot, rows, request.query.limit)
     named = _named(extras, ranked.rows).tolist()
     names = (*PARTS, *(each.name for each in extras))
-    speaking = {each.name: frozenset(each.rows.tolist()) for each in extras if each.name != "links"}
+    others = {each.name: frozenset(each.rows.tolist()) for each in extras if each.name != "links"}
     hits: list[Hit] = []
     for place in kept.places:
         keyword, similarity = keywords[place], similarities[place]
-        path, graph = _by_links(reached, rows[place])
-        via = [name for name, others in speaking.items() if rows[place] in others] if speaking else []
+        path, graph = _path_and_score(reached, rows[place])
+        via = [name for name, found in others.items() if rows[place] in found]
         hits.append(
             Hit(
                 snapshot.insight(rows[place]),
@@ -264,14 +264,14 @@ def _hits(
                 Signals(six(min(1.0, keyword)), six(named[place]), six(min(1.0, similarity)), six(graph)),
                 path,
                 kept.also.get(place, ()),
-                explained(names, ranked.parts[:, place]) if sought.query.explain else None,
+                explained(names, ranked.parts[:, place]) if request.query.explain else None,
             )
         )
     return hits
 
 
-def _speaking(ranked: Ranked, profile: Profile) -> Ranked:
-    """Without the rows for which nothing speaks but that they stand beside others."""
+def _with_evidence(ranked: Ranked, profile: Profile) -> Ranked:
+    """Drop rows that are candidates only as neighbours of others."""
     kept = (ranked.keyword > 0.0) | (ranked.similarity > profile.settings.anchors.min_cosine)
     if kept.all():
         return ranked
@@ -281,7 +281,7 @@ def _speaking(ranked: Ranked, profile: Profile) -> Ranked:
     )  # fmt: skip
 
 
-def _by_links(reached: Traversed | None, row: int) -> tuple[tuple[PathStep, ...], float]:
+def _path_and_score(reached: Traversed | None, row: int) -> tuple[tuple[PathStep, ...], float]:
     if reached is None:
         return (), 0.0
     position = int(np.searchsorted(reached.rows, row))

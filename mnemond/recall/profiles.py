@@ -1,4 +1,4 @@
-"""Named bundles of the numbers of a ranking, as data with a source."""
+"""Profiles: complete parameters of a ranking, as data with sources; and the priors that a profile may apply."""
 
 from __future__ import annotations
 
@@ -20,44 +20,6 @@ from mnemond.model.memory import DAY_US
 from mnemond.model.query import ANCHORS, Confidence, Hit, ProfileName
 from mnemond.recall.ranking import Ranking
 
-# What speaks for a memory before anything is asked: how fresh, how central and how often read it is (spec 7.7).
-
-
-def access_factor(accesses: npt.NDArray[np.integer], most: int) -> Scores:
-    """(1 + ln(1 + a)) / (1 + ln(1 + a_max)), in (0, 1]: small for what was never read, but not 0.
-
-    `most`: the largest number of accesses of any memory. S2's form is 0 / 0 at a_max = 1 and never lets anything be
-    read that was not read before.
-    """
-    factor: Scores = (1.0 + np.log1p(accesses)) / (1.0 + np.log1p(most))
-    return factor
-
-
-def priors(
-    retention: Scores,
-    prominence: Scores,
-    accesses: npt.NDArray[np.integer],
-    most: int,
-    settings: PageRankSettings,
-) -> Scores:
-    """((1 − w)·τ + w·p̂)·access factor, in [0, 1]; shapes alike.
-
-    A sum, not S2's product τ·p̂, which is to be had: being central keeps a memory from fading, it must not be able to
-    lower anything (C26).
-    """
-    if not settings.enabled:
-        both = retention
-    elif settings.combine == "product":
-        both = retention * prominence
-    else:
-        both = (1.0 - settings.weight) * retention + settings.weight * prominence
-    return both * access_factor(accesses, most)
-
-
-def with_prior(scores: Scores, prior: Scores, weight: float) -> Scores:
-    """score·((1 − ω) + ω·prior); shapes alike."""
-    return scores * ((1.0 - weight) + weight * prior)
-
 
 class ConfidenceBounds(msgspec.Struct, frozen=True):
     """Evidence below `medium` is low, below `high` medium, else high."""
@@ -67,12 +29,11 @@ class ConfidenceBounds(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """A complete set of numbers for a ranking: `settings`, and what is not configurable.
+    """Parameters of a ranking: `settings`, and those that are not configurable.
 
-    `anchors`: the signals that take part unless a question names others; `shares`: the weight of each in rank fusion,
-    all alike if empty. `graph`, `named` and `new`: the weights of what links lead to, of shared names and of recency,
-    in units of the ranking. `hard_windows`: a question that names a time leaves out everything else. `sources`: where
-    the numbers come from.
+    `anchors`: signals to use unless a query names others; `shares`: the weight of each in rank fusion, all alike if
+    empty. `graph`, `named` and `new`: weights of links, shared entities and recency in units of the ranking.
+    `hard_windows`: a question that names a time excludes all else. `sources`: of the numbers.
     """
 
     name: ProfileName
@@ -90,7 +51,7 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def fusion(self) -> Fusion:
-        """How signals become a score: in two stages as measured, or as one of the published designs does it."""
+        """The method that combines signals: measured in two stages, or that of a published design."""
         return self.settings.fusion.profile
 
     @property
@@ -154,36 +115,78 @@ def profile_named(name: ProfileName, settings: RetrievalSettings) -> Profile:
     return msgspec.structs.replace(profile, settings=settings) if name == default_profile(settings) else profile
 
 
-# What speaks for memories whatever is asked: how fresh they are, how central, and how often read (spec 7.7).
+def label(evidence: float, bounds: ConfidenceBounds) -> Confidence:
+    """Return the confidence for evidence in [0, 1]. If nothing relevant is stored, even the best is low."""
+    if evidence < bounds.medium:
+        return "low"
+    return "medium" if evidence < bounds.high else "high"
+
+
+# Priors of memories, whatever the question: retention, centrality and accesses
 
 
 CONSIDERED = 50
-"""Results whose standing is looked at, or as many as are wanted: it may lift the fiftieth above the first."""
+"""Results to apply priors to, or the limit if larger: the fiftieth may rise above the first."""
 
 PRIOR = "prior"
-"""Its name among the parts of a score."""
+"""Name among the parts of a score."""
 
 _prominence: WeakKeyDictionary[Snapshot, tuple[float, Scores]] = WeakKeyDictionary()
-"""Of the generations that were asked for it, for as long as they are looked at: following all links takes seconds in a
-store of 100,000."""
+"""Damping and centrality by generation, dropped with it: PageRank takes seconds in a store of 100,000."""
+
+
+def access_factor(accesses: npt.NDArray[np.integer], most: int) -> Scores:
+    """(1 + ln(1 + a)) / (1 + ln(1 + a_max)), in (0, 1]: small for memories never accessed, but not 0.
+
+    `most`: the largest number of accesses of any memory. The form of Mnemosyne is 0/0 at a_max = 1, and is 0 for every
+    memory never accessed before.
+    """
+    factor: Scores = (1.0 + np.log1p(accesses)) / (1.0 + np.log1p(most))
+    return factor
+
+
+def priors(
+    retention: Scores,
+    prominence: Scores,
+    accesses: npt.NDArray[np.integer],
+    most: int,
+    settings: PageRankSettings,
+) -> Scores:
+    """((1 − w)·τ + w·p̂)·access factor, in [0, 1]; shapes alike.
+
+    A sum by default, not the product τ·p̂ of Mnemosyne: centrality keeps a memory from fading and must not lower its
+    score.
+    """
+    if not settings.enabled:
+        both = retention
+    elif settings.combine == "product":
+        both = retention * prominence
+    else:
+        both = (1.0 - settings.weight) * retention + settings.weight * prominence
+    return both * access_factor(accesses, most)
+
+
+def with_prior(scores: Scores, prior: Scores, weight: float) -> Scores:
+    """score·((1 − ω) + ω·prior); shapes alike."""
+    return scores * ((1.0 - weight) + weight * prior)
 
 
 def retention_and_boost(
     snapshot: Snapshot, rows: Rows, now_us: int, decay: TemporalDecaySettings
 ) -> tuple[Scores, Scores]:
-    """Of some rows the retention τ at their effective age, in [0, 1], and their boost in days; shapes (rows,)."""
+    """Return retention τ at the effective age, in [0, 1], and boost in days of some rows; shapes (rows,)."""
     boosts = np.array([snapshot.insight(row).boost_days for row in rows.tolist()], dtype=np.float64)
     ages = (now_us - snapshot.columns.accessed_us[rows]) / DAY_US
     return retentions(effective_ages(ages, boosts), decay), boosts
 
 
 def newest_us(snapshot: Snapshot, rows: Rows) -> int:
-    """The time of a question that has none: that of the newest of some rows, which are not none."""
+    """Return the creation time of the newest of some rows, for a query without a time. `rows` is not empty."""
     return int(snapshot.columns.created_us[rows].max())
 
 
-def weighed(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile: Profile) -> list[Hit]:
-    """`hits` with the scores score·((1 − ω) + ω·prior), best first; equal ones stay in their order."""
+def apply_priors(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile: Profile) -> list[Hit]:
+    """Return `hits` with the scores score·((1 − ω) + ω·prior), best first; equal ones keep their order."""
     rows = np.array([snapshot.row_of(hit.insight.id) for hit in hits], dtype=np.int64)
     if not len(rows):
         return []
@@ -195,7 +198,7 @@ def weighed(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile
     central = prominence(snapshot, settings.pagerank.damping)[rows]
     prior = priors(retention, central, accesses[rows], most, settings.pagerank)
     scores = with_prior(np.array([hit.score for hit in hits]), prior, settings.prior.weight)
-    told = [
+    changed = [
         msgspec.structs.replace(
             hit,
             score=score,
@@ -204,29 +207,19 @@ def weighed(snapshot: Snapshot, hits: Sequence[Hit], now_us: int | None, profile
         )
         for hit, score, each in zip(hits, scores.tolist(), prior.tolist(), strict=True)
     ]
-    return sorted(told, key=lambda hit: -hit.score)
+    return sorted(changed, key=lambda hit: -hit.score)
 
 
 def _with_prior(explained: Explanation | None, by: float, profile: Profile) -> Explanation | None:
-    """With what the prior did to the score as one more part of it, where the others are of the same units."""
+    """Add the change by the prior as a part of the score, if the other parts have the same units."""
     if explained is None or profile.fusion == "measured":
         return explained
     return msgspec.structs.replace(explained, parts=explained.parts | {PRIOR: round(by, 4)})
 
 
 def prominence(snapshot: Snapshot, damping: float) -> Scores:
-    """How central each row is, in [0, 1], shape (rows,)."""
+    """Return the centrality of each row in [0, 1], shape (rows,)."""
     known = _prominence.get(snapshot)
     if known is None or known[0] != damping:
         known = _prominence[snapshot] = damping, pagerank(snapshot, damping).prominence
     return known[1]
-
-
-# One word for how much a result is to be trusted.
-
-
-def label(evidence: float, bounds: ConfidenceBounds) -> Confidence:
-    """The word for evidence in [0, 1]. Absolute, so that the best of nothing relevant is still low."""
-    if evidence < bounds.medium:
-        return "low"
-    return "medium" if evidence < bounds.high else "high"

@@ -293,7 +293,7 @@ async def test_a_purge_while_an_archive_is_made_takes_it_away_too(tmp_path: Path
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
             await trio.testing.wait_all_tasks_blocked(0.0)
-            warm.archives.forget()
+            warm.archives.clear()
         assert await warm.archives.of(warm.store) is not found_then[0]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemond.model.query import AllOf, AnyOf, Compare, Condition, NoneOf, holds
-from mnemond.recall.recall import DEEPEST, LONGEST_LIST, MAX_VALUES, MOST, condition_of
+from mnemond.recall.conditions import MAX_COMPARISONS, MAX_DEPTH, MAX_LIST, MAX_VALUES, condition_of
 from tests.examples import examples
 
 
@@ -59,16 +59,16 @@ def nested(depth: int) -> dict[str, Any]:
         ({"build": {"gt": [3]}}, '"gt" takes one value, not a list'),
         ({"build": {"eq": {"a": 1}}}, "metadata.build must be compared with .*not an object"),
         ({"build": [[]]}, "metadata.build must be compared with .*not an empty one"),
-        ({"build": {"in": list(range(LONGEST_LIST + 1))}}, f"has {LONGEST_LIST + 1} values"),
+        ({"build": {"in": list(range(MAX_LIST + 1))}}, f"has {MAX_LIST + 1} values"),
         ({"OR": {"a": 1}}, "metadata.OR must be a list of objects, not an object"),
         ({"OR": []}, "metadata.OR must be a list"),
         ({"OR": [{"a": 1}, 3]}, "metadata.OR must be an object such as .*not a number"),
         ({"NOT": [None]}, "not null"),
         ({"NOT": [True]}, "not a truth value"),
-        (nested(DEEPEST + 1), f"nested more than {DEEPEST} deep"),
-        ({str(number): 1 for number in range(MOST + 1)}, f"more than {MOST} comparisons"),
+        (nested(MAX_DEPTH + 1), f"nested more than {MAX_DEPTH} deep"),
+        ({str(number): 1 for number in range(MAX_COMPARISONS + 1)}, f"more than {MAX_COMPARISONS} comparisons"),
         (
-            {"OR": [{"a": {"in": list(range(LONGEST_LIST))}}, {"b": [1, 2] * (MOST // 2)}, {"c": 1}]},
+            {"OR": [{"a": {"in": list(range(MAX_LIST))}}, {"b": [1, 2] * (MAX_COMPARISONS // 2)}, {"c": 1}]},
             f"more than {MAX_VALUES} values in all its comparisons",
         ),
     ],
@@ -84,10 +84,10 @@ def test_what_cannot_be_meant_is_named(asked: Any, said: str) -> None:
 
 
 def test_the_limits_themselves_are_allowed() -> None:
-    assert condition_of(nested(DEEPEST))[1] == []
-    assert condition_of({str(number): 1 for number in range(MOST)})[1] == []
-    assert condition_of({"a": {"in": list(range(LONGEST_LIST))}})[1] == []
-    longest = {"a": {"in": list(range(LONGEST_LIST))}} | {str(number): 1 for number in range(MOST - 1)}
+    assert condition_of(nested(MAX_DEPTH))[1] == []
+    assert condition_of({str(number): 1 for number in range(MAX_COMPARISONS)})[1] == []
+    assert condition_of({"a": {"in": list(range(MAX_LIST))}})[1] == []
+    longest = {"a": {"in": list(range(MAX_LIST))}} | {str(number): 1 for number in range(MAX_COMPARISONS - 1)}
     assert condition_of(longest)[1] == []
 
 

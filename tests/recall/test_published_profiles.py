@@ -19,7 +19,15 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight, PurgeInsight, Vector
 from mnemond.model.memory import Insight
 from mnemond.model.query import Query, Recalled
-from mnemond.recall.profiles import MEMORY_LAYER, MNEMOND, MNEMOSYNE, PROFILES_BY_NAME, Profile, prominence, weighed
+from mnemond.recall.profiles import (
+    MEMORY_LAYER,
+    MNEMOND,
+    MNEMOSYNE,
+    PROFILES_BY_NAME,
+    Profile,
+    apply_priors,
+    prominence,
+)
 from mnemond.recall.question import scores_with_hypothetical, with_hypothetical
 from mnemond.recall.ranking import vector_scores
 from mnemond.recall.recall import recall
@@ -127,12 +135,12 @@ def test_the_prior_is_that_of_its_vectors() -> None:
     snapshot = world(rows, [("a", "b", "semantic", 1.0)])
     assert prominence(snapshot, DAMPING).tolist() == [1.0, 1.0]
     hits = ask(snapshot, "zebra", now_us=NOW_US).hits
-    told = weighed(snapshot, hits, NOW_US, HEAVY)
+    told = apply_priors(snapshot, hits, NOW_US, HEAVY)
     priors = {hit.insight.id: hit.signals.prior for hit in told}
     assert priors == pytest.approx({"a": 0.196445, "b": 0.335}, abs=1e-6)
     assert [hit.score for hit in told] == sorted((hit.score for hit in told), reverse=True)
     product = with_settings(HEAVY, pagerank=PageRankSettings(combine="product"))
-    of_product = weighed(snapshot, hits, NOW_US, product)
+    of_product = apply_priors(snapshot, hits, NOW_US, product)
     assert {hit.insight.id: hit.signals.prior for hit in of_product}["b"] == pytest.approx(0.05, abs=1e-6)
 
 

@@ -14,7 +14,7 @@ from mnemond.model.answers import Signals
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import Edge, EdgeType, Insight
 from mnemond.model.query import Hit, Intent, Order, Query
-from mnemond.recall.result_order import RankingRequest, arranged, distinct
+from mnemond.recall.result_order import arranged, distinct
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, built, insight
 
@@ -23,8 +23,8 @@ def hit(found: Insight, score: float) -> Hit:
     return Hit(found, score, "medium", ("keyword",), Signals(score, 0.0, 0.0, 0.0))
 
 
-def sought(intent: Intent = "GENERAL", order: Order = "score") -> RankingRequest:
-    return RankingRequest(Query(text="x", order=order), intent, None, None, None, None)
+def query(intent: Intent = "GENERAL", order: Order = "score") -> tuple[Query, Intent]:
+    return Query(text="x", order=order), intent
 
 
 def ids(hits: Sequence[Hit]) -> list[str]:
@@ -87,26 +87,26 @@ def linked(*pairs: tuple[str, str], kind: EdgeType = "causal") -> MemoryIndex:
 
 def test_a_question_why_has_causes_first() -> None:
     snapshot = linked(("z", "x")).snapshot
-    assert ids(arranged(snapshot, HITS, sought("WHY"))) == ["y", "z", "x"]  # the example of spec 11.7
-    assert ids(arranged(snapshot, HITS, sought("WHEN"))) == ["x", "y", "z"]
-    assert ids(arranged(snapshot, HITS[:2], sought("WHY"))) == ["x", "y"]
-    assert arranged(snapshot, [], sought("WHY")) == ()
+    assert ids(arranged(snapshot, HITS, *query("WHY"))) == ["y", "z", "x"]  # the example of spec 11.7
+    assert ids(arranged(snapshot, HITS, *query("WHEN"))) == ["x", "y", "z"]
+    assert ids(arranged(snapshot, HITS[:2], *query("WHY"))) == ["x", "y"]
+    assert arranged(snapshot, [], *query("WHY")) == ()
 
 
 def test_what_causes_each_other_stays_together_before_what_both_cause() -> None:
     snapshot = linked(("x", "z"), ("z", "x"), ("z", "y")).snapshot
-    assert ids(arranged(snapshot, HITS, sought("WHY"))) == ["x", "z", "y"]
+    assert ids(arranged(snapshot, HITS, *query("WHY"))) == ["x", "z", "y"]
 
 
 def test_links_of_other_kinds_are_no_causes() -> None:
-    assert ids(arranged(linked(("z", "x"), kind="semantic").snapshot, HITS, sought("WHY"))) == ["x", "y", "z"]
+    assert ids(arranged(linked(("z", "x"), kind="semantic").snapshot, HITS, *query("WHY"))) == ["x", "y", "z"]
 
 
 def test_what_left_recall_has_no_links_and_keeps_its_place() -> None:
     index = linked(("z", "x"))
     index.apply([RetireInsight("y", "forgotten")])
-    assert ids(arranged(index.snapshot, HITS, sought("WHY"))) == ["x", "y", "z"]
-    assert ids(arranged(index.snapshot, [HITS[0], HITS[2]], sought("WHY"))) == ["z", "x"]
+    assert ids(arranged(index.snapshot, HITS, *query("WHY"))) == ["x", "y", "z"]
+    assert ids(arranged(index.snapshot, [HITS[0], HITS[2]], *query("WHY"))) == ["z", "x"]
 
 
 def empty() -> Snapshot:
@@ -122,6 +122,6 @@ def test_the_order_of_time_is_that_of_what_is_told_else_of_the_telling() -> None
         hit(insight("of-then", at=9_000_000, event_start="1970-01-01T00:00:04Z"), 0.5),
     ]
     for intent in ("WHY", "WHEN", "GENERAL"):
-        found = arranged(empty(), told, sought(intent, "time"))
+        found = arranged(empty(), told, *query(intent, "time"))
         assert ids(found) == ["of-old", "a", "b", "of-then", "late"]
-    assert arranged(empty(), told, sought("WHEN")) == tuple(told)
+    assert arranged(empty(), told, *query("WHEN")) == tuple(told)
