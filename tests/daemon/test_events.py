@@ -50,6 +50,18 @@ def test_each_write_is_told_and_no_question_is(client: Client) -> None:
         assert [told(events).method for _ in range(2)] == ["forget", "undo"]
 
 
+def test_a_supersede_names_the_memory_that_is_active(client: Client) -> None:
+    old, new = client.remember(content="Tea is at four"), client.remember(content="Coffee is served at noon")
+    assert old.id is not None
+    assert new.id is not None
+    with client.events() as events:
+        client.supersede(old_id=old.id, new_id=new.id)
+        event = told(events)
+        assert (event.method, event.id) == ("supersede", new.id)
+        client.link(source_id=new.id, target_id=client.remember(content="A third thing").id or "", type="semantic")
+        assert [told(events).method, told(events).id] == ["remember", None]  # a link is about no single memory
+
+
 def test_a_dry_run_is_no_event(client: Client) -> None:
     with client.events(("memory",)) as events:
         client.remember(content="nothing comes of this", dry_run=True)
