@@ -16,6 +16,7 @@ from mnemond.extract.findings import (
     Judged,
     Scene,
     finding,
+    identity,
     is_dated,
     is_substantial,
     refers,
@@ -162,4 +163,4 @@ def _of_speaker(name: str, clause: str, kind: str, target: str) -> Finding:
     else:
         content = about(name, clause)
         content = content if content.startswith(name) else f"{name}{content}"
-    return Finding(content, "identity", "relationship", "fact", 0.9, relation=None if kind == "is" else kind)
+    return identity(content, 0.9, None if kind == "is" else kind)

@@ -16,6 +16,7 @@ from mnemond.extract.findings import (
     Judged,
     Scene,
     finding,
+    identity,
     is_dated,
     is_substantial,
     names_tool,
@@ -140,7 +141,7 @@ def _reminder(part: str, scene: Scene) -> Finding | str:
 def _name_of_speaker(part: str, scene: Scene) -> Finding:
     name = stated_name(part) or part
     subject = possessive("User" if scene.name == name else scene.name)
-    return Finding(f"{subject} name is {name}", "identity", "relationship", "fact", 0.95, relation="named")
+    return identity(f"{subject} name is {name}", 0.95, "named")
 
 
 def _of_family(part: str, family: Family, scene: Scene) -> Finding | str:

@@ -51,14 +51,19 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     known: Known | None = None
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """One sentence that can be read alone. `importance` is 1…10, `confidence` 0…1 that it is worth keeping."""
+class Classified(msgspec.Struct, frozen=True, kw_only=True):
+    """One sentence that can be read alone, and its class. `confidence` in [0, 1] that it is worth keeping."""
 
     content: str
     intent: Intent
     category: str
-    importance: int
     confidence: float
+
+
+class Fact(Classified, frozen=True, kw_only=True):
+    """A sentence with all that is known about it. `importance` is 1…10."""
+
+    importance: int
     attributed_to: Speaker
     said_us: int
     entities: tuple[Entity, ...] = ()

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.extract.facts import Intent
+from mnemond.extract.facts import Classified, Intent
 from mnemond.text.contrast import numbers
 from mnemond.text.cues import causal_cue
 from mnemond.text.dates import DateMention, dates
@@ -133,14 +133,10 @@ class Scene(msgspec.Struct, frozen=True):
     itemised: bool = False
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """A statement that can be read alone. `relation`: the only relation of its subject."""
+class Finding(Classified, frozen=True, kw_only=True):
+    """A statement of a family of patterns. `relation`: the only relation of its subject."""
 
-    content: str
     family: str
-    intent: Intent
-    category: str
-    confidence: float
     decided: bool = False
     corrects: bool = False
     relation: str | None = None
@@ -164,9 +160,17 @@ def finding(family: Family, content: str, *, corrects: bool = False, dated: bool
     )
 
 
+def identity(content: str, confidence: float, relation: str | None) -> Finding:
+    """Who the speaker is."""
+    return Finding(
+        content=content, family="identity", intent="relationship", category="fact", confidence=confidence,
+        relation=relation,
+    )  # fmt: skip
+
+
 def requested(content: str) -> Finding:
     """`content` of no family, kept because its speaker requests it: "remember that …"."""
-    return Finding(content, "told", "fact", "fact", 0.85)
+    return Finding(content=content, family="told", intent="fact", category="fact", confidence=0.85)
 
 
 MIN_SUBSTANCE: Final = 0.45
