@@ -93,6 +93,11 @@ class MnemonError(Exception):
         self.details = details
 
 
+def rejected(kind: Kind, message: str, hint: str | None = None) -> MnemonError:
+    """Build the error for a write, or another change, that certainly was not made."""
+    return MnemonError(kind, message, hint=hint, outcome="rejected")
+
+
 def invalid(problems: list[FieldProblem], hint: str | None = None) -> MnemonError:
     """Return the error for all bad fields of a request (`problems` must not be empty)."""
     message = "; ".join(problem.message for problem in problems)

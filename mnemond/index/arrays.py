@@ -48,11 +48,9 @@ class GrowableArray:
 
     @classmethod
     def empty(cls, dtype: npt.DTypeLike) -> GrowableArray:
-        """An array of no rows."""
         return cls(np.zeros(0, dtype=dtype))
 
     def extend(self, values: npt.NDArray[Any]) -> None:
-        """Append many rows."""
         end = self._used + len(values)
         self._array = grown(self._array, self._used, end)
         self._array[self._used : end] = values
@@ -69,7 +67,6 @@ class GrowableArray:
         return self._used
 
     def first(self, rows: int) -> npt.NDArray[Any]:
-        """The first `rows` rows, as a view."""
         return self._array[:rows]
 
     def view(self) -> npt.NDArray[Any]:
@@ -100,7 +97,6 @@ class Interner:
         return self._codes.setdefault(value, len(self._codes))
 
     def encode_all(self, values: Iterable[Hashable]) -> npt.NDArray[np.int32]:
-        """Return the numbers of `values`, shape (values,)."""
         return np.fromiter(map(self.encode, values), dtype=np.int32)
 
     def find(self, value: Hashable) -> int | None:
@@ -133,7 +129,6 @@ class PersistentList:
         return self._blocks[row // BLOCK][row % BLOCK]
 
     def extend(self, insights: Sequence[Insight]) -> None:
-        """Append a row for each insight."""
         done = 0
         while done < len(insights):
             if self._used % BLOCK == 0:
@@ -144,7 +139,6 @@ class PersistentList:
             done += len(part)
 
     def patched(self, changes: Mapping[int, Insight]) -> PersistentList:
-        """Return the same rows with some of them replaced."""
         if not changes:
             return self
         later = PersistentList()

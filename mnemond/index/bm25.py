@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.arrays import Floats, GrowableArray, Marks, Rows, grown
+from mnemond.index.arrays import Floats, Marks, Rows, grown
 from mnemond.model.memory import Insight
 from mnemond.text.caches import text_cache
 from mnemond.text.features import inner_terms, question_share
@@ -112,55 +112,6 @@ def _weekday(year: int, month: int, day: int) -> int:
     return (
         year + year // 4 - year // 100 + year // 400 + (0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4)[month - 1] + day - 1
     ) % 7
-
-
-class PassageColumns(NamedTuple):
-    """Text features for ranking, computed once when a row is added.
-
-    `own`: terms of the content of each row, `asking`: the share of it that asks, `dated`: 1 where it mentions a date;
-    shape (rows,). `orders`: the terms of each row in order, as `Document.order`; newer rows may follow.
-    """
-
-    own: Floats
-    asking: Floats
-    dated: Marks
-    orders: Sequence[bytes]
-
-    def order(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.uint32], Rows]:
-        """Return the terms of several rows one behind the other, and how many each has."""
-        parts = [self.orders[row] for row in rows]
-        sizes = np.array(list(map(len, parts)), dtype=np.int64) // np.dtype(np.uint32).itemsize
-        return np.frombuffer(b"".join(parts), dtype=np.uint32), sizes
-
-
-class Passages:
-    """The writer's side of `PassageColumns`."""
-
-    def __init__(self) -> None:
-        self._own = GrowableArray.empty(np.float32)
-        self._asking = GrowableArray.empty(np.float32)
-        self._dated = GrowableArray.empty(np.uint8)
-        self._orders: list[bytes] = []
-
-    def append(self, document: Document) -> None:
-        """Append one row."""
-        self._own.append(document.own)
-        self._asking.append(document.asking)
-        self._dated.append(document.dated)
-        self._orders.append(document.order)
-
-    def view(self) -> PassageColumns:
-        """The rows appended so far."""
-        return PassageColumns(self._own.view(), self._asking.view(), self._dated.view(), self._orders)
-
-    def compacted(self, kept: Rows) -> Passages:
-        """The rows `kept`, in that order."""
-        fewer = Passages()
-        fewer._own, fewer._asking, fewer._dated = (
-            GrowableArray(column.view()[kept]) for column in (self._own, self._asking, self._dated)
-        )
-        fewer._orders = [self._orders[row] for row in kept.tolist()]
-        return fewer
 
 
 # Postings.

@@ -10,7 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.index.arrays import GrowableArray, Interner, Ints, PersistentList, Rows
+from mnemond.index.arrays import GrowableArray, Interner, PersistentList, Rows
+from mnemond.index.bm25 import Document
 from mnemond.model.memory import STATUSES, Insight, parse_rfc3339
 from mnemond.text.caches import text_cache
 from mnemond.text.entities import canonical_name
@@ -36,7 +37,8 @@ class Columns(NamedTuple, Generic[Part]):
     labels, one tag of one row each, have shape (labels,).
 
     `category` to `intent` are numbers in `Names`, 0 for None; `status` in `STATUS_CODES`. `accessed_us`: last access,
-    else creation. `valid_us` to `event_end_us`: see the functions of these names.
+    else creation. `valid_us` to `event_end_us`: see the functions of these names. `length` to `dated`: see `Document`,
+    as features of the text for ranking.
     """
 
     category: Part
@@ -59,6 +61,11 @@ class Columns(NamedTuple, Generic[Part]):
     event_start_us: Part
     event_end_us: Part
     quarantined: Part
+    length: Part
+    breadth: Part
+    own: Part
+    asking: Part
+    dated: Part
     mention_row: Part
     mention_entity: Part
     label_row: Part
@@ -69,13 +76,15 @@ DTYPES = Columns(
     category=np.int32, source=np.int32, user=np.int32, session=np.int32, agent=np.int32, chain=np.int32,
     channel=np.int32, intent=np.int32, status=np.uint8, importance=np.int32, created_us=np.int64, accesses=np.int32,
     accessed_us=np.int64, pinned=np.uint8, degree=np.int32, valid_us=np.int64, ends_us=np.int64,
-    event_start_us=np.int64, event_end_us=np.int64, quarantined=np.uint8, mention_row=np.int64,
-    mention_entity=np.int32, label_row=np.int64, label_tag=np.int32,
+    event_start_us=np.int64, event_end_us=np.int64, quarantined=np.uint8, length=np.float32, breadth=np.float32,
+    own=np.float32, asking=np.float32, dated=np.uint8, mention_row=np.int64, mention_entity=np.int32,
+    label_row=np.int64, label_tag=np.int32,
 )  # fmt: skip
 
 _OF_MENTIONS = frozenset({"mention_row", "mention_entity"})
 _OF_LABELS = frozenset({"label_row", "label_tag"})
 _MENTIONS = Columns._fields.index("mention_row")
+_TIMES = [Columns._fields.index(name) for name in ("created_us", "valid_us", "ends_us")]
 
 
 class ColumnViews:
@@ -94,7 +103,6 @@ class ColumnViews:
         return found
 
     def all(self) -> Columns[npt.NDArray[Any]]:
-        """Return every column."""
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
 
@@ -156,27 +164,14 @@ class Extent(NamedTuple):
     quarantined: bool = False
     retired: bool = False
 
-    def with_row(self, insight: Insight, created: int, valid: int, ends: int) -> Extent:
+    def with_row(self, created: int, valid: int, ends: int, quarantined: bool, active: bool) -> Extent:
         """Return the bounds with one more row, whose times are given in microseconds."""
         return Extent(
             max(self.latest_us, valid),
             max(self.latest_stated_us, valid) if valid > created else self.latest_stated_us,
             min(self.earliest_end_us, ends),
-            self.quarantined or insight.quarantined,
-            self.retired or insight.status != "active",
-        )
-
-    def with_rows(self, created: Ints, valid: Ints, ends: Ints, quarantined: Ints, status: Ints) -> Extent:
-        """Return the bounds with many more rows, each argument a column of shape (rows,); status 0 is active."""
-        if not len(created):
-            return self
-        stated = valid[valid > created]
-        return Extent(
-            max(self.latest_us, int(valid.max())),
-            max(self.latest_stated_us, int(stated.max()) if len(stated) else LONG_AGO_US),
-            min(self.earliest_end_us, int(ends.min())),
-            self.quarantined or bool(quarantined.any()),
-            self.retired or bool(status.any()),
+            self.quarantined or quarantined,
+            self.retired or not active,
         )
 
 
@@ -195,7 +190,6 @@ class Names:
         self.speakers: dict[str, tuple[int, ...]] = {}
 
     def source(self, name: str) -> int:
-        """Return the number of a source."""
         known = len(self.sources)
         code = self.sources.encode(name)
         if code == known:
@@ -204,7 +198,6 @@ class Names:
         return code
 
     def entity(self, canonical: str, spelling: str) -> int:
-        """Return the number of an entity, whatever its spelling."""
         code = self.entities.encode(canonical)
         if code == len(self.spellings):
             self.spellings.append(spelling)
@@ -223,6 +216,8 @@ class Table:
     def __init__(self, names: Names | None = None) -> None:
         self.names = names or Names()
         self.insights = PersistentList()
+        self.orders: list[bytes] = []
+        """The terms of each row in order, see `Document.order`."""
         self.rows: dict[str, int] = {}
         """The newest row of each id."""
         self.earlier: dict[int, int] = {}
@@ -238,38 +233,46 @@ class Table:
         self.ordered = True
         """False if any row is older than one stored before it."""
         self.extent = Extent()
-        self._columns: Columns[GrowableArray] = Columns(*map(GrowableArray.empty, DTYPES))
+        self.columns: Columns[GrowableArray] = Columns(*map(GrowableArray.empty, DTYPES))
         self._degrees_shown = True
         """True if a reader may have the column of degrees, which then is copied before it is changed."""
         self._newest_us = LONG_AGO_US
 
-    def append(self, insight: Insight) -> None:
-        """Append one row."""
-        names, columns, scope = self.names, self._columns, insight.scope
-        row = len(self.insights)
-        created = parse_rfc3339(insight.created_at)
-        valid, ends = valid_us(insight, created), ends_us(insight)
-        start, end = event_us(insight)
-        columns.category.append(names.categories.encode(insight.category))
-        columns.source.append(names.source(insight.source))
-        columns.user.append(names.users.encode(scope.user_id))
-        columns.session.append(names.sessions.encode(scope.session_id))
-        columns.agent.append(names.agents.encode(scope.agent_id))
-        columns.chain.append(names.chains.encode(chain_of(insight)))
-        columns.channel.append(names.channels.encode(insight.channel))
-        columns.intent.append(names.intents.encode(insight.intent))
-        columns.status.append(STATUS_CODES[insight.status])
-        columns.importance.append(insight.importance)
-        columns.created_us.append(created)
-        columns.accesses.append(insight.access_count)
-        columns.accessed_us.append(_accessed_us(insight, created))
-        columns.pinned.append(insight.pinned)
-        columns.degree.append(0)
-        columns.valid_us.append(valid)
-        columns.ends_us.append(ends)
-        columns.event_start_us.append(start)
-        columns.event_end_us.append(end)
-        columns.quarantined.append(insight.quarantined)
+    def append(self, insight: Insight, document: Document) -> None:
+        values = self._values(insight, document)
+        for column, value in zip(self.columns, values, strict=False):
+            column.append(value)
+        self.insights.extend([insight])
+        self.orders.append(document.order)
+        self._enter(insight, len(self.insights) - 1, values)
+
+    def extend(self, insights: Sequence[Insight], documents: Sequence[Document]) -> None:
+        """Append a row for each insight, in order; of many, in less time than one by one."""
+        start = len(self.insights)
+        rows = list(map(self._values, insights, documents))
+        for column, dtype, values in zip(self.columns, DTYPES, zip(*rows, strict=True), strict=False):
+            column.extend(np.array(values, dtype=dtype))
+        self.insights.extend(insights)
+        self.orders += [document.order for document in documents]
+        for row, insight in enumerate(insights, start):
+            self._enter(insight, row, rows[row - start])
+
+    def _values(self, insight: Insight, document: Document) -> tuple[int | float, ...]:
+        """The numbers of one row, in the order of the columns."""
+        names, scope, created = self.names, insight.scope, parse_rfc3339(insight.created_at)
+        return (
+            names.categories.encode(insight.category), names.source(insight.source), names.users.encode(scope.user_id),
+            names.sessions.encode(scope.session_id), names.agents.encode(scope.agent_id),
+            names.chains.encode(chain_of(insight)), names.channels.encode(insight.channel),
+            names.intents.encode(insight.intent), STATUS_CODES[insight.status], insight.importance, created,
+            insight.access_count, _accessed_us(insight, created), insight.pinned, 0, valid_us(insight, created),
+            ends_us(insight), *event_us(insight), insight.quarantined, document.length, document.breadth, document.own,
+            document.asking, document.dated,
+        )  # fmt: skip
+
+    def _enter(self, insight: Insight, row: int, values: tuple[int | float, ...]) -> None:
+        """Register a row under its names, and in what is known of all rows."""
+        names, columns = self.names, self.columns
         for canonical, spelling in _spelled(insight):
             code = names.entity(canonical, spelling)
             columns.mention_row.append(row)
@@ -278,63 +281,12 @@ class Table:
         for tag in _folded_tags(insight):
             columns.label_row.append(row)
             columns.label_tag.append(names.tags.encode(tag))
-        self.extent = self.extent.with_row(insight, created, valid, ends)
-        self._note_order(created)
-        self.insights.extend([insight])
-        self._register(insight, row)
+        self._register(insight, row, *(int(values[at]) for at in _TIMES))
 
-    def extend(self, insights: Sequence[Insight]) -> None:
-        """Append a row for each insight, in order; of many, in less time than one by one."""
-        names, columns = self.names, self._columns
-        start = len(self.insights)
-        created_us = [parse_rfc3339(insight.created_at) for insight in insights]
-        created = np.array(created_us, dtype=np.int64)
-        status = np.array([STATUS_CODES[insight.status] for insight in insights], dtype=np.uint8)
-        valid = np.array(list(map(valid_us, insights, created_us)), dtype=np.int64)
-        ends = np.array(list(map(ends_us, insights)), dtype=np.int64)
-        events = np.array(list(map(event_us, insights)), dtype=np.int64).reshape(-1, 2)
-        quarantined = np.array([insight.quarantined for insight in insights], dtype=np.uint8)
-        columns.category.extend(names.categories.encode_all([insight.category for insight in insights]))
-        columns.source.extend(np.array([names.source(insight.source) for insight in insights], dtype=np.int32))
-        columns.user.extend(names.users.encode_all([insight.scope.user_id for insight in insights]))
-        columns.session.extend(names.sessions.encode_all([insight.scope.session_id for insight in insights]))
-        columns.agent.extend(names.agents.encode_all([insight.scope.agent_id for insight in insights]))
-        columns.chain.extend(names.chains.encode_all([chain_of(insight) for insight in insights]))
-        columns.channel.extend(names.channels.encode_all([insight.channel for insight in insights]))
-        columns.intent.extend(names.intents.encode_all([insight.intent for insight in insights]))
-        columns.status.extend(status)
-        columns.importance.extend(np.array([insight.importance for insight in insights], dtype=np.int32))
-        columns.created_us.extend(created)
-        columns.accesses.extend(np.array([insight.access_count for insight in insights], dtype=np.int32))
-        columns.accessed_us.extend(np.array(list(map(_accessed_us, insights, created_us)), dtype=np.int64))
-        columns.pinned.extend(np.array([insight.pinned for insight in insights], dtype=np.uint8))
-        columns.degree.extend(np.zeros(len(insights), dtype=np.int32))
-        columns.valid_us.extend(valid)
-        columns.ends_us.extend(ends)
-        columns.event_start_us.extend(events[:, 0])
-        columns.event_end_us.extend(events[:, 1])
-        columns.quarantined.extend(quarantined)
-        mentions = [
-            (row, names.entity(*name)) for row, insight in enumerate(insights, start) for name in _spelled(insight)
-        ]
-        for row, code in mentions:
-            self._hold(code, row)
-        columns.mention_row.extend(np.array([row for row, _ in mentions], dtype=np.int64))
-        columns.mention_entity.extend(np.array([code for _, code in mentions], dtype=np.int32))
-        labels = [(row, tag) for row, insight in enumerate(insights, start) for tag in _folded_tags(insight)]
-        columns.label_row.extend(np.array([row for row, _ in labels], dtype=np.int64))
-        columns.label_tag.extend(names.tags.encode_all([tag for _, tag in labels]))
-        self.extent = self.extent.with_rows(created, valid, ends, quarantined, status)
-        self.insights.extend(insights)
-        for row, (insight, each) in enumerate(zip(insights, created_us, strict=True), start):
-            self._note_order(each)
-            self._register(insight, row)
-
-    def _note_order(self, created_us: int) -> None:
-        self.ordered = self.ordered and created_us >= self._newest_us
-        self._newest_us = created_us if self.ordered else self._newest_us
-
-    def _register(self, insight: Insight, row: int) -> None:
+    def _register(self, insight: Insight, row: int, created: int, valid: int, ends: int) -> None:
+        self.extent = self.extent.with_row(created, valid, ends, insight.quarantined, insight.status == "active")
+        self.ordered = self.ordered and created >= self._newest_us
+        self._newest_us = created
         before = self.rows.get(insight.id)
         if before is None:
             prefix = insight.id[:PREFIX_LENGTH]
@@ -364,39 +316,39 @@ class Table:
             return
         self.insights = self.insights.patched(changes)
         rows = np.array(list(changes), dtype=np.int64)
-        created = self._columns.created_us.view()
+        created = self.columns.created_us.view()
         for name, values in (
             ("accesses", [insight.access_count for insight in changes.values()]),
             ("accessed_us", [_accessed_us(insight, int(created[row])) for row, insight in changes.items()]),
             ("pinned", [int(insight.pinned) for insight in changes.values()]),
         ):
-            column: GrowableArray = getattr(self._columns, name)
+            column: GrowableArray = getattr(self.columns, name)
             if column.view()[rows].tolist() != values:
-                self._columns = self._columns._replace(**{name: column.patched(rows, values)})
+                self.columns = self.columns._replace(**{name: column.patched(rows, values)})
 
     def set_degrees(self, degrees: Mapping[int, int]) -> None:
         """Set how many pairs of neighbour and type rows have, for readers of the next generation."""
         if degrees and self._degrees_shown:
-            self._columns = self._columns._replace(degree=self._columns.degree.patched([], []))
+            self.columns = self.columns._replace(degree=self.columns.degree.patched([], []))
             self._degrees_shown = False
         if degrees:
-            self._columns.degree.view()[list(degrees)] = list(degrees.values())
+            self.columns.degree.view()[list(degrees)] = list(degrees.values())
 
     def mark_shown(self) -> None:
-        """Note that readers have the columns as they are now."""
         self._degrees_shown = True
 
-    def degrees(self) -> npt.NDArray[np.int32]:
-        """Return how many pairs of neighbour and type rows have, shape (rows,)."""
-        return self._columns.degree.view()
+    def term_order(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.uint32], Rows]:
+        """Return the terms of several rows one behind the other, and how many each has."""
+        parts = [self.orders[row] for row in rows]
+        sizes = np.array(list(map(len, parts)), dtype=np.int64) // np.dtype(np.uint32).itemsize
+        return np.frombuffer(b"".join(parts), dtype=np.uint32), sizes
 
-    def columns(self) -> ColumnViews:
-        """Return the rows appended so far."""
-        return ColumnViews(self._columns)
+    def views(self) -> ColumnViews:
+        return ColumnViews(self.columns)
 
     def compacted(self, kept: Rows, renumbered: Rows) -> Table:
         """Return the rows `kept`, in that order, under the same names; `renumbered[row]` is a kept row's new number."""
-        old = self.columns().all()
+        old = self.views().all()
         alive = np.zeros(len(renumbered), dtype=np.bool_)
         alive[kept] = True
         mentions, labels = alive[old.mention_row], alive[old.label_row]
@@ -405,15 +357,14 @@ class Table:
         of_labels = [renumbered[old.label_row[labels]], old.label_tag[labels]]
         new = Columns(*of_rows, *of_mentions, *of_labels)
         fewer = Table(self.names)
-        fewer._columns = Columns(*map(GrowableArray, new))
-        fewer.extent = Extent().with_rows(new.created_us, new.valid_us, new.ends_us, new.quarantined, new.status)
-        for created_us in new.created_us.tolist():
-            fewer._note_order(created_us)
+        fewer.columns = Columns(*map(GrowableArray, new))
         for code, row in zip(new.mention_entity.tolist(), new.mention_row.tolist(), strict=True):
             fewer._hold(code, row)
         fewer.insights = PersistentList(self.insights[row] for row in kept.tolist())
-        for row in range(len(kept)):
-            fewer._register(fewer.insights[row], row)
+        fewer.orders = [self.orders[row] for row in kept.tolist()]
+        times = zip(*(new[at].tolist() for at in _TIMES), strict=True)
+        for row, (created, valid, ends) in enumerate(times):
+            fewer._register(fewer.insights[row], row, created, valid, ends)
         return fewer
 
 

@@ -43,7 +43,6 @@ class Conversations:
         self._last: dict[int, int] = {}
 
     def append(self, insight: Insight) -> None:
-        """Append one row."""
         row = len(self._of)
         number = self._names.encode(conversation_of(insight))
         created = parse_rfc3339(insight.created_at)
@@ -94,7 +93,6 @@ class Conversations:
         self._before, self._after = GrowableArray(before), GrowableArray(after)
 
     def neighbours(self) -> Neighbours:
-        """Return the rows appended so far."""
         return Neighbours(self._of.view(), self._before.view(), self._after.view())
 
     def compacted(self, kept: Rows) -> Conversations:
@@ -107,7 +105,6 @@ class Conversations:
         return fewer
 
     def _chain(self) -> None:
-        """Compute all neighbours anew."""
         of, rows = self._of.view(), len(self._of)
         order = np.lexsort((np.arange(rows), self._created.view(), of))
         order = order[of[order] > 0]

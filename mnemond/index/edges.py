@@ -101,7 +101,6 @@ class Adjacency:
         return (owners, links) if seen.all() else (owners[seen], links[seen])
 
     def links(self, row: int) -> Links:
-        """Return every edge of `row`, in both directions."""
         stored = self.stored(row)
         if not len(stored):
             return NO_LINKS
@@ -174,7 +173,6 @@ def _unique(keys: Rows) -> Rows:
 
 
 def _ends(edges: EdgeArrays) -> Ends:
-    """Every link at both of its ends."""
     if not len(edges.source):
         return []
     one, other, weight, kind, ways = _paired(edges)
@@ -194,8 +192,7 @@ def _ends(edges: EdgeArrays) -> Ends:
 
 
 def _paired(edges: EdgeArrays) -> tuple[npt.NDArray[np.generic], ...]:
-    """One row, the other, weight, type and ways of each link, as seen from the first; two edges of equal weight are one
-    link."""
+    """One row, the other, weight, type and ways of each link, as seen from the first; equal edges make one link."""
     high, low = np.maximum(edges.source, edges.target), np.minimum(edges.source, edges.target)
     outwards = edges.source > edges.target
     order = np.lexsort((~outwards, edges.kind, low, high))
@@ -276,14 +273,12 @@ class Editor:
         weights[way] = weight
 
     def remove(self, source: int, target: int, kind: int) -> None:
-        """Remove an edge, if it exists."""
         here, there = self._ends(source), self._ends(target)
         if here.pop((target, kind, OUT), None) is not None:
             del there[source, kind, IN]
             self._counts[kind] -= kind == CAUSAL or (target, kind, IN) not in here
 
     def isolate(self, row: int) -> None:
-        """Remove every edge of `row`."""
         for other, kind, direction in list(self._ends(row)):
             if direction == OUT:
                 self.remove(row, other, kind)
@@ -291,7 +286,6 @@ class Editor:
                 self.remove(other, row, kind)
 
     def move(self, row: int, to: int) -> None:
-        """Give every edge of `row` to the row `to`."""
         for (other, kind, direction), weight in list(self._ends(row).items()):
             if direction == OUT:
                 self.remove(row, other, kind)
@@ -343,7 +337,6 @@ class Editor:
         return Adjacency(ends, rows, tuple(self._counts))
 
     def _ends(self, row: int) -> dict[_End, float]:
-        """All edges of a row, to be changed."""
         if self._first:
             self._postpone()
         if self._late:
@@ -391,7 +384,6 @@ def _append(ends: Ends, row: int, stored: bytes) -> None:
 
 
 def _packed(edges: dict[_End, float]) -> bytearray | None:
-    """Edges of one row as they are stored."""
     links: dict[tuple[int, int], list[float | None]] = {}
     for (other, kind, way), weight in edges.items():
         links.setdefault((other, kind), [None, None])[way] = weight

@@ -57,7 +57,6 @@ def during(parts: Parts, span: Span) -> Mask:
 
 
 def living(parts: Parts) -> list[Mask]:
-    """Return the mask of the live rows; none when all are live."""
     alive = parts.corpus.alive
     return [] if alive is None else [alive != 0]
 
@@ -99,14 +98,16 @@ def _of_fields(parts: Parts, wanted: Filter) -> list[Mask]:
 def _of_scope(parts: Parts, wanted: Filter) -> list[Mask]:
     names, columns, scope = parts.table.names, parts.columns, wanted.scope
     admitted: Callable[[Ints, int | None], Mask] = _equal if wanted.strict_scope else _equal_or_none
-    masks = list[Mask]()
-    if scope.user_id is not None:
-        masks.append(admitted(columns.user, names.users.find(scope.user_id)))
-    if scope.agent_id is not None:
-        masks.append(admitted(columns.agent, names.agents.find(scope.agent_id)))
-    if scope.session_id is not None:
-        masks.append(admitted(columns.session, names.sessions.find(scope.session_id)))
-    elif not wanted.all_sessions and parts.sessions:
+    masks = [
+        admitted(getattr(columns, name), known.find(value))
+        for name, known, value in (
+            ("user", names.users, scope.user_id),
+            ("agent", names.agents, scope.agent_id),
+            ("session", names.sessions, scope.session_id),
+        )
+        if value is not None
+    ]
+    if scope.session_id is None and not wanted.all_sessions and parts.sessions:
         masks.append(columns.session == 0)
     return masks
 
@@ -183,7 +184,6 @@ def _event_in(parts: Parts, span: Span) -> Mask:
 
 
 def _of_labels(parts: Parts, wanted: Filter) -> list[Mask]:
-    """Tags and entity."""
     names, columns, rows = parts.table.names, parts.columns, parts.corpus.rows
     masks = [_owners(columns.label_row, columns.label_tag, _codes(names.tags, [tag]), rows) for tag in wanted.tags_all]
     if wanted.tags_any:

@@ -44,9 +44,7 @@ class Vertices(Protocol):
         """Return about the k nearest vertices, in no order; fewer when there are fewer. Thread-safe."""
         ...
 
-    def copy(self) -> Vertices:
-        """Return another graph with the same vertices."""
-        ...
+    def copy(self) -> Vertices: ...
 
 
 class Graph(NamedTuple):
@@ -58,7 +56,6 @@ class Graph(NamedTuple):
     covered: int
 
     def nearest(self, vector: Vector, k: int) -> Rows:
-        """Return about the k nearest rows, in no order, without those that are gone."""
         found = self.rows[self.vertices.nearest(vector, k)].astype(np.int64)
         kept: Rows = found[found >= 0]
         return kept

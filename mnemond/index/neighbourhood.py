@@ -110,8 +110,7 @@ class Neighbourhood:
         return 1 + (self._snapshot.rows if self._mask is None else int(np.count_nonzero(self._mask)))
 
     def backbone(self) -> tuple[str | None, str | None]:
-        """Return the ids right before and right after the new memory in its chain; of equal times the one stored later
-        is later."""
+        """Return the ids right before and after the new memory in its chain; of equal times by order of storing."""
         if self._chain is None:
             return None, None
         columns = self._snapshot.columns
@@ -127,8 +126,7 @@ class Neighbourhood:
         return self._snapshot.insight(rows[0]).id if rows else None
 
     def nearest_in_time(self, k: int, within_us: int, excluding: Collection[str]) -> list[tuple[str, int]]:
-        """Return the k rows nearest in time as (id, distance in microseconds), nearest first, of equal ones the newer
-        row."""
+        """Return the k rows nearest in time as (id, distance in µs), nearest first, of equal ones the newer row."""
         created, insights = self._snapshot.columns.created_us, self._snapshot.parts.insights
         most = k + len(excluding)
         latest = self._timeline.latest(most)

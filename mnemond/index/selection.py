@@ -46,7 +46,6 @@ def at_most_kth(scores: Floats, k: int) -> float:
 
 
 def kth(scores: Floats, k: int) -> float:
-    """Return the k-th largest of at least k scores."""
     place = len(scores) - k
     moved = scores.copy()
     moved.partition(place)
@@ -102,7 +101,7 @@ def best_in_order(snapshot: Snapshot, rows: Rows, scores: Scores, k: int) -> Row
     return np.array(sorted(keys, key=keys.__getitem__), dtype=np.int64)
 
 
-def in_order(snapshot: Snapshot, rows: Rows, scores: Scores) -> Rows:
+def in_order(snapshot: Snapshot, rows: Rows, scores: Scores | Floats) -> Rows:
     """Return the positions of `rows` in the order of results: the best first; of equal ones the more important, the
     newer, the smaller id. Shapes (rows,). Ids are read only where scores are equal."""
     order = (-scores).argsort(kind="stable")

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from mnemond.index import filters
 from mnemond.index.arrays import Floats, Mask, PersistentList, Rows
-from mnemond.index.bm25 import Bm25, Corpus, PassageColumns, Postings, document_of
+from mnemond.index.bm25 import Bm25, Corpus, Postings, document_of
 from mnemond.index.columns import PREFIX_LENGTH, ColumnViews, Extent, Table
 from mnemond.index.conversations import NO_ROW, Neighbours
 from mnemond.index.edges import OUTWARDS, Adjacency, EdgeArrays, Links, logical
-from mnemond.index.selection import at_least_kth, not_behind_kth
+from mnemond.index.selection import at_least_kth, in_order, not_behind_kth
 from mnemond.index.vectors import Cosines, Dense, cosines_of
 from mnemond.model.changes import Vector
 from mnemond.model.memory import EDGE_TYPES, Insight, Scope
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 class Parts(NamedTuple):
     """The containers of a snapshot. Those shared with the writer only ever grow behind the snapshot's rows.
 
-    `breadths`: different terms in the content of each row. `embedded`: live rows with a vector. `sessions`: True if any
+    `embedded`: live rows with a vector. `sessions`: True if any
     row, live or dead, belongs to a session. `extent`: bounds of all rows, live or dead. `entities`: one more than the
     largest number of an entity that any row, live or dead, names. `made_by`: the embedder of the vectors.
     """
@@ -51,13 +51,11 @@ class Parts(NamedTuple):
     table: Table
     insights: PersistentList
     columns: ColumnViews
-    breadths: Floats
     corpus: Corpus
     postings: Postings
     dense: Dense
     adjacency: Adjacency
     neighbours: Neighbours
-    passages: PassageColumns
     embedded: int
     sessions: bool
     ordered: bool
@@ -70,14 +68,14 @@ class Snapshot:
     """Every read of one recall goes through one of these. Rows are numbers from 0; dead rows keep theirs.
 
     `generation` counts the batches applied, `rows` all rows, `live` those not retired, `embedded` those of them with a
-    vector of shape (`dimension`,). `made_by`: fingerprint of the embedder of these vectors, "" for none. `columns`,
-    `dense` and `passages`: see their classes; not to be written to. `lengths` and `breadths`: index terms of each row,
-    and different ones in its content, shape (rows,). `parts` is for this package.
+    vector of shape (`dimension`,). `made_by`: fingerprint of the embedder of these vectors, "" for none. `columns`
+    and `dense`: see their classes; not to be written to. `lengths`: index terms of each row, shape (rows,). `parts` is
+    for this package.
     """
 
     __slots__ = (
-        "__weakref__", "breadths", "columns", "dense", "dimension", "embedded", "generation", "lengths", "live",
-        "made_by", "parts", "passages", "rows",
+        "__weakref__", "columns", "dense", "dimension", "embedded", "generation", "lengths", "live",
+        "made_by", "parts", "rows",
     )  # fmt: skip
 
     def __init__(self, generation: int, parts: Parts) -> None:
@@ -86,11 +84,9 @@ class Snapshot:
         self.rows = parts.corpus.rows
         self.live = parts.corpus.live
         self.lengths = parts.corpus.lengths
-        self.breadths = parts.breadths
         self.embedded = parts.embedded
         self.made_by = parts.made_by
         self.columns = parts.columns
-        self.passages = parts.passages
         self.dense = parts.dense
         self.dimension = int(parts.dense.matrix.shape[1])
 
@@ -101,7 +97,6 @@ class Snapshot:
         return self.parts.insights[row]
 
     def row_of(self, insight_id: str) -> int | None:
-        """Return the row of a live memory."""
         row = self._known_row(insight_id)
         return row if row is not None and self._is_live(row) else None
 
@@ -115,7 +110,6 @@ class Snapshot:
         return sorted(found for found in ids if found.startswith(prefix) and self.row_of(found) is not None)
 
     def _known_row(self, insight_id: str) -> int | None:
-        """The newest row of an id within this snapshot, dead or alive."""
         table = self.parts.table
         row = table.rows.get(insight_id)
         while row is not None and row >= self.rows:
@@ -132,7 +126,6 @@ class Snapshot:
         return np.ones(self.rows, dtype=np.bool_) if alive is None else alive != 0
 
     def live_among(self, rows: Rows) -> int:
-        """Return how many of these rows are live."""
         alive = self.parts.corpus.alive
         return len(rows) if alive is None else int(np.count_nonzero(alive[rows]))
 
@@ -168,7 +161,6 @@ class Snapshot:
         return self.parts.postings.rows_of(terms, self.rows)
 
     def live_frequency(self, term: str) -> int:
-        """Return how many live rows have an index term."""
         return self.parts.postings.live_frequency(term, self.parts.corpus)
 
     def document_frequencies(self, terms: Iterable[str]) -> list[int]:
@@ -179,7 +171,7 @@ class Snapshot:
         """Estimate the containment |A ∩ B| / min(|A|, |B|) of the different terms of each row's content and `terms`,
         the different index terms of a text; shape (rows,)."""
         shared: Floats = self.parts.postings.shared(terms, self.rows).astype(np.float32)
-        least = np.minimum(self.breadths, np.float32(len(terms)))
+        least = np.minimum(self.columns.breadth, np.float32(len(terms)))
         np.maximum(least, np.float32(1.0), out=least)
         np.divide(shared, least, out=shared)
         return shared
@@ -215,7 +207,6 @@ class Snapshot:
     # ------------------------------------------------------------ vectors
 
     def has_vector(self, row: int) -> bool:
-        """Return True if a row was embedded."""
         return bool(self.dense.present[row])
 
     def vector(self, row: int) -> Vector | None:
@@ -263,7 +254,6 @@ class Snapshot:
         return sum(logical(self.parts.adjacency.links(row)))
 
     def edge_counts(self) -> dict[str, int]:
-        """Return the logical links of the store by type."""
         return dict(zip(EDGE_TYPES, self.parts.adjacency.counts, strict=True))
 
     def beside(self, rows: Rows, step: int) -> Rows:
@@ -286,20 +276,12 @@ class Snapshot:
 
         Ties: the more important, then the newer, then the smaller id. A negative score is never chosen.
         """
-        found = at_least_kth(scores, k)
-        values = scores[found]
-        if len(set(values.tolist())) == len(values):
-            return found[(-values).argsort()]
-        columns = self.columns
+        found, columns = at_least_kth(scores, k), self.columns
         of = found if rows is None else rows[found]
         if len(found) > MANY_TIES + k:
-            kept = not_behind_kth((values, columns.importance[of], columns.created_us[of]), k)
-            found, of, values = found[kept], of[kept], values[kept]
-        insights = self.parts.insights
-        keys = (-values, -columns.importance[of], -columns.created_us[of])
-        ids = [insights[row].id for row in of.tolist()]
-        ranked = sorted(zip(*(key.tolist() for key in keys), ids, found.tolist(), strict=True))
-        return np.array([place for *_, place in ranked[:k]], dtype=np.int64)
+            kept = not_behind_kth((scores[found], columns.importance[of], columns.created_us[of]), k)
+            found, of = found[kept], of[kept]
+        return found[in_order(self, of, scores[found])[:k]]
 
     def place_of(self, insight_id: str) -> Place | None:
         """Return the place of a memory in a listing; None for one that the index does not have, even as a dead row."""
@@ -347,20 +329,22 @@ class Snapshot:
 
 
 def footprint(snapshot: Snapshot) -> dict[str, int]:
-    """Return the bytes of vectors, codes, words, links, passages, columns and memories. Reads every row: some
-    milliseconds."""
+    """Return the bytes of vectors, codes, words, links, passages, columns and memories. Reads every row."""
     parts, dense = snapshot.parts, snapshot.dense
     coded = [codes for codes in (dense.codes, dense.scanned) if codes is not None]
     arena: tuple[npt.NDArray[Any], ...] = ()
     if snapshot.rows:  # any list of postings is a view of the two arrays in which all lie
         arena = snapshot.postings(next(iter(document_of(snapshot.insight(0)).counts), ""))
+    columns = parts.columns.all()
+    texts = {"words": (columns.length, columns.breadth), "passages": (columns.own, columns.asking, columns.dated)}
+    text_bytes = {name: _bytes(arrays) for name, arrays in texts.items()}
     return {
         "vectors": _bytes([dense.matrix, dense.present]),
         "codes": _bytes(array for codes in coded for array in (codes.matrix, codes.scales)),
-        "words": _bytes([*arena, snapshot.lengths, snapshot.breadths]),
+        "words": _bytes(arena) + text_bytes["words"],
         "links": sum(sys.getsizeof(ends) for ends in parts.adjacency.ends if ends is not None),
-        "passages": sum(map(len, parts.passages.orders)) + _bytes(parts.passages[:3]),
-        "columns": _bytes([*parts.columns.all(), *parts.neighbours]),
+        "passages": sum(map(len, parts.table.orders[: snapshot.rows])) + text_bytes["passages"],
+        "columns": _bytes([*columns, *parts.neighbours]) - sum(text_bytes.values()),
         "memories": sum(OBJECT_BYTES + sys.getsizeof(parts.insights[row].content) for row in range(snapshot.rows)),
     }
 

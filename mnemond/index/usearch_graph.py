@@ -21,7 +21,6 @@ class UsearchVertices:
 
     @classmethod
     def empty(cls, dimension: int, settings: HnswSettings) -> UsearchVertices:
-        """Make a graph without vertices."""
         return cls(
             Index(
                 ndim=dimension,
@@ -40,7 +39,6 @@ class UsearchVertices:
         self._index.add(np.arange(first, first + len(block)), block, threads=1)
 
     def nearest(self, vector: Vector, k: int) -> Rows:
-        """Return about the k nearest vertices."""
         with self._one_search:
             found = self._index.search(vector, k, threads=1)
         return np.asarray(found.keys).astype(np.int64)

@@ -71,19 +71,14 @@ class Vectors:
 
     def append(self, vector: Vector | None) -> bool:
         """Append one row; True if its vector is present."""
-        used = len(self.present)
-        self._matrix = grown(self._matrix, used, used + 1)
-        row = self._matrix[used]
         usable = self._usable(vector)
-        squared = 0.0 if usable is None else float(np.dot(usable, usable))
-        if usable is not None and abs(squared - 1.0) <= UNIT_TOLERANCE:
-            row[:] = usable
+        if usable is not None and abs(float(np.dot(usable, usable)) - 1.0) <= UNIT_TOLERANCE:
+            used = len(self.present)
+            self._matrix = grown(self._matrix, used, used + 1)
+            self._matrix[used] = usable
             self.present.append(1)
             return True
-        row[:] = 0.0 if usable is None else usable
-        present = normalise(self._matrix[used : used + 1])
-        self.present.extend(present)
-        return bool(present[0])
+        return self.extend([vector]) > 0
 
     def extend(self, vectors: Sequence[Vector | None]) -> int:
         """Append a row for each; return the number of those that are present."""
@@ -102,11 +97,9 @@ class Vectors:
         return vector if vector is not None and vector.shape == (self.dimension,) else None
 
     def view(self) -> Floats:
-        """Return the rows written so far, shape (rows, dimension)."""
         return self._matrix[: len(self.present)]
 
     def compacted(self, kept: Rows) -> Vectors:
-        """Return the rows `kept`, in that order."""
         fewer = Vectors(self.dimension)
         fewer._matrix = self._matrix[kept]
         fewer.present = GrowableArray(self.present.view()[kept])
@@ -157,8 +150,7 @@ class Codes(NamedTuple):
         return self._products(code[np.newaxis], scale, 0), self._off_by(coded)
 
     def all_within(self, vectors: Floats) -> list[tuple[Floats, float]]:
-        """The same for each of `vectors`, shape (n, dimension): 32 take a seventh of the time, as the codes are read
-        once."""
+        """The same for each of `vectors`, shape (n, dimension): 32 take a seventh of the time, reading codes once."""
         found: list[tuple[Floats, float]] = []
         for start in range(0, len(vectors), AT_ONCE):
             block = vectors[start : start + AT_ONCE]
@@ -196,8 +188,7 @@ def _dots(codes: Bytes, matrix: Bytes) -> npt.NDArray[np.int32]:
 
 
 def encode(block: Floats) -> tuple[Bytes, Floats]:
-    """Return codes, (rows, dimension), and scales, (rows,): the largest component of a row becomes 127. Zeros stay
-    zeros."""
+    """Return codes, (rows, dimension), and scales, (rows,): the largest component of a row becomes 127, zeros stay."""
     scales = np.maximum(block.max(axis=1), -block.min(axis=1)) / np.float32(MAX_CODE)
     codes = block * np.divide(np.float32(1.0), scales, out=np.zeros_like(scales), where=scales > 0.0)[:, np.newaxis]
     np.rint(codes, out=codes)
@@ -243,11 +234,9 @@ class Quantised:
         self._scales.append(scale)
 
     def view(self) -> Codes:
-        """Return the rows encoded so far."""
         return Codes(self._matrix[: len(self)], self._scales.view(), self._off)
 
     def compacted(self, kept: Rows) -> Quantised:
-        """Return the rows `kept`, ascending, as far as they are encoded."""
         fewer = Quantised(self._matrix.shape[1])
         encoded = kept[: np.searchsorted(kept, len(self))]
         fewer._matrix = self._matrix[encoded]
@@ -277,7 +266,6 @@ class Dense(NamedTuple):
         return found
 
     def similarity_of(self, vector: Vector, rows: Rows) -> Floats:
-        """Return the exact cosines of `rows`, shape (len(rows),)."""
         found: Floats = np.dot(self.matrix[rows], vector)
         return found
 
@@ -370,8 +358,7 @@ class Cosines:
     __slots__ = ("_exactly", "_found", "_off")
 
     def __init__(self, found: Floats, exactly: tuple[Dense, Vector] | None = None, off: float = 0.0) -> None:
-        """`found`: shape (rows,), the cosines themselves; with `exactly` (the matrix and the vector), within `off` of
-        them."""
+        """`found`: shape (rows,), the cosines themselves; with `exactly` (matrix and vector), within `off` of them."""
         self._found = found
         self._exactly = exactly
         self._off = off
@@ -391,7 +378,6 @@ class Cosines:
         return Cosines(found, None if self._exactly is None else (dense, vector), self._off)
 
     def of(self, rows: Rows) -> Floats:
-        """Return the cosines of rows, shape (len(rows),)."""
         if self._exactly is None:
             return self._found[rows]
         dense, vector = self._exactly
@@ -413,8 +399,7 @@ class Cosines:
         return top(rows[kept], cosines[kept], k)
 
     def highest(self, k: int, mask: Mask | None) -> list[tuple[int, float]]:
-        """Return the k rows of `mask` with the largest positive cosine, best first, of equal ones the later: (row,
-        cosine)."""
+        """Return the k rows of `mask` with the largest positive cosine as (row, cosine), in the same order."""
         if self._exactly is None:
             best = leading(self._found, k, mask)
             return top(best, self._found[best], k)
@@ -486,7 +471,6 @@ class VectorAccelerators:
         return self.settings.index == "hnsw" or (self.settings.index == "auto" and rows >= self.settings.exact_limit)
 
     def view(self, vectors: Vectors) -> Dense:
-        """Return what readers search."""
         matrix = vectors.view()
         codes = self._quantised.view() if len(self._quantised) else None
         coded = codes is not None and self._wants_codes(len(matrix))

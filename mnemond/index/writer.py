@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mnemond.config.settings import VectorSettings
 from mnemond.errors import INTERNAL, MnemonError
 from mnemond.index.arrays import GrowableArray
-from mnemond.index.bm25 import Corpus, Passages, Postings, document_of
+from mnemond.index.bm25 import Corpus, Postings, document_of
 from mnemond.index.columns import Table
 from mnemond.index.conversations import Conversations
 from mnemond.index.edges import BOTH, EDGE_CODES, INWARDS, OUTWARDS, Adjacency, EdgeArrays, Editor, degrees_of
@@ -68,15 +68,11 @@ class MemoryIndex:
         made_by: str = "",
         search: VectorSettings | None = None,
     ) -> None:
-        """An empty index for vectors of shape (dimension,), searched as `search` says; `made_by`: fingerprint of their
-        embedder."""
+        """An empty index for vectors of shape (dimension,); `made_by`: fingerprint of their embedder."""
         self.made_by = made_by
         self._compaction = compaction or Compaction()
         self.table = Table()
         self.postings = Postings({}, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-        self.lengths = GrowableArray.empty(np.float32)
-        self.breadths = GrowableArray.empty(np.float32)
-        self.passages = Passages()
         self.alive = GrowableArray.empty(np.uint8)
         self.vectors = Vectors(dimension)
         self.accelerators = VectorAccelerators(search or VectorSettings(), dimension)
@@ -102,19 +98,15 @@ class MemoryIndex:
         index = cls(dimension, compaction, made_by, search)
         pairs = list(rows)
         insights = [insight for insight, _ in pairs]
-        index.table.extend(insights)
         documents = [document_of(insight) for insight in insights]
+        index.table.extend(insights, documents)
         index.postings = Postings.build(document.counts for document in documents)
-        index.lengths = GrowableArray(np.array([document.length for document in documents], dtype=np.float32))
-        index.breadths = GrowableArray(np.array([document.breadth for document in documents], dtype=np.float32))
-        for document in documents:
-            index.passages.append(document)
         index.alive = GrowableArray(np.ones(len(insights), dtype=np.uint8))
         index.conversations.extend(insights)
         index.embedded = index.vectors.extend([vector for _, vector in pairs])
         index.relink(edges if isinstance(edges, EdgeArrays) else index._edge_arrays(edges))
         index.live = len(insights)
-        index.total_length = int(index.lengths.view().sum(dtype=np.int64))
+        index.total_length = sum(document.length for document in documents)
         index.accelerators.keep_up(index.vectors, index.alive.view())
         index._snapshot = index._working = index._state(0)
         return index
@@ -144,12 +136,10 @@ class MemoryIndex:
 
     @property
     def search(self) -> VectorSettings:
-        """How vectors are searched."""
         return self.accelerators.settings
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest published state."""
         return self._snapshot
 
     @property
@@ -205,14 +195,12 @@ class MemoryIndex:
             Parts(
                 table=self.table,
                 insights=self.table.insights,
-                columns=self.table.columns(),
-                breadths=self.breadths.view(),
-                corpus=Corpus(rows, alive, self.lengths.view(), self.live, self.total_length),
+                columns=self.table.views(),
+                corpus=Corpus(rows, alive, self.table.columns.length.view(), self.live, self.total_length),
                 postings=self.postings,
                 dense=self.accelerators.view(self.vectors),
                 adjacency=self.adjacency,
                 neighbours=self.conversations.neighbours(),
-                passages=self.passages.view(),
                 embedded=self.embedded,
                 sessions=len(self.table.names.sessions) > 1,
                 ordered=self.table.ordered,
@@ -229,9 +217,6 @@ class MemoryIndex:
         renumbered = np.cumsum(alive, dtype=np.int64) - 1
         self.table = self.table.compacted(kept, renumbered)
         self.postings = self.postings.compacted(alive, renumbered)
-        self.lengths = GrowableArray(self.lengths.view()[kept])
-        self.breadths = GrowableArray(self.breadths.view()[kept])
-        self.passages = self.passages.compacted(kept)
         self.vectors = self.vectors.compacted(kept)
         self.accelerators = self.accelerators.compacted(kept, renumbered)
         self.adjacency = self.adjacency.compacted(renumbered, len(kept))
@@ -261,53 +246,49 @@ class Staging:
                 if self._adding:
                     self._add()
                 self._link(change.edge)
-            elif isinstance(change, AddRelations):
-                self._add()
-                self._relate(change)
-            elif isinstance(change, AddInsight | RestoreInsight):
+                continue
+            if isinstance(change, AddInsight | RestoreInsight):
                 self._adding.append((change.insight, change.vector))
-            else:
-                if self._adding:
-                    self._add()
-                self._change(change)
-                self._ends.clear()
-        if self._adding:
+                continue
             self._add()
+            match change:
+                case AddRelations():
+                    self._relate(change)
+                    continue
+                case PutInsight():
+                    self._put(change)
+                case RetireInsight():
+                    self._drop(self._live_row(change.id))  # edges that move to a successor are changes of their own
+                case PurgeInsight():
+                    if (row := self._find(change.id)) is not None:
+                        self._drop(row)
+                case RemoveEdge():
+                    source, target = self._find(change.source_id), self._find(change.target_id)
+                    if source is not None and target is not None:
+                        self._editor.remove(source, target, EDGE_CODES[change.edge_type])
+                case SetVector():
+                    if (row := self._find(change.id)) is not None:
+                        self._renumber(row, self._insight(row), change.vector)
+                case CountUse():
+                    if (row := self._find(change.id)) is not None:
+                        old = self._insight(row)
+                        self._patches[row] = msgspec.structs.replace(
+                            old, access_count=old.access_count + change.times, last_accessed_at=change.at
+                        )
+                case SetImportance():
+                    row = self._live_row(change.id)
+                    value = change.effective_importance
+                    self._patches[row] = msgspec.structs.replace(self._insight(row), effective_importance=value)
+                case _:
+                    assert_never(change)
+            self._ends.clear()
+        self._add()
         return self._finish()
-
-    def _change(
-        self, change: PutInsight | RetireInsight | PurgeInsight | RemoveEdge | SetVector | CountUse | SetImportance
-    ) -> None:
-        match change:
-            case PutInsight():
-                self._put(change)
-            case RetireInsight():
-                self._drop(self._live_row(change.id))  # edges that move to a successor are changes of their own
-            case PurgeInsight():
-                if (row := self._find(change.id)) is not None:
-                    self._drop(row)
-            case RemoveEdge():
-                source, target = self._find(change.source_id), self._find(change.target_id)
-                if source is not None and target is not None:
-                    self._editor.remove(source, target, EDGE_CODES[change.edge_type])
-            case SetVector():
-                if (row := self._find(change.id)) is not None:
-                    self._renumber(row, self._insight(row), change.vector)
-            case CountUse():
-                if (row := self._find(change.id)) is not None:
-                    old = self._insight(row)
-                    self._patches[row] = msgspec.structs.replace(
-                        old, access_count=old.access_count + change.times, last_accessed_at=change.at
-                    )
-            case SetImportance():
-                row = self._live_row(change.id)
-                value = change.effective_importance
-                self._patches[row] = msgspec.structs.replace(self._insight(row), effective_importance=value)
-            case _:
-                assert_never(change)
 
     def _add(self) -> None:
         """Append a row for each memory that waits for one."""
+        if not self._adding:
+            return
         waiting, self._adding = self._adding, []
         self._ends.clear()
         insights = [insight for insight, _ in waiting]
@@ -318,12 +299,9 @@ class Staging:
         for insight, vector in waiting:
             document = document_of(insight)
             index.postings.add(len(index.table.insights), document.counts)
-            index.passages.append(document)
-            index.lengths.append(document.length)
-            index.breadths.append(document.breadth)
             index.alive.append(1)
             index.embedded += index.vectors.append(vector)
-            index.table.append(insight)
+            index.table.append(insight, document)
             index.conversations.append(insight)
             index.live += 1
             index.total_length += document.length
@@ -392,7 +370,7 @@ class Staging:
 
     def _finish(self) -> dict[int, tuple[int, int]]:
         index = self._index
-        degrees = self._editor.degrees(index.table.degrees())
+        degrees = self._editor.degrees(index.table.columns.degree.view())
         for row in self._retiring:
             degrees.pop(row, None)
         index.adjacency = self._editor.done(len(index.table.insights))
@@ -406,5 +384,5 @@ class Staging:
             index.conversations.leave(rows)
             index.live -= len(rows)
             index.embedded -= int(np.count_nonzero(index.vectors.present.view()[rows]))
-            index.total_length -= int(index.lengths.view()[rows].sum(dtype=np.int64))
+            index.total_length -= int(index.table.columns.length.view()[rows].sum(dtype=np.int64))
         return degrees

@@ -203,7 +203,7 @@ def _of_its_size(snapshot: Snapshot, likeness: Floats, size: int, mask: Mask | N
     if mask is not None:
         wanted &= mask
     rows = wanted.nonzero()[0]
-    breadths = snapshot.breadths[rows]
+    breadths = snapshot.columns.breadth[rows]
     shared = likeness[rows] * np.minimum(breadths, np.float32(size))
     together = np.maximum(breadths + np.float32(size) - shared, np.float32(1.0))
     return [row for row, _ in top(rows, shared / together, MAX_BY_WORDS)]

@@ -270,11 +270,11 @@ def context_scores(snapshot: Snapshot, question: Question, candidates: Candidate
 def _with_context(snapshot: Snapshot, candidates: Candidates, own: Floats, policy: Context) -> Floats:
     """Return `own` (counts of terms and length of each row, a row of zeros at the end for missing neighbours) with what
     rows borrow, shape (n, terms + 1)."""
-    rows, passages = candidates.rows, snapshot.passages
-    gate = np.minimum(1.0, policy.short / np.maximum(passages.own[rows], 1.0)).astype(np.float32)[:, None]
+    rows, columns = candidates.rows, snapshot.columns
+    gate = np.minimum(1.0, policy.short / np.maximum(columns.own[rows], 1.0)).astype(np.float32)[:, None]
     given = own.copy()
     given[:-1] *= gate
-    asks = np.append(passages.asking[rows] > policy.asks, False)
+    asks = np.append(columns.asking[rows] > policy.asks, False)
     handed = np.where(asks, policy.near + policy.answer, policy.near).astype(np.float32)
     before, after, far_before, far_after = candidates.nearby
     total: Floats = (given * handed[:, None]).take(before, axis=0)
@@ -299,7 +299,7 @@ def adjacent_words(snapshot: Snapshot, question: Question, rows: Rows) -> Floats
     total = np.zeros(len(rows), dtype=np.float32)
     if not question.pairs or not len(rows):
         return total
-    terms, sizes = snapshot.passages.order(rows.tolist())
+    terms, sizes = snapshot.parts.table.term_order(rows.tolist())
     ends = np.cumsum(sizes)
     pairs = terms[1:].astype(np.uint64)  # each word with the one before it as one number
     pairs <<= np.uint64(_NUMBER_BITS)

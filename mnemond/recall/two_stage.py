@@ -103,7 +103,7 @@ def _parts(
     rates: tuple[float, float],
     ranking: Ranking,
 ) -> Floats:
-    bonuses, passages = ranking.bonuses, snapshot.passages
+    bonuses = ranking.bonuses
     parts = np.zeros((len(PARTS), len(rows)), dtype=np.float32)
     np.multiply(words.keyword, np.float32(rates[0]), out=parts[WORDS])
     np.multiply(similar, np.float32(rates[1]), out=parts[MEANING])
@@ -114,7 +114,7 @@ def _parts(
         parts[WINDOW] = np.float32(bonuses.window) * _in_window(snapshot, rows, question.window)
     if named.any():
         parts[SPEAKER] = np.float32(bonuses.speaker) * named
-        parts[ASKING] = np.float32(-bonuses.question) * passages.asking[rows]
+        parts[ASKING] = np.float32(-bonuses.question) * snapshot.columns.asking[rows]
     if question.pairs:
         # Only the rows that may come out on top need it.
         best = _best(snapshot, rows, parts.sum(axis=0), bonuses.adjacency_rows)
@@ -169,7 +169,7 @@ def _spread(signal: Floats) -> float:
 def _dates(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
     """Score rows that have a date; one that names the day or the week counts more than "this year"."""
     bonuses, columns = ranking.bonuses, snapshot.parts.columns
-    dated = snapshot.passages.dated[rows] != 0
+    dated = snapshot.columns.dated[rows] != 0
     days = (columns.event_end_us[rows] - columns.event_start_us[rows]) / DAY_US
     worth: Floats = np.float32(bonuses.when) * dated
     worth += np.float32(bonuses.precise) * (dated & (days <= bonuses.precise_days))
@@ -188,7 +188,7 @@ def _prior(snapshot: Snapshot, rows: Rows, ranking: Ranking) -> Floats:
     """Return the part that does not depend on the question: negative for very short turns and for an assistant's
     talk."""
     bonuses = ranking.bonuses
-    own = snapshot.passages.own[rows]
+    own = snapshot.columns.own[rows]
     prior = np.minimum(0.0, np.log((1.0 + own) / np.float32(bonuses.brief_terms))) * np.float32(bonuses.brief)
     prior *= snapshot.in_conversation(rows)
     names, columns = snapshot.parts.table.names, snapshot.parts.columns

@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeVar, get_args
 import msgspec
 import trio
 
-from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, STORAGE, MnemonError
+from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, STORAGE, rejected
 from mnemond.model.memory import format_us
 from mnemond.store import files, health, verified_copy
 from mnemond.store.connection import BusyError, SqliteError
@@ -72,7 +72,6 @@ class BackupDirectory:
         self._keep = keep
 
     def directory(self, store: str) -> Path:
-        """Return the directory of the backups of a store."""
         return self._root / check_name(store)
 
     def add(
@@ -98,7 +97,6 @@ class BackupDirectory:
         return made, [each.name for each in gone]
 
     def drop(self, backup: Backup) -> None:
-        """Delete a backup. Raises OSError."""
         backup.path.unlink(missing_ok=True)
         _note_of(backup.path).unlink(missing_ok=True)
 
@@ -125,16 +123,14 @@ class BackupDirectory:
         found = [each for each in known if each.name == name] or [each for each in known if each.name.startswith(name)]
         of = "" if store is None else f' of the store "{store}"'
         if not found:
-            raise MnemonError(
-                NOT_FOUND, f"there is no backup {name[:60]!a}{of}", hint="`mnemonctl backup list` shows them",
-                outcome="rejected",
-            )  # fmt: skip
+            raise rejected(NOT_FOUND, f"there is no backup {name[:60]!a}{of}", "`mnemonctl backup list` shows them")
         if len(found) > 1:
             which = ", ".join(f"{each.name} ({each.store})" for each in found[:4])
-            raise MnemonError(
-                AMBIGUOUS, f"{name[:60]!a} means {len(found)} backups: {which}",
-                hint="give more of the name, or the store with --store", outcome="rejected",
-            )  # fmt: skip
+            raise rejected(
+                AMBIGUOUS,
+                f"{name[:60]!a} means {len(found)} backups: {which}",
+                "give more of the name, or the store with --store",
+            )
         return found[0]
 
 
@@ -348,9 +344,8 @@ async def _run(work: Callable[[], T], *, abandon: bool) -> T:
     try:
         return await trio.to_thread.run_sync(work, abandon_on_cancel=abandon)
     except (SqliteError, OSError) as error:
-        raise MnemonError(
+        raise rejected(
             BUSY if isinstance(error, BusyError) else STORAGE,
             f"the disk or the database refused: {error}",
-            hint="nothing was changed: look at space and permissions, then repeat",
-            outcome="rejected",
+            "nothing was changed: look at space and permissions, then repeat",
         ) from error

@@ -57,9 +57,12 @@ def faulty_pages(path: Path) -> Iterator[int | None]:
     """
     file = _open(path)
     try:
-        if (length := file.xFileSize()) < _HEADER_BYTES or _reserved(file) != RESERVED:
+        if (length := file.xFileSize()) < _HEADER_BYTES:
             return
-        found = int.from_bytes(file.xRead(_HEADER_BYTES, 0)[16:18], "big")
+        header = file.xRead(_HEADER_BYTES, 0)  # which makes the extension verify checksums or not
+        if header[20] != RESERVED:
+            return
+        found = int.from_bytes(header[16:18], "big")
         size = 65_536 if found == 1 else max(found, 512)
         for number in range(1, -(-length // size) + 1):
             if not _sound(file, size, number):
@@ -72,11 +75,6 @@ def faulty_pages(path: Path) -> Iterator[int | None]:
 
 def _open(path: Path) -> apsw.VFSFile:
     return apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
-
-
-def _reserved(file: apsw.VFSFile) -> int:
-    """Bytes reserved by the header, reading which makes the extension verify checksums or not."""
-    return file.xRead(_HEADER_BYTES, 0)[20]
 
 
 def _sound(file: apsw.VFSFile, size: int, number: int) -> bool:

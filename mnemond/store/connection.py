@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -96,7 +96,6 @@ class Insertion:
 
     @cache  # noqa: B019 - one each of a handful that live as long as the process
     def statement(self, rows: int) -> str:
-        """Return the statement for so many rows."""
         return f"{self._head}{', '.join([self._row] * rows)}{self._tail}"
 
 
@@ -110,11 +109,9 @@ class PendingRows:
         return bool(self._rows)
 
     def add(self, into: Insertion, rows: Sequence[Row]) -> None:
-        """Append rows to those of the same table."""
         self._rows.setdefault(into, []).extend(rows)
 
     def drop(self) -> None:
-        """Remove all of them."""
         self._rows.clear()
 
     def take(self) -> Iterator[tuple[str, list[Value]]]:
@@ -152,7 +149,13 @@ class Connection:
         self.batches_inserts = False
         self._last: dict[Insertion, int] = {}
         """Of each insertion, the last number that a pending row was given."""
-        self._clear_caches = partial(_clear, self.numbers, self.entities)  # a method would be a reference cycle
+        numbers, entities = self.numbers, self.entities
+
+        def clear_caches() -> None:  # a method would be a reference cycle
+            numbers.clear()
+            entities.clear()
+
+        self._clear_caches = clear_caches
         self._db.set_rollback_hook(self._clear_caches)
         try:
             self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -178,7 +181,6 @@ class Connection:
         db.wal_autocheckpoint(0)
 
     def pragma(self, name: str) -> int | str | None:
-        """Read a pragma."""
         value: int | str | None = self._db.pragma(name)
         return value
 
@@ -231,8 +233,7 @@ class Connection:
             self.run(into.one, (None, *values))
             return self._db.last_insert_rowid()
         if into not in self._last:
-            (highest,) = self.row(last) or (None,)
-            self._last[into] = highest or 0
+            self._last[into] = self.count(last)
         self._last[into] = number = self._last[into] + 1
         self._pending.add(into, [(number, *values)])
         return number
@@ -252,29 +253,33 @@ class Connection:
         self._db.executemany(sql, rows)
 
     def script(self, sql: str) -> None:
-        """Execute several statements."""
         self._db.execute(sql)
 
     def rows(self, sql: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
-        """Return every row of a query."""
         if self._pending:
             self._insert_pending()
         return self._db.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Sequence[Value] = ()) -> tuple[Any, ...] | None:
-        """Return the first row of a query, or None."""
         if self._pending:
             self._insert_pending()
         return self._db.execute(sql, values).fetchone()
 
+    def column(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
+        """Return the first column of a query."""
+        return [row[0] for row in self.rows(sql, values)]
+
+    def value(self, sql: str, values: Sequence[Value] = ()) -> Any:  # noqa: ANN401 - of any column
+        """Return the first column of the first row of a query; None if there is no row."""
+        row = self.row(sql, values)
+        return None if row is None else row[0]
+
     def count(self, sql: str, values: Sequence[Value] = ()) -> int:
         """Return the number that is the first column of the first row of a query; 0 if there is no row, or NULL."""
-        row = self.row(sql, values)
-        return 0 if row is None else int(row[0] or 0)
+        return int(self.value(sql, values) or 0)
 
     @property
     def in_transaction(self) -> bool:
-        """True if a transaction is open."""
         return self._db.in_transaction
 
     @property
@@ -329,7 +334,6 @@ class Connection:
         copy.pragma("user_version", 1)
 
     def close(self) -> None:
-        """Close; roll back what is uncommitted."""
         self._db.close(True)
 
 
@@ -346,11 +350,6 @@ def _roll_back_interrupted(path: Path) -> None:
             db.execute(_READ_PAGE).fetchall()
         finally:
             db.close()
-
-
-def _clear(*caches: dict[str, int] | set[str]) -> None:
-    for each in caches:
-        each.clear()
 
 
 # Store files are opened by SQLite alone.

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from mnemond.config.settings import VectorSettings
-from mnemond.errors import STORAGE, MnemonError
+from mnemond.errors import STORAGE, rejected
 from mnemond.index.writer import MemoryIndex
 from mnemond.store import edges, files, insights, legacy, operations
 from mnemond.store.checksums import is_damage
@@ -49,7 +49,7 @@ def open_database(
     """
     reason = wrong = None
     if path.exists() and not path.is_file():
-        raise MnemonError(STORAGE, f"{path} is not a regular file", hint="move it away", outcome="rejected")
+        raise rejected(STORAGE, f"{path} is not a regular file", "move it away")
     if path.exists() and not files.is_writable(path):
         connection, reason = files.connect_read_only(path)
     else:
@@ -90,11 +90,10 @@ def _verify_durability(connection: Connection, path: Path) -> None:
     """An acknowledged memory must survive power loss, which needs WAL and flushes."""
     journal, synchronous = connection.pragma("journal_mode"), connection.pragma("synchronous")
     if journal != "wal" or synchronous != FULL:
-        raise MnemonError(
+        raise rejected(
             STORAGE,
             f"{path} cannot be opened durably: journal_mode is {journal}, synchronous is {synchronous}",
-            hint="put the data directory on a local file system; network file systems do not support this",
-            outcome="rejected",
+            "put the data directory on a local file system; network file systems do not support this",
         )
 
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mnemond.errors import INVALID_PARAMS, MnemonError
+from mnemond.errors import INVALID_PARAMS, rejected
 from mnemond.index.edges import EDGE_CODES, EdgeArrays
 from mnemond.model.changes import RemoveEdge
 from mnemond.model.memory import EDGE_NO_METADATA, EDGE_TYPES, MAX_METADATA, CreatedBy, Edge, Entity, Relation
@@ -36,15 +36,13 @@ _OF_AUTOMATIC = ("source", "target", "kind", "weight", "metadata", "created_at")
 _AUTOMATIC = Insertion(4, "edge_rows", _OF_AUTOMATIC)
 
 MAX_AT_ONCE = 32
-"""Relations whose edges are inserted by one statement. Nearly every memory has fewer; 34 rows take 45 µs so, 65 one by
-one."""
+"""Relations inserted by one statement. Nearly every memory has fewer; 34 rows take 45 µs so, 65 one by one."""
 
 _json = msgspec.json.Encoder()
 _object = msgspec.json.Decoder(dict[str, Any])
 
 
 def key(edge: Edge) -> tuple[str, str, str]:
-    """Return the unique key of an edge."""
     return edge.source_id, edge.target_id, edge.edge_type
 
 
@@ -139,11 +137,10 @@ def _merged(before: Edge, edge: Edge, *, strict: bool) -> Edge:
         if len(merged) <= MAX_METADATA:
             metadata = merged.decode()
         elif strict:
-            raise MnemonError(
+            raise rejected(
                 INVALID_PARAMS,
                 f"metadata of this edge would be {len(merged):,} bytes; the limit is {MAX_METADATA:,}",
-                hint="unlink the two memories first, or give less metadata",
-                outcome="rejected",
+                "unlink the two memories first, or give less metadata",
             )
     keeps_maker = edge.created_by == "auto" or (before.created_by in CHOSEN and edge.created_by not in CHOSEN)
     return msgspec.structs.replace(
@@ -165,7 +162,6 @@ def remove(connection: Connection, change: RemoveEdge) -> Edge | None:
 
 
 def remove_all(connection: Connection, edges: Sequence[Edge]) -> None:
-    """Delete existing edges."""
     connection.run_many(f"DELETE FROM edge_rows WHERE {_KEY}", _row_keys(connection, edges))  # noqa: S608 - names only
 
 

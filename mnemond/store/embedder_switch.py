@@ -14,7 +14,6 @@ import msgspec
 from mnemond.model.changes import Vector
 from mnemond.store import meta
 from mnemond.store.connection import Connection
-from mnemond.store.files import damaged
 from mnemond.store.insights import content_hash, vector_blob
 from mnemond.store.meta import EmbedderRecord
 
@@ -40,11 +39,7 @@ class StagedRow(NamedTuple):
 
 def read_switch(connection: Connection) -> SwitchRecord | None:
     """Return the switch in progress, if there is one. Raises MnemonError(STORAGE) for a damaged record."""
-    row = connection.row("SELECT value FROM meta WHERE key = 'switch'")
-    try:
-        return None if row is None else msgspec.json.decode(row[0], type=SwitchRecord)
-    except msgspec.MsgspecError as error:
-        raise damaged("its record of a switch of embedders", error) from error
+    return meta.read_record(connection, "switch", SwitchRecord, "its record of a switch of embedders")
 
 
 def begin(connection: Connection, record: SwitchRecord) -> None:
@@ -78,13 +73,12 @@ def staged_hashes(connection: Connection) -> dict[str, str]:
 
 def unstaged(connection: Connection) -> list[str]:
     """Return the ids of the active memories whose present text has no staged vector."""
-    return [row[0] for row in connection.rows(f"SELECT i.id {_ACTIVE} AND NOT EXISTS {_STAGED}")]
+    return connection.column(f"SELECT i.id {_ACTIVE} AND NOT EXISTS {_STAGED}")
 
 
 def count_staged(connection: Connection) -> int:
     """Count the active memories that have a staged vector of their present text."""
-    row = connection.row(f"SELECT count(*) {_ACTIVE} AND EXISTS {_STAGED}")
-    return 0 if row is None else int(row[0])
+    return connection.count(f"SELECT count(*) {_ACTIVE} AND EXISTS {_STAGED}")
 
 
 def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str] | None) -> list[str] | None:

@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError
+from mnemond.errors import BUSY, INTERNAL, STORAGE, MnemonError, rejected
 from mnemond.errors import Outcome as Certainty
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines, cosines_of_all
@@ -89,13 +89,8 @@ class Engine:
             results, purged = self._write(connection, batch)
         except (SqliteError, MnemonError) as error:
             return [self._rejected(connection, error)] * len(batch)
-        try:
-            connection.run("COMMIT")
-        except SqliteError as error:
-            self.health.note_failure(error)
-            self._resync(f"COMMIT failed: {error}")
-            return [_storage(f"the disk or database failed while committing: {error}", "unknown")] * len(batch)
-        self._note_progress(connection)
+        if (failure := self._end_transaction(connection)) is not None:
+            return [failure] * len(batch)
         if self.index.begun:
             self.index.publish()
         if purged:
@@ -147,9 +142,20 @@ class Engine:
             purged |= written.purged
         return results, purged
 
+    def _end_transaction(self, connection: Connection) -> MnemonError | None:
+        """COMMIT and advance the high-water mark; the error if that fails, after which the outcome is unknown."""
+        try:
+            connection.run("COMMIT")
+        except SqliteError as error:
+            self.health.note_failure(error)
+            self._resync(f"COMMIT failed: {error}")
+            return _storage(f"the disk or database failed while committing: {error}", "unknown")
+        self._note_progress(connection)
+        return None
+
     def _defect(self, error: MnemonError | SqliteError) -> MnemonError:
         self._on_defect("store write", error)
-        return MnemonError(INTERNAL, f"a defect kept this from being written: {error}", outcome="rejected")
+        return rejected(INTERNAL, f"a defect kept this from being written: {error}")
 
     def _rejected(self, connection: Connection, error: SqliteError | MnemonError) -> MnemonError:
         """A failure before COMMIT: after the rollback certainly nothing of the batch is stored."""
@@ -158,11 +164,10 @@ class Engine:
         if isinstance(error, MnemonError | ConstraintError):
             return self._defect(error)
         if isinstance(error, BusyError):
-            return MnemonError(
+            return rejected(
                 BUSY,
                 f"another process holds the store's database: {error}; nothing was written",
-                hint="close the other program that has the file open, then repeat",
-                outcome="rejected",
+                "close the other program that has the file open, then repeat",
             )
         return _storage(f"the disk or database refused the write: {error}; nothing was written", "rejected")
 
@@ -237,13 +242,8 @@ class Engine:
         except BaseException:
             self._resync("a defect interrupted a transaction")
             raise
-        try:
-            connection.run("COMMIT")
-        except SqliteError as error:
-            self.health.note_failure(error)
-            self._resync(f"COMMIT failed: {error}")
-            raise _storage(f"the disk or database failed while committing: {error}", "unknown") from error
-        self._note_progress(connection)
+        if (failure := self._end_transaction(connection)) is not None:
+            raise failure
         try:
             if made_by(embedder) != self.index.made_by:
                 self.index = load_index(connection, embedder, self.index.search)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.errors import NOT_FOUND, rejected
 from mnemond.model.changes import (
     FIRST_PAUSE_S,
     KEPT_DAYS,
@@ -94,9 +94,7 @@ def apply_queue(connection: Connection, change_set: ChangeSet) -> None:
         if isinstance(change, QueueExchange):
             enqueue(connection, change.id, change.exchange, change_set.now)
         elif not advance(connection, change.number, change.facts, change.left):
-            raise MnemonError(
-                NOT_FOUND, "this fact of an exchange does not wait any more; nothing was written", outcome="rejected"
-            )
+            raise rejected(NOT_FOUND, "this fact of an exchange does not wait any more; nothing was written")
 
 
 def enqueue(connection: Connection, exchange_id: str, exchange: QueuedExchange, now: str) -> bool:
@@ -119,8 +117,8 @@ def enqueue(connection: Connection, exchange_id: str, exchange: QueuedExchange, 
 
 def count_dropped(connection: Connection) -> int:
     """Return how many exchanges were ever dropped unread, because too many came after them."""
-    row = connection.row("SELECT value FROM meta WHERE key = ?", (DROPPED_KEY,))
-    return 0 if row is None or not str(row[0]).isdecimal() else int(row[0])
+    text = str(connection.value("SELECT value FROM meta WHERE key = ?", (DROPPED_KEY,)))
+    return int(text) if text.isdecimal() else 0
 
 
 def _only_newest(connection: Connection, which: str, most: int) -> int:
@@ -206,13 +204,13 @@ def finish(connection: Connection, number: int) -> None:
 def fail(connection: Connection, number: int, why: str, now_us: int) -> None:
     """Note a failed attempt: the next one is made after a pause; after MAX_TRIES the exchange is set aside. `why` must
     not contain its text."""
-    row = connection.row("SELECT tries FROM exchanges WHERE number = ? AND state = 'pending'", (number,))
-    if row is None:
+    tries = connection.value("SELECT tries FROM exchanges WHERE number = ? AND state = 'pending'", (number,))
+    if tries is None:
         return
-    if row[0] >= MAX_TRIES:
+    if tries >= MAX_TRIES:
         _set_aside(connection, number, why)
         return
-    pause_us = FIRST_PAUSE_S * 1_000_000 << max(0, row[0] - 1)
+    pause_us = FIRST_PAUSE_S * 1_000_000 << max(0, tries - 1)
     connection.run(
         "UPDATE exchanges SET error = ?, not_before = ? WHERE number = ?",
         (why[:MAX_ERROR], format_us(now_us + pause_us), number),
@@ -249,8 +247,10 @@ def count_queued_before(connection: Connection, before_us: int) -> int:
 
 def last_error(connection: Connection) -> str | None:
     """Return the reason why the last exchange with a failed attempt could not be read, or None."""
-    row = connection.row("SELECT error FROM exchanges WHERE error IS NOT NULL ORDER BY number DESC LIMIT 1")
-    return None if row is None else str(row[0])
+    error: str | None = connection.value(
+        "SELECT error FROM exchanges WHERE error IS NOT NULL ORDER BY number DESC LIMIT 1"
+    )
+    return error
 
 
 def count_expired(connection: Connection, now_us: int) -> int:
@@ -269,8 +269,7 @@ def expire(connection: Connection, now_us: int) -> int:
 
 
 def digest(text: str) -> str:
-    """Return a digest by which a text that must not be kept is recognised: equal for texts that differ only in case and
-    spaces."""
+    """Return a digest that recognises a text which must not be kept; texts that differ in case or spaces are equal."""
     return hashlib.blake2b(normalised(text).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemond.errors import STORAGE, MnemonError
+from mnemond.errors import STORAGE, MnemonError, rejected
 from mnemond.store.connection import Connection
 from mnemond.store.schema import APPLICATION_ID, current_version
 
@@ -58,11 +58,10 @@ def replace_file(path: Path, content: bytes) -> None:
 
 def damaged(what: str, error: Exception) -> MnemonError:
     """The error for a part of a database that no mnemond wrote like this; `error` names the kind of damage."""
-    return MnemonError(
+    return rejected(
         STORAGE,
         f"the store is damaged: {what} cannot be read ({type(error).__name__})",
-        hint="keep a copy of the file as it is; then restore a backup",
-        outcome="rejected",
+        "keep a copy of the file as it is; then restore a backup",
     )
 
 
@@ -152,7 +151,6 @@ def _status(path: Path | str) -> os.stat_result | None:
 
 
 def is_writable(path: Path) -> bool:
-    """Return True if a store's file and its directory may be written."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
@@ -176,20 +174,18 @@ def connect_read_only(path: Path) -> tuple[Connection, str]:
 def _refuse_other_version(connection: Connection, path: Path) -> None:
     version, application = connection.pragma("user_version"), connection.pragma("application_id")
     if (version, application) != (current_version(), APPLICATION_ID):
-        raise MnemonError(
+        raise rejected(
             STORAGE,
             f"{path} has schema version {version} and this mnemond {current_version()}; a file that cannot be written"
             " cannot be migrated",
-            hint="make its directory writable, then repeat",
-            outcome="rejected",
+            "make its directory writable, then repeat",
         )
 
 
 def read_only_error(reason: str) -> MnemonError:
     """The error for a write to a store that can only be read."""
-    return MnemonError(
+    return rejected(
         STORAGE,
         f"{reason}; nothing was written",
-        hint="make its directory writable, then: mnemonctl daemon restart; or use another store",
-        outcome="rejected",
+        "make its directory writable, then: mnemonctl daemon restart; or use another store",
     )

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.errors import STORAGE, MnemonError
+from mnemond.errors import STORAGE, MnemonError, rejected
 from mnemond.store import files
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import Connection, FullError
@@ -60,7 +60,6 @@ class Ballast:
 
     @property
     def exists(self) -> bool:
-        """True if there is room to release."""
         return self._path.exists()
 
     def is_needed(self) -> bool:
@@ -145,7 +144,6 @@ class HighWater:
         self._noted = line
 
     def close(self) -> None:
-        """Close the file; `note` opens it again."""
         descriptor, self._descriptor, self._noted = self._descriptor, None, None
         if descriptor is not None:
             os.close(descriptor)
@@ -227,13 +225,12 @@ class StoreHealth:
         if self.read_only is not None:
             return files.read_only_error(self.read_only)
         if self.wrong is not None:
-            return MnemonError(STORAGE, f"{self.wrong}; nothing was written", hint=DAMAGE_HINT, outcome="rejected")
+            return rejected(STORAGE, f"{self.wrong}; nothing was written", DAMAGE_HINT)
         if method not in FREEING_METHODS and not self.has_room():
-            return MnemonError(
+            return rejected(
                 STORAGE,
                 f"{self.full}; nothing was written",
-                hint="make room on the disk; reading and forgetting (forget, gc, jobs run prune) still work",
-                outcome="rejected",
+                "make room on the disk; reading and forgetting (forget, gc, jobs run prune) still work",
             )
         return None
 
@@ -289,7 +286,6 @@ class StoreHealth:
             self.save()
 
     def save(self) -> None:
-        """Write the known faults."""
         if self._path is None:
             return
         try:

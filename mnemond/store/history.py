@@ -107,7 +107,6 @@ def _record(row: tuple[Any, ...]) -> Record:
 
 
 def count_of(connection: Connection, insight_id: str) -> int:
-    """Count the rows of one memory."""
     return connection.count("SELECT count(*) FROM memory_operations WHERE memory_id = ?", (insight_id,))
 
 
@@ -142,8 +141,8 @@ def newest_first(connection: Connection) -> Iterator[OperationHeader]:
 def newest_of(connection: Connection, insight_id: str) -> str | None:
     """Return the op_id of the newest row of a memory, None if it has none."""
     sql = "SELECT op_id FROM memory_operations WHERE memory_id = ? ORDER BY id DESC LIMIT 1"
-    row = connection.row(sql, (insight_id,))
-    return None if row is None else str(row[0])
+    newest: str | None = connection.value(sql, (insight_id,))
+    return newest
 
 
 _RETIRED_FOR = """
@@ -168,7 +167,7 @@ def undone_by(connection: Connection, op_id: str) -> str | None:
     waiting = [op_id]
     while waiting:  # not by recursion: an operation may be undone and redone a thousand times
         here = waiting.pop()
-        by[here] = [row[0] for row in connection.rows(_UNDONE_BY, (here,))]
+        by[here] = connection.column(_UNDONE_BY, (here,))
         waiting += by[here]
     undone: dict[str, str | None] = {}
     for here in reversed(by):  # each after those that undid it
@@ -181,7 +180,7 @@ def operations_beginning(connection: Connection, prefix: str, limit: int) -> lis
     if connection.row("SELECT 1 FROM memory_operations WHERE op_id = ?", (prefix,)) is not None:
         return [prefix]
     sql = "SELECT DISTINCT op_id FROM memory_operations WHERE op_id >= ? AND op_id < ? ORDER BY op_id LIMIT ?"
-    return [row[0] for row in connection.rows(sql, (prefix, prefix + "\U0010ffff", limit))]
+    return connection.column(sql, (prefix, prefix + "\U0010ffff", limit))
 
 
 def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
@@ -190,7 +189,7 @@ def memories_beginning(connection: Connection, prefix: str, limit: int) -> list[
         "SELECT DISTINCT memory_id FROM memory_operations WHERE memory_id >= ? AND memory_id < ?"
         " ORDER BY memory_id LIMIT ?"
     )
-    return [row[0] for row in connection.rows(sql, (prefix, prefix + "\U0010ffff", limit))]
+    return connection.column(sql, (prefix, prefix + "\U0010ffff", limit))
 
 
 _FORMER_CONTENTS = """
@@ -245,9 +244,8 @@ def holders(connection: Connection, insight_id: str) -> Iterator[Holder]:
             if op_id in seen:
                 continue
             seen.add(op_id)
-            last = None
-            if undone_by(connection, op_id) is not None:
-                (last,) = connection.row(_LAST, (op_id, kept)) or (None,)
+            undone = undone_by(connection, op_id) is not None
+            last = connection.value(_LAST, (op_id, kept)) if undone else None
             holder = Holder(kept, first, last)
             waiting.append(holder)
             yield holder

@@ -65,7 +65,6 @@ def insert(connection: Connection, change: AddInsight, embedder: EmbedderRecord 
 
 
 def replace_queries(connection: Connection, insight_id: str, queries: Sequence[str]) -> None:
-    """Replace the hypothetical queries that a memory would answer."""
     connection.run("DELETE FROM hypothetical_queries WHERE insight_id = ?", (insight_id,))
     _add_queries(connection, insight_id, queries)
 
@@ -92,14 +91,12 @@ def set_vector(connection: Connection, insight_id: str, vector: Vector | None, e
 
 
 def set_unembeddable(connection: Connection, insight_id: str, embedder: EmbedderRecord | None) -> bool:
-    """Note that the embedder knows no word of an active row, so that it is not embedded again; return False if there is
-    none."""
+    """Note that the embedder knows no word of an active row, which keeps it from being embedded again."""
     values = (None, None if embedder is None else embedder.name, 0, insight_id)
     return connection.run(_SET_VECTOR, values) == 1
 
 
 def set_importance(connection: Connection, insight_id: str, effective_importance: float) -> None:
-    """Store the effective importance of a row."""
     connection.run("UPDATE insights SET effective_importance = ? WHERE id = ?", (effective_importance, insight_id))
 
 
@@ -149,30 +146,26 @@ def read(connection: Connection, insight_id: str) -> Insight | None:
 
 def vector_of(connection: Connection, insight_id: str, embedder: EmbedderRecord) -> Vector | None:
     """Return the vector of a row in any state, if that embedder made it."""
-    row = connection.row(
-        "SELECT embedding FROM insights WHERE id = ? AND embedding_model = ?", (insight_id, embedder.name)
-    )
-    return None if row is None else _vector(row[0], embedder.dimension)
+    sql = "SELECT embedding FROM insights WHERE id = ? AND embedding_model = ?"
+    return _vector(connection.value(sql, (insight_id, embedder.name)), embedder.dimension)
 
 
 def is_active(connection: Connection, insight_id: str) -> bool:
-    """Return True if a row exists and is active."""
     return connection.row("SELECT 1 FROM insights WHERE id = ? AND status = 'active'", (insight_id,)) is not None
 
 
 def ids_beginning(connection: Connection, prefix: str, limit: int) -> list[str]:
     """Return the ids in any state that begin with `prefix`, sorted, at most `limit`."""
     sql = "SELECT id FROM insights WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
-    return [row[0] for row in connection.rows(sql, (prefix, prefix + "\U0010ffff", limit))]
+    return connection.column(sql, (prefix, prefix + "\U0010ffff", limit))
 
 
 def retired_before(connection: Connection, moment: str, limit: int) -> list[str]:
     """Return the ids of the rows retired before `moment` (RFC 3339), the longest ago first."""
-    rows = connection.rows(
+    return connection.column(
         "SELECT id FROM insights WHERE deleted_at IS NOT NULL AND deleted_at < ? ORDER BY deleted_at, id LIMIT ?",
         (moment, limit),
     )
-    return [row[0] for row in rows]
 
 
 _VISIBLE_RETIRED = (
@@ -199,7 +192,6 @@ def retired(
 
 
 def retirements(connection: Connection) -> dict[str, str]:
-    """Return the time (RFC 3339) of every retirement, by id."""
     return dict(connection.rows("SELECT id, deleted_at FROM insights WHERE deleted_at IS NOT NULL"))
 
 
@@ -237,8 +229,8 @@ def load_active(connection: Connection, dimension: int, model: str | None) -> It
 
 def retired_at(connection: Connection, insight_id: str) -> str | None:
     """Return the time (RFC 3339) a row was retired; None if it was not, or does not exist."""
-    row = connection.row("SELECT deleted_at FROM insights WHERE id = ?", (insight_id,))
-    return None if row is None else row[0]
+    retired: str | None = connection.value("SELECT deleted_at FROM insights WHERE id = ?", (insight_id,))
+    return retired
 
 
 def count_retired_before(connection: Connection, moment: str) -> int:
@@ -275,14 +267,13 @@ def _walk(connection: Connection, step: str, insight_id: str, limit: int) -> lis
 
 
 def count_by_status(connection: Connection) -> dict[str, int]:
-    """Count the insights in each state."""
     return dict(connection.rows("SELECT status, count(*) FROM insights GROUP BY status ORDER BY status"))
 
 
 def unembeddable(connection: Connection, embedder: EmbedderRecord | None) -> set[str]:
     """Return the ids of the rows of which this embedder knows no word."""
     sql = "SELECT id FROM insights WHERE embedding_dim = 0 AND embedding_model = ? AND deleted_at IS NULL"
-    return {row[0] for row in connection.rows(sql, (None if embedder is None else embedder.name,))}
+    return set(connection.column(sql, (None if embedder is None else embedder.name,)))
 
 
 def count_stale(connection: Connection, embedder: EmbedderRecord | None) -> int:

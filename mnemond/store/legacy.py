@@ -133,8 +133,7 @@ def _plausible(blob: bytes, kind: str) -> np.ndarray[Any, np.dtype[np.float64]] 
 
 
 def _time(text: object) -> str | None:
-    """A time as mnemond stores it; None for other values. One without an offset is UTC, as SQLite's `datetime('now')`
-    is."""
+    """A time as mnemond stores it; None for other values. One without an offset is UTC, as in SQLite."""
     if not isinstance(text, str):
         return None
     for form in (text, f"{text.strip().replace(' ', 'T', 1)}Z"):

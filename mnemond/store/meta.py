@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from mnemond.model.changes import JobRecord
 from mnemond.store.connection import Connection
 from mnemond.store.files import damaged
+
+T = TypeVar("T")
 
 
 class EmbedderRecord(msgspec.Struct, frozen=True):
@@ -31,18 +33,21 @@ def made_by(record: EmbedderRecord | None) -> str:
 
 
 def read_embedder(connection: Connection) -> EmbedderRecord | None:
-    """Return the store's embedder, or None when none was ever recorded. Raises MnemonError(STORAGE) for a damaged
-    record."""
-    row = connection.row("SELECT value FROM meta WHERE key = 'embedder'")
-    try:
-        return None if row is None else msgspec.json.decode(row[0], type=EmbedderRecord)
-    except msgspec.MsgspecError as error:
-        raise damaged("its record of the embedder", error) from error
+    """Return the store's embedder, None if none was recorded. Raises MnemonError(STORAGE) for a damaged record."""
+    return read_record(connection, "embedder", EmbedderRecord, "its record of the embedder")
 
 
 def write_embedder(connection: Connection, record: EmbedderRecord) -> None:
-    """Record the store's embedder."""
     note(connection, [("embedder", msgspec.json.encode(record).decode())])
+
+
+def read_record(connection: Connection, key: str, kind: type[T], what: str) -> T | None:
+    """Decode a row of the table; None if it does not exist. Raises MnemonError(STORAGE) that `what` cannot be read."""
+    text = connection.value("SELECT value FROM meta WHERE key = ?", (key,))
+    try:
+        return None if text is None else msgspec.json.decode(text, type=kind)
+    except msgspec.MsgspecError as error:
+        raise damaged(what, error) from error
 
 
 def note(connection: Connection, facts: Iterable[tuple[str, str]]) -> None:

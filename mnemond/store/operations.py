@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, get_args
 
 import msgspec
 
-from mnemond.errors import OP_ID_REUSED, MnemonError
+from mnemond.errors import OP_ID_REUSED, MnemonError, rejected
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.model.changes import ChangeSet, Vector
@@ -93,11 +93,10 @@ def replay(connection: Connection, write: Write) -> Outcome | None:
 
 
 def _reused(sentence: str) -> MnemonError:
-    return MnemonError(
+    return rejected(
         OP_ID_REUSED,
         f"{sentence}; nothing was written",
-        hint="use a fresh op_id for each write, and the same one only to repeat the same write",
-        outcome="rejected",
+        "use a fresh op_id for each write, and the same one only to repeat the same write",
     )
 
 
@@ -113,11 +112,8 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
     Raises MnemonError(STORAGE) for a damaged outcome.
     """
     gone = frozenset(insight_ids)
-    about = {
-        row[0]
-        for each in gone
-        for row in connection.rows("SELECT DISTINCT op_id FROM memory_operations WHERE memory_id = ?", (each,))
-    }
+    of_memory = "SELECT DISTINCT op_id FROM memory_operations WHERE memory_id = ?"
+    about = {op_id for each in gone for op_id in connection.column(of_memory, (each,))}
     for op_id, outcome in connection.rows("SELECT op_id, outcome FROM operations"):
         if op_id in about or not gone.isdisjoint(_WORD.findall(outcome)):
             bare = _encoded(_without_text(_decoded(op_id, outcome), gone))
@@ -212,8 +208,6 @@ _LINE = Insertion(6, "oplog", ("operation", "insight_id", "detail", "created_at"
 
 
 class LogLine(NamedTuple):
-    """One line of the log."""
-
     id: int
     operation: str
     insight_id: str | None
@@ -227,7 +221,6 @@ def log(connection: Connection, operation: str, insight_id: str | None, detail: 
 
 
 def newest_lines(connection: Connection, limit: int) -> list[LogLine]:
-    """Return the last `limit` lines, newest first."""
     sql = "SELECT id, operation, insight_id, detail, created_at FROM oplog ORDER BY id DESC LIMIT ?"
     return [LogLine(*row) for row in connection.rows(sql, (limit,))]
 
@@ -246,7 +239,6 @@ def purge_log(connection: Connection, insight_ids: Collection[str]) -> None:
 
 
 def trim_log(connection: Connection) -> None:
-    """Delete all lines but the newest MAX_LINES."""
     connection.run("DELETE FROM oplog WHERE id <= (SELECT max(id) FROM oplog) - ?", (MAX_LINES,))
 
 
@@ -260,5 +252,4 @@ def trim_some_lines(connection: Connection, most: int, limit: int) -> int:
 
 
 def count_lines(connection: Connection) -> int:
-    """Count the lines in the ring."""
     return connection.count("SELECT count(*) FROM oplog")

@@ -41,8 +41,7 @@ def edges_indexed_by_target(connection: Connection, rows: int) -> Iterator[None]
 
 
 def remove(connection: Connection, insight_id: str) -> list[Edge]:
-    """Delete a row, in any state, and everything derived from its text; return its edges. `remove_traces` must
-    follow."""
+    """Delete a row, in any state, and all that derives from its text; return its edges. `remove_traces` must follow."""
     links = edges.touching(connection, insight_id)
     edges.remove_strays(connection, insight_id)
     connection.run(

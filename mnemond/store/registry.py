@@ -13,7 +13,7 @@ from pathlib import Path
 import trio
 
 from mnemond.config.settings import VectorSettings
-from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError
+from mnemond.errors import BUSY, INVALID_PARAMS, NOT_FOUND, STORAGE, FieldProblem, MnemonError, rejected
 from mnemond.store.checksums import is_damage
 from mnemond.store.connection import DATABASE_FILE, BusyError, SqliteError
 from mnemond.store.database import ChooseEmbedder
@@ -117,8 +117,6 @@ class CancellableOpen:
 
 
 class _Opening:
-    """Attempts to open one store, one at a time."""
-
     def __init__(self) -> None:
         self.lock = trio.Lock()
         self.failures = 0
@@ -163,11 +161,10 @@ class StoreRegistry:
     def refuse_active(self, name: str) -> None:
         """Raise MnemonError(INVALID_PARAMS) for the store that is used when none is named."""
         if name == self.active()[0]:
-            raise MnemonError(
+            raise rejected(
                 INVALID_PARAMS,
                 f'the store "{name}" is the active one',
-                hint="make another one active first: mnemonctl store set NAME",
-                outcome="rejected",
+                "make another one active first: mnemonctl store set NAME",
             )
 
     def activate(self, name: str) -> None:
@@ -176,11 +173,10 @@ class StoreRegistry:
         try:
             self._active.write(name)
         except OSError as error:
-            raise MnemonError(
+            raise rejected(
                 STORAGE,
                 f"the active store cannot be changed: {error}",
-                hint="look at the file `active` in the data directory: space, owner, permissions",
-                outcome="rejected",
+                "look at the file `active` in the data directory: space, owner, permissions",
             ) from error
 
     def path(self, name: str) -> Path:
@@ -188,18 +184,15 @@ class StoreRegistry:
         return self._root / check_name(name) / DATABASE_FILE
 
     def exists(self, name: str) -> bool:
-        """Return True if the store has a file."""
         return self.path(name).is_file()
 
     def names(self) -> list[str]:
-        """Return the names of all stores with a file, sorted."""
         if not self._root.is_dir():
             return []
         names = (entry.name for entry in self._root.iterdir())
         return sorted(name for name in names if is_valid_name(name) and self.exists(name))
 
     def open_stores(self) -> list[Store]:
-        """Return all open stores."""
         return list(self._stores.values())
 
     async def open(self, name: str) -> Store:
@@ -226,16 +219,14 @@ class StoreRegistry:
         """Return the file of a store that exists, or is made on first use. Raises MnemonError(NOT_FOUND)."""
         if name != DEFAULT and not self.exists(name):
             origin = ' (the file "active" names it)' if self.active() == (name, "active-file") else ""
-            raise MnemonError(
+            raise rejected(
                 NOT_FOUND,
                 f'no store named "{name}"{origin}',
-                hint=f"`mnemonctl store create {name}` makes it; `mnemonctl store list` shows what is there",
-                outcome="rejected",
+                f"`mnemonctl store create {name}` makes it; `mnemonctl store list` shows what is there",
             )
         return self.path(name)
 
     def warm(self, name: str) -> Store | None:
-        """Return the store, if it is open."""
         return self._stores.get(name)
 
     @asynccontextmanager
@@ -251,11 +242,10 @@ class StoreRegistry:
                 with trio.CancelScope(shield=True):  # a store must not be opened again while it is being closed
                     await store.close()
             if log_bytes(self.path(name)):
-                raise MnemonError(
+                raise rejected(
                     BUSY,
                     f'the store "{name}" is still being read',
-                    hint="repeat in a moment; close other programs that have it open",
-                    outcome="rejected",
+                    "repeat in a moment; close other programs that have it open",
                 )
             yield self.path(name)
 
@@ -313,9 +303,8 @@ class StoreRegistry:
 
 def _unopened(name: str, path: Path, error: SqliteError | OSError) -> MnemonError:
     damage = is_damage(error)
-    return MnemonError(
+    return rejected(
         BUSY if isinstance(error, BusyError) else STORAGE,
         f'the store "{name}" cannot be opened: {"a page of its file is damaged: " if damage else ""}{error}',
-        hint=DAMAGE_HINT if damage else f"look at {path} and its directory: space, owner, permissions",
-        outcome="rejected",
+        DAMAGE_HINT if damage else f"look at {path} and its directory: space, owner, permissions",
     )

@@ -142,7 +142,6 @@ class _Table:
         self._kept = self._doubtful = self._left_out = self._gaps = 0
 
     def salvaged(self) -> TableReport:
-        """Copy what can be read."""
         if self._name in BY_NUMBER:
             self._by_number(BY_NUMBER[self._name])
         else:
@@ -150,7 +149,6 @@ class _Table:
         return TableReport(self._name, self._kept, self._doubtful, self._left_out, self._gaps)
 
     def _select(self, connection: Connection, rest: str, values: Sequence[Any]) -> Rows | None:
-        """Rows, or None if they cannot be read."""
         self._queries += 1
         names = ", ".join(self._columns)
         try:
@@ -276,8 +274,5 @@ def _reference(new: Connection, table: str, row: object, parent: str, number: in
 
 def _drop_log_before_gap(new: Connection) -> None:
     """A log has no gap: delete the lines before the last one."""
-    row = new.row(
-        "SELECT max(id) FROM oplog WHERE id - 1 NOT IN (SELECT id FROM oplog) AND id > (SELECT min(id) FROM oplog)"
-    )
-    if row is not None and row[0] is not None:
-        new.run("DELETE FROM oplog WHERE id < ?", (row[0],))
+    gap = "SELECT max(id) FROM oplog WHERE id - 1 NOT IN (SELECT id FROM oplog) AND id > (SELECT min(id) FROM oplog)"
+    new.run("DELETE FROM oplog WHERE id < ?", (new.count(gap),))

@@ -8,7 +8,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError
+from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError, rejected
 from mnemond.store.checksums import RESERVED
 from mnemond.store.connection import HAS_CHECKSUMS, Connection
 
@@ -23,7 +23,6 @@ def _migrations() -> Sequence[tuple[int, Traversable]]:
 
 
 def current_version() -> int:
-    """Return the schema version this release writes."""
     return _migrations()[-1][0]
 
 
@@ -96,11 +95,10 @@ def _apply(connection: Connection, number: int, entry: Traversable) -> None:
 
 def _refuse_dangling(connection: Connection) -> None:
     if dangling := connection.rows("PRAGMA foreign_key_check"):
-        raise MnemonError(
+        raise rejected(
             STORAGE,
             f"the store is damaged: {len(dangling)} rows refer to rows that do not exist, one in {dangling[0][0]}",
-            hint="the file is as it was: keep a copy of it, then restore a backup",
-            outcome="rejected",
+            "the file is as it was: keep a copy of it, then restore a backup",
         )
 
 
@@ -113,14 +111,13 @@ def check_violations(connection: Connection) -> list[str]:
     for table, sql in connection.rows("SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL"):
         conditions = " AND ".join(f"coalesce({each}, TRUE)" for each in _conditions(sql))
         if conditions:
-            row = connection.row(f'SELECT count(*) FROM "{table}" WHERE NOT ({conditions})')  # noqa: S608 - from the schema
-            if row is not None and row[0]:
-                found.append(f"{row[0]:,} rows of {table} violate a constraint")
+            sql = f'SELECT count(*) FROM "{table}" WHERE NOT ({conditions})'  # noqa: S608 - from the schema
+            if count := connection.count(sql):
+                found.append(f"{count:,} rows of {table} violate a constraint")
     return found
 
 
 def _conditions(sql: str) -> Iterator[str]:
-    """The conditions of the CHECK constraints of a table."""
     at = sql.find("CHECK(")
     while at >= 0:
         start = at + len("CHECK(")

@@ -19,7 +19,7 @@ import trio
 
 from mnemond.clock import monotonic_s
 from mnemond.config.settings import VectorSettings
-from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError
+from mnemond.errors import BUSY, INTERNAL, STOPPING, STORAGE, MnemonError, rejected
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.outcomes import Outcome
 from mnemond.store import insights, operations
@@ -109,7 +109,7 @@ class Writer:
         self._refuse_when_closed()
         if len(self._waiting) >= CAPACITY:
             sentence = f"{CAPACITY:,} writes are waiting already"
-            raise MnemonError(BUSY, sentence, hint="repeat in a moment", outcome="rejected")
+            raise rejected(BUSY, sentence, "repeat in a moment")
         self._waiting.append(_Write(write, done))
         if self._alone and not self._busy and len(self._waiting) == 1:
             self._kick()
@@ -137,7 +137,7 @@ class Writer:
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
-            raise MnemonError(STOPPING, "the store is closing", hint="repeat in a moment", outcome="rejected")
+            raise rejected(STOPPING, "the store is closing", "repeat in a moment")
 
     def join(self) -> None:
         """Wait for the thread to end (after `close`); blocks, so call it from a worker thread."""
@@ -262,32 +262,26 @@ class Store:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest committed generation."""
         return self._engine.index.snapshot
 
     @property
     def embedder(self) -> EmbedderRecord | None:
-        """The embedder of the store's vectors."""
         return self._engine.embedder
 
     @property
     def degraded_reason(self) -> str | None:
-        """Why the store is degraded, or None."""
         return self._engine.health.degraded_reason
 
     @property
     def read_only(self) -> str | None:
-        """Why it cannot be written, if so."""
         return self._engine.health.read_only
 
     @property
     def is_idle(self) -> bool:
-        """True if its writer has nothing to do."""
         return self._writer.is_idle
 
     @property
     def waiting(self) -> int:
-        """Writes and queries that wait for their turn."""
         return self._writer.waiting
 
     def submit(self, write: Write, done: OnResult) -> None:
@@ -355,7 +349,7 @@ class Store:
     def refuse_when_closing(self) -> None:
         """Raise MnemonError(STOPPING) when the store is being closed, or is closed. For readers, now and then."""
         if self._closing:
-            raise MnemonError(STOPPING, "the store is being closed", hint="repeat in a moment", outcome="rejected")
+            raise rejected(STOPPING, "the store is being closed", "repeat in a moment")
 
     @contextmanager
     def file_in_use(self) -> Iterator[None]:

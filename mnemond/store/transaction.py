@@ -7,7 +7,7 @@ from typing import assert_never
 
 import msgspec
 
-from mnemond.errors import NOT_FOUND, MnemonError
+from mnemond.errors import NOT_FOUND, MnemonError, rejected
 from mnemond.index.edges import NEW
 from mnemond.index.vectors import Cosines
 from mnemond.index.writer import MemoryIndex
@@ -70,14 +70,12 @@ class Savepoint:
         self._begun = self._exists = False
 
     def begin(self, change_set: ChangeSet) -> None:
-        """Mark the begin of the operation's changes."""
         self._begun = True
         if self._several and (self._always or not _CERTAIN.issuperset(map(type, change_set.changes))):
             self._connection.run("SAVEPOINT operation")
             self._exists = True
 
     def release(self) -> None:
-        """Keep the operation's changes."""
         if self._exists:
             self._connection.run("RELEASE operation")
 
@@ -170,7 +168,7 @@ def _set_importances(
         if was == NEW or (was != now and (was < DEGREE_CAP or now < DEGREE_CAP))
     }
     now_us = parse_rfc3339(change_set.now)
-    degree_of, weights = index.table.degrees(), dict[str, float]()
+    degree_of, weights = index.table.columns.degree.view(), dict[str, float]()
     changed: list[SetImportance] = []
     for row in sorted(rows):
         it = index.table.insights[row]
@@ -253,57 +251,43 @@ class _Application:
     def _apply_all(self) -> None:
         fresh, inserted, waiting = self._fresh, self._inserted, self._waiting
         for change in self._change_set.changes:
+            if isinstance(change, AddEdge):
+                # Edges of a row that this operation added cannot exist yet, so they wait and are inserted together.
+                source, target, _ = key = edges.key(change.edge)
+                if (source in fresh or target in fresh) and key not in inserted and not change.audited:
+                    waiting.append(change)
+                    inserted.add(key)
+                else:
+                    self._link(change)
+                continue
             if isinstance(change, AddRelations):
                 self._relate(change)
                 continue
-            if not isinstance(change, AddEdge):
-                self._flush()
-                self._change(change)
-                continue
-            # Edges of a row that this operation added cannot exist yet, so they wait and are inserted together.
-            source, target, _ = key = edges.key(change.edge)
-            if (source in fresh or target in fresh) and key not in inserted and not change.audited:
-                waiting.append(change)
-                inserted.add(key)
-            else:
-                self._link(change)
-        self._flush()
-
-    def _change(
-        self,
-        change: AddInsight
-        | PutInsight
-        | RetireInsight
-        | RestoreInsight
-        | PurgeInsight
-        | RemoveEdge
-        | SetVector
-        | CountUse
-        | SetImportance,
-    ) -> None:
-        match change:
-            case AddInsight():
-                self._add(change)
-            case PutInsight():
-                self._put(change)
-            case RetireInsight():
-                self._retire(change)
-            case RestoreInsight():
-                self._restore(change)
-            case PurgeInsight():
-                self._purge(change)
-            case RemoveEdge():
-                self._unlink(change)
-            case SetVector():
-                self._embed(change)
-            case CountUse():
-                if insights.count_use(self._connection, change):
+            self._flush()
+            match change:
+                case AddInsight():
+                    self._add(change)
+                case PutInsight():
+                    self._put(change)
+                case RetireInsight():
+                    self._retire(change)
+                case RestoreInsight():
+                    self._restore(change)
+                case PurgeInsight():
+                    self._purge(change)
+                case RemoveEdge():
+                    self._unlink(change)
+                case SetVector():
+                    self._embed(change)
+                case CountUse():
+                    if insights.count_use(self._connection, change):
+                        self._applied.changes.append(change)
+                case SetImportance():
+                    insights.set_importance(self._connection, change.id, change.effective_importance)
                     self._applied.changes.append(change)
-            case SetImportance():
-                insights.set_importance(self._connection, change.id, change.effective_importance)
-                self._applied.changes.append(change)
-            case _:
-                assert_never(change)
+                case _:
+                    assert_never(change)
+        self._flush()
 
     def _effect(self, change: Change, subject: str) -> None:
         self._applied.changes.append(change)
@@ -340,8 +324,14 @@ class _Application:
         self._applied.removed += links
         for link in links:
             self._trail.edge(link, None, change.id)
-        if change.successor is not None and change.moves:
-            self._move(links, change.id, change.successor)
+        successor = change.successor if change.moves else None
+        for edge in (edges.moved(link, change.id, successor) for link in links if successor is not None):
+            if edge is not None:
+                moved, previous = edges.upsert(self._connection, edge, self._now)
+                self._inserted.add(edges.key(moved))
+                self._applied.changes.append(AddEdge(moved))
+                self._trail.edge(previous, moved, change.id)
+                self._applied.moved += [moved] if previous is None else []
         after = msgspec.structs.replace(
             before,
             status=change.status,
@@ -350,17 +340,6 @@ class _Application:
             invalid_at=change.invalid_at or before.invalid_at,
         )
         self._trail.memory(RETIRED_AS[change.status], change.id, before, after)
-
-    def _move(self, links: list[Edge], insight_id: str, successor: str) -> None:
-        """Give edges to a successor."""
-        for link in links:
-            edge = edges.moved(link, insight_id, successor)
-            if edge is not None:
-                after, before = edges.upsert(self._connection, edge, self._now)
-                self._inserted.add(edges.key(after))
-                self._applied.changes.append(AddEdge(after))
-                self._trail.edge(before, after, insight_id)
-                self._applied.moved += [after] if before is None else []
 
     def _restore(self, change: RestoreInsight) -> None:
         before = insights.read(self._connection, change.insight.id)
@@ -431,9 +410,8 @@ class _Application:
 
 
 def _not_found(insight_id: str, wanted: str, found: Insight | None) -> MnemonError:
-    return MnemonError(
+    return rejected(
         NOT_FOUND,
         f"no {wanted} memory {insight_id[:64]!a}" + (f": it is {found.status}" if found else ""),
-        hint="`mnemonctl list` shows the active ones",
-        outcome="rejected",
+        "`mnemonctl list` shows the active ones",
     )

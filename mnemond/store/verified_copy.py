@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError
+from mnemond.errors import STORAGE, UNSUPPORTED, MnemonError, rejected
 from mnemond.store.connection import Connection, SqliteError
 from mnemond.store.files import flush_directory
 from mnemond.store.schema import APPLICATION_ID, check_violations, current_version
@@ -127,7 +127,4 @@ def _discard(draft: Path) -> None:
 
 
 def _bad(path: Path, why: str) -> MnemonError:
-    return MnemonError(
-        STORAGE, f"{path} is damaged: {why}", hint="do not rely on it: `mnemonctl backup list` shows others",
-        outcome="rejected",
-    )  # fmt: skip
+    return rejected(STORAGE, f"{path} is damaged: {why}", "do not rely on it: `mnemonctl backup list` shows others")

@@ -82,6 +82,8 @@ class Evidence(msgspec.Struct, frozen=True):
 Steps: TypeAlias = Iterator[Problem | None]
 """Problems as they are found, and None wherever other work may run meanwhile."""
 
+Needs = Literal["rows", "mirror", "session"]
+
 
 class Check(msgspec.Struct, frozen=True):
     """One invariant. `summary`: a sentence that is true if it holds. `needs`: the part of the evidence it requires.
@@ -90,15 +92,39 @@ class Check(msgspec.Struct, frozen=True):
     name: str
     tier: Tier
     summary: str
+    needs: Needs
+    grave: bool
     run: Callable[[Evidence], Steps]
-    needs: Literal["rows", "mirror", "session"] = "rows"
-    grave: bool = False
 
     def is_possible(self, evidence: Evidence) -> bool:
-        """Return True if the evidence has what the check needs."""
         if self.needs == "mirror":
             return evidence.mirror is not None
         return self.needs == "rows" or evidence.session is not None
+
+
+CHECKS: Final[list[Check]] = []
+"""Every check, the fastest first."""
+
+_REACH: Final[dict[Tier, int]] = {"tick": 0, "fast": 1, "full": 2}
+_COVERED: Final = {"some_vectors": "mirror_vectors"}
+"""Checks that are left out if the other one is run."""
+
+Look = Callable[[Evidence], Steps]
+
+
+def check(name: str, tier: Tier, summary: str, needs: Needs = "rows", *, grave: bool = False) -> Callable[[Look], Look]:
+    def declare(run: Look) -> Look:
+        CHECKS.append(Check(name, tier, summary, needs, grave, run))
+        return run
+
+    return declare
+
+
+def of_tier(tier: Tier) -> tuple[Check, ...]:
+    """Return the checks of a tier and of the faster ones."""
+    found = [check for check in CHECKS if _REACH[check.tier] <= _REACH[tier]]
+    names = {check.name for check in found}
+    return tuple(check for check in found if _COVERED.get(check.name) not in names)
 
 
 class Tally:
@@ -111,7 +137,6 @@ class Tally:
             self.add(place)
 
     def add(self, place: object) -> None:
-        """Count one more."""
         self.count += 1
         if len(self._first) < MAX_PLACES:
             self._first.append(str(place)[:80])
@@ -123,18 +148,37 @@ class Tally:
             yield Problem(f"{self.count:,} {what}", ", ".join(self._first) + more, next_)
 
 
-# Files and pages.
+def pages_of(evidence: Evidence, columns: str, where: str, values: tuple[Value, ...] = ()) -> Iterator[list[Any]]:
+    """Yield rows of `insights` by their numbers, a page at a time, the number last. `where` may use ?3 and up."""
+    sql = f"SELECT {columns}, number FROM insights WHERE number > ?1 AND ({where}) ORDER BY number LIMIT ?2"  # noqa: S608
+    last = -1 << 62
+    while rows := evidence.connection.rows(sql, (last, PAGE, *values)):
+        yield rows
+        last = rows[-1][-1]
 
+
+_USABLE: Final = "coalesce(embedding_model IS ?3 AND ?4 > 0 AND length(embedding) = 4 * ?4, FALSE)"
+"""Condition of a row that has a vector which the mirror takes (`insights.load_active`)."""
+
+
+def _mirror(evidence: Evidence) -> Snapshot:
+    assert evidence.mirror is not None, "checks that need a mirror are run only if there is one"  # noqa: S101
+    return evidence.mirror
+
+
+def _embedder(evidence: Evidence) -> tuple[Value, Value]:
+    record = evidence.embedder
+    return (None, 0) if record is None else (record.name, record.dimension)
+
+
+# Checks of the tier "tick".
 
 MAX_LOG_BYTES: Final = 64 << 20
 """Bound of the write-ahead log."""
 
-MAX_FAULTS: Final = 10
-"""Lines of SQLite's `integrity_check`."""
 
-
-def modes(evidence: Evidence) -> Steps:
-    """Files and directory are private to this user, with one name each, and the log has not outgrown its bound."""
+@check("files", "tick", "the store's files are private, and its log is short")
+def _modes(evidence: Evidence) -> Steps:
     path = evidence.path
     yield from _owned(path.parent, 0o700)
     log = path.with_name(f"{path.name}-wal")
@@ -166,122 +210,29 @@ def _owned(path: Path, mode: int) -> Steps:
         yield Problem(what, str(path), "find the others (find -samefile) and remove them")
 
 
-def sole_writer(evidence: Evidence) -> Steps:
-    """No other program has committed to the database while it was open here."""
+@check("mirror_totals", "tick", "what memory keeps count of adds up", "mirror")
+def _totals(evidence: Evidence) -> Steps:
+    mirror = _mirror(evidence)
+    parts, alive = mirror.parts, mirror.alive()
+    counted = {
+        "live": (mirror.live, int(np.count_nonzero(alive))),
+        "embedded": (mirror.embedded, int(np.count_nonzero(mirror.dense.present[: mirror.rows][alive]))),
+        "terms": (parts.corpus.total_length, int(mirror.lengths[alive].sum(dtype=np.int64))),
+        "vectors": (mirror.rows, len(mirror.dense.matrix)),
+        "columns": (mirror.rows, len(mirror.columns.importance)),
+    }
+    wrong = Tally(f"{name}: {kept:,} kept, {found:,} found" for name, (kept, found) in counted.items() if kept != found)
+    yield from wrong.problems("totals of the mirror are wrong", RELOAD)
+
+
+@check("sole_writer", "tick", "no other program has written", "session")
+def _sole_writer(evidence: Evidence) -> Steps:
     if evidence.session is not None and evidence.session.others_wrote:
         what = "another program has written to the database while this daemon had it open; memory may be behind"
         yield Problem(what, str(evidence.path), "end that program, then: mnemonctl daemon restart")
 
 
-def high_water(evidence: Evidence) -> Steps:
-    """The store reaches as far as was acknowledged, and no damage is known. An open store was compared when it was
-    opened, and goes on writing meanwhile."""
-    try:
-        noted, known = HighWater(evidence.path).read(), health.read_faults(evidence.path)
-    except OSError as error:
-        yield Problem(f"what was noted beside the store cannot be read: {error.strerror}", str(evidence.path), DAMAGED)
-        return
-    found = last_line(evidence.connection)
-    if known.behind is not None:
-        yield Problem(known.behind, str(evidence.path), ACCEPT)
-    elif evidence.session is None and noted is not None and found < noted:
-        what = f"the log ends with line {found:,}, and line {noted:,} was acknowledged"
-        yield Problem(what, str(evidence.path), ACCEPT)
-    if evidence.session is None and known.wrong is not None:
-        yield Problem(known.wrong, str(evidence.path), DAMAGED)
-
-
-def checksums(evidence: Evidence) -> Steps:
-    """Every page of the file, in use or not, has the right checksum."""
-    wrong = Tally()
-    for number in faulty_pages(evidence.path):
-        if number is None:
-            yield None
-        else:
-            wrong.add(f"page {number:,}")
-    yield from wrong.problems("pages of the file are not as they were written", DAMAGED)
-
-
-def pages(evidence: Evidence) -> Steps:
-    """Every page, index and constraint passes SQLite's own check."""
-    found = evidence.connection.rows(f"PRAGMA integrity_check({MAX_FAULTS})")
-    if found != [("ok",)]:
-        yield Problem(f"SQLite finds {len(found):,} faults", "; ".join(str(row[0]) for row in found)[:400], DAMAGED)
-
-
-# Rows, each by itself.
-
-
-AHEAD_US: Final = 86_400_000_000
-"""How far in the future a time may lie: a clock that is wrong by a time zone is no damage."""
-
-
-def pages_of(evidence: Evidence, columns: str, where: str, values: tuple[Value, ...] = ()) -> Iterator[list[Any]]:
-    """Yield rows of `insights` by their numbers, a page at a time, the number last. `where` may use ?3 and up."""
-    sql = f"SELECT {columns}, number FROM insights WHERE number > ?1 AND ({where}) ORDER BY number LIMIT ?2"  # noqa: S608
-    last = -1 << 62
-    while rows := evidence.connection.rows(sql, (last, PAGE, *values)):
-        yield rows
-        last = rows[-1][-1]
-
-
-_IMPOSSIBLE = """
-SELECT id FROM insights
-WHERE NOT coalesce(effective_importance BETWEEN 0 AND 1e300 AND importance BETWEEN 1 AND 5, FALSE)
-UNION ALL
-SELECT 'edge ' || source || ' - ' || target FROM edge_rows WHERE NOT coalesce(weight BETWEEN 0 AND 1, FALSE)
-"""
-
-
-def ranges(evidence: Evidence) -> Steps:
-    """Effective importance is a number of at least 0 (it may exceed 1), importance and weights are within their bounds,
-    and nothing was stored in the future: times of creation may be, as callers give them. (SQLite verifies no CHECK of a
-    connection that only reads.)"""
-    connection, ahead = evidence.connection, format_us(evidence.now_us + AHEAD_US)
-    unusual = Tally(row[0] for row in connection.rows(_IMPOSSIBLE))
-    yield from unusual.problems("memories or edges have an impossible importance or weight", DAMAGED)
-    yield None
-    early = Tally(row[0] for row in connection.rows("SELECT id FROM insights WHERE updated_at > ?", (ahead,)))
-    clock = "look at the machine's clock; what was stored while it was wrong can be forgotten, or updated"
-    yield from early.problems("memories were stored more than a day from now", clock)
-
-
-def hashes(evidence: Evidence) -> Steps:
-    """Every text has the hash that was stored with it."""
-    changed = Tally()
-    for rows in pages_of(evidence, "id, content, content_hash", "content_hash IS NOT NULL"):
-        for insight_id, content, stored, _ in rows:
-            if content_hash(content) != stored:
-                changed.add(insight_id)
-        yield None
-    yield from changed.problems("texts are not the ones that were stored", DAMAGED)
-
-
-def log(evidence: Evidence) -> Steps:
-    """The log has no gap, and ends at its counter, unlike that of a store that lost commits."""
-    row = evidence.connection.row("SELECT count(*), coalesce(min(id), 0), coalesce(max(id), 0) FROM oplog")
-    counter = evidence.connection.row("SELECT seq FROM sqlite_sequence WHERE name = 'oplog'")
-    count, first, last = row or (0, 0, 0)
-    gap = Tally()
-    if count and count != last - first + 1:
-        gap.add(f"{count:,} lines between {first:,} and {last:,}")
-    if count and (counter is None or counter[0] != last):
-        gap.add(f"the last line is {last:,}, the counter is {'missing' if counter is None else counter[0]}")
-    yield from gap.problems("signs that lines of the log are missing", DAMAGED)
-
-
-def vector_shapes(evidence: Evidence) -> Steps:
-    """The length of a vector is that of its row's dimension, and the row names the model that made it."""
-    odd = evidence.connection.rows(
-        "SELECT id FROM insights WHERE embedding IS NOT NULL"
-        " AND (embedding_model IS NULL OR length(embedding) IS NOT 4 * embedding_dim)"
-    )
-    next_ = "mnemonctl embed --all makes them again"
-    yield from Tally(row[0] for row in odd).problems("vectors differ in length or model from their rows", next_)
-
-
-# Schema and references.
-
+# Checks of the tier "fast".
 
 WANTED: Final[dict[str, int | str | None]] = {"journal_mode": "wal", "synchronous": FULL, "foreign_keys": 1}
 """Pragmas of the connection that writes: an acknowledged memory survives power loss."""
@@ -289,8 +240,8 @@ WANTED: Final[dict[str, int | str | None]] = {"journal_mode": "wal", "synchronou
 _ENTRIES = "SELECT type, name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 
 
-def schema(evidence: Evidence) -> Steps:
-    """The file is of this release, its tables are those of its migrations, and it is written durably."""
+@check("schema", "fast", "version, tables and durability are as they should be")
+def _schema(evidence: Evidence) -> Steps:
     connection, where = evidence.connection, str(evidence.path)
     try:
         check_sqlite_version()
@@ -322,6 +273,218 @@ def _expected_entries() -> frozenset[tuple[str, str, str]]:
         connection.close()
 
 
+_LINKS = """
+WITH retired AS MATERIALIZED (SELECT number FROM insights WHERE deleted_at IS NOT NULL)
+SELECT CASE kind WHEN 0 THEN 'temporal' WHEN 1 THEN 'semantic' WHEN 2 THEN 'causal' ELSE 'entity' END, count(*)
+FROM edge_rows AS r
+WHERE (kind = 2 OR source < target OR NOT EXISTS
+    (SELECT 1 FROM edge_rows AS b WHERE b.source = r.target AND b.target = r.source AND b.kind = r.kind))
+  AND source NOT IN retired AND target NOT IN retired
+GROUP BY kind
+"""
+"""Two memories are linked once per type, causally once per direction (`index.edges.Adjacency`)."""
+
+
+@check("counts", "fast", "memory has as many memories, vectors and links", "mirror")
+def _counts(evidence: Evidence) -> Steps:
+    mirror = _mirror(evidence)
+    row = evidence.connection.row(
+        f"SELECT count(*), coalesce(sum({_USABLE.replace('?3', '?1').replace('?4', '?2')}), 0)"  # noqa: S608
+        " FROM insights WHERE deleted_at IS NULL",
+        _embedder(evidence),
+    )
+    live, embedded = row or (0, 0)
+    yield None
+    links = dict(evidence.connection.rows(_LINKS))
+    pairs = {"memories": (mirror.live, live), "vectors": (mirror.embedded, embedded)}
+    pairs |= {f"{kind} links": (count, links.get(kind, 0)) for kind, count in mirror.edge_counts().items()}
+    wrong = Tally(
+        f"{name}: {shown:,} in memory, {stored:,} in the database"
+        for name, (shown, stored) in pairs.items()
+        if shown != stored
+    )
+    yield from wrong.problems("counts differ between memory and database", RELOAD)
+
+
+@check("vectors_there", "fast", "a memory has a vector in both or in none", "mirror")
+def _vectors_exist(evidence: Evidence) -> Steps:
+    mirror, wrong = _mirror(evidence), Tally()
+    for rows in pages_of(evidence, f"id, {_USABLE}", "deleted_at IS NULL", _embedder(evidence)):
+        for insight_id, stored, _ in rows:
+            row = mirror.row_of(insight_id)
+            if row is not None and mirror.has_vector(row) != bool(stored):
+                wrong.add(f"{insight_id} ({'database' if stored else 'memory'} only)")
+        yield None
+    yield from wrong.problems("memories have a vector in one place only", RELOAD)
+
+
+AHEAD_US: Final = 86_400_000_000
+"""How far in the future a time may lie: a clock that is wrong by a time zone is no damage."""
+
+_IMPOSSIBLE = """
+SELECT id FROM insights
+WHERE NOT coalesce(effective_importance BETWEEN 0 AND 1e300 AND importance BETWEEN 1 AND 5, FALSE)
+UNION ALL
+SELECT 'edge ' || source || ' - ' || target FROM edge_rows WHERE NOT coalesce(weight BETWEEN 0 AND 1, FALSE)
+"""
+
+
+@check("ranges", "fast", "importance and times are possible ones")
+def _ranges(evidence: Evidence) -> Steps:
+    """Effective importance may exceed 1. Times of creation may lie in the future, as callers give them. SQLite verifies
+    no CHECK of a connection that only reads."""
+    connection, ahead = evidence.connection, format_us(evidence.now_us + AHEAD_US)
+    unusual = Tally(connection.column(_IMPOSSIBLE))
+    yield from unusual.problems("memories or edges have an impossible importance or weight", DAMAGED)
+    yield None
+    early = Tally(connection.column("SELECT id FROM insights WHERE updated_at > ?", (ahead,)))
+    clock = "look at the machine's clock; what was stored while it was wrong can be forgotten, or updated"
+    yield from early.problems("memories were stored more than a day from now", clock)
+
+
+@check("log", "fast", "the log has no gap")
+def _log(evidence: Evidence) -> Steps:
+    row = evidence.connection.row("SELECT count(*), coalesce(min(id), 0), coalesce(max(id), 0) FROM oplog")
+    counter = evidence.connection.row("SELECT seq FROM sqlite_sequence WHERE name = 'oplog'")
+    count, first, last = row or (0, 0, 0)
+    gap = Tally()
+    if count and count != last - first + 1:
+        gap.add(f"{count:,} lines between {first:,} and {last:,}")
+    if count and (counter is None or counter[0] != last):
+        gap.add(f"the last line is {last:,}, the counter is {'missing' if counter is None else counter[0]}")
+    yield from gap.problems("signs that lines of the log are missing", DAMAGED)
+
+
+@check("high_water", "fast", "it reaches as far as it ever did")
+def _high_water(evidence: Evidence) -> Steps:
+    """An open store was compared when it was opened, and goes on writing meanwhile."""
+    try:
+        noted, known = HighWater(evidence.path).read(), health.read_faults(evidence.path)
+    except OSError as error:
+        yield Problem(f"what was noted beside the store cannot be read: {error.strerror}", str(evidence.path), DAMAGED)
+        return
+    found = last_line(evidence.connection)
+    if known.behind is not None:
+        yield Problem(known.behind, str(evidence.path), ACCEPT)
+    elif evidence.session is None and noted is not None and found < noted:
+        what = f"the log ends with line {found:,}, and line {noted:,} was acknowledged"
+        yield Problem(what, str(evidence.path), ACCEPT)
+    if evidence.session is None and known.wrong is not None:
+        yield Problem(known.wrong, str(evidence.path), DAMAGED)
+
+
+@check("vector_shapes", "fast", "vectors are as long as they should be")
+def _vector_shapes(evidence: Evidence) -> Steps:
+    odd = evidence.connection.column(
+        "SELECT id FROM insights WHERE embedding IS NOT NULL"
+        " AND (embedding_model IS NULL OR length(embedding) IS NOT 4 * embedding_dim)"
+    )
+    next_ = "mnemonctl embed --all makes them again"
+    yield from Tally(odd).problems("vectors differ in length or model from their rows", next_)
+
+
+BLOCK: Final = 2_000
+"""Rows of vectors processed at once: half a million numbers of the built-in model, below a millisecond."""
+
+
+@check("unit_vectors", "fast", "vectors in memory have length 1", "mirror")
+def _unit_vectors(evidence: Evidence) -> Steps:
+    mirror, dense = _mirror(evidence), _mirror(evidence).dense
+    if dense.matrix.dtype != np.float32 or not dense.matrix.flags.c_contiguous:
+        form = Tally([f"{dense.matrix.dtype}, {dense.matrix.shape}"])
+        yield from form.problems("matrix of vectors is not one of float32 rows", RELOAD)
+    wrong = Tally()
+    for start in range(0, mirror.rows, BLOCK):
+        block = dense.matrix[start : start + BLOCK]
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
+        off = ~(np.abs(lengths - dense.present[start : start + len(block)]) <= 2 * UNIT_TOLERANCE)
+        for row in np.flatnonzero(off).tolist():
+            wrong.add(mirror.insight(start + row).id)
+        yield None
+    yield from wrong.problems("vectors in memory are not of length 1", RELOAD)
+
+
+@check("mirror_ids", "fast", "memory has every live row and no other", "mirror")
+def _ids(evidence: Evidence) -> Steps:
+    mirror = _mirror(evidence)
+    missing, seen = Tally(), np.zeros(mirror.rows, dtype=np.bool_)
+    for rows in pages_of(evidence, "id", "deleted_at IS NULL"):
+        for insight_id, _ in rows:
+            row = mirror.row_of(insight_id)
+            if row is None:
+                missing.add(insight_id)
+            else:
+                seen[row] = True
+        yield None
+    yield from missing.problems("memories are in the database and not in memory", RELOAD)
+    extra = Tally(mirror.insight(row).id for row in np.flatnonzero(mirror.alive() & ~seen).tolist())
+    yield from extra.problems("memories are in memory and not in the database", RELOAD)
+
+
+@check("mirror_importance", "fast", "effective importance is the stored one", "mirror")
+def _importances(evidence: Evidence) -> Steps:
+    mirror, wrong = _mirror(evidence), Tally()
+    for rows in pages_of(evidence, "id, effective_importance", "deleted_at IS NULL"):
+        for insight_id, stored, _ in rows:
+            row = mirror.row_of(insight_id)
+            if row is not None and mirror.insight(row).effective_importance != stored:
+                wrong.add(insight_id)
+        yield None
+    yield from wrong.problems("memories have another effective importance in memory", RELOAD)
+
+
+SAMPLED: Final = 100
+"""The fast tier compares one vector in so many, another one each hour."""
+
+HOUR_US: Final = 3_600_000_000
+
+
+@check("some_vectors", "fast", "one vector in a hundred is the stored one", "mirror")
+def _some_vectors(evidence: Evidence) -> Steps:
+    yield from _compare_vectors(evidence, "number % ?5 = ?6", (SAMPLED, evidence.now_us // HOUR_US % SAMPLED))
+
+
+def _compare_vectors(evidence: Evidence, which: str, values: tuple[Value, ...]) -> Steps:
+    mirror, wrong = _mirror(evidence), Tally()
+    where = f"deleted_at IS NULL AND {_USABLE} AND {which}"
+    for rows in pages_of(evidence, "id, embedding", where, (*_embedder(evidence), *values)):
+        for insight_id, blob, _ in rows:
+            row = mirror.row_of(insight_id)
+            shown = None if row is None else mirror.vector(row)
+            if shown is None or shown.tobytes() == blob:
+                continue
+            scaled = np.frombuffer(blob, "<f4").reshape(1, -1).copy()
+            normalise(scaled)  # as loading does
+            if not np.array_equal(scaled[0], shown):
+                wrong.add(insight_id)
+        yield None
+    yield from wrong.problems("vectors in memory are not the stored ones", RELOAD)
+
+
+# Checks of the tier "full".
+
+_DEAD = """
+SELECT r.source || ' - ' || r.target FROM edge_rows AS r
+  LEFT JOIN insights AS s ON s.number = r.source LEFT JOIN insights AS t ON t.number = r.target
+WHERE s.deleted_at IS NOT NULL OR t.deleted_at IS NOT NULL OR r.source = r.target
+"""
+_ALONE = """
+SELECT r.source || ' - ' || r.target FROM edge_rows AS r
+WHERE r.kind <> 2 AND NOT EXISTS
+  (SELECT 1 FROM edge_rows AS b WHERE b.source = r.target AND b.target = r.source AND b.kind = r.kind)
+"""
+
+
+@check("link_ends", "full", "links have two live ends, and lead back where they should")
+def _ends(evidence: Evidence) -> Steps:
+    dead = Tally(f"rows {row}" for row in evidence.connection.column(_DEAD))
+    yield from dead.problems("edges end at memories that left recall, or where they begin", DAMAGED)
+    yield None
+    alone = Tally(f"rows {row}" for row in evidence.connection.column(_ALONE))
+    yield from alone.problems("edges lead one way only, and should lead both ways", DAMAGED)
+
+
 _SUCCESSORS = "SELECT id, superseded_by FROM insights WHERE superseded_by IS NOT NULL"
 _LOST = """
 SELECT i.id, 'superseded_by' FROM insights AS i LEFT JOIN insights AS o ON o.id = i.superseded_by
@@ -332,8 +495,8 @@ WHERE i.paired_with IS NOT NULL AND o.id IS NULL
 """
 
 
-def references(evidence: Evidence) -> Steps:
-    """Every reference leads to a row, and no memory supersedes itself through others."""
+@check("references", "full", "whatever refers to a row finds it")
+def _references(evidence: Evidence) -> Steps:
     lost = Tally(f"{table} row {row}" for table, row, *_ in evidence.connection.rows("PRAGMA foreign_key_check"))
     yield None
     for insight_id, column in evidence.connection.rows(_LOST):
@@ -361,181 +524,61 @@ def _cycles(successor: dict[str, str]) -> list[str]:
     return found
 
 
-# The mirror.
+ROWS = 25
+"""Memories whose words are counted between two pauses: about two milliseconds."""
+
+POSTINGS = 1_000
+"""Entries of lists that are read between two pauses."""
 
 
-SAMPLED: Final = 100
-"""The fast tier compares one vector in so many, another one each hour."""
-
-HOUR_US: Final = 3_600_000_000
-BLOCK: Final = 2_000
-"""Rows of vectors processed at once: half a million numbers of the built-in model, below a millisecond."""
-
-_USABLE: Final = "coalesce(embedding_model IS ?3 AND ?4 > 0 AND length(embedding) = 4 * ?4, FALSE)"
-"""Condition of a row that has a vector which the mirror takes (`insights.load_active`)."""
-
-
-def _mirror(evidence: Evidence) -> Snapshot:
-    assert evidence.mirror is not None, "checks that need a mirror are run only if there is one"  # noqa: S101
-    return evidence.mirror
-
-
-def _embedder(evidence: Evidence) -> tuple[Value, Value]:
-    record = evidence.embedder
-    return (None, 0) if record is None else (record.name, record.dimension)
-
-
-def totals(evidence: Evidence) -> Steps:
-    """The counters of the mirror are right, and all its columns are of equal length."""
+@check("words", "full", "memories are found by their words", "mirror")
+def _postings(evidence: Evidence) -> Steps:
+    """There is no full-text table (docs/decisions/0003): the postings in memory are verified instead."""
     mirror = _mirror(evidence)
-    parts, alive = mirror.parts, mirror.alive()
-    counted = {
-        "live": (mirror.live, int(np.count_nonzero(alive))),
-        "embedded": (mirror.embedded, int(np.count_nonzero(mirror.dense.present[: mirror.rows][alive]))),
-        "terms": (parts.corpus.total_length, int(mirror.lengths[alive].sum(dtype=np.int64))),
-        "vectors": (mirror.rows, len(mirror.dense.matrix)),
-        "columns": (mirror.rows, len(mirror.columns.importance)),
-    }
-    wrong = Tally(f"{name}: {kept:,} kept, {found:,} found" for name, (kept, found) in counted.items() if kept != found)
-    yield from wrong.problems("totals of the mirror are wrong", RELOAD)
-
-
-_LINKS = """
-WITH retired AS MATERIALIZED (SELECT number FROM insights WHERE deleted_at IS NOT NULL)
-SELECT CASE kind WHEN 0 THEN 'temporal' WHEN 1 THEN 'semantic' WHEN 2 THEN 'causal' ELSE 'entity' END, count(*)
-FROM edge_rows AS r
-WHERE (kind = 2 OR source < target OR NOT EXISTS
-    (SELECT 1 FROM edge_rows AS b WHERE b.source = r.target AND b.target = r.source AND b.kind = r.kind))
-  AND source NOT IN retired AND target NOT IN retired
-GROUP BY kind
-"""
-"""Two memories are linked once per type, causally once per direction (`index.edges.Adjacency`)."""
-
-
-def counts(evidence: Evidence) -> Steps:
-    """The mirror has as many memories, vectors and links of each type as the database."""
-    mirror = _mirror(evidence)
-    row = evidence.connection.row(
-        f"SELECT count(*), coalesce(sum({_USABLE.replace('?3', '?1').replace('?4', '?2')}), 0)"  # noqa: S608
-        " FROM insights WHERE deleted_at IS NULL",
-        _embedder(evidence),
-    )
-    live, embedded = row or (0, 0)
-    yield None
-    links = dict(evidence.connection.rows(_LINKS))
-    pairs = {"memories": (mirror.live, live), "vectors": (mirror.embedded, embedded)}
-    pairs |= {f"{kind} links": (count, links.get(kind, 0)) for kind, count in mirror.edge_counts().items()}
-    wrong = Tally(
-        f"{name}: {shown:,} in memory, {stored:,} in the database"
-        for name, (shown, stored) in pairs.items()
-        if shown != stored
-    )
-    yield from wrong.problems("counts differ between memory and database", RELOAD)
-
-
-def vectors_exist(evidence: Evidence) -> Steps:
-    """A memory has a vector in both, or in neither."""
-    mirror, wrong = _mirror(evidence), Tally()
-    for rows in pages_of(evidence, f"id, {_USABLE}", "deleted_at IS NULL", _embedder(evidence)):
-        for insight_id, stored, _ in rows:
-            row = mirror.row_of(insight_id)
-            if row is not None and mirror.has_vector(row) != bool(stored):
-                wrong.add(f"{insight_id} ({'database' if stored else 'memory'} only)")
+    # Arrays: millions of objects would hold up all threads for a tenth of a second of garbage collection.
+    rows_of: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+    counts_of: defaultdict[str, array[float]] = defaultdict(lambda: array("f"))
+    wrong, lengths = Tally(), mirror.lengths
+    live = np.flatnonzero(mirror.alive()).tolist()
+    for start in range(0, len(live), ROWS):
+        for row in live[start : start + ROWS]:
+            insight = mirror.insight(row)
+            document = document_of(insight)
+            if int(lengths[row]) != document.length:
+                wrong.add(f"{insight.id} (length)")
+            for term, count in document.counts.items():
+                rows_of[term].append(row)
+                counts_of[term].append(count)
         yield None
-    yield from wrong.problems("memories have a vector in one place only", RELOAD)
+    alive, read = mirror.alive(), 0
+    for term, wanted in rows_of.items():
+        rows, times = mirror.postings(term)
+        kept = alive[rows]
+        if not (np.array_equal(rows[kept], wanted) and np.array_equal(times[kept], counts_of[term])):
+            wrong.add(f"a term of {len(wanted):,} memories")
+        read += 1 + len(rows)
+        if read >= POSTINGS:
+            read = 0
+            yield None
+    yield from wrong.problems("memories or terms are indexed by other words than they have", RELOAD)
 
 
-def ids(evidence: Evidence) -> Steps:
-    """The mirror has every live memory, and no other."""
-    mirror = _mirror(evidence)
-    missing, seen = Tally(), np.zeros(mirror.rows, dtype=np.bool_)
-    for rows in pages_of(evidence, "id", "deleted_at IS NULL"):
-        for insight_id, _ in rows:
-            row = mirror.row_of(insight_id)
-            if row is None:
-                missing.add(insight_id)
-            else:
-                seen[row] = True
+@check("content_hash", "full", "texts are the ones that were stored", grave=True)
+def _hashes(evidence: Evidence) -> Steps:
+    changed = Tally()
+    for rows in pages_of(evidence, "id, content, content_hash", "content_hash IS NOT NULL"):
+        for insight_id, content, stored, _ in rows:
+            if content_hash(content) != stored:
+                changed.add(insight_id)
         yield None
-    yield from missing.problems("memories are in the database and not in memory", RELOAD)
-    extra = Tally(mirror.insight(row).id for row in np.flatnonzero(mirror.alive() & ~seen).tolist())
-    yield from extra.problems("memories are in memory and not in the database", RELOAD)
+    yield from changed.problems("texts are not the ones that were stored", DAMAGED)
 
 
-def importances(evidence: Evidence) -> Steps:
-    """Effective importance is the same number, bit for bit."""
-    mirror, wrong = _mirror(evidence), Tally()
-    for rows in pages_of(evidence, "id, effective_importance", "deleted_at IS NULL"):
-        for insight_id, stored, _ in rows:
-            row = mirror.row_of(insight_id)
-            if row is not None and mirror.insight(row).effective_importance != stored:
-                wrong.add(insight_id)
-        yield None
-    yield from wrong.problems("memories have another effective importance in memory", RELOAD)
-
-
-def unit_vectors(evidence: Evidence) -> Steps:
-    """Vectors are finite, contiguous float32 rows of length 1; missing ones are zeros."""
-    mirror, dense = _mirror(evidence), _mirror(evidence).dense
-    if dense.matrix.dtype != np.float32 or not dense.matrix.flags.c_contiguous:
-        form = Tally([f"{dense.matrix.dtype}, {dense.matrix.shape}"])
-        yield from form.problems("matrix of vectors is not one of float32 rows", RELOAD)
-    wrong = Tally()
-    for start in range(0, mirror.rows, BLOCK):
-        block = dense.matrix[start : start + BLOCK]
-        with np.errstate(over="ignore", invalid="ignore"):
-            lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-        off = ~(np.abs(lengths - dense.present[start : start + len(block)]) <= 2 * UNIT_TOLERANCE)
-        for row in np.flatnonzero(off).tolist():
-            wrong.add(mirror.insight(start + row).id)
-        yield None
-    yield from wrong.problems("vectors in memory are not of length 1", RELOAD)
-
-
-def vectors(evidence: Evidence) -> Steps:
-    """Every vector is the stored one."""
-    yield from _compare_vectors(evidence, "TRUE", ())
-
-
-def some_vectors(evidence: Evidence) -> Steps:
-    """One vector in SAMPLED is the stored one."""
-    yield from _compare_vectors(evidence, "number % ?5 = ?6", (SAMPLED, evidence.now_us // HOUR_US % SAMPLED))
-
-
-def _compare_vectors(evidence: Evidence, which: str, values: tuple[Value, ...]) -> Steps:
-    mirror, wrong = _mirror(evidence), Tally()
-    where = f"deleted_at IS NULL AND {_USABLE} AND {which}"
-    for rows in pages_of(evidence, "id, embedding", where, (*_embedder(evidence), *values)):
-        for insight_id, blob, _ in rows:
-            row = mirror.row_of(insight_id)
-            shown = None if row is None else mirror.vector(row)
-            if shown is None or shown.tobytes() == blob:
-                continue
-            scaled = np.frombuffer(blob, "<f4").reshape(1, -1).copy()
-            normalise(scaled)  # as loading does
-            if not np.array_equal(scaled[0], shown):
-                wrong.add(insight_id)
-        yield None
-    yield from wrong.problems("vectors in memory are not the stored ones", RELOAD)
-
-
-# Links.
-
-
-_DEAD = """
-SELECT r.source || ' - ' || r.target FROM edge_rows AS r
-  LEFT JOIN insights AS s ON s.number = r.source LEFT JOIN insights AS t ON t.number = r.target
-WHERE s.deleted_at IS NOT NULL OR t.deleted_at IS NOT NULL OR r.source = r.target
-"""
-_ALONE = """
-SELECT r.source || ' - ' || r.target FROM edge_rows AS r
-WHERE r.kind <> 2 AND NOT EXISTS
-  (SELECT 1 FROM edge_rows AS b WHERE b.source = r.target AND b.target = r.source AND b.kind = r.kind)
-"""
 _EDGES = """
 SELECT r.source, r.target, r.kind, r.weight FROM edge_rows AS r
 WHERE (r.source, r.target, r.kind) > (?, ?, ?) ORDER BY r.source, r.target, r.kind LIMIT ?
 """
+
 NO_ROW = -1
 """Row of a memory that the mirror does not have."""
 
@@ -543,17 +586,8 @@ Keys = npt.NDArray[np.float64]
 """Edges, shape (edges, 4): source row, target row, type, weight; sorted."""
 
 
-def ends(evidence: Evidence) -> Steps:
-    """Both ends of an edge are live and different, and all but causal edges exist in both directions."""
-    dead = Tally(f"rows {row[0]}" for row in evidence.connection.rows(_DEAD))
-    yield from dead.problems("edges end at memories that left recall, or where they begin", DAMAGED)
-    yield None
-    alone = Tally(f"rows {row[0]}" for row in evidence.connection.rows(_ALONE))
-    yield from alone.problems("edges lead one way only, and should lead both ways", DAMAGED)
-
-
-def links(evidence: Evidence) -> Steps:
-    """The mirror has the stored edges, from either end, with their weights, and counts them right."""
+@check("mirror_links", "full", "links in memory are the stored ones", "mirror")
+def _links(evidence: Evidence) -> Steps:
     mirror = _mirror(evidence)
     largest = evidence.connection.count("SELECT max(number) FROM insights")
     rows = np.full(largest + 1, NO_ROW, dtype=np.int64)
@@ -606,79 +640,28 @@ def _sorted(edges: Keys) -> Keys:
     return edges[np.lexsort((edges[:, 2], edges[:, 1], edges[:, 0]))]
 
 
-# Words. There is no full-text table (docs/decisions/0003): the postings in memory are verified instead.
+@check("mirror_vectors", "full", "vectors in memory are the stored ones", "mirror")
+def _vectors(evidence: Evidence) -> Steps:
+    yield from _compare_vectors(evidence, "TRUE", ())
 
 
-ROWS = 25
-"""Memories whose words are counted between two pauses: about two milliseconds."""
-
-POSTINGS = 1_000
-"""Entries of lists that are read between two pauses."""
-
-
-def postings(evidence: Evidence) -> Steps:
-    """Every word of a memory finds it as often as it counts, and no other word does."""
-    mirror = _mirror(evidence)
-    # Arrays: millions of objects would hold up all threads for a tenth of a second of garbage collection.
-    rows_of: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
-    counts_of: defaultdict[str, array[float]] = defaultdict(lambda: array("f"))
-    wrong, lengths = Tally(), mirror.lengths
-    live = np.flatnonzero(mirror.alive()).tolist()
-    for start in range(0, len(live), ROWS):
-        for row in live[start : start + ROWS]:
-            insight = mirror.insight(row)
-            document = document_of(insight)
-            if int(lengths[row]) != document.length:
-                wrong.add(f"{insight.id} (length)")
-            for term, count in document.counts.items():
-                rows_of[term].append(row)
-                counts_of[term].append(count)
-        yield None
-    alive, read = mirror.alive(), 0
-    for term, wanted in rows_of.items():
-        rows, times = mirror.postings(term)
-        kept = alive[rows]
-        if not (np.array_equal(rows[kept], wanted) and np.array_equal(times[kept], counts_of[term])):
-            wrong.add(f"a term of {len(wanted):,} memories")
-        read += 1 + len(rows)
-        if read >= POSTINGS:
-            read = 0
+@check("checksums", "full", "every page is as it was written", grave=True)
+def _checksums(evidence: Evidence) -> Steps:
+    wrong = Tally()
+    for number in faulty_pages(evidence.path):
+        if number is None:
             yield None
-    yield from wrong.problems("memories or terms are indexed by other words than they have", RELOAD)
+        else:
+            wrong.add(f"page {number:,}")
+    yield from wrong.problems("pages of the file are not as they were written", DAMAGED)
 
 
-CHECKS: Final = (
-    Check("files", "tick", "the store's files are private, and its log is short", modes),
-    Check("mirror_totals", "tick", "what memory keeps count of adds up", totals, "mirror"),
-    Check("sole_writer", "tick", "no other program has written", sole_writer, "session"),
-    Check("schema", "fast", "version, tables and durability are as they should be", schema),
-    Check("counts", "fast", "memory has as many memories, vectors and links", counts, "mirror"),
-    Check("vectors_there", "fast", "a memory has a vector in both or in none", vectors_exist, "mirror"),
-    Check("ranges", "fast", "importance and times are possible ones", ranges),
-    Check("log", "fast", "the log has no gap", log),
-    Check("high_water", "fast", "it reaches as far as it ever did", high_water),
-    Check("vector_shapes", "fast", "vectors are as long as they should be", vector_shapes),
-    Check("unit_vectors", "fast", "vectors in memory have length 1", unit_vectors, "mirror"),
-    Check("mirror_ids", "fast", "memory has every live row and no other", ids, "mirror"),
-    Check("mirror_importance", "fast", "effective importance is the stored one", importances, "mirror"),
-    Check("some_vectors", "fast", "one vector in a hundred is the stored one", some_vectors, "mirror"),
-    Check("link_ends", "full", "links have two live ends, and lead back where they should", ends),
-    Check("references", "full", "whatever refers to a row finds it", references),
-    Check("words", "full", "memories are found by their words", postings, "mirror"),
-    Check("content_hash", "full", "texts are the ones that were stored", hashes, grave=True),
-    Check("mirror_links", "full", "links in memory are the stored ones", links, "mirror"),
-    Check("mirror_vectors", "full", "vectors in memory are the stored ones", vectors, "mirror"),
-    Check("checksums", "full", "every page is as it was written", checksums, grave=True),
-    Check("pages", "full", "SQLite finds every page sound", pages, grave=True),
-)
-
-_REACH: Final[dict[Tier, int]] = {"tick": 0, "fast": 1, "full": 2}
-_COVERED: Final = {"some_vectors": "mirror_vectors"}
-"""Checks that are left out if the other one is run."""
+MAX_FAULTS: Final = 10
+"""Lines of SQLite's `integrity_check`."""
 
 
-def of_tier(tier: Tier) -> tuple[Check, ...]:
-    """Return the checks of a tier and of the faster ones."""
-    found = [check for check in CHECKS if _REACH[check.tier] <= _REACH[tier]]
-    names = {check.name for check in found}
-    return tuple(check for check in found if _COVERED.get(check.name) not in names)
+@check("pages", "full", "SQLite finds every page sound", grave=True)
+def _pages(evidence: Evidence) -> Steps:
+    found = evidence.connection.rows(f"PRAGMA integrity_check({MAX_FAULTS})")
+    if found != [("ok",)]:
+        yield Problem(f"SQLite finds {len(found):,} faults", "; ".join(str(row[0]) for row in found)[:400], DAMAGED)
