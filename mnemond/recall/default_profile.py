@@ -165,7 +165,7 @@ def _reached(
         cosines = snapshot.dense.similarity_approximate(request.vector, request.visible)
     anchors = ranked.rows[: profile.settings.anchors.top_k]
     scores = _shown(ranked, [])[: profile.settings.anchors.top_k]
-    return traverse(snapshot, request.query, mode, request.intent, anchors, scores, cosines, request.visible, profile)
+    return traverse(snapshot, request, mode, anchors, scores, cosines, profile)
 
 
 def _add_extras(snapshot: Snapshot, ranked: Ranked, extras: Sequence[Extra], vectors: VectorScores | None) -> Ranked:

@@ -50,157 +50,129 @@ from mnemond.text.similarity import overlap, token_set
 
 def literal_hits(snapshot: Snapshot, request: RankingRequest, profile: Profile, lap: Lap) -> RankingResult:
     """Rank by a published profile."""
-    query = request.query
-    terms = list(dict.fromkeys(question_terms(query.text)))[:MAX_LOOKED_UP]
-    cosines = _cosines(snapshot, request, profile)
-    entities = question_entities(snapshot, query.text)
-    anchors, fused = _fused_anchors(snapshot, request, terms, cosines, entities, profile)
-    lap("anchors")
-    mode = query.mode or profile.settings.traversal.mode
-    reached = traverse(
-        snapshot, query, mode, request.intent, fused.rows, fused.normalised, cosines, request.visible, profile
-    )
-    lap("graph")
-    rows = reached.rows
-    signals = _signals(snapshot, rows, terms, entities, cosines, reached)
-    weights = _weights(request, signals, profile, with_entities=bool(entities))
-    scores = final_scores(signals, weights)
-    best = in_order(snapshot, rows, scores)
-    shown_weights = {name: float(getattr(weights, name)) for name in SIGNALS}
-    hits = _hits(snapshot, request, rows, best, scores, signals, shown_weights, reached, anchors, profile)
-    lap("rerank")
-    return RankingResult(hits, shown_weights, len(fused.rows), len(rows), mode, reached.seed, reached.draws)
+    return _Ranking(snapshot, request, profile).run(lap)
 
 
-def _cosines(snapshot: Snapshot, request: RankingRequest, profile: Profile) -> Floats | None:
-    if request.vector is None:
-        return None
-    cosines = snapshot.dense.similarity_approximate(request.vector, request.visible)
-    if not profile.settings.anchors.hypothetical:
-        return cosines
-    return with_hypothetical(snapshot, cosines, request.vector, request.embedder)
+class _Ranking:
+    """One ranking: the terms, entities and cosines of the question, shared by all its steps."""
 
+    def __init__(self, snapshot: Snapshot, request: RankingRequest, profile: Profile) -> None:
+        self._snapshot, self._request, self._profile = snapshot, request, profile
+        self._terms = list(dict.fromkeys(question_terms(request.query.text)))[:MAX_LOOKED_UP]
+        self._cosines: Floats | None = None
+        if request.vector is not None:
+            self._cosines = snapshot.dense.similarity_approximate(request.vector, request.visible)
+            if profile.settings.anchors.hypothetical:
+                self._cosines = with_hypothetical(snapshot, self._cosines, request.vector, request.embedder)
+        self._entities = question_entities(snapshot, request.query.text)
 
-def _fused_anchors(
-    snapshot: Snapshot,
-    request: RankingRequest,
-    terms: list[str],
-    cosines: Floats | None,
-    entities: dict[str, float],
-    profile: Profile,
-) -> tuple[dict[str, Rows], FusedRanking]:
-    """Return the anchors of each signal, and their common order."""
-    if profile.fusion == "start_node":
-        keyword, _ = snapshot.keyword(terms, profile.bm25)
-        rows, scores = start_nodes(snapshot, request, keyword, cosines, profile)
-        best = scores.max() if len(scores) else 1.0
-        return {"keyword" if cosines is None else "vector": rows}, FusedRanking(rows, scores, scores / best)
-    anchors = _anchors(snapshot, request, terms, cosines, entities, profile)
-    lists = [RankedList(rows, profile.shares.get(name, 1.0)) for name, rows in anchors.items() if len(rows)]
-    return anchors, reciprocal_rank_fusion(snapshot, lists, profile.settings.anchors.rrf_k)
+    def run(self, lap: Lap) -> RankingResult:
+        snapshot, request, profile = self._snapshot, self._request, self._profile
+        anchors, fused = self._fused_anchors()
+        lap("anchors")
+        mode = request.query.mode or profile.settings.traversal.mode
+        reached = traverse(snapshot, request, mode, fused.rows, fused.normalised, self._cosines, profile)
+        lap("graph")
+        signals = self._signals(reached)
+        if profile.fusion == "mem0":
+            weights = available(mem0_weights(profile.settings), signals)
+        else:
+            with_vectors = signals.similarity is not None
+            weights = weights_of(request.intent, with_vectors=with_vectors, with_entities=bool(self._entities))
+        hits = self._hits(reached, final_scores(signals, weights), signals, weights, anchors)
+        lap("rerank")
+        by_name = {name: float(getattr(weights, name)) for name in SIGNALS}
+        return RankingResult(hits, by_name, len(fused.rows), len(reached.rows), mode, reached.seed, reached.draws)
 
+    def _fused_anchors(self) -> tuple[dict[str, Rows], FusedRanking]:
+        """Return the anchors of each signal, and their common order."""
+        snapshot, profile = self._snapshot, self._profile
+        if profile.fusion == "start_node":
+            keyword, _ = snapshot.keyword(self._terms, profile.bm25)
+            rows, scores = start_nodes(snapshot, self._request, keyword, self._cosines, profile)
+            best = scores.max() if len(scores) else 1.0
+            return {"keyword" if self._cosines is None else "vector": rows}, FusedRanking(rows, scores, scores / best)
+        anchors = self._anchors()
+        lists = [RankedList(rows, profile.shares.get(name, 1.0)) for name, rows in anchors.items() if len(rows)]
+        return anchors, reciprocal_rank_fusion(snapshot, lists, profile.settings.anchors.rrf_k)
 
-def _weights(request: RankingRequest, signals: SignalArrays, profile: Profile, *, with_entities: bool) -> RerankWeights:
-    if profile.fusion == "mem0":
-        return available(mem0_weights(profile.settings), signals)
-    return weights_of(request.intent, with_vectors=signals.similarity is not None, with_entities=with_entities)
+    def _anchors(self) -> dict[str, Rows]:
+        """Return the best rows of each signal in use, best first."""
+        used, settings = self._request.signals(self._profile), self._profile.settings.anchors
+        found: dict[str, Rows] = {}
+        if "keyword" in used:
+            scores, _ = self._snapshot.keyword(self._terms, self._profile.bm25)
+            found["keyword"] = self._best(scores, 0.0)
+        if "vector" in used and self._cosines is not None:
+            found["vector"] = self._best(self._cosines, settings.min_cosine)
+        if "entity" in used and self._entities:
+            matches = entity_matches(self._snapshot, self._entities, self._request.visible, settings.top_k)
+            found["entity"] = matches.rows
+        if "recency" in used:
+            found["recency"] = self._snapshot.newest_rows(self._request.visible, settings.top_k)
+        return found
 
+    def _best(self, scores: Floats, above: float) -> Rows:
+        visible, most = self._request.visible, self._profile.settings.anchors.top_k
+        ranked = scores if visible is None else np.where(visible, scores, np.float32(-1.0))
+        rows = at_least_kth(ranked, most)
+        rows = rows[ranked[rows] > above]
+        best: Rows = rows[in_order(self._snapshot, rows, ranked[rows].astype(np.float64))[:most]]
+        return best
 
-def _anchors(
-    snapshot: Snapshot,
-    request: RankingRequest,
-    terms: list[str],
-    cosines: Floats | None,
-    entities: dict[str, float],
-    profile: Profile,
-) -> dict[str, Rows]:
-    """Return the best rows of each signal in use, best first."""
-    used, most = request.signals(profile), profile.settings.anchors.top_k
-    found: dict[str, Rows] = {}
-    if "keyword" in used:
-        scores, _ = snapshot.keyword(terms, profile.bm25)
-        found["keyword"] = _best(snapshot, scores, 0.0, request, most)
-    if "vector" in used and cosines is not None:
-        found["vector"] = _best(snapshot, cosines, profile.settings.anchors.min_cosine, request, most)
-    if "entity" in used and entities:
-        found["entity"] = entity_matches(snapshot, entities, request.visible, most).rows
-    if "recency" in used:
-        found["recency"] = snapshot.newest_rows(request.visible, most)
-    return found
-
-
-def _best(snapshot: Snapshot, scores: Floats, above: float, request: RankingRequest, most: int) -> Rows:
-    ranked = scores if request.visible is None else np.where(request.visible, scores, np.float32(-1.0))
-    rows = at_least_kth(ranked, most)
-    rows = rows[ranked[rows] > above]
-    best: Rows = rows[in_order(snapshot, rows, ranked[rows].astype(np.float64))[:most]]
-    return best
-
-
-def _signals(
-    snapshot: Snapshot,
-    rows: Rows,
-    terms: list[str],
-    entities: dict[str, float],
-    cosines: Floats | None,
-    reached: Traversed,
-) -> SignalArrays:
-    """Compute the signals in [0, 1] of every reached row."""
-    words = np.zeros(snapshot.rows, dtype=np.float64)
-    for term in terms:
-        words[snapshot.postings(term)[0]] += 1.0
-    named = np.zeros(snapshot.rows, dtype=np.float64)
-    for name in entities:
-        named[snapshot.holders(name)] += 1.0
-    return SignalArrays(
-        keyword=words[rows] / max(1, len(terms)),
-        entity=named[rows] / max(1, len(entities)),
-        similarity=None if cosines is None else np.maximum(cosines[rows], 0.0),
-        graph=reached.scores,
-    )
-
-
-def _hits(
-    snapshot: Snapshot,
-    request: RankingRequest,
-    rows: Rows,
-    best: Rows,
-    scores: Scores,
-    signals: SignalArrays,
-    weights: dict[str, float],
-    reached: Traversed,
-    anchors: dict[str, Rows],
-    profile: Profile,
-) -> list[Hit]:
-    by_row: dict[int, list[str]] = {}
-    for name, found in anchors.items():
-        for row in found.tolist():
-            by_row.setdefault(row, []).append(name)
-    hits: list[Hit] = []
-    ranked = best.tolist()
-    kept = distinct(snapshot, rows[best].tolist(), request.query.limit)
-    places = [ranked[number] for number in kept.places]
-    worth = np.array([weights[name] for name in SIGNALS])
-    arrays = [getattr(signals, name) for name in SIGNALS]
-    for number, place in zip(kept.places, places, strict=True):
-        row, path = int(rows[place]), reached.path(place)
-        values = [0.0 if each is None else float(each[place]) for each in arrays]
-        via = by_row.get(row) or ([path[-1].edge] if path else ["graph"])
-        score = min(1.0, max(0.0, float(scores[place])))
-        confidence = label(max(values[0], values[2]), profile.confidence)
-        hits.append(
-            Hit(
-                snapshot.insight(row),
-                score,
-                confidence,
-                tuple(via),
-                Signals(*map(six, values)),
-                path,
-                kept.also.get(number, ()),
-                explained(SIGNALS, worth * values) if request.query.explain else None,
-            )
+    def _signals(self, reached: Traversed) -> SignalArrays:
+        """Compute the signals in [0, 1] of every reached row."""
+        snapshot, rows = self._snapshot, reached.rows
+        words = np.zeros(snapshot.rows, dtype=np.float64)
+        for term in self._terms:
+            words[snapshot.postings(term)[0]] += 1.0
+        named = np.zeros(snapshot.rows, dtype=np.float64)
+        for name in self._entities:
+            named[snapshot.holders(name)] += 1.0
+        return SignalArrays(
+            keyword=words[rows] / max(1, len(self._terms)),
+            entity=named[rows] / max(1, len(self._entities)),
+            similarity=None if self._cosines is None else np.maximum(self._cosines[rows], 0.0),
+            graph=reached.scores,
         )
-    return hits
+
+    def _hits(
+        self,
+        reached: Traversed,
+        scores: Scores,
+        signals: SignalArrays,
+        weights: RerankWeights,
+        anchors: dict[str, Rows],
+    ) -> list[Hit]:
+        snapshot, query, rows = self._snapshot, self._request.query, reached.rows
+        by_row: dict[int, list[str]] = {}
+        for name, found in anchors.items():
+            for row in found.tolist():
+                by_row.setdefault(row, []).append(name)
+        best = in_order(snapshot, rows, scores)
+        ranked = best.tolist()
+        kept = distinct(snapshot, rows[best].tolist(), query.limit)
+        worth = np.array([getattr(weights, name) for name in SIGNALS])
+        arrays = [getattr(signals, name) for name in SIGNALS]
+        hits: list[Hit] = []
+        for number in kept.places:
+            place = ranked[number]
+            row, path = int(rows[place]), reached.path(place)
+            values = [0.0 if each is None else float(each[place]) for each in arrays]
+            via = by_row.get(row) or ([path[-1].edge] if path else ["graph"])
+            hits.append(
+                Hit(
+                    snapshot.insight(row),
+                    min(1.0, max(0.0, float(scores[place]))),
+                    label(max(values[0], values[2]), self._profile.confidence),
+                    tuple(via),
+                    Signals(*map(six, values)),
+                    path,
+                    kept.also.get(number, ()),
+                    explained(SIGNALS, worth * values) if query.explain else None,
+                )
+            )
+        return hits
 
 
 # Start nodes of Mnemosyne: memories similar to the question, the older the more by their age and keywords

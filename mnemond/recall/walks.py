@@ -19,9 +19,10 @@ from mnemond.index.selection import best_in_order, best_rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep
 from mnemond.model.memory import EDGE_TYPES
-from mnemond.model.query import Intent, Mode, Query
+from mnemond.model.query import Mode
 from mnemond.recall.beam import BEAM_LIMITS, EDGE_WEIGHTS, Beam, min_max, search
 from mnemond.recall.profiles import Profile, newest_us, retention_and_boost
+from mnemond.recall.result_order import RankingRequest
 from mnemond.text.similarity import normalised
 
 
@@ -38,25 +39,25 @@ class Traversed(NamedTuple):
 
 def traverse(
     snapshot: Snapshot,
-    query: Query,
+    request: RankingRequest,
     mode: Mode,
-    intent: Intent,
     anchors: Rows,
     scores: Scores,
     cosines: Floats | None,
-    visible: Mask | None,
     profile: Profile,
 ) -> Traversed:
     """Follow links from `anchors` (best first, distinct) to visible rows. `cosines`: of all rows, None without a
     vector."""
     match mode:
         case "beam":
-            return _beam(snapshot, intent, anchors, scores, cosines, visible, profile.settings.traversal)
+            weights, limits = EDGE_WEIGHTS[request.intent], BEAM_LIMITS[request.intent]
+            beam = Beam(limits, weights, profile.settings.traversal, cosines, request.visible)
+            return _beam(snapshot, anchors, scores, beam)
         case "ppr":
-            found = personalised_pagerank(snapshot, anchors, scores, visible)
+            found = personalised_pagerank(snapshot, anchors, scores, request.visible)
             return Traversed(found.rows, found.scores, _no_path)
         case "probabilistic":
-            return _walk(snapshot, query, anchors, visible, profile)
+            return _walk(snapshot, request, anchors, profile)
         case "none":
             return Traversed(np.sort(anchors), np.ones(len(anchors)), _no_path)
 
@@ -65,16 +66,7 @@ def _no_path(position: int) -> tuple[PathStep, ...]:
     return ()
 
 
-def _beam(
-    snapshot: Snapshot,
-    intent: Intent,
-    anchors: Rows,
-    scores: Scores,
-    cosines: Floats | None,
-    visible: Mask | None,
-    settings: TraversalSettings,
-) -> Traversed:
-    beam = Beam(BEAM_LIMITS[intent], EDGE_WEIGHTS[intent], settings, cosines, visible)
+def _beam(snapshot: Snapshot, anchors: Rows, scores: Scores, beam: Beam) -> Traversed:
     reached = search(snapshot, anchors, scores, beam)
 
     def path(position: int) -> tuple[PathStep, ...]:
@@ -86,8 +78,9 @@ def _beam(
     return Traversed(reached.rows, min_max(reached.scores), path)
 
 
-def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None, profile: Profile) -> Traversed:
+def _walk(snapshot: Snapshot, request: RankingRequest, anchors: Rows, profile: Profile) -> Traversed:
     """Walk from the best few anchors; fading memories are skipped more often."""
+    query = request.query
     seed = seed_of(query.text) if query.seed is None else query.seed
     if not len(anchors):
         return Traversed(anchors, np.zeros(0), _no_path, seed)
@@ -97,7 +90,7 @@ def _walk(snapshot: Snapshot, query: Query, anchors: Rows, visible: Mask | None,
         return retention_and_boost(snapshot, rows, now_us, profile.settings.temporal_decay)
 
     starts = anchors[: profile.settings.start_node.top_k].tolist()
-    walked = walk(snapshot, starts, draws_of(seed), strength, profile.settings.traversal, visible)
+    walked = walk(snapshot, starts, draws_of(seed), strength, profile.settings.traversal, request.visible)
     chances = {visit.row: visit.probability for visit in walked.visits}
     rows = np.array(sorted(chances), dtype=np.int64)
 
@@ -241,12 +234,8 @@ class _Walker:
         mask: Mask | None,
         max_draws: int,
     ) -> None:
-        self._snapshot = snapshot
-        self._draws = draws
-        self._strength = strength
-        self._settings = settings
-        self._mask = mask
-        self._max_draws = max_draws
+        self._snapshot, self._draws, self._strength = snapshot, draws, strength
+        self._settings, self._mask, self._max_draws = settings, mask, max_draws
         self._visits: dict[int, Visit] = {}
         self._offers: list[Offer] = []
 
@@ -301,10 +290,9 @@ class _Walker:
         chances = selection_probability(
             weights, retention, boost_days, np.full(len(rows), signal), self._settings.exploration_factor
         )
-        met = best_in_order(self._snapshot, rows, chances, self._max_draws + 1)  # one more, to detect the limit
-        return _Neighbours(
-            row, iter(list(zip(rows[met].tolist(), chances[met].tolist(), signals[met].tolist(), strict=True)))
-        )
+        best = best_in_order(self._snapshot, rows, chances, self._max_draws + 1)  # one more, to detect the limit
+        offers = zip(rows[best].tolist(), chances[best].tolist(), signals[best].tolist(), strict=True)
+        return _Neighbours(row, offers)
 
 
 # Personalised PageRank: a walk that keeps returning to the anchors, to the best ones most often

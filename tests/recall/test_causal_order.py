@@ -1,4 +1,4 @@
-"""Causes first: the worked orders (spec 11.7), circles, and the chain behind one result."""
+"""Causes first: worked orders, cycles, and the chain behind one result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published ranking to the letter: its anchors, its signals and weights, worked by hand (spec 7.9 to 7.11, 11)."""
+"""The published ranking to the letter: its anchors, its signals and weights, worked by hand."""
 
 from __future__ import annotations
 

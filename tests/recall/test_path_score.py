@@ -1,4 +1,4 @@
-"""Path scores against the worked example (spec 7.9), and the scale they are put on."""
+"""Path scores against the worked example, and the scale they are put on."""
 
 from __future__ import annotations
 

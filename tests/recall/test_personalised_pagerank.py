@@ -1,4 +1,4 @@
-"""Personalised PageRank against the worked numbers (spec 21), the whole matrix, and its own limits."""
+"""Personalised PageRank against the worked numbers, the whole matrix, and its own limits."""
 
 from __future__ import annotations
 

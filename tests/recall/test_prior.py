@@ -1,4 +1,4 @@
-"""What speaks for a memory before anything is asked, against the worked numbers (spec 7.7)."""
+"""Priors of memories against worked numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probabilistic walk: the worked trace (spec 11.3), its probabilities (7.17), its seed and its limits."""
+"""The probabilistic walk: the worked trace, its probabilities, its seed and its limits."""
 
 from __future__ import annotations
 

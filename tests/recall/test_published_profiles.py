@@ -127,7 +127,7 @@ def test_nothing_to_start_at_is_no_answer() -> None:
 
 
 def test_the_prior_is_that_of_its_vectors() -> None:
-    """e = 28, p̂ = 1, a = 0 of 10 at most: .196445; e = 365, p̂ = 1, a = 10: .335 (spec 7.7)."""
+    """e = 28, p̂ = 1, a = 0 of 10 at most: .196445; e = 365, p̂ = 1, a = 10: .335."""
     rows = [
         insight("a", "zebra", at=days_ago(28)),
         insight("b", "zebra too", at=days_ago(365), access_count=10),

@@ -133,7 +133,7 @@ def us(text: str) -> int:
 
 
 def may_see(wanted: Filter, it: Insight) -> bool:
-    """The rules of spec 11.4 one after another, for the fields that are drawn here."""
+    """The rules of a filter one after another, for the fields that are drawn here."""
     for asked, had in (
         (wanted.scope.user_id, it.scope.user_id),
         (wanted.scope.session_id, it.scope.session_id),

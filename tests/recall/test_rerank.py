@@ -1,4 +1,4 @@
-"""Final scores against the worked numbers (spec 7.10, 11.5)."""
+"""Final scores against the worked numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion against the worked numbers (spec 7.11), and its ties."""
+"""Reciprocal rank fusion against the worked numbers, and its ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a probabilistic walk starts, against the worked numbers (spec 7.8, 21)."""
+"""Start nodes of a probabilistic walk against worked numbers."""
 
 from __future__ import annotations
 

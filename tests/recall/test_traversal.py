@@ -10,6 +10,7 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.model.answers import PathStep
 from mnemond.model.query import MODES, Intent, Mode, Query
 from mnemond.recall.profiles import MNEMOND
+from mnemond.recall.result_order import RankingRequest
 from mnemond.recall.walks import Traversed, seed_of, traverse
 from tests.index.worlds import insight
 from tests.recall.recall_world import DAY_US, NOW_US, Link, days_ago, with_settings, world
@@ -38,18 +39,10 @@ def go(
         mask = np.zeros(snapshot.rows, dtype=np.bool_)
         mask[at(snapshot, seen)] = True
     scores = np.linspace(1.0, 0.5, len(anchors), dtype=np.float64)
-    asked = Query(text="zebra", now_us=NOW_US, **query)  # type: ignore[arg-type]
-    return traverse(
-        snapshot,
-        asked,
-        mode,
-        intent,
-        at(snapshot, anchors),
-        scores,
-        None,
-        mask,
-        with_settings(MNEMOND, traversal=form),
-    )
+    own_query = Query(text="zebra", now_us=NOW_US, **query)  # type: ignore[arg-type]
+    request = RankingRequest(own_query, intent, None, None, None, mask)
+    profile = with_settings(MNEMOND, traversal=form)
+    return traverse(snapshot, request, mode, at(snapshot, anchors), scores, None, profile)
 
 
 def by_name(snapshot: Snapshot, reached: Traversed) -> dict[str, float]:
@@ -111,7 +104,7 @@ def test_nothing_is_reached_through_what_may_not_be_seen(mode: Mode) -> None:
 
 
 def lots() -> Snapshot:
-    """s–a weight .8, a 28 days old; s–b weight .5, b 56 days old; a–c weight .6, c 2 days old (spec 11.3)."""
+    """s–a weight .8, a 28 days old; s–b weight .5, b 56 days old; a–c weight .6, c 2 days old."""
     ages = {"s": 0, "a": 28, "b": 56, "c": 2}
     rows = [insight(name, at=days_ago(age)) for name, age in ages.items()]
     return world(rows, [("s", "a", "causal", 0.8), ("b", "s", "entity", 0.5), ("a", "c", "temporal", 0.6)])
@@ -163,9 +156,8 @@ def test_a_walk_starts_from_the_best_three() -> None:
 
 def test_without_a_time_of_its_own_a_question_is_as_old_as_the_newest_anchor() -> None:
     snapshot = lots()
-    asked = Query(text="zebra", seed=2)
-    start = at(snapshot, "s")
-    reached = traverse(snapshot, asked, "probabilistic", "GENERAL", start, np.ones(1), None, None, MNEMOND)
+    request = RankingRequest(Query(text="zebra", seed=2), "GENERAL", None, None, None, None)
+    reached = traverse(snapshot, request, "probabilistic", at(snapshot, "s"), np.ones(1), None, MNEMOND)
     timed = go(snapshot, "probabilistic", "s", seed=2)
     assert by_name(snapshot, reached) == by_name(snapshot, timed)
 
@@ -175,9 +167,8 @@ def test_what_was_not_looked_at_for_long_is_passed_by() -> None:
     snapshot = lots()
     seen: dict[str, float] = {}
     for seed in range(100):
-        asked = Query(text="zebra", seed=seed, now_us=NOW_US + 900 * DAY_US)
-        reached = traverse(
-            snapshot, asked, "probabilistic", "GENERAL", at(snapshot, "s"), np.ones(1), None, None, MNEMOND
-        )
+        query = Query(text="zebra", seed=seed, now_us=NOW_US + 900 * DAY_US)
+        request = RankingRequest(query, "GENERAL", None, None, None, None)
+        reached = traverse(snapshot, request, "probabilistic", at(snapshot, "s"), np.ones(1), None, MNEMOND)
         seen |= by_name(snapshot, reached)
     assert seen["a"] == pytest.approx(0.08)
