@@ -1,92 +1,133 @@
-"""Final scores against the worked numbers."""
+"""The second look: what it changes, and when it leaves everything as it is."""
 
 from __future__ import annotations
 
-import msgspec
-import numpy as np
+from collections.abc import Sequence
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mnemond.config.settings import RetrievalSettings
-from mnemond.model.query import Intent
-from mnemond.recall.fusion import (
-    WITH_VECTORS,
-    WITHOUT_VECTORS,
-    RerankWeights,
-    SignalArrays,
-    available,
-    final_scores,
-    mem0_weights,
-    weights_of,
-    without_entity,
+from mnemond.config.settings import RerankRulesSettings, RerankSettings
+from mnemond.errors import UNAVAILABLE, MnemonError
+from mnemond.index.writer import MemoryIndex
+from mnemond.model.answers import Signals
+from mnemond.model.memory import Insight, Scope
+from mnemond.model.query import Hit
+from mnemond.recall import rerank as rerank_module
+from mnemond.recall.question import rarity
+from mnemond.recall.rerank import (
+    MAX_READ,
+    MAX_RERANKED,
+    Reranked,
+    RerankRequest,
+    Scorer,
+    lexical_scores,
+    rerank,
 )
+from tests.index.worlds import built, insight
 
-TABLE: dict[Intent, tuple[tuple[float, ...], tuple[float, ...]]] = {
-    "WHY": ((0.10, 0.10, 0.30, 0.50), (0.20, 0.10, 0, 0.70)),
-    "WHEN": ((0.15, 0.15, 0.30, 0.40), (0.25, 0.15, 0, 0.60)),
-    "ENTITY": ((0.20, 0.40, 0.20, 0.20), (0.30, 0.50, 0, 0.20)),
-    "GENERAL": ((0.25, 0.25, 0.25, 0.25), (0.35, 0.35, 0, 0.30)),
-}
-
-MEM0 = mem0_weights(RetrievalSettings())
+DAY_US = 86_400_000_000
+DEFAULT = RerankSettings()
+QUESTION = "redis cache eviction"
 
 
-def signals(*values: float | None) -> SignalArrays:
-    return SignalArrays(*(None if value is None else np.array([value], dtype=np.float32) for value in values))
+def hit(found: Insight, score: float) -> Hit:
+    return Hit(found, score, "medium", ("keyword",), Signals(score, 0.0, 0.0, 0.0))
 
 
-@pytest.mark.parametrize("intent", TABLE)
-def test_the_table(intent: Intent) -> None:
-    with_vectors = weights_of(intent, with_vectors=True, with_entities=True)
-    without = weights_of(intent, with_vectors=False, with_entities=True)
-    assert (msgspec.structs.astuple(with_vectors), msgspec.structs.astuple(without)) == TABLE[intent]
-    assert sum(TABLE[intent][0]) == pytest.approx(1.0)
-    assert sum(TABLE[intent][1]) == pytest.approx(1.0)
+ROWS = [
+    insight("a", "the shop has a large cache", at=0),
+    insight("b", "redis cache eviction is lru", at=1, importance=4),
+    insight("c", "nothing in common", at=2, pinned=True),
+]
+HITS = [hit(row, score) for row, score in zip(ROWS, (0.9, 0.8, 0.7), strict=True)]
+INDEX: MemoryIndex = built(*ROWS)
 
 
-def test_worked_score() -> None:
-    weights = weights_of("WHY", with_vectors=True, with_entities=True)
-    found = final_scores(signals(0.5, 0.0, 0.5, 0.525862), weights)
-    assert found.tolist() == pytest.approx([0.462931], abs=1e-6)
+def reranked(
+    text: str = QUESTION, scorer: Scorer | None = lexical_scores, settings: RerankSettings = DEFAULT
+) -> Reranked:
+    return rerank(INDEX.snapshot, RerankRequest(text, Scope(), 30 * DAY_US), HITS, scorer, settings)
 
 
-def test_what_the_entity_signal_was_worth_goes_to_keyword_and_graph_pro_rata() -> None:
-    why = weights_of("WHY", with_vectors=True, with_entities=False)
-    assert msgspec.structs.astuple(why) == pytest.approx((0.1 + 0.1 / 6, 0.0, 0.3, 0.5 + 0.5 / 6))
-    entity = weights_of("ENTITY", with_vectors=False, with_entities=False)
-    assert msgspec.structs.astuple(entity) == pytest.approx((0.6, 0.0, 0.0, 0.4))
+def scores(found: Reranked) -> dict[str, float]:
+    return {each.insight.id: each.score for each in found.hits}
 
 
-@pytest.mark.parametrize("weights", [*WITH_VECTORS.values(), *WITHOUT_VECTORS.values(), MEM0])
-def test_no_weight_is_lost(weights: RerankWeights) -> None:
-    assert sum(msgspec.structs.astuple(without_entity(weights))) == pytest.approx(1.0)
+def test_half_of_a_score_is_what_the_words_say() -> None:
+    found = reranked()
+    cache = rarity(INDEX.snapshot, 2)  # in two of three memories, the others in one
+    rare = rarity(INDEX.snapshot, 1)
+    assert list(scores(found)) == ["b", "a", "c"]
+    assert scores(found) == pytest.approx({"b": 0.4 + 0.5, "a": 0.45 + 0.5 * cache / (cache + 2 * rare), "c": 0.35})
+    assert (found.applied, found.reason) == (True, None)
 
 
-def test_where_nobody_can_take_the_weight_it_stays() -> None:
-    alone = RerankWeights(keyword=0.0, entity=0.6, similarity=0.4, graph=0.0)
-    assert without_entity(alone) == alone
+def test_beta_is_the_share_of_the_second_look() -> None:
+    assert scores(reranked(settings=RerankSettings(late_weight=0.0))) == pytest.approx({"a": 0.9, "b": 0.8, "c": 0.7})
+    assert scores(reranked(settings=RerankSettings(late_weight=1.0)))["b"] == pytest.approx(1.0)
 
 
-def test_weights_of_mem0() -> None:
-    every = signals(0.2, 0.9, 0.8, 0.5)
-    assert final_scores(every, available(MEM0, every))[0] == pytest.approx(0.5 * 0.8 + 0.3 * 0.5 + 0.2 * 0.2)
-    lacking = signals(0.2, 0.9, None, 0.5)
-    assert final_scores(lacking, available(MEM0, lacking))[0] == pytest.approx((0.3 * 0.5 + 0.2 * 0.2) / 0.5)
-    nothing = signals(None, 0.9, None, None)
-    assert available(MEM0, nothing) == RerankWeights(0.0, 0.0, 0.0, 0.0)
-    assert final_scores(nothing, MEM0).tolist() == [0.0]
+def failing(*_: object) -> Sequence[float]:
+    raise MnemonError(UNAVAILABLE, "the model took longer than 2 s")
 
 
-def test_no_signal_is_no_candidate() -> None:
-    with pytest.raises(ValueError, match="no signal takes part"):
-        final_scores(signals(None, None, None, None), MEM0)
+@pytest.mark.parametrize(
+    ("text", "scorer", "reason"),
+    [
+        ("redis cache", lexical_scores, "short_query"),
+        ("what is the redis cache", lexical_scores, "short_query"),
+        ("", lexical_scores, "short_query"),
+        (QUESTION, None, "off"),
+        (QUESTION, failing, "the model took longer than 2 s"),
+    ],
+)
+def test_else_everything_stays_as_it_is_and_the_reason_is_told(text: str, scorer: Scorer | None, reason: str) -> None:
+    assert reranked(text, scorer) == Reranked(tuple(HITS), False, reason)
 
 
-@given(st.lists(st.tuples(*[st.floats(0, 1)] * 4), min_size=1), st.sampled_from(sorted(TABLE)))
-def test_scores_are_those_of_each_candidate_alone(rows: list[tuple[float, ...]], intent: Intent) -> None:
-    weights = WITH_VECTORS[intent]
-    found = final_scores(SignalArrays(*np.array(rows).T), weights)
-    alone = [sum(w * s for w, s in zip(msgspec.structs.astuple(weights), row, strict=True)) for row in rows]
-    assert found.tolist() == pytest.approx(alone)
-    assert (found <= 1.0 + 1e-9).all()
+def test_any_scorer_has_the_same_say() -> None:
+    asked: list[Sequence[str]] = []
+
+    def scorer(question: Sequence[str], candidates: Sequence[Sequence[str]], *_: object) -> list[float]:
+        asked.extend([question, *candidates])
+        return [0.1, 0.2, 0.9]
+
+    assert scores(reranked(scorer=scorer)) == pytest.approx({"c": 0.8, "a": 0.5, "b": 0.5})
+    assert asked[:2] == [["redis", "cache", "eviction"], ["shop", "large", "cache"]]
+
+
+def test_rules_have_a_say_without_a_scorer_and_after_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = RerankSettings(rules=RerankRulesSettings(recent=True, important=True, own_scope=True, pinned=True))
+    assert scores(reranked("x", settings=rules)) == pytest.approx({"a": 0.9, "b": 0.84, "c": 0.77})
+    assert scores(reranked(settings=rules)) == pytest.approx(
+        {key: value * {"a": 1.0, "b": 1.05, "c": 1.1}[key] for key, value in scores(reranked()).items()}
+    )
+    monkeypatch.setattr(rerank_module, "PINNED_FACTOR", 1.4)
+    lifts = RerankSettings(rules=RerankRulesSettings(pinned=True))
+    assert list(scores(reranked("x", settings=lifts))) == ["c", "a", "b"]
+
+
+def test_a_memory_is_of_ones_own_scope_only_where_one_has_a_scope(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerank_module, "FACTOR", 1.1)
+    rules = RerankSettings(rules=RerankRulesSettings(own_scope=True))
+    own = hit(insight("d", "tea", scope=Scope(user_id="u1")), 0.5)
+    common = hit(insight("e", "tea"), 0.5)
+    for scope, expected in ((Scope(user_id="u1"), [0.55, 0.5]), (Scope(), [0.5, 0.5]), (Scope("u1", "s"), [0.5, 0.5])):
+        found = rerank(INDEX.snapshot, RerankRequest("x", scope, 0), [own, common], None, rules)
+        assert [each.score for each in found.hits] == pytest.approx(expected)
+
+
+def test_of_a_long_memory_the_beginning_is_compared() -> None:
+    late = hit(insight("d", "x " * (MAX_READ // 2) + QUESTION), 0.5)
+    found = rerank(INDEX.snapshot, RerankRequest(QUESTION, Scope(), 0), [late])
+    assert [each.score for each in found.hits] == [0.25]
+
+
+def test_what_is_behind_the_first_hundred_stays_behind() -> None:
+    many = [insight(f"m{number:03}", f"note {number}", at=number) for number in range(MAX_RERANKED)]
+    last = insight("last", "redis cache eviction", at=999)
+    hits = [hit(row, 0.9 - number / 1000) for number, row in enumerate([*many, last])]
+    found = rerank(built(*many, last).snapshot, RerankRequest(QUESTION, Scope(), 0), hits)
+    assert found.applied
+    assert found.hits[-1].insight.id == "last"
+    assert [each.score for each in found.hits] == sorted((each.score for each in found.hits), reverse=True)
