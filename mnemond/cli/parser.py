@@ -570,6 +570,6 @@ def nearest_option(name: str, known: Iterable[str]) -> str | None:
 def _nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that a misspelt one is: similar enough, or the same letters in another order."""
     choices = list(known)
-    swapped = (choice for choice in choices if len(word) > 1 and sorted(word) == sorted(choice))
+    swapped = (choice for choice in choices if 1 < len(word) == len(choice) and sorted(word) == sorted(choice))
     similar = difflib.get_close_matches(word[:64], choices, n=1, cutoff=MIN_RATIO)
     return next(swapped, None) or (similar[0] if similar else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import get_args
 
 import msgspec
@@ -378,6 +379,14 @@ def test_a_cluster_of_short_options_is_not_taken_apart_letter_by_letter() -> Non
     assert isinstance(result, CliRunResult)
     assert result.exit_code == 2
     assert len(result.stderr) < 1000
+
+
+@pytest.mark.parametrize("argv", [["rebmemer" * 100_000], ["list", "--" + "timil" * 100_000]])
+def test_the_letters_of_a_long_word_are_not_sorted_for_each_name(argv: list[str]) -> None:
+    BY_NAME["list"].parser.option_names()
+    begun_s = time.process_time()
+    assert isinstance(parse(line(*argv)), CliRunResult)
+    assert time.process_time() - begun_s < 0.05
 
 
 def test_help_groups_commands_with_the_everyday_ones_first() -> None:
