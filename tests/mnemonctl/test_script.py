@@ -106,6 +106,17 @@ def test_a_relative_link_or_path_names_the_same_python(tmp_path: Path, shell: li
     assert run(shell, "../env/bin/../bin/mnemonctl", cwd=link.parent) == started
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="other shells do not look scripts up")
+def test_a_shell_that_looks_it_up_itself_does_not_use_the_working_directory(tmp_path: Path) -> None:
+    script, started = environment(tmp_path / "env")
+    hostile = tmp_path / "project"
+    (hostile / "bin").mkdir(parents=True)
+    packages_in(hostile)
+    path = f"{script.parent}:/usr/bin:/bin"
+    assert run(["bash"], "mnemonctl", cwd=hostile / "bin", path=path) == started
+    assert run(["bash"], "mnemonctl", cwd=script.parent, path=path) == started
+
+
 def test_a_link_to_its_directory_is_followed(tmp_path: Path, shell: list[str]) -> None:
     script, started = environment(tmp_path / "env")
     (tmp_path / "tools").symlink_to(script.parent)
