@@ -15,14 +15,14 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from mnemond import logs as logs_module
-from mnemond.api.admin import DaemonHandlers, Life, StatsHandlers, TopHandlers, VerifyHandlers
+from mnemond.api.admin import DaemonHandlers, ProcessState, StatsHandlers, TopHandlers, VerifyHandlers
 from mnemond.api.changes import ForgetHandlers, LinkHandlers, PinHandlers, ReviseHandlers, SuccessionHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.events import Feed, SubscriptionHandlers
 from mnemond.api.extract import ExtractHandlers
 from mnemond.api.history import AuditHandlers, UndoHandlers
-from mnemond.api.maintenance import Attending, GcHandlers, JobHandlers, tells
+from mnemond.api.maintenance import GcHandlers, JobHandlers, StoreListeners, job_reporter
 from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
 from mnemond.api.remember import RememberHandlers
@@ -93,17 +93,17 @@ class Daemon:
         identities = Identities(clock, ids)
         self.feed = Feed(clock.now_us())
         self.uses = Uses(identities, self._boundary)
-        self.keeper = EmbeddingWorker(supply, identities, config.embedding.batch_size, self._boundary)
+        self.embedding_worker = EmbeddingWorker(supply, identities, config.embedding.batch_size, self._boundary)
         loaded = loaded or configuration.loaded_from(config, data_dir / configuration.FILE)
         self.settings = StoreSettings(self.stores, loaded)
         self.safekeeping = BackupService(self.stores, BackupDirectory(data_dir, config.backup.keep), clock.now_us)
         self.examiner = Examiner()
         self.scheduler = self._build_scheduler(config, clock, identities)
         self.exchanges = ExchangeQueue(identities, lambda store: self.scheduler.hurry(store, "extract"))
-        attending = Attending(self.keeper, self.scheduler, self.feed)
+        attending = StoreListeners(self.embedding_worker, self.scheduler, self.feed)
         self.open_stores = OpenStores(self.stores, supply, self.settings, attending, self.scheduler.used)
         self._agents = self._build_agent_memory(data_dir, config, clock, identities)
-        life = Life(
+        life = ProcessState(
             uptime_s=lambda: monotonic_s() - self._started_s,
             connections=lambda: self.server.counters.connections,
             request_stop=self.stop,
@@ -113,15 +113,15 @@ class Daemon:
         self._daemon_handlers = DaemonHandlers(data_dir, config, self.stores, self.open_stores, life)
         self._dispatcher = self._build_dispatcher(supply, clock, identities)
         self.server = Server(self._dispatcher, Limits.of(config.server), self._agents.at)
-        self.feed.tell, self.server.between_requests = self.server.send_event, loop.run_pending
-        self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.gone
+        self.feed.send, self.server.between_requests = self.server.send_event, loop.run_pending
+        self.server.on_takes_events, self.server.on_closed = self.feed.pump, self.feed.unsubscribe_all
 
     def _build_scheduler(self, config: Config, clock: SystemClock, identities: Identities) -> Scheduler:
         extraction = ExtractDeps(extraction_contexts(lambda: self.open_stores), identities.own, self._boundary)
         jobs = jobs_of(config, self.settings.config, self.safekeeping.scheduled, extraction)
         return Scheduler(
             (*jobs, *looks_of(config, self.examiner)),
-            JobContext(clock, identities.own, self._boundary, tells(self._log, self.feed), one_thread()),
+            JobContext(clock, identities.own, self._boundary, job_reporter(self._log, self.feed), one_thread()),
         )
 
     def _build_dispatcher(self, supply: Supply, clock: SystemClock, identities: Identities) -> Dispatcher:
@@ -142,9 +142,9 @@ class Daemon:
                 AuditHandlers(self.open_stores, clock),
                 UndoHandlers(self.open_stores, identities),
                 GcHandlers(self.open_stores, identities, clock),
-                EmbedHandlers(self.open_stores, supply, self.keeper, identities),
-                StoreHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping),
-                BackupHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping),
+                EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
+                StoreHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping),
+                BackupHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping),
                 ConfigHandlers(self.stores, self.settings),
                 JobHandlers(self.open_stores, self.scheduler, clock),
                 StatsHandlers(self.open_stores, clock),
@@ -167,7 +167,7 @@ class Daemon:
         self, data_dir: Path, config: Config, clock: SystemClock, identities: Identities
     ) -> AgentMemory:
         sessions = AgentSessions(monotonic_s, missed=may_have_missed(data_dir, clock.now_us()))
-        self.open_stores.on_forget.append(sessions.forget_texts)
+        self.open_stores.on_clear_caches.append(sessions.forget_texts)
         return AgentMemory(
             settings=config.hooks,
             within_s=Limits.of(config.server).hook_s,
@@ -191,7 +191,7 @@ class Daemon:
 
     def stop(self) -> None:
         """Answer what was received and end; background embedding and jobs end at once."""
-        self.keeper.end()
+        self.embedding_worker.end()
         self.scheduler.end()
         self.server.request_stop()
 
@@ -347,7 +347,7 @@ class _Process:
         async with trio.open_nursery() as nursery:
             await nursery.start(_stop_on_signals, daemon)
             await nursery.start(reload.on_hangup, daemon.stop)
-            await nursery.start(daemon.keeper.run)
+            await nursery.start(daemon.embedding_worker.run)
             await nursery.start(daemon.uses.run)
             await nursery.start(daemon.scheduler.run)
             nursery.start_soon(_log_lacking_embedder, self._supply, log)

@@ -1,4 +1,4 @@
-"""verify: whether what must always be true of a store is true. Nothing stored is changed."""
+"""Methods about the daemon and the state of stores: verify, hello, ping, status, daemon.stop, stats and top."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import trio
 
 from mnemond.api import types_admin
-from mnemond.api.embed import counted_embed_views
+from mnemond.api.embed import read_counts
 from mnemond.api.registry import METHODS
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_admin import (
@@ -49,12 +49,11 @@ from mnemond.wire.limits import Counters
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION, NoParams, StoreParams, release_key
 
 DOCTOR_THREADS: Final = 1
-"""Stores being examined at once, because somebody asked: it must not fight the event loop for the interpreter."""
-
+"""Stores verified at once: more would compete with the event loop for the interpreter."""
 
 STUCK_US: Final = 86_400_000_000
-"""How long an exchange may wait: what fails is tried for an hour, and a store that is never left alone is read every
-ten minutes."""
+"""Age of a pending exchange that counts as a problem. Failed ones are retried for an hour, and extraction runs at least
+every ten minutes, even in a store in constant use."""
 
 
 class VerifyHandlers:
@@ -69,40 +68,43 @@ class VerifyHandlers:
 
     @handles("verify", in_task=True)
     async def verify(self, call: Call, params: VerifyParams) -> VerifyResult:
-        """Every check about a store. Raises MnemonError: NOT_FOUND, STORAGE when it cannot be read, BUSY."""
+        """Run the checks of a store; the stored data is not changed.
+
+        Raises MnemonError: NOT_FOUND, STORAGE if it cannot be read, BUSY.
+        """
         name = self._stores.resolve(params.store)
         tier: Tier = "full" if params.full else "fast"
         if not self._stores.exists(name):
             raise MnemonError(NOT_FOUND, f'there is no store "{name}" yet', hint="`mnemonctl store list` shows all")
         if self._stores.warm(name) is None:
-            return await self._closed(name, tier)
-        return await self._open(await self._open_stores.open(name), tier)
-
-    async def _open(self, warm: OpenStore, tier: Tier) -> VerifyResult:
+            return await self._verify_closed(name, tier)
+        warm = await self._open_stores.open(name)
         found = await self._examiner.examine(warm.store, tier, self._clock.now_us(), self._threads)
         await apply_findings(warm.store, found, tier)
-        views = [*map(partial(view, warm.store.name), found), *await self._others(warm)]
-        return warm.marked(_result_doctor(warm.store.name, views, is_open=True))
+        exchange_check = await _check_exchanges(warm, self._clock.now_us())
+        views = [
+            *map(partial(view, name), found),
+            _check_storage(warm),
+            await _check_embedder(warm),
+            _check_capacity(warm),
+            exchange_check,
+        ]
+        return warm.marked(_verify_result(name, views, is_open=True))
 
-    async def _others(self, warm: OpenStore) -> list[CheckView]:
-        """What only the daemon that has it open can tell."""
-        said = await _exchanges(warm, self._clock.now_us())
-        return [_standing(warm), await _embedder(warm), _capacity(warm), said]
-
-    async def _closed(self, name: str, tier: Tier) -> VerifyResult:
+    async def _verify_closed(self, name: str, tier: Tier) -> VerifyResult:
         path = self._stores.path(name)
         found = await trio.to_thread.run_sync(verify_closed, path, tier, self._clock.now_us(), limiter=self._threads)
         if self._stores.warm(name) is not None or log_bytes(path):
-            raise MnemonError(BUSY, f'the store "{name}" was opened while it was looked at', hint="repeat")
-        return _result_doctor(name, list(map(partial(view, name), found)), is_open=False)
+            raise MnemonError(BUSY, f'the store "{name}" was opened during the check', hint="repeat")
+        return _verify_result(name, list(map(partial(view, name), found)), is_open=False)
 
 
-def _result_doctor(name: str, views: list[CheckView], *, is_open: bool) -> VerifyResult:
+def _verify_result(name: str, views: list[CheckView], *, is_open: bool) -> VerifyResult:
     return VerifyResult(store=name, open=is_open, ok=all(each.ok for each in views), checks=views)
 
 
 def view(store: str, finding: Finding) -> CheckView:
-    """What a check came to, as it is told."""
+    """Convert a finding to its wire form."""
     check = finding.check
     if finding.skipped is not None:
         return CheckView(name=check.name, ok=True, state="skipped", detail=finding.skipped, store=store)
@@ -114,15 +116,15 @@ def view(store: str, finding: Finding) -> CheckView:
     )
 
 
-def _standing(warm: OpenStore) -> CheckView:
+def _check_storage(warm: OpenStore) -> CheckView:
     name, reason = warm.store.name, warm.store.degraded_reason
     if reason is None:
-        return CheckView(name="storage", ok=True, state="ok", detail="it can be read and written", store=name)
-    problem = ProblemView(reason, str(warm.store.path), "mend that; then: mnemonctl daemon restart")
+        return CheckView(name="storage", ok=True, state="ok", detail="readable and writable", store=name)
+    problem = ProblemView(reason, str(warm.store.path), "repair that, then run mnemonctl daemon restart")
     return CheckView(name="storage", ok=False, state="problem", detail=reason, problems=[problem], store=name)
 
 
-async def _embedder(warm: OpenStore) -> CheckView:
+async def _check_embedder(warm: OpenStore) -> CheckView:
     name, snapshot = warm.store.name, warm.store.snapshot
     if warm.lacks_embedder:
         problem = ProblemView(
@@ -131,7 +133,7 @@ async def _embedder(warm: OpenStore) -> CheckView:
         return CheckView(
             name="embedder", ok=False, state="problem", detail=problem.what, problems=[problem], store=name
         )
-    counts = await warm.store.read(counted_embed_views)
+    counts = await warm.store.read(read_counts)
     model = "no embedder" if warm.embedder is None else warm.embedder.name
     detail = f"{model}, vectors of {snapshot.embedded:,} of {snapshot.live:,} memories"
     if counts.stale:
@@ -139,7 +141,7 @@ async def _embedder(warm: OpenStore) -> CheckView:
     return CheckView(name="embedder", ok=True, state="note" if counts.stale else "ok", detail=detail, store=name)
 
 
-def _capacity(warm: OpenStore) -> CheckView:
+def _check_capacity(warm: OpenStore) -> CheckView:
     live, most = warm.store.snapshot.live, warm.config.lifecycle.max_insights
     over = 0 < most < live
     detail = f"memories: {live:,} of at most {most:,}" if most else f"memories: {live:,}, no limit"
@@ -148,8 +150,8 @@ def _capacity(warm: OpenStore) -> CheckView:
     return CheckView(name="capacity", ok=True, state="note" if over else "ok", detail=detail, store=warm.store.name)
 
 
-async def _exchanges(warm: OpenStore, now_us: int) -> CheckView:
-    """What was said in agents' sessions is read soon, or set aside; neither piles up."""
+async def _check_exchanges(warm: OpenStore, now_us: int) -> CheckView:
+    """Check that the queue of agents' exchanges is processed."""
     name = warm.store.name
     backlog, stuck, why, let_go = await warm.store.read(
         lambda it: (
@@ -176,16 +178,15 @@ async def _exchanges(warm: OpenStore, now_us: int) -> CheckView:
     return CheckView(name="exchanges", ok=False, state="problem", detail=what, problems=[problem], store=name)
 
 
-# The methods about the daemon itself, and the state of a store.
-
+# The daemon.
 
 TOP_ENTITIES = 10
-"""Entities that `status` names."""
+"""Entities listed by `status`."""
 
 
-class Life(msgspec.Struct, frozen=True):
-    """What a daemon can say of its own life: seconds since it started, connections held, how to end it, what jobs ask
-    before they go on, by the name of a store, and when agents' programs called last."""
+class ProcessState(msgspec.Struct, frozen=True):
+    """Values and actions of the running process. `questions` returns what the jobs of a store need confirmed, `hosts`
+    the last call of each agent program."""
 
     uptime_s: Callable[[], float]
     connections: Callable[[], int]
@@ -198,21 +199,21 @@ class DaemonHandlers:
     """hello, ping, status, daemon.stop."""
 
     def __init__(
-        self, data_dir: Path, config: Config, stores: StoreRegistry, open_stores: OpenStores, life: Life
+        self, data_dir: Path, config: Config, stores: StoreRegistry, open_stores: OpenStores, process: ProcessState
     ) -> None:
         self._data_dir = data_dir
         self._config = config
         self._stores = stores
         self._open_stores = open_stores
-        self._life = life
+        self._process = process
 
     def apply_settings(self, config: Config) -> None:
-        """Tell of these settings from now on."""
+        """Report these settings from now on."""
         self._config = config
 
     @handles("hello")
     async def hello(self, call: Call, params: types_admin.HelloParams) -> types_admin.HelloResult:
-        """Who answers. Raises MnemonError(PROTOCOL_VERSION) when the two cannot understand each other."""
+        """Return the daemon's identity. Raises MnemonError(PROTOCOL_VERSION) for a client of another protocol."""
         check_protocol(params.protocol)
         return types_admin.HelloResult(
             name="mnemond",
@@ -226,19 +227,19 @@ class DaemonHandlers:
                 "max_in_flight": self._config.server.max_in_flight,
             },
             outdated=is_outdated(params.client_version),
-            hosts=self._life.hosts(),
+            hosts=self._process.hosts(),
         )
 
     @handles("ping")
     async def ping(self, call: Call, params: NoParams) -> types_admin.PingResult:
-        """Answers at once."""
+        """Answer at once."""
         return types_admin.PingResult(ok=True)
 
     @handles("status", in_task=True)
     async def status(self, call: Call, params: StoreParams) -> types_admin.StatusResult:
-        """A store and its daemon."""
+        """Return the state of a store and of the daemon."""
         warm = await self._open_stores.use(params.store)
-        snapshot, questions = warm.store.snapshot, self._life.questions(warm.store.name)
+        snapshot, questions = warm.store.snapshot, self._process.questions(warm.store.name)
         unreadable: str | None = None
         by_status: dict[str, int] | None = None
         oplog_count: int | None = None
@@ -271,21 +272,21 @@ class DaemonHandlers:
             failed_exchanges=None if waiting is None else waiting.failed,
             version=SERVER_VERSION,
             pid=os.getpid(),
-            uptime_s=round(self._life.uptime_s(), 3),
-            connections=self._life.connections(),
-            hosts=self._life.hosts(),
+            uptime_s=round(self._process.uptime_s(), 3),
+            connections=self._process.connections(),
+            hosts=self._process.hosts(),
         )
         return warm.marked(result, unreadable or warm.degraded_reason or snapshot.dense.graph_lacking)
 
     @handles("daemon.stop")
     async def daemon_stop(self, call: Call, params: NoParams) -> types_admin.DaemonStopResult:
-        """Answer, then leave."""
-        self._life.request_stop()
+        """Answer, then stop."""
+        self._process.request_stop()
         return types_admin.DaemonStopResult(stopping=True, pid=os.getpid())
 
 
 def check_protocol(theirs: int | None) -> None:
-    """Refuse a caller of another protocol in words. Raises MnemonError(PROTOCOL_VERSION)."""
+    """Raise MnemonError(PROTOCOL_VERSION) unless the client's protocol is ours or unknown."""
     if theirs is None or theirs == PROTOCOL:
         return
     newer = "this daemon is older" if theirs > PROTOCOL else "this client is older"
@@ -297,22 +298,21 @@ def check_protocol(theirs: int | None) -> None:
 
 
 def is_outdated(client_version: str | None) -> bool:
-    """Whether the caller is a newer release than this daemon."""
+    """Return True if the client is of a newer release than this daemon."""
     return client_version is not None and release_key(client_version) > release_key(SERVER_VERSION)
 
 
-# stats: a store in figures.
-
+# Figures of a store.
 
 SOURCES: Final = 20
-"""Sources that are named."""
+"""Sources listed, the most frequent first."""
 
 BANDS: Final = (0.1, 0.25, 0.5, 0.75, 1.0)
-"""Bounds of effective importance between which memories are counted; 7.14 lets it exceed 1."""
+"""Bounds of the bands in which memories are counted by effective importance, which may exceed 1."""
 
 US_IN_DAY: Final = 86_400_000_000
 STATS_THREADS: Final = 1
-"""Stores being counted at once."""
+"""Stores read at once."""
 
 
 class StatsHandlers:
@@ -325,19 +325,19 @@ class StatsHandlers:
 
     @handles("stats", in_task=True)
     async def stats(self, call: Call, params: StoreParams) -> StatsResult:
-        """Figures of a store."""
+        """Return the figures of a store."""
         warm = await self._open_stores.use(params.store)
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()
         with warm.store.file_in_use():
-            figures = await trio.to_thread.run_sync(_read, warm.store, limiter=self._threads)
+            figures = await trio.to_thread.run_sync(_read_figures, warm.store, limiter=self._threads)
         embedding = None if warm.embedder is None else warm.embedder.name
         result = await trio.to_thread.run_sync(
-            _result_stats, warm.store.name, embedding, snapshot, figures, now_us, limiter=self._threads
+            _stats_result, warm.store.name, embedding, snapshot, figures, now_us, limiter=self._threads
         )
         return warm.marked(result)
 
 
-def _read(store: Store) -> FileFigures:
+def _read_figures(store: Store) -> FileFigures:
     connection = open_reader(store)
     try:
         return file_figures(connection, store.path)
@@ -348,7 +348,7 @@ def _read(store: Store) -> FileFigures:
         connection.close()
 
 
-def _result_stats(
+def _stats_result(
     name: str, embedding: str | None, snapshot: Snapshot, figures: FileFigures, now_us: int
 ) -> StatsResult:
     live = np.flatnonzero(snapshot.alive())
@@ -359,9 +359,9 @@ def _result_stats(
         store=name,
         total_insights=snapshot.live,
         by_status=figures.by_status,
-        by_category=_most(Counter(insight.category for insight in insights)),
+        by_category=_most_frequent(Counter(insight.category for insight in insights)),
         by_type=figures.by_type,
-        by_source=_most(Counter(insight.source for insight in insights), SOURCES),
+        by_source=_most_frequent(Counter(insight.source for insight in insights), SOURCES),
         edges_by_type=snapshot.edge_counts(),
         embedding=embedding,
         embedded=snapshot.embedded,
@@ -379,19 +379,19 @@ def _result_stats(
     )
 
 
-def _most(counts: Counter[str], most: int | None = None) -> dict[str, int]:
-    """Most first, ties by name."""
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
+def _most_frequent(counts: Counter[str], limit: int | None = None) -> dict[str, int]:
+    """Sort by count, descending, then by name."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit])
 
 
 def _days(moments_us: npt.NDArray[np.int64], now_us: int) -> npt.NDArray[np.float64]:
-    """Since those moments; what lies ahead is no time ago."""
+    """Return the ages in days; 0 for times in the future."""
     found: npt.NDArray[np.float64] = np.maximum(0, now_us - moments_us) / US_IN_DAY
     return found
 
 
 def _quantiles(values: npt.NDArray[np.float64]) -> Quantiles | None:
-    """Values that occur, none between them; three decimals."""
+    """Return quantiles without interpolation, to three decimals."""
     if not len(values):
         return None
     found = np.quantile(values, [0.0, 0.1, 0.5, 0.9, 1.0], method="inverted_cdf")
@@ -399,27 +399,24 @@ def _quantiles(values: npt.NDArray[np.float64]) -> Quantiles | None:
 
 
 def _bands(importance: npt.NDArray[np.float64]) -> dict[str, int]:
-    """How many lie below each bound, and not below the one before; what a damaged row says lies in none."""
+    """Count the values in each band; values that are not finite (damaged rows) are in none."""
     finite = importance[np.isfinite(importance)]
     counts = np.bincount(np.searchsorted(BANDS, finite, side="right"), minlength=len(BANDS) + 1).tolist()
     names = [f"{low:g}-{high:g}" for low, high in zip((0.0, *BANDS), BANDS, strict=False)]
     return dict(zip([*names, f"{BANDS[-1]:g}+"], counts, strict=True))
 
 
-# top: what the daemon does, watched for a moment because somebody asks. Nobody is watched otherwise.
+# Activity of the daemon, measured only during a request.
+
+LAG_SAMPLE_S: Final = 0.02
+"""Seconds between samples of the event loop's lag."""
+
+MAX_WATCHERS: Final = 8
+"""Concurrent requests of `top`."""
 
 
-LOOK_S: Final = 0.02
-"""Seconds between two looks at how late the event loop is."""
-
-WATCHING: Final = "top"
-
-MOST: Final = 8
-"""Who may watch at once."""
-
-
-class Counting(Protocol):
-    """What has counted since the daemon started."""
+class HasCounters(Protocol):
+    """The server, for its counters since the start."""
 
     counters: Counters
 
@@ -432,10 +429,10 @@ class TopHandlers:
         stores: StoreRegistry,
         scheduler: Scheduler,
         latencies: Latencies,
-        server: Callable[[], Counting],
+        server: Callable[[], HasCounters],
         started_s: float,
     ) -> None:
-        """`server` may come into being later; `started_s` is when the daemon began (`monotonic_s`)."""
+        """`server` is called with the first request; `started_s` is the start of the daemon (`monotonic_s`)."""
         self._stores = stores
         self._scheduler = scheduler
         self._latencies = latencies
@@ -445,23 +442,25 @@ class TopHandlers:
 
     @handles("top", in_task=True)
     async def top(self, call: Call, params: TopParams) -> TopResult:
-        """Watch for a while, then tell. Raises MnemonError(BUSY) when many watch already."""
-        if self._watching >= MOST:
-            raise MnemonError(BUSY, f"{MOST} are watching already", hint="repeat in a moment")
+        """Measure for an interval. Raises MnemonError(BUSY) beyond `MAX_WATCHERS` requests."""
+        if self._watching >= MAX_WATCHERS:
+            raise MnemonError(
+                BUSY, f"{MAX_WATCHERS} requests of top are running, which is the limit", hint="repeat in a moment"
+            )
         self._watching += 1
         try:
-            return await self._watched(params.interval_s)
+            return await self._measure(params.interval_s)
         finally:
             self._watching -= 1
 
-    async def _watched(self, interval_s: float) -> TopResult:
+    async def _measure(self, interval_s: float) -> TopResult:
         messages, counts = self._server().counters.messages, self._latencies.counts()
         begun = trio.current_time()
         late_ms: list[float] = []
         while (left := begun + interval_s - trio.current_time()) > 0:
-            wanted = trio.current_time() + min(LOOK_S, left)
-            await trio.sleep_until(wanted)
-            late_ms.append(max(0.0, trio.current_time() - wanted) * 1e3)
+            due = trio.current_time() + min(LAG_SAMPLE_S, left)
+            await trio.sleep_until(due)
+            late_ms.append(max(0.0, trio.current_time() - due) * 1e3)
         elapsed_s, counters = trio.current_time() - begun, self._server().counters
         return TopResult(
             version=SERVER_VERSION,
@@ -502,11 +501,11 @@ class TopHandlers:
 
 
 def rates(before: Mapping[str, list[int]], after: Mapping[str, list[int]], elapsed_s: float) -> list[MethodRate]:
-    """What each method came to between two looks; the busiest first, then by name."""
+    """Compute the rate and latency of each method between two snapshots of the counts, busiest first."""
     found = []
     for name, counts in after.items():
-        if name == WATCHING:
-            continue  # it takes as long as it was told to
+        if name == "top":
+            continue  # it lasts as long as its interval
         earlier = before.get(name, [0] * len(counts))
         new = [now - then for now, then in zip(counts, earlier, strict=True)]
         of = new if any(new) else counts

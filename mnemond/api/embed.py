@@ -1,4 +1,4 @@
-"""What is told about a store's embedder and its vectors."""
+"""Methods of embedding: status, runs, switches and calibration."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from mnemond.wire.params import StoreParams, WriteParams
 NOTHING_MISSING = "every memory has a vector that can have one"
 
 
-class Counted(NamedTuple):
-    """What the database knows: the embedder, stale vectors, and the switch under way with how many are staged."""
+class EmbedCounts(NamedTuple):
+    """Embedding figures from the database: the embedder, stale vectors, the switch under way and its staged vectors."""
 
     record: EmbedderRecord | None
     stale: int
@@ -52,15 +52,15 @@ class Counted(NamedTuple):
     staged: int
 
 
-def counted_embed_views(connection: Connection) -> Counted:
-    """Read it. Raises SqliteError."""
+def read_counts(connection: Connection) -> EmbedCounts:
+    """Raises SqliteError."""
     record, switch = read_embedder(connection), read_switch(connection)
     staged = 0 if switch is None else embedder_switch.count_staged(connection)
-    return Counted(record, insights.count_stale(connection, record), switch, staged)
+    return EmbedCounts(record, insights.count_stale(connection, record), switch, staged)
 
 
-def lacking(embedder: Embedder) -> str | None:
-    """Why an embedder is not to be had just now; blocks."""
+def unavailable_reason(embedder: Embedder) -> str | None:
+    """Return why an embedder is unavailable, or None (blocking)."""
     try:
         registry.check_available(embedder)
     except MnemonError as error:
@@ -70,8 +70,8 @@ def lacking(embedder: Embedder) -> str | None:
     return None
 
 
-def status(warm: OpenStore, counts: Counted, reason: str | None, ward: EmbeddingState) -> wire.EmbedStatusResult:
-    """How a store's vectors stand; `reason`: why its embedder is not to be had."""
+def status(warm: OpenStore, counts: EmbedCounts, reason: str | None, state: EmbeddingState) -> wire.EmbedStatusResult:
+    """Build the result of embed.status; `reason`: why the embedder is unavailable."""
     snapshot, record = warm.store.snapshot, counts.record
     available = warm.embedder is not None and reason is None
     provider = None if record is None else registry.provider_of(record.fingerprint)
@@ -87,21 +87,21 @@ def status(warm: OpenStore, counts: Counted, reason: str | None, ward: Embedding
         model=None if record is None else record.name,
         dimension=None if record is None else record.dimension,
         stale=counts.stale,
-        work=_work(ward),
+        work=_work(state),
         switch=_switch(counts, snapshot.live),
         calibration=_calibration(record),
         thresholds=thresholds(warm),
     )
 
 
-def _work(ward: EmbeddingState) -> wire.WorkView | None:
-    if ward.tally is None and ward.waiting is None:
+def _work(state: EmbeddingState) -> wire.WorkView | None:
+    if state.tally is None and state.waiting is None:
         return None
-    tally = ward.tally or Tally("backfill" if ward.switch is None else "switch", 0)
-    return wire.WorkView(tally.kind, tally.done, tally.total, tally.failed, ward.waiting)
+    tally = state.tally or Tally("backfill" if state.switch is None else "switch", 0)
+    return wire.WorkView(tally.kind, tally.done, tally.total, tally.failed, state.waiting)
 
 
-def _switch(counts: Counted, live: int) -> wire.SwitchView | None:
+def _switch(counts: EmbedCounts, live: int) -> wire.SwitchView | None:
     if counts.switch is None:
         return None
     to = counts.switch.to
@@ -120,7 +120,7 @@ def _calibration(record: EmbedderRecord | None) -> wire.CalibrationView:
 
 
 def thresholds(warm: OpenStore) -> ThresholdsView:
-    """The cosines a store's writes go by now."""
+    """Return the cosine thresholds of a store's writes."""
     cosines, semantic = warm.rules.diff.cosines, warm.rules.config.graph.semantic
     override = round(cosines.override, 6) if math.isfinite(cosines.override) else None
     return ThresholdsView(
@@ -129,43 +129,40 @@ def thresholds(warm: OpenStore) -> ThresholdsView:
     )  # fmt: skip
 
 
-# The methods about a store's embedder: how its vectors stand, making them, changing it, and measuring it.
-
-
 T = TypeVar("T")
 
 THREADS = 8
-"""Questions to embedders at once: whether one is there, one text, a calibration."""
+"""Concurrent requests to embedders: probes, single texts, calibrations."""
 
 
 class EmbedHandlers:
     """embed.status, embed.run, embed.switch, embed.calibrate."""
 
     def __init__(
-        self, open_stores: OpenStores, supply: Supply, keeper: EmbeddingWorker, identities: Identities
+        self, open_stores: OpenStores, supply: Supply, worker: EmbeddingWorker, identities: Identities
     ) -> None:
         self._open_stores = open_stores
         self._supply = supply
-        self._keeper = keeper
+        self._worker = worker
         self._identities = identities
         self._threads = trio.CapacityLimiter(THREADS)
 
     @handles("embed.status", in_task=True)
     async def status(self, call: Call, params: StoreParams) -> wire.EmbedStatusResult:
-        """How a store's vectors stand. Asks an embedder behind an endpoint whether it is there."""
+        """Return the state of a store's vectors. Probes an embedder behind an endpoint."""
         warm = await self._open_stores.use(params.store)
-        counted = await warm.store.read(counted_embed_views)
+        counts = await warm.store.read(read_counts)
         reason = warm.embed_error
         if warm.embedder is not None:
-            reason = await self._thread(lacking, warm.embedder)
-        result = status(warm, counted, reason, self._keeper.ward(warm.store.name))
+            reason = await self._thread(unavailable_reason, warm.embedder)
+        result = status(warm, counts, reason, self._worker.state(warm.store.name))
         return warm.marked(result, None if warm.embedder is None else reason)
 
     @handles("embed.run", in_task=True)
     async def run(self, call: Call, params: wire.EmbedRunParams) -> EmbedRunResult:
-        """Embed, and answer when that is done; it goes on when the caller does not wait for the answer.
+        """Embed, and answer when that is done; the run continues if the client leaves.
 
-        Raises MnemonError: UNAVAILABLE without the embedder, BUSY beside another run or a switch, NOT_FOUND for an id.
+        Raises MnemonError: UNAVAILABLE without the embedder, BUSY during another run or a switch, NOT_FOUND for an id.
         """
         if params.all and params.id is not None:
             raise MnemonError(INVALID_PARAMS, "all and id exclude each other", hint="give one", outcome="rejected")
@@ -183,7 +180,7 @@ class EmbedHandlers:
 
     @handles("embed.switch", in_task=True)
     async def switch(self, call: Call, params: wire.EmbedSwitchParams) -> EmbedSwitchResult:
-        """Begin to make every vector anew with another embedder, or give that up.
+        """Begin to replace every vector by one of another embedder, or abort that.
 
         Raises MnemonError: CONFIG, UNAVAILABLE, BUSY, INVALID_PARAMS, NOT_FOUND.
         """
@@ -203,22 +200,20 @@ class EmbedHandlers:
 
     @handles("embed.calibrate", in_task=True)
     async def calibrate(self, call: Call, params: WriteParams) -> EmbedCalibrateResult:
-        """Measure the embedder on the store. Raises MnemonError: INVALID_PARAMS for a store with too few
-        memories, UNAVAILABLE when that cannot be done, BUSY."""
+        """Measure the cosines of the embedder on the store.
+
+        Raises MnemonError: INVALID_PARAMS if the store has too few memories, UNAVAILABLE without the embedder, BUSY.
+        """
         warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
         outcome = await self._replayed(warm, "embed.calibrate", identity)
         if outcome is None:
-            outcome = await self._measured(warm, identity)
+            outcome = await self._measure(warm, identity)
         found = cast("EmbedCalibrateResult", outcome)
-        return warm.marked(msgspec.structs.replace(found, thresholds=thresholds(warm)))  # as they are by now
-
-    # ------------------------------------------------------------ status
-
-    # ------------------------------------------------------------ run
+        return warm.marked(msgspec.structs.replace(found, thresholds=thresholds(warm)))
 
     async def _run_all(self, warm: OpenStore, identity: WriteContext, *, everything: bool) -> Outcome:
-        tally = await self._keeper.demand(warm.store.name, everything=everything)
+        tally = await self._worker.request_run(warm.store.name, everything=everything)
         record = warm.store.embedder
         name, dimension = ("", 0) if record is None else (record.name, record.dimension)
         found = EmbedRunResult("complete", name, dimension, op_id=identity.op_id, replayed=False)
@@ -230,21 +225,19 @@ class EmbedHandlers:
         else:
             found = msgspec.structs.replace(found, message=NOTHING_MISSING)
             detail = NOTHING_MISSING
-        return await warm.store.write(_nothing_but("embed.run", identity, found, detail))
+        return await warm.store.write(_operation("embed.run", identity, found, detail))
 
     async def _run_one(self, warm: OpenStore, id_or_prefix: str, identity: WriteContext) -> Outcome:
         insight = one_active(warm.store.snapshot, id_or_prefix)
-        embedder = _needed(warm)
+        embedder = _embedder_of(warm)
         (vector,) = await self._thread(embedder.embed, [insight.content])
         answer = Answered(Text(insight.id, insight.content), vector)
         proposal = embedding.propose([answer], identity, embedder, anew=True)
         return await warm.store.write(proposal._replace(decide=partial(_decide_one, proposal, answer, embedder)))
 
-    # ------------------------------------------------------------ switch
-
     async def _begin(self, warm: OpenStore, params: wire.EmbedSwitchParams, identity: WriteContext) -> Outcome:
         name = warm.store.name
-        if self._keeper.ward(name).demand is not None:
+        if self._worker.state(name).requested is not None:
             raise MnemonError(
                 BUSY, f'a run embeds memories of the store "{name}"', hint="repeat when it is done", outcome="rejected"
             )
@@ -254,54 +247,50 @@ class EmbedHandlers:
             "switching", embedder.name, SWITCHING, provider=record.provider, dimension=embedder.dimension,
             total=warm.store.snapshot.live, started_at=identity.now, op_id=identity.op_id, replayed=False,
         )  # fmt: skip
-        asked = _nothing_but("embed.switch", identity, outcome)
+        asked = _operation("embed.switch", identity, outcome)
         found = await warm.store.rewrite(partial(embedding.begin, asked=asked, record=record))
-        if not found.replayed:  # what another call with this op_id began may be over by now
-            self._keeper.switched(name, record, embedder)
+        if not found.replayed:  # a replayed switch may be complete by now
+            self._worker.set_switch(name, record, embedder)
         return found
 
     async def _abort(self, warm: OpenStore, identity: WriteContext) -> Outcome:
-        asked = _nothing_but("embed.switch", identity, Maintained(op_id=identity.op_id))
+        asked = _operation("embed.switch", identity, Maintained(op_id=identity.op_id))
         found = await warm.store.rewrite(partial(embedding.drop, asked=asked))
-        if not found.replayed:  # what is under way by now is another switch
-            self._keeper.switched(warm.store.name, None)
+        if not found.replayed:  # a later switch may be under way by now
+            self._worker.set_switch(warm.store.name, None)
         return found
 
-    # ------------------------------------------------------------ calibrate
-
-    async def _measured(self, warm: OpenStore, identity: WriteContext) -> Outcome:
-        embedder = _needed(warm)
+    async def _measure(self, warm: OpenStore, identity: WriteContext) -> Outcome:
+        embedder = _embedder_of(warm)
         found, pairs, paraphrases = await self._thread(embedding.measure, warm.store.snapshot, embedder)
         outcome = EmbedCalibrateResult(
             "calibrated", embedder.name, round(found.unrelated, 6), round(found.paraphrase, 6), pairs, paraphrases,
             thresholds(warm), op_id=identity.op_id, replayed=False,
         )  # fmt: skip
-        asked = _nothing_but("embed.calibrate", identity, outcome)
+        asked = _operation("embed.calibrate", identity, outcome)
         return await warm.store.rewrite(
             partial(embedding.calibrated, asked=asked, fingerprint=embedder.fingerprint, measured=found)
         )
 
-    # ------------------------------------------------------------ all of them
-
     async def _replayed(self, warm: OpenStore, method: str, identity: WriteContext) -> Outcome | None:
-        """What this op_id came to before. Raises MnemonError(OP_ID_REUSED)."""
+        """Return the outcome of an earlier request with this op_id, or None. Raises MnemonError(OP_ID_REUSED)."""
         if not identity.client_op_id:
             return None
-        asked = _nothing_but(method, identity, Maintained(op_id=identity.op_id))
+        asked = _operation(method, identity, Maintained(op_id=identity.op_id))
         return await warm.store.read(lambda connection: operations.replay(connection, asked))
 
     async def _thread(self, work: Callable[..., T], *args: object) -> T:
         return await trio.to_thread.run_sync(work, *args, abandon_on_cancel=True, limiter=self._threads)
 
 
-def _needed(warm: OpenStore) -> Embedder:
+def _embedder_of(warm: OpenStore) -> Embedder:
     if warm.embedder is None:
         raise MnemonError(UNAVAILABLE, warm.embed_error or "the store has no embedder", outcome="rejected")
     return warm.embedder
 
 
-def _nothing_but(method: str, identity: WriteContext, outcome: Outcome, detail: str = "") -> ChangeSet:
-    """An operation that changes no memory, with what its caller is told."""
+def _operation(method: str, identity: WriteContext, outcome: Outcome, detail: str = "") -> ChangeSet:
+    """Build an operation that changes no memory."""
     return ChangeSet(
         op_id=identity.op_id,
         client_op_id=identity.client_op_id,
@@ -316,7 +305,7 @@ def _nothing_but(method: str, identity: WriteContext, outcome: Outcome, detail: 
 
 
 def _decide_one(proposal: Proposal, answer: Answered, embedder: Embedder, view: View) -> ChangeSet:
-    """Raises MnemonError(BUSY) when the memory says something else by now."""
+    """Raises MnemonError(BUSY) if the text of the memory changed meanwhile."""
     decided = proposal.decide(view)
     if SetVector not in map(type, decided.changes):
         raise MnemonError(BUSY, "the memory was changed while it was embedded", hint="repeat", outcome="rejected")

@@ -1,4 +1,8 @@
-"""One open store, as whoever embeds its memories in the background knows it."""
+"""Background embedding: memories without a vector, requested runs, and switches to another embedder.
+
+Each store has at most one task, only while there is work. It embeds a batch in a thread and has the writer store it,
+and so on; meanwhile recall uses the vectors that are stored. A cancelled task leaves only whole batches.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +37,20 @@ from mnemond.store.store import Store
 from mnemond.wire.deferred import Deferred
 
 FIRST_PAUSE_S: Final = 30.0
-"""Seconds before an embedder that was not to be had is asked again: as long as the outcome of a probe stands."""
+"""Seconds before the first retry of an unavailable embedder: as long as the result of a probe is cached."""
 
 LONGEST_PAUSE_S: Final = 600.0
-"""Seconds that this grows to, doubled each time."""
+"""Upper bound of the pause, which doubles with every retry."""
 
 ATTEMPTS: Final = 3
-"""How often a text that an embedder refuses, though it takes others, is tried before it is left alone."""
-
+"""Attempts at a text that the embedder refuses while it accepts others."""
 
 TRIGGER: Final = "system:embed"
-"""What the history calls writes of the daemon's own that embed."""
+"""`triggered_by` of writes by the worker."""
 
 
 class Tally(msgspec.Struct):
-    """What embedding under way came to so far."""
+    """Progress of a pass, in memories."""
 
     kind: Literal["run", "backfill", "switch"]
     total: int
@@ -55,83 +58,66 @@ class Tally(msgspec.Struct):
     failed: int = 0
 
 
-class Demand(msgspec.Struct, eq=False):
-    """A run somebody asked for; `everything`: also what has a vector already."""
+class RequestedRun(msgspec.Struct, eq=False):
+    """A run requested by clients; `everything`: embed memories that have a vector again."""
 
     everything: bool
     finished: Deferred[Tally]
 
 
 class EmbeddingState:
-    """At most one task looks after each, so nothing is embedded twice. For the event loop's thread."""
+    """State of the background embedding of one store. For the event loop's thread."""
 
     def __init__(self, warm: OpenStore, change: Callable[..., None]) -> None:
-        """`change` gives fields of the store's OpenStore another value."""
+        """`change` replaces fields of the store's OpenStore."""
         self.store: Store = warm.store
         self.embedder: Embedder | None = warm.embedder
-        self.coming: Embedder | None = None
+        self.next_embedder: Embedder | None = None
         self.change = change
-        self.looked = self.tended = self.again = self.left = False
+        self.has_read_switch = self.has_task = self.backfill_requested = self.detached = False
         self.switch: SwitchRecord | None = None
-        self.demand: Demand | None = None
+        self.requested: RequestedRun | None = None
         self.tally: Tally | None = None
         self.waiting: str | None = None
         self.refusals: dict[str, int] = {}
-        self.tried: frozenset[int] | None = None  # hashes, so that no text is kept
+        self.attempted: frozenset[int] | None = None  # hashes, so that no text is kept
         self._pause_s = FIRST_PAUSE_S
         self._woken = trio.Event()
 
     @property
-    def name(self) -> str:
-        """The store's name."""
-        return self.store.name
+    def has_request(self) -> bool:
+        """True if work was requested while the last pass ran."""
+        return self.backfill_requested or self.requested is not None or self.switch is not None
 
-    @property
-    def is_called(self) -> bool:
-        """Whether something was asked for while the last of what there was to do was being finished."""
-        return self.again or self.demand is not None or self.switch is not None
-
-    def use(self, embedder: Embedder) -> None:
-        """From now on this is the embedder whose vectors the store has."""
-        self.embedder, self.coming = embedder, None
-        self.change(embedder=embedder, coming=None, embed_error=None, lacks_embedder=False)
-
-    def dropped(self, record: SwitchRecord) -> None:
-        """This switch is over, and the store keeps its embedder."""
-        if self.switch is record:
-            self.switch = self.coming = None
+    def set_embedder(self, embedder: Embedder) -> None:
+        """Set the embedder of the store's vectors."""
+        self.embedder, self.next_embedder = embedder, None
+        self.change(embedder=embedder, next_embedder=None, embed_error=None, lacks_embedder=False)
 
     def is_given_up(self, insight_id: str) -> bool:
-        """Whether a text was refused too often."""
+        """True if the embedder refused a text `ATTEMPTS` times."""
         return self.refusals.get(insight_id, 0) >= ATTEMPTS
 
-    def refused(self, insight_id: str) -> None:
-        """The embedder took other texts, but not this one."""
-        self.refusals[insight_id] = self.refusals.get(insight_id, 0) + 1
-
     def wake(self) -> None:
-        """There is something to do that does not wait for the end of a pause."""
+        """End a pause early."""
         self._woken.set()
 
-    def heard(self) -> None:
-        """Whatever was asked for until now is seen to next."""
-        self.again = False
+    def clear_requests(self) -> None:
+        """Begin a pass: later requests start another."""
+        self.backfill_requested = False
         self._woken = trio.Event()
 
     async def pause(self, why: str) -> None:
-        """Wait before the next attempt, each time longer, unless woken."""
+        """Wait before the next attempt, twice as long each time, unless woken."""
         self.waiting = why
         with trio.move_on_after(self._pause_s):
             await self._woken.wait()
         self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
 
-    def progressed(self) -> None:
-        """The embedder answers."""
+    def reset_pause(self) -> None:
+        """Forget earlier failures: the embedder is available."""
         self.waiting = None
         self._pause_s = FIRST_PAUSE_S
-
-
-# Texts on their way through an embedder: in threads, batch by batch, with those it refuses set aside.
 
 
 T = TypeVar("T")
@@ -140,399 +126,382 @@ THREADS: Final = 4
 """Stores embedded in the background at once."""
 
 INLINE_BATCH: Final = 64
-"""Texts a batch where embedding takes microseconds; elsewhere a batch is a request (embedding.batch_size)."""
+"""Texts per batch of an embedder that takes microseconds; any other gets embedding.batch_size texts per request."""
 
 
 class Batches:
-    """What all background embedding has in common. For the event loop's thread."""
+    """Embeds texts in batches, in threads. For the event loop's thread."""
 
     def __init__(self, size: int) -> None:
-        """`size`: texts a request to an embedder that is not inline."""
+        """`size`: texts per request to an embedder that is not inline."""
         self._size = size
         self._threads = trio.CapacityLimiter(THREADS)
 
     async def in_thread(self, work: Callable[..., T], *args: object) -> T:
-        """`work(*args)` where it may take long; it must not matter when a stop does not wait for it."""
+        """Run `work(*args)` in a thread that a stop may abandon."""
         return await trio.to_thread.run_sync(work, *args, abandon_on_cancel=True, limiter=self._threads)
 
-    def cut(self, embedder: Embedder, texts: Sequence[Text]) -> list[Sequence[Text]]:
-        """The texts in batches of the right size."""
+    def split(self, embedder: Embedder, texts: Sequence[Text]) -> list[Sequence[Text]]:
+        """Split texts into batches of a size that suits the embedder."""
         size = INLINE_BATCH if embedder.inline else self._size
         return [texts[at : at + size] for at in range(0, len(texts), size)]
 
-    async def embedded(
-        self, ward: EmbeddingState, embedder: Embedder, texts: Sequence[Text], tally: Tally
+    async def embed(
+        self, state: EmbeddingState, embedder: Embedder, texts: Sequence[Text], tally: Tally
     ) -> list[Answered]:
-        """The vectors of one batch, without the texts that were refused: those are counted.
+        """Embed one batch. Refused texts are counted in `tally` and left out.
 
-        Raises MnemonError(UNAVAILABLE) when the embedder is not to be had.
+        Raises MnemonError(UNAVAILABLE) if the embedder is unavailable.
         """
         answers, refused = await self.in_thread(embed_each, embedder, texts)
         tally.failed += len(refused)
         for insight_id in refused:
-            ward.refused(insight_id)
+            state.refusals[insight_id] = state.refusals.get(insight_id, 0) + 1
         return answers
 
 
-def refuses(embedder: Embedder, count: int) -> MnemonError:
-    """Why a pass has to be repeated for some texts."""
+def refusal_error(embedder: Embedder, count: int) -> MnemonError:
     return MnemonError(UNAVAILABLE, f"{embedder.name} refuses {count} of the texts", hint="see the log of its server")
 
 
-# A store on its way to another embedder: vectors are staged until every memory has one, then they take over.
-#
-# The old vectors serve until then. A restart goes on where it was; what was staged is kept in the store.
-
+# Switches: new vectors are staged in the store until every memory has one, then replace the old ones, which serve until
+# then. A restart continues where the switch was.
 
 CATCH_UPS: Final = 8
-"""Times that a switch looks for memories written meanwhile before it goes ahead without the last of them, which are
-embedded right after it: with 64 writers there is always one more."""
+"""Passes over memories written during a switch. Then it completes without the last ones, which are embedded right
+afterwards: with 64 writers there is always one more."""
 
 
 class Switcher:
-    """Carries switches out. For the event loop's thread."""
+    """Runs switches. For the event loop's thread."""
 
     def __init__(self, supply: Supply, identities: Identities, batches: Batches) -> None:
         self._supply = supply
         self._identities = identities
         self._batches = batches
 
-    async def switch(self, ward: EmbeddingState, record: SwitchRecord) -> None:
-        """Stage vectors until every memory has one, then let them take over. Returns early when it was dropped."""
-        embedder = await self._coming(ward, record)
-        known = await ward.store.read(embedder_switch.staged_hashes)
+    async def run(self, state: EmbeddingState, record: SwitchRecord) -> None:
+        """Stage vectors until every memory has one, then cut over. Returns early if the switch was aborted."""
+        embedder = await self._next_embedder(state, record)
+        known = await state.store.read(embedder_switch.staged_hashes)
         attempts = 0
         while True:
             attempts += 1
-            snapshot = ward.store.snapshot
-            given_up = [insight_id for insight_id in ward.refusals if ward.is_given_up(insight_id)]
+            snapshot = state.store.snapshot
+            given_up = [insight_id for insight_id in state.refusals if state.is_given_up(insight_id)]
             texts = await self._batches.in_thread(texts_to_stage, snapshot, known, given_up)
-            tally = ward.tally = Tally("switch", snapshot.live, snapshot.live - len(texts) - len(given_up))
-            if not await self._stage(ward, record, texts, known, tally):
-                self._over(ward, record, embedder)
+            tally = state.tally = Tally("switch", snapshot.live, snapshot.live - len(texts) - len(given_up))
+            if not await self._stage(state, record, texts, known, tally):
+                self._finish(state, record, embedder)
                 return
             if tally.failed:
-                raise refuses(embedder, tally.failed)
-            if await self._cut_over(ward, record, embedder, None if attempts == CATCH_UPS else given_up):
-                self._over(ward, record, embedder)
+                raise refusal_error(embedder, tally.failed)
+            if await self._cut_over(state, record, embedder, None if attempts == CATCH_UPS else given_up):
+                self._finish(state, record, embedder)
                 return
 
-    async def _coming(self, ward: EmbeddingState, record: SwitchRecord) -> Embedder:
-        """The embedder of a switch; after a restart it has to be found again. Raises MnemonError(UNAVAILABLE)."""
-        if ward.coming is None:
+    async def _next_embedder(self, state: EmbeddingState, record: SwitchRecord) -> Embedder:
+        """Return the new embedder, loaded again after a restart. Raises MnemonError(UNAVAILABLE)."""
+        if state.next_embedder is None:
             to = record.to
-            ward.coming = await self._batches.in_thread(self._supply.of_record, to.name, to.dimension, to.fingerprint)
-        return ward.coming
+            state.next_embedder = await self._batches.in_thread(
+                self._supply.of_record, to.name, to.dimension, to.fingerprint
+            )
+        return state.next_embedder
 
     async def _stage(
-        self, ward: EmbeddingState, record: SwitchRecord, texts: Sequence[Text], known: dict[str, str], tally: Tally
+        self, state: EmbeddingState, record: SwitchRecord, texts: Sequence[Text], known: dict[str, str], tally: Tally
     ) -> bool:
-        """Embed and stage, batch by batch; False when the switch was dropped meanwhile."""
-        embedder = await self._coming(ward, record)
-        for some in self._batches.cut(embedder, texts):
-            rows = [_staged(answer) for answer in await self._batches.embedded(ward, embedder, some, tally)]
-            if ward.switch is not record or not await ward.store.rewrite(
+        """Embed and stage, batch by batch. Returns False if the switch was aborted meanwhile."""
+        embedder = await self._next_embedder(state, record)
+        for some in self._batches.split(embedder, texts):
+            answers = await self._batches.embed(state, embedder, some, tally)
+            rows = [StagedRow(answer.text.id, answer.text.content, answer.vector) for answer in answers]
+            if state.switch is not record or not await state.store.rewrite(
                 partial(embedder_switch.stage, record=record, rows=rows)
             ):
                 return False
             known.update((row.insight_id, insights.content_hash(row.content)) for row in rows)
             tally.done += len(rows)
             if rows:
-                ward.progressed()
-        return ward.switch is record
+                state.reset_pause()
+        return state.switch is record
 
     async def _cut_over(
-        self, ward: EmbeddingState, record: SwitchRecord, embedder: Embedder, without: Sequence[str] | None
+        self, state: EmbeddingState, record: SwitchRecord, embedder: Embedder, without: Sequence[str] | None
     ) -> bool:
-        """Whether the switch is over, one way or the other. From here on a recall may meet the vectors of either
+        """Return True if the switch is complete or aborted. From here on a recall may see the vectors of either
         embedder."""
-        ward.change(coming=embedder)
-        now = self._identities.own(ward.name, TRIGGER).now
+        state.change(next_embedder=embedder)
+        now = self._identities.own(state.store.name, TRIGGER).now
         try:
-            lacking = await ward.store.rewrite(partial(embedding.cut_over, record=record, without=without, now=now))
+            lacking = await state.store.rewrite(partial(embedding.cut_over, record=record, without=without, now=now))
         except MnemonError:
-            if not _took_over(ward, record):  # a COMMIT may raise although it committed
-                ward.change(coming=None)
+            if not _has_taken_over(state, record):  # a COMMIT may raise although it committed
+                state.change(next_embedder=None)
                 raise
             return True
         return not lacking
 
     @staticmethod
-    def _over(ward: EmbeddingState, record: SwitchRecord, embedder: Embedder) -> None:
-        """What is in the store says whether the switch was carried out or dropped."""
-        if _took_over(ward, record):
-            ward.switch = None
-            ward.use(embedder)
+    def _finish(state: EmbeddingState, record: SwitchRecord, embedder: Embedder) -> None:
+        """Bring the state in line with the store, where the switch is complete or aborted."""
+        if _has_taken_over(state, record):
+            state.switch = None
+            state.set_embedder(embedder)
         else:
-            ward.change(coming=None)
-            ward.dropped(record)
+            state.change(next_embedder=None)
+            if state.switch is record:
+                state.switch = state.next_embedder = None
 
 
-def _took_over(ward: EmbeddingState, record: SwitchRecord) -> bool:
-    embedder = ward.store.embedder
+def _has_taken_over(state: EmbeddingState, record: SwitchRecord) -> bool:
+    embedder = state.store.embedder
     return embedder is not None and embedder.fingerprint == record.to.fingerprint
 
 
-def _staged(answer: Answered) -> StagedRow:
-    return StagedRow(answer.text.id, answer.text.content, answer.vector)
-
-
-# Background embedding: what could not be embedded when it was written, what somebody asks for, and switches.
-#
-# Each store has one task while there is anything to do. It embeds a batch in a thread and lets the writer store it,
-# again and again; the store serves meanwhile what it has. Cancelled at any moment it leaves whole batches.
-
+# The worker of all stores.
 
 Guard = Callable[[], AbstractContextManager[object]]
-"""Where a defect ends, so that it ends nothing else."""
+"""Context that logs unexpected exceptions, so that they end one task only."""
 
 
 class EmbeddingWorker:
-    """Looks after every open store. For the event loop's thread; `run` owns the tasks."""
+    """Embeds the memories of every open store. For the event loop's thread; `run` owns the tasks."""
 
     def __init__(self, supply: Supply, identities: Identities, batch: int, guard: Guard) -> None:
-        """`batch`: texts a request to an embedder that is not inline."""
+        """`batch`: texts per request to an embedder that is not inline."""
         self._supply = supply
         self._identities = identities
         self._batches = Batches(batch)
         self._switcher = Switcher(supply, identities, self._batches)
         self._guard = guard
-        self._wards: dict[str, EmbeddingState] = {}
+        self._states: dict[str, EmbeddingState] = {}
         self._nursery: trio.Nursery | None = None
         self._ended = False
-
-    # ------------------------------------------------------------ life
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Work until cancelled or `end`."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             task_status.started()
-            for ward in self._wards.values():
-                self._start(ward)
+            for state in self._states.values():
+                self._start(state)
             if self._ended:
                 nursery.cancel_scope.cancel()
             await trio.sleep_forever()
 
     def end(self) -> None:
-        """The daemon stops: begin nothing any more, and leave what was begun; whoever waits for it is told."""
+        """Cancel all work and start none; requested runs fail with STOPPING."""
         self._ended = True
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 
-    # ------------------------------------------------------------ what others ask for
-
     def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
-        """Look after a store that was opened: a switch may be half done, and memories may lack their vector."""
-        ward = self._wards[warm.store.name] = EmbeddingState(warm, change)
-        self._start(ward)
+        """Start work on an opened store: a switch may be incomplete, and memories may lack vectors."""
+        state = self._states[warm.store.name] = EmbeddingState(warm, change)
+        self._start(state)
 
     def detach(self, name: str) -> None:
-        """A store is being closed while the daemon goes on: leave it alone."""
-        if (ward := self._wards.pop(name, None)) is not None:
-            ward.left = True
-            ward.wake()
+        """Stop work on a store that is being closed."""
+        if (state := self._states.pop(name, None)) is not None:
+            state.detached = True
+            state.wake()
 
-    def is_asked(self, name: str) -> bool:
-        """Whether embedding that somebody asked for is under way in a store."""
-        ward = self._wards.get(name)
-        return ward is not None and (ward.demand is not None or ward.switch is not None)
+    def has_active_run(self, name: str) -> bool:
+        """True if a requested run or a switch is under way in a store."""
+        state = self._states.get(name)
+        return state is not None and (state.requested is not None or state.switch is not None)
 
-    def missing(self, name: str) -> None:
-        """A memory of this store lacks its vector."""
-        if (ward := self._wards.get(name)) is not None:
-            ward.again = True
-            self._start(ward)
+    def request_backfill(self, name: str) -> None:
+        """Embed the memories of a store that lack a vector."""
+        if (state := self._states.get(name)) is not None:
+            state.backfill_requested = True
+            self._start(state)
 
-    def ward(self, name: str) -> EmbeddingState:
-        """What is known of an open store. Raises MnemonError(STOPPING) for one that was closed meanwhile."""
-        if (ward := self._wards.get(name)) is None:
+    def state(self, name: str) -> EmbeddingState:
+        """Return the state of an open store. Raises MnemonError(STOPPING) if it is closed."""
+        if (state := self._states.get(name)) is None:
             raise MnemonError(STOPPING, f'the store "{name}" is being closed', hint="repeat in a moment")
-        return ward
+        return state
 
-    def demand(self, name: str, *, everything: bool) -> Deferred[Tally]:
-        """Embed what lacks a vector, or everything anew; the same run for all who ask for the same meanwhile.
+    def request_run(self, name: str, *, everything: bool) -> Deferred[Tally]:
+        """Embed memories that lack a vector, or all of them again. Concurrent identical requests share one run.
 
-        Raises MnemonError: BUSY beside a run of the other kind or a switch, STOPPING when the daemon stops.
+        Raises MnemonError: BUSY during a run of the other kind or a switch, STOPPING when the daemon stops.
         """
-        ward = self.ward(name)
+        state = self.state(name)
         if self._nursery is None or self._ended:
             raise _stopping()
-        if ward.store.read_only is not None:
-            raise read_only_error(ward.store.read_only)
-        if ward.switch is not None:
-            raise _switching(name, ward.switch)
-        if ward.demand is not None and ward.demand.everything != everything:
+        if state.store.read_only is not None:
+            raise read_only_error(state.store.read_only)
+        if state.switch is not None:
+            raise _switching(name, state.switch)
+        if state.requested is not None and state.requested.everything != everything:
             raise _busy(f'another run embeds memories of the store "{name}"')
-        if ward.demand is None:
-            ward.demand = Demand(everything, Deferred())
-            ward.wake()
-            self._start(ward)
-        return ward.demand.finished
+        if state.requested is None:
+            state.requested = RequestedRun(everything, Deferred())
+            state.wake()
+            self._start(state)
+        return state.requested.finished
 
-    def switched(self, name: str, record: SwitchRecord | None, coming: Embedder | None = None) -> None:
-        """A switch was recorded, or (None) dropped."""
-        ward = self.ward(name)
-        ward.switch, ward.coming, ward.looked = record, coming, True
-        ward.refusals.clear()
-        ward.progressed()
-        ward.wake()
-        self._start(ward)
+    def set_switch(self, name: str, record: SwitchRecord | None, next_embedder: Embedder | None = None) -> None:
+        """Start a switch that was recorded in the store, or stop one that was aborted (None)."""
+        state = self.state(name)
+        state.switch, state.next_embedder, state.has_read_switch = record, next_embedder, True
+        state.refusals.clear()
+        state.reset_pause()
+        state.wake()
+        self._start(state)
 
-    def _start(self, ward: EmbeddingState) -> None:
-        if self._nursery is not None and not ward.tended and not self._ended and ward.store.read_only is None:
-            ward.tended = True
-            self._nursery.start_soon(self._tend, ward)
+    def _start(self, state: EmbeddingState) -> None:
+        if self._nursery is not None and not state.has_task and not self._ended and state.store.read_only is None:
+            state.has_task = True
+            self._nursery.start_soon(self._run_store, state)
 
-    # ------------------------------------------------------------ one store
-
-    async def _tend(self, ward: EmbeddingState) -> None:
-        ward.refusals.clear()
+    async def _run_store(self, state: EmbeddingState) -> None:
+        state.refusals.clear()
         with self._guard():
             try:
-                while not ward.left and (await self._step(ward) or ward.is_called):
-                    ward.tally = None
+                while not state.detached and (await self._step(state) or state.has_request):
+                    state.tally = None
             finally:
-                ward.tended, ward.tally, ward.waiting = False, None, None
-                if ward.demand is not None:
-                    demand, ward.demand = ward.demand, None
-                    demand.finished.fail(_stopping())
+                state.has_task, state.tally, state.waiting = False, None, None
+                if state.requested is not None:
+                    requested, state.requested = state.requested, None
+                    requested.finished.fail(_stopping())
 
-    async def _step(self, ward: EmbeddingState) -> bool:
-        """Do what is next; whether there may be more. What fails is tried again after a pause."""
-        ward.heard()
-        if ward.demand is not None:
-            await self._answer(ward, ward.demand)
+    async def _step(self, state: EmbeddingState) -> bool:
+        """Run the next pass and return True if another may be needed. A failed one is repeated after a pause."""
+        state.clear_requests()
+        if state.requested is not None:
+            await self._run_requested(state, state.requested)
             return True
         try:
-            await self._look(ward)
-            if ward.switch is not None:
-                await self._switcher.switch(ward, ward.switch)
+            await _read_switch(state)
+            if state.switch is not None:
+                await self._switcher.run(state, state.switch)
                 return True
-            return await self._backfill(ward)
+            return await self._backfill(state)
         except MnemonError as error:
-            await ward.pause(sentence(error))
+            await state.pause(sentence(error))
             return True
 
-    async def _look(self, ward: EmbeddingState) -> None:
-        """Find out, once, whether an earlier daemon left a switch half done."""
-        if not ward.looked:
-            ward.switch = await ward.store.read(read_switch)
-            ward.looked = True
-
-    async def _answer(self, ward: EmbeddingState, demand: Demand) -> None:
+    async def _run_requested(self, state: EmbeddingState, requested: RequestedRun) -> None:
         try:
-            tally = await self._demanded(ward, demand.everything)
+            tally = await self._embed_requested(state, requested.everything)
         except MnemonError as error:
-            ward.demand = None
-            demand.finished.fail(error)
+            state.requested = None
+            requested.finished.fail(error)
         else:
-            ward.demand = None
-            demand.finished.resolve(tally)
+            state.requested = None
+            requested.finished.resolve(tally)
 
-    # ------------------------------------------------------------ rows without a vector
-
-    async def _backfill(self, ward: EmbeddingState) -> bool:
-        """One pass; whether another may be needed."""
-        if ward.embedder is None and not self._is_worth_asking(ward):
+    async def _backfill(self, state: EmbeddingState) -> bool:
+        """Embed memories without a vector; return True if another pass may be needed."""
+        if state.embedder is None and not self._needs_embedder(state.store):
             return False
-        embedder = await self._embedder(ward)
-        texts = [text for text in await self._missing(ward) if not ward.is_given_up(text.id)]
+        embedder = await self._embedder(state)
+        texts = [text for text in await self._missing(state) if not state.is_given_up(text.id)]
         if not texts or embedder is None:
             return False
         found = frozenset(map(hash, texts))
-        if found == ward.tried:
-            ward.tried = None
+        if found == state.attempted:
+            state.attempted = None
             raise MnemonError(UNAVAILABLE, f"{len(found)} vectors of {embedder.name} could not be stored")
-        tally = ward.tally = Tally("backfill", len(texts))
-        await self._embed(ward, embedder, texts, tally, anew=False)
+        tally = state.tally = Tally("backfill", len(texts))
+        await self._embed(state, embedder, texts, tally, anew=False)
         if tally.failed:
-            raise refuses(embedder, tally.failed)
-        ward.tried = found
+            raise refusal_error(embedder, tally.failed)
+        state.attempted = found
         return True
 
-    def _is_worth_asking(self, ward: EmbeddingState) -> bool:
-        """Whether a store without an embedder should have one, and would have anything from it."""
-        snapshot = ward.store.snapshot
-        if ward.store.embedder is None:
+    def _needs_embedder(self, store: Store) -> bool:
+        if store.embedder is None:
             return self._supply.wants
-        return snapshot.embedded < snapshot.live
+        return store.snapshot.embedded < store.snapshot.live
 
-    async def _demanded(self, ward: EmbeddingState, everything: bool) -> Tally:
-        """Raises MnemonError(UNAVAILABLE), which says how many were embedded before."""
-        await self._look(ward)
-        if ward.switch is not None:
-            raise _switching(ward.name, ward.switch)
-        tally = ward.tally = Tally("run", 0)
+    async def _embed_requested(self, state: EmbeddingState, everything: bool) -> Tally:
+        """Raises MnemonError(UNAVAILABLE), whose message counts the memories embedded before."""
+        await _read_switch(state)
+        if state.switch is not None:
+            raise _switching(state.store.name, state.switch)
+        tally = state.tally = Tally("run", 0)
         if everything:
-            texts = await self._batches.in_thread(every_text, ward.store.snapshot)
+            texts = await self._batches.in_thread(every_text, state.store.snapshot)
         else:
-            texts = await self._missing(ward)
+            texts = await self._missing(state)
         if not texts:
             return tally
-        embedder = await self._embedder(ward)
+        embedder = await self._embedder(state)
         if embedder is None:
             raise MnemonError(
-                UNAVAILABLE, f'the store "{ward.name}" has no embedder', hint="set embedding.provider in config.toml"
+                UNAVAILABLE,
+                f'the store "{state.store.name}" has no embedder',
+                hint="set embedding.provider in config.toml",
             )
         tally.total = len(texts)
         try:
-            await self._embed(ward, embedder, texts, tally, anew=everything)
+            await self._embed(state, embedder, texts, tally, anew=everything)
         except MnemonError as error:
             before = f"; {tally.done} of {tally.total} memories were embedded before" if tally.done else ""
             raise MnemonError(error.kind, f"{error.message}{before}", hint=error.hint) from error
         return tally
 
-    async def _missing(self, ward: EmbeddingState) -> list[Text]:
-        """What has no vector and might have one: the embedder was not asked yet, or did not answer."""
-        texts = await self._batches.in_thread(texts_without_vector, ward.store.snapshot)
+    async def _missing(self, state: EmbeddingState) -> list[Text]:
+        """Return the texts without a vector, except those that the embedder cannot embed."""
+        texts = await self._batches.in_thread(texts_without_vector, state.store.snapshot)
         if not texts:
             return texts
-        record = ward.store.embedder
-        asked = await ward.store.read(lambda connection: insights.unembeddable(connection, record))
-        return [text for text in texts if text.id not in asked]
+        record = state.store.embedder
+        unembeddable = await state.store.read(lambda connection: insights.unembeddable(connection, record))
+        return [text for text in texts if text.id not in unembeddable]
 
     async def _embed(
-        self, ward: EmbeddingState, embedder: Embedder, texts: Sequence[Text], tally: Tally, *, anew: bool
+        self, state: EmbeddingState, embedder: Embedder, texts: Sequence[Text], tally: Tally, *, anew: bool
     ) -> None:
-        """Embed and store, batch by batch. A backfill makes way for what somebody asks for."""
-        for some in self._batches.cut(embedder, texts):
-            answers = await self._batches.embedded(ward, embedder, some, tally)
+        """Embed and store, batch by batch. A backfill stops early when a run or a switch is requested."""
+        for some in self._batches.split(embedder, texts):
+            answers = await self._batches.embed(state, embedder, some, tally)
             if answers:
-                identity = self._identities.own(ward.name, TRIGGER)
-                outcome = await ward.store.write(propose(answers, identity, embedder, anew=anew))
+                identity = self._identities.own(state.store.name, TRIGGER)
+                outcome = await state.store.write(propose(answers, identity, embedder, anew=anew))
                 tally.done += cast("int", cast("EmbedRunResult", outcome).succeeded)
-                ward.progressed()
-            if tally.kind == "backfill" and (ward.demand is not None or ward.switch is not None):
+                state.reset_pause()
+            if tally.kind == "backfill" and (state.requested is not None or state.switch is not None):
                 return
 
-    async def _embedder(self, ward: EmbeddingState) -> Embedder | None:
-        """The store's embedder; None when there shall be none. One that was not to be had is asked for again.
-
-        Raises MnemonError(UNAVAILABLE).
-        """
-        if ward.embedder is not None:
-            return ward.embedder
+    async def _embedder(self, state: EmbeddingState) -> Embedder | None:
+        """Return the store's embedder, or None if none is configured. Raises MnemonError(UNAVAILABLE)."""
+        if state.embedder is not None:
+            return state.embedder
         try:
-            found = await self._found(ward)
+            found = await self._find_embedder(state)
         except MnemonError as error:
-            ward.change(embed_error=sentence(error))
+            state.change(embed_error=sentence(error))
             raise
         if found is not None:
-            ward.use(found)
+            state.set_embedder(found)
         return found
 
-    async def _found(self, ward: EmbeddingState) -> Embedder | None:
-        record = ward.store.embedder
+    async def _find_embedder(self, state: EmbeddingState) -> Embedder | None:
+        record = state.store.embedder
         if record is not None:
             known = (record.name, record.dimension, record.fingerprint)
             return await self._batches.in_thread(self._supply.of_record, *known)
         found = await self._batches.in_thread(self._supply.preferred)
         if found is None:
             return None
-        now = self._identities.own(ward.name, TRIGGER).now
-        adopted = await ward.store.rewrite(partial(embedding.adopt, record=record_of(found), now=now))
-        return found if adopted else await self._found(ward)
+        now = self._identities.own(state.store.name, TRIGGER).now
+        adopted = await state.store.rewrite(partial(embedding.adopt, record=record_of(found), now=now))
+        return found if adopted else await self._find_embedder(state)
+
+
+async def _read_switch(state: EmbeddingState) -> None:
+    """Read, once, a switch that an earlier run of the daemon left incomplete."""
+    if not state.has_read_switch:
+        state.switch = await state.store.read(read_switch)
+        state.has_read_switch = True
 
 
 def _busy(what: str) -> MnemonError:

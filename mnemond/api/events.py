@@ -1,7 +1,7 @@
-"""Events for whoever wants to hear of them: numbered, kept for a while, sent in order, never waited for.
+"""Events and their subscriptions: numbered, buffered, sent in order without blocking.
 
-The newest events are kept once, encoded. A subscription is a place in that row; what its reader cannot take yet stays
-there until it can, or until it is too old. So a slow reader costs nothing but its own events.
+The newest events are buffered once, encoded. A subscription is a position in that buffer: events that its connection
+cannot take yet wait there until they are too old, so a slow reader loses events and delays no other.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from mnemond.store.store import Store
 from mnemond.wire.dispatch import Call, handles
 
 KEPT = 1_000
-"""Events that can still be sent: with about 200 bytes each a fifth of a megabyte."""
+"""Events in the buffer: about 200 bytes each, a fifth of a megabyte in all."""
 
 EACH_CONNECTION = 8
-"""Subscriptions on one connection: each costs a message an event."""
+"""Subscriptions per connection: each costs one message per event."""
 
-Tell = Callable[[int, bytes], bool]
-"""Sends a line, without its line break, to the connection of that number; False where it cannot take it now."""
+Send = Callable[[int, bytes], bool]
+"""Sends a line, without its line break, to the connection of that number; returns False if it cannot take it now."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -52,38 +52,38 @@ class _Subscription(msgspec.Struct):
     connection: int
     topics: frozenset[str]
     seen: int
-    """The number of the last event that was sent, was about something else, or was said to be dropped."""
+    """Number of the last event that was sent, skipped as of another topic, or reported as dropped."""
 
 
 class Feed:
-    """`first_seq` is the number before that of the first event. Numbers of a later run must be larger, so that one
-    which was cut off by a restart is told that it may have missed something: a wall clock in microseconds gives that.
+    """Buffer of events. For the event loop's thread.
 
-    For the event loop alone.
+    `first_seq` is one less than the number of the first event. It must be larger in a later run of the daemon, so that
+    a client that reconnects after a restart learns that it may have missed events; use the wall clock in microseconds.
     """
 
     def __init__(self, first_seq: int) -> None:
         self._seq = first_seq
-        self.tell: Tell = _nobody_listens
+        self.send: Send = _no_connection
         self._kept: deque[_Kept] = deque(maxlen=KEPT)
         self._lost = first_seq
-        """The number of the newest event that can no longer be sent."""
+        """Number of the newest event that was discarded."""
         self._subscriptions: dict[tuple[int, str], _Subscription] = {}
         self._made = 0
 
     @property
     def seq(self) -> int:
-        """The number of the newest event."""
+        """Number of the newest event."""
         return self._seq
 
     def subscribe(self, connection: int, topics: frozenset[str], since: int | None) -> str:
-        """The name of a new subscription. What came after `since` follows once `pump` is called.
+        """Add a subscription and return its name. The events after `since` follow with the next `pump`.
 
-        Raises MnemonError(INVALID_PARAMS) for a `since` that is still to come, TOO_LARGE for one subscription too many.
+        Raises MnemonError(INVALID_PARAMS) for a `since` in the future, TOO_LARGE beyond `EACH_CONNECTION`.
         """
         if since is not None and since > self._seq:
             problem = f"since_seq is {since}; the newest event is {self._seq}"
-            raise invalid([FieldProblem("since_seq", problem)], hint="leave it out to hear what comes from now on")
+            raise invalid([FieldProblem("since_seq", problem)], hint="leave it out to receive the events from now on")
         if sum(number == connection for number, _ in self._subscriptions) >= EACH_CONNECTION:
             sentence = f"this connection has {EACH_CONNECTION} subscriptions, which is the limit"
             raise MnemonError(errors.TOO_LARGE, sentence, hint="unsubscribe one first", outcome="rejected")
@@ -94,16 +94,16 @@ class Feed:
         return name
 
     def unsubscribe(self, connection: int, name: str) -> bool:
-        """Whether there was such a subscription of this connection."""
+        """Remove a subscription; return False if the connection has none of that name."""
         return self._subscriptions.pop((connection, name), None) is not None
 
-    def gone(self, connection: int) -> None:
-        """The connection is closed."""
+    def unsubscribe_all(self, connection: int) -> None:
+        """Remove the subscriptions of a closed connection."""
         for key in [key for key in self._subscriptions if key[0] == connection]:
             del self._subscriptions[key]
 
     def emit(self, topic: str, data: msgspec.Struct) -> None:
-        """Something happened. Whoever wants to hear of it is sent it, unless it lags."""
+        """Add an event and send it to the subscriptions of its topic."""
         self._seq += 1
         if len(self._kept) == KEPT:
             self._lost = self._kept[0].seq
@@ -112,26 +112,25 @@ class Feed:
             self._send(subscription)
 
     def pump(self, connection: int) -> None:
-        """This connection can take something again, or for the first time."""
+        """Send pending events to a connection that can take them now."""
         for (number, _), subscription in self._subscriptions.items():
             if number == connection:
                 self._send(subscription)
 
     def _send(self, subscription: _Subscription) -> None:
-        """Everything that it has not seen, as far as it takes it."""
         if subscription.seen < self._lost:
-            if not self.tell(subscription.connection, _dropped(subscription, self._lost)):
+            if not self.send(subscription.connection, _dropped(subscription, self._lost)):
                 return
             subscription.seen = self._lost
-        ahead = self._seq - subscription.seen  # numbers follow each other without a gap in one run
+        ahead = self._seq - subscription.seen  # numbers have no gaps within one run
         for kept in list(self._kept)[len(self._kept) - ahead :]:
             wanted = kept.topic in subscription.topics
-            if wanted and not self.tell(subscription.connection, _event(subscription, kept)):
+            if wanted and not self.send(subscription.connection, _event(subscription, kept)):
                 return
             subscription.seen = kept.seq
 
 
-def _nobody_listens(_connection: int, _line: bytes) -> bool:
+def _no_connection(_connection: int, _line: bytes) -> bool:
     return False
 
 
@@ -147,15 +146,12 @@ def _dropped(subscription: _Subscription, last: int) -> bytes:
     ).encode()
 
 
-# subscribe and unsubscribe, and what becomes an event.
-
-
 _NO_EVENT = frozenset({"recall", METHOD})
-"""Methods whose writes only count uses, or queue what was said: every question and every turn would be an event."""
+"""Methods without events: they count uses or queue exchanges, once per recall or turn."""
 
 
 class SubscriptionHandlers:
-    """subscribe, unsubscribe. `later` runs something in the next pass of the event loop."""
+    """subscribe, unsubscribe. `later` runs a function in the next pass of the event loop."""
 
     def __init__(self, feed: Feed, later: Callable[[Callable[[], None]], None]) -> None:
         self._feed = feed
@@ -163,22 +159,23 @@ class SubscriptionHandlers:
 
     @handles("subscribe")
     async def subscribe(self, call: Call, params: SubscribeParams) -> SubscribeResult:
-        """Events follow the reply. Raises MnemonError for a number that is still to come, or one too many."""
+        """Subscribe; events follow the reply. Raises MnemonError: INVALID_PARAMS, TOO_LARGE."""
         name = self._feed.subscribe(call.connection, frozenset(params.topics), params.since_seq)
         self._later(lambda: self._feed.pump(call.connection))
         return SubscribeResult(subscription=name, seq=self._feed.seq)
 
     @handles("unsubscribe")
     async def unsubscribe(self, call: Call, params: UnsubscribeParams) -> UnsubscribeResult:
-        """What was sent before stays sent."""
+        """End a subscription."""
         return UnsubscribeResult(ended=self._feed.unsubscribe(call.connection, params.subscription))
 
 
-def watch(store: Store, feed: Feed) -> None:
-    """Make events of what is written to a store."""
+def emit_writes(store: Store, feed: Feed) -> None:
+    """Emit an event for every write to a store."""
 
     def committed(write: Write, outcome: Outcome) -> None:
-        if write.method not in _NO_EVENT and not _changed_nothing(outcome):
+        unchanged = getattr(outcome, "replayed", False) or getattr(outcome, "dry_run", False)
+        if write.method not in _NO_EVENT and not unchanged:
             memory = _subject(outcome)
             feed.emit("memory", MemoryEvent(store=store.name, method=write.method, op_id=write.op_id, id=memory))
 
@@ -186,18 +183,13 @@ def watch(store: Store, feed: Feed) -> None:
 
 
 def _subject(outcome: Outcome) -> str | None:
-    """The memory that a write was about: of a supersede the one that is active now."""
+    """Return the id of the memory that a write changed; for a supersede, the active one."""
     about: object = outcome.superseded_by if isinstance(outcome, SupersedeResult) else getattr(outcome, "id", None)
     return about if isinstance(about, str) else None
 
 
-def _changed_nothing(outcome: Outcome) -> bool:
-    """Whether it repeats what was done before, or only said what would be done."""
-    return bool(getattr(outcome, "replayed", False) or getattr(outcome, "dry_run", False))
-
-
-def job_told(feed: Feed, store: str, job: str, result: Done | MnemonError) -> None:
-    """Make an event of a run, unless there was nothing to do."""
+def emit_job_event(feed: Feed, store: str, job: str, result: Done | MnemonError) -> None:
+    """Emit an event for a run of a job, unless it had nothing to do."""
     if isinstance(result, MnemonError):
         feed.emit("job", JobEvent(store=store, job=job, outcome="failed", changed=0, error=result.message))
     elif result.outcome != "nothing":

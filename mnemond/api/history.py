@@ -1,4 +1,4 @@
-"""The methods that tell what was done: history, log and receipt. They read the database, in the writer's thread."""
+"""Methods of the history: history, log, receipt and undo. They read the database in the writer's thread."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ class AuditHandlers:
 
     @handles("history", in_task=True)
     async def history(self, call: Call, params: HistoryParams) -> HistoryResult:
-        """A memory's past. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+        """Return the operations on a memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
         warm, scope = await self._open_stores.use(params.store), scope_of(params)
-
         return warm.marked(await warm.store.read(lambda it: past(it, params.id, scope, params.limit)))
 
     @handles("log", in_task=True)
     async def log(self, call: Call, params: LogParams) -> list[LogLine]:
-        """What was done lately."""
+        """Return the newest operations."""
         warm = await self._open_stores.use(params.store)
 
         def read(connection: Connection) -> list[LogLine]:
@@ -50,7 +49,7 @@ class AuditHandlers:
 
     @handles("receipt", in_task=True)
     async def receipt(self, call: Call, params: LogParams) -> ReceiptResult:
-        """What was done lately, without saying to what."""
+        """Return the newest operations with hashes in place of ids and details."""
         warm = await self._open_stores.use(params.store)
         lines = await warm.store.read(partial(operations.newest_lines, limit=params.limit))
         return warm.marked(
@@ -81,9 +80,6 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# The method that takes one operation back.
-
-
 class UndoHandlers:
     """undo."""
 
@@ -93,10 +89,9 @@ class UndoHandlers:
 
     @handles("undo", in_task=True)
     async def undo(self, call: Call, params: UndoParams) -> UndoResult:
-        """Take one operation back. Raises MnemonError: NOT_FOUND, AMBIGUOUS, or INVALID_PARAMS when something it
-        changed was changed again since.
+        """Reverse one operation. Texts are embedded before the transaction, which checks everything again.
 
-        Texts are embedded again outside the transaction; inside it everything is checked once more.
+        Raises MnemonError: NOT_FOUND, AMBIGUOUS, or INVALID_PARAMS if its changes were changed again since.
         """
         warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
@@ -105,7 +100,7 @@ class UndoHandlers:
         except MnemonError:
             if params.op_id is None:
                 raise
-            found = undo.Found(params.operation)  # a repeat of an undo that was carried out: the writer knows the op_id
+            found = undo.Found(params.operation)  # it may be a repeat, which the writer recognises by its op_id
         vectors = await _vectors(warm, found.texts)
         proposal = undo.propose(found, vectors, identity, warm.rules)
         return await submitted(warm, proposal, UndoResult)

@@ -1,4 +1,4 @@
-"""The method about what matters least: listed, kept, reviewed, let go of, or removed."""
+"""Methods of maintenance: gc, jobs.list and jobs.run; and the listeners of opened stores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 import trio
 from structlog.typing import FilteringBoundLogger
 
-from mnemond.api.events import Feed, job_told, watch
+from mnemond.api.events import Feed, emit_job_event, emit_writes
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores, StoreListener
 from mnemond.api.types_admin import GcParams, JobsListResult, JobsRunParams, JobsRunResult, JobView
@@ -25,10 +25,10 @@ from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import StoreParams, nearest, short
 
 REVIEWED_AT_ONCE = 200
-"""Rows reviewed before the thread lets go, so that a client that leaves is not served to the end."""
+"""Rows per call in a thread, so that a review ends soon after its client has left."""
 
 THREADS = 1
-"""Listings and reviews at once; more of them would only fight the event loop for the interpreter."""
+"""Listings and reviews at once: more would compete with the event loop for the interpreter."""
 
 
 class GcHandlers:
@@ -42,19 +42,19 @@ class GcHandlers:
 
     @handles("gc", in_task=True)
     async def gc(self, call: Call, params: GcParams) -> object:
-        """List, or do one thing. Raises MnemonError(INVALID_PARAMS) when several are asked for at once."""
-        wanted = [name for name in ("keep", "review", "apply", "purge_deleted") if _is_asked(params, name)]
-        if len(wanted) > 1:
-            sentence = f"{' and '.join(wanted)} are different things; ask for one"
-            raise invalid([FieldProblem(wanted[1], sentence)], hint="call gc once for each")
-        use: dict[str, Callable[[OpenStore, GcParams], Awaitable[object]]] = {
+        """List candidates, or run one action. Raises MnemonError(INVALID_PARAMS) for several actions."""
+        requested = [name for name in ("keep", "review", "apply", "purge_deleted") if _is_given(params, name)]
+        if len(requested) > 1:
+            problem = f"{' and '.join(requested)} exclude each other; give one"
+            raise invalid([FieldProblem(requested[1], problem)], hint="call gc once for each")
+        actions: dict[str, Callable[[OpenStore, GcParams], Awaitable[object]]] = {
             "keep": self._keep,
             "review": self._review,
             "apply": self._apply,
             "purge_deleted": self._purge,
         }
-        chosen = use[wanted[0]] if wanted else self._list
-        return await chosen(await self._open_stores.use(params.store), params)
+        action = actions[requested[0]] if requested else self._list
+        return await action(await self._open_stores.use(params.store), params)
 
     async def _list(self, warm: OpenStore, params: GcParams) -> GcResult:
         lifecycle = warm.config.lifecycle
@@ -93,13 +93,13 @@ class GcHandlers:
         )
 
     async def _keep(self, warm: OpenStore, params: GcParams) -> GcKept:
-        """A repeat of one that was carried out is for the writer, which knows its op_id."""
         insight_id = params.keep or ""
         try:
             insight_id = one_active(warm.store.snapshot, insight_id).id
         except MnemonError:
             if params.op_id is None:
                 raise
+            # else it may be a repeat of an earlier operation, which the writer recognises by its op_id
         identity = self._identities.of(warm, params)
         return await submitted(warm, retention.propose_keep(insight_id, warm.config.lifecycle, identity), GcKept)
 
@@ -118,7 +118,7 @@ class GcHandlers:
         return msgspec.structs.replace(done, backups=tuple(names))
 
 
-def _is_asked(params: GcParams, name: str) -> bool:
+def _is_given(params: GcParams, name: str) -> bool:
     value: object = getattr(params, name)
     return value is not None and value is not False
 
@@ -127,47 +127,46 @@ def _bounds(params: GcParams) -> retention.Bounds:
     return retention.Bounds(params.threshold, params.limit, scope_of(params))
 
 
-# The methods about background jobs, and what else the jobs have to hear of a store.
+# Background jobs.
 
 
-def tells(log: FilteringBoundLogger, feed: Feed) -> Callable[[str, str, Done | MnemonError], None]:
-    """What hears of each run: writes it to the log, unless there was nothing to do, and makes an event of it."""
+def job_reporter(log: FilteringBoundLogger, feed: Feed) -> Callable[[str, str, Done | MnemonError], None]:
+    """Return a callback that logs a run of a job and emits its event."""
 
-    def tell(store: str, job: str, result: Done | MnemonError) -> None:
-        job_told(feed, store, job, result)
+    def report(store: str, job: str, result: Done | MnemonError) -> None:
+        emit_job_event(feed, store, job, result)
         if isinstance(result, MnemonError):
             log.warning("job failed", store=store, job=job, reason=result.message)
         elif result.outcome == "stopped":
-            log.warning("job asks", store=store, job=job, question=result.detail)
+            log.warning("job needs confirmation", store=store, job=job, question=result.detail)
         elif result.outcome == "done":
             log.info("job", store=store, job=job, changed=result.changed)
 
-    return tell
+    return report
 
 
-class Attending:
-    """Whoever opens and closes stores tells three: who embeds what they hold, who runs their jobs, and who tells others
-    what is written to them."""
+class StoreListeners:
+    """Forwards opened and closed stores to the embedding worker, the scheduler of jobs, and the feed of events."""
 
-    def __init__(self, keeper: StoreListener, scheduler: Scheduler, feed: Feed) -> None:
-        self._keeper = keeper
+    def __init__(self, worker: StoreListener, scheduler: Scheduler, feed: Feed) -> None:
+        self._worker = worker
         self._scheduler = scheduler
         self._feed = feed
 
     def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
-        """A store was opened."""
-        watch(warm.store, self._feed)
-        self._keeper.attach(warm, change)
+        """Start watching an opened store."""
+        emit_writes(warm.store, self._feed)
+        self._worker.attach(warm, change)
         self._scheduler.attach(warm.store)
 
-    def missing(self, name: str) -> None:
-        """A memory of this store lacks its vector."""
-        self._keeper.missing(name)
+    def request_backfill(self, name: str) -> None:
+        """Embed the memories of a store that lack a vector."""
+        self._worker.request_backfill(name)
 
     def detach(self, name: str) -> None:
-        """This store is being closed."""
+        """Stop watching a store that is being closed."""
         self._scheduler.detach(name)
-        self._keeper.detach(name)
+        self._worker.detach(name)
 
 
 class JobHandlers:
@@ -180,16 +179,16 @@ class JobHandlers:
 
     @handles("jobs.list", in_task=True)
     async def list(self, call: Call, params: StoreParams) -> JobsListResult:
-        """Every job of a store."""
+        """List the jobs of a store."""
         warm = await self._open_stores.use(params.store)
-        attendant = self._scheduler.of(warm.store.name)
-        await attendant.until_known()
-        views = [self._view(entry, running=attendant.running == entry.job.name) for entry in attendant.agenda.entries]
+        runner = self._scheduler.of(warm.store.name)
+        await runner.until_known()
+        views = [self._view(entry, running=runner.running == entry.job.name) for entry in runner.agenda.entries]
         return warm.marked(JobsListResult(store=warm.store.name, jobs=views))
 
     @handles("jobs.run", in_task=True)
     async def run(self, call: Call, params: JobsRunParams) -> JobsRunResult:
-        """One job, now. Raises MnemonError(INVALID_PARAMS) for one that there is not."""
+        """Run a job now. Raises MnemonError(INVALID_PARAMS) for an unknown one."""
         known = [job.name for job in self._scheduler.jobs]
         name = params.name.replace("-", "_")
         if name not in known:

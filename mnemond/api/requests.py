@@ -107,11 +107,11 @@ def _digest_form(kind: type[Params]) -> type[msgspec.Struct]:
 
 def _look_for_missing(warm: OpenStore, outcome: Outcome) -> None:
     """Have a memory embedded that was stored without a vector."""
-    if getattr(outcome, "embedded", True) or warm.on_missing is None:
+    if getattr(outcome, "embedded", True) or warm.on_missing_vector is None:
         return
     snapshot = warm.store.snapshot
     if snapshot.embedded < snapshot.live:
-        warm.on_missing(warm.store.name)
+        warm.on_missing_vector(warm.store.name)
 
 
 def _let_go_of_purged(warm: OpenStore, outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""The way into a store: at once when it is warm, after opening it when it is cold."""
+"""Open stores by name for the handlers, with embedder and settings; and fair access to threads."""
 
 from __future__ import annotations
 
@@ -28,26 +28,25 @@ from mnemond.wire.dispatch import Call
 R = TypeVar("R", bound=Result)
 
 FAR_THREADS: Final = 16
-"""Texts on their way to embedders behind endpoints at once, for all writes of all stores: each may take seconds."""
+"""Concurrent requests to remote embedders by the writes of all stores: each may take seconds."""
 
 NEAR_THREADS: Final = 2
-"""Long texts being read and embedded in this process at once, as many as there is use for. They must not wait for an
-endpoint that does not answer some other store."""
+"""Long texts analysed and embedded in this process at once; kept apart from those that wait for a remote embedder."""
 
 
 class Threads(NamedTuple):
-    """Where texts are read and embedded: by the processor, or waiting for an endpoint."""
+    """Limiters of the threads that embed texts: in this process (`near`), or by an endpoint (`far`)."""
 
     near: trio.CapacityLimiter
     far: trio.CapacityLimiter
 
 
 class OpenStore(msgspec.Struct, frozen=True):
-    """A warm store with the embedder its vectors belong to, and the threads in which texts are embedded.
+    """An open ("warm") store with its embedder, settings and threads.
 
-    `embed_error` says why there is none, `lacks_embedder` whether there should be one. `coming` is the embedder that
-    takes over at any moment. `on_missing` is told the store's name when a memory was stored without a vector;
-    `on_purged` is called when the rows of some were removed. `archives` has what left recall as well.
+    `embed_error`: why there is no embedder; `lacks_embedder`: there should be one. `next_embedder` replaces `embedder`
+    during the cut-over of a switch. `on_missing_vector` is called with the store's name after a memory was stored
+    without a vector, `on_purged` after rows were purged. `archives` hold snapshots with the retired memories.
     """
 
     store: Store
@@ -56,31 +55,31 @@ class OpenStore(msgspec.Struct, frozen=True):
     limiters: Threads
     lacks_embedder: bool = False
     config: Config = Config()
-    coming: Embedder | None = None
-    on_missing: Callable[[str], None] | None = None
+    next_embedder: Embedder | None = None
+    on_missing_vector: Callable[[str], None] | None = None
     on_purged: Callable[[], None] | None = None
     archives: Archives = msgspec.field(default_factory=Archives)
 
     def embedder_of(self, snapshot: Snapshot) -> Embedder | None:
-        """The embedder whose vectors may be compared with those of a snapshot of this store."""
-        for embedder in (self.embedder, self.coming):
+        """Return the embedder that made the vectors of a snapshot, or None."""
+        for embedder in (self.embedder, self.next_embedder):
             if embedder is not None and embedder.fingerprint == snapshot.made_by:
                 return embedder
         return None
 
     @property
     def threads(self) -> trio.CapacityLimiter:
-        """In which its texts are read and embedded."""
+        """Limiter of the threads that analyse and embed its texts."""
         near = self.embedder is None or self.embedder.inline
         return self.limiters.near if near else self.limiters.far
 
     @property
     def rules(self) -> WriteRules:
-        """The rules of its writes."""
+        """Rules of its writes."""
         return write_rules(self.store.embedder, self.config)
 
     def marked(self, result: R, reason: str | None = None) -> R:
-        """`result`, saying that the store is not fully well if it is not (or for `reason`)."""
+        """Return `result`, marked as degraded if the store is, or for `reason`."""
         reason = reason or self.degraded_reason
         if reason is None:
             return result
@@ -88,26 +87,26 @@ class OpenStore(msgspec.Struct, frozen=True):
 
     @property
     def degraded_reason(self) -> str | None:
-        """Why the store is not fully well: a storage fault, or vectors whose embedder is not to be had."""
+        """Reason of a degraded state: a storage fault, or an unavailable embedder."""
         return self.store.degraded_reason or (self.embed_error if self.lacks_embedder else None)
 
 
-WAITING = "this store has no embedder yet; the configured one is being asked"
+WAITING = "this store has no embedder yet; the configured one is being loaded"
 
 
 class StoreListener(Protocol):
-    """Sees to it that every memory has a vector."""
+    """Notified when stores are opened and closed."""
 
     def attach(self, warm: OpenStore, change: Callable[..., None]) -> None:
-        """A store was opened; `change` gives fields of its OpenStore another value."""
+        """A store was opened; `change` replaces fields of its OpenStore."""
         ...
 
-    def missing(self, name: str) -> None:
-        """A memory of this store lacks its vector."""
+    def request_backfill(self, name: str) -> None:
+        """A memory of the store has no vector."""
         ...
 
     def detach(self, name: str) -> None:
-        """This store is being closed."""
+        """The store is being closed."""
         ...
 
 
@@ -124,35 +123,34 @@ class Settings(Protocol):
 
 
 class OpenStores:
-    """Finds, opens and remembers stores by name for the handlers. For the event loop's thread."""
+    """Opens stores by name and keeps them for the handlers. For the event loop's thread."""
 
     def __init__(
         self,
         stores: StoreRegistry,
         supply: Supply,
         settings: Settings | None = None,
-        keeper: StoreListener | None = None,
+        listener: StoreListener | None = None,
         used: Callable[[str], None] | None = None,
     ) -> None:
-        """`supply` is where embedders come from; `settings` has those of each store; `keeper` looks after the stores;
-        `used` is told the name of a store that something is asked of."""
+        """`supply` provides embedders; `used` is called with the name of the store of every request."""
         self._used = used
         self._settings = settings
         self._stores = stores
         stores.on_closed.append(self._closed)
         self._supply = supply
-        self._keeper = keeper
+        self._listener = listener
         self._warm: dict[str, OpenStore] = {}
         self._archives = Archives()
-        self.on_forget: list[Callable[[], None]] = []
-        """Told that whatever was kept of texts has to go."""
+        self.on_clear_caches: list[Callable[[], None]] = []
+        """Called to clear other caches of texts."""
         self._loading: dict[str, trio.Lock] = {}
         self._threads = Threads(trio.CapacityLimiter(NEAR_THREADS), trio.CapacityLimiter(FAR_THREADS))
 
     async def use(self, name: str | None) -> OpenStore:
-        """The warm store that a request names, None for the active one; opened first if it is cold.
+        """Return the store that a request names (None: the active one), opened if need be.
 
-        Awaits nothing but Deferreds. Raises MnemonError for a name that is not one, and what opening raises.
+        Awaits only Deferreds. Raises MnemonError for an invalid name, and the errors of opening.
         """
         resolved = self._stores.resolve(name)
         if self._used is not None:
@@ -160,32 +158,34 @@ class OpenStores:
         return await self.opened(resolved)
 
     async def opened(self, name: str) -> OpenStore:
-        """The same for a resolved name, without counting it as a use."""
+        """Return the store of a resolved name, without counting a use."""
         warm = self._warm.get(name)
         return await in_task(self.open, name) if warm is None else warm
 
     def warm(self, name: str) -> OpenStore | None:
-        """The store, if it is open."""
+        """Return the store if it is open."""
         return self._warm.get(name)
 
     async def open(self, name: str) -> OpenStore:
-        """The warm store. Raises MnemonError(NOT_FOUND) or MnemonError(STORAGE)."""
+        """Open a store, or wait until it is. Raises MnemonError(NOT_FOUND) or MnemonError(STORAGE)."""
         while True:
             store = await self._stores.open(name)
-            async with self._loading.setdefault(name, trio.Lock()):  # an embedder keeps those of its own store waiting
+            async with self._loading.setdefault(
+                name, trio.Lock()
+            ):  # loading an embedder delays requests to its own store only
                 if (warm := self._warm.get(name)) is None:
                     warm = await self._load(store)
             if warm is not None and warm.store is store:
-                return warm  # else it was closed meanwhile
+                return warm  # otherwise it was closed meanwhile
 
     async def _load(self, store: Store) -> OpenStore | None:
-        """Make a store ready for use; None when it was closed meanwhile."""
+        """Load settings and embedder of a store. Returns None if it was closed meanwhile."""
         embedder, error = await trio.to_thread.run_sync(self._settle, store, abandon_on_cancel=True)
         if self._stores.warm(store.name) is not store:
             return None
         warm = self._warm[store.name] = self._opened(store, embedder, error)
-        if self._keeper is not None:
-            self._keeper.attach(warm, partial(self._change, store.name))
+        if self._listener is not None:
+            self._listener.attach(warm, partial(self._change, store.name))
         return warm
 
     def _settle(self, store: Store) -> tuple[Embedder | None, str | None]:
@@ -194,30 +194,29 @@ class OpenStores:
         return self._embedder_for(store.embedder)
 
     def _closed(self, name: str) -> None:
-        """Whoever has the store now finds it closing; whoever comes waits for what becomes of it."""
         self._warm.pop(name, None)
-        if self._keeper is not None:
-            self._keeper.detach(name)
-        self.forget_texts()
+        if self._listener is not None:
+            self._listener.detach(name)
+        self.clear_caches()
 
     def _opened(self, store: Store, embedder: Embedder | None, error: str | None) -> OpenStore:
         lacks = embedder is None and (store.embedder is not None or self._supply.wants)
-        on_missing = None if self._keeper is None else self._keeper.missing
+        on_missing_vector = None if self._listener is None else self._listener.request_backfill
         return OpenStore(
             store, embedder, error, self._threads, lacks, self._config_of(store.name), archives=self._archives,
-            on_missing=on_missing, on_purged=self.forget_texts,
+            on_missing_vector=on_missing_vector, on_purged=self.clear_caches,
         )  # fmt: skip
 
-    def forget_texts(self) -> None:
-        """Let go of whatever this process kept of texts to save time: nothing of a purged memory may stay."""
+    def clear_caches(self) -> None:
+        """Clear all caches of texts, so that the process keeps nothing of a purged memory."""
         self._supply.clear_cache()
         self._archives.clear()
         caches.clear_all()
-        for tell in self.on_forget:
-            tell()
+        for clear in self.on_clear_caches:
+            clear()
 
     def apply_settings(self) -> None:
-        """Give every open store its settings anew: later requests are answered by them."""
+        """Apply the settings in force to every open store, for later requests."""
         for name in self._warm:
             self._change(name, config=self._config_of(name))
 
@@ -225,12 +224,12 @@ class OpenStores:
         return Config() if self._settings is None else self._settings.config(name)
 
     def _change(self, name: str, **fields: object) -> None:
-        """What is asked of the store from now on finds it changed; whoever has it already goes on with it."""
-        if (warm := self._warm.get(name)) is not None:  # else it was closed
+        """Replace fields of an open store for later requests; requests under way keep the earlier values."""
+        if (warm := self._warm.get(name)) is not None:
             self._warm[name] = msgspec.structs.replace(warm, **fields)
 
     def _embedder_for(self, record: EmbedderRecord | None) -> tuple[Embedder | None, str | None]:
-        """The embedder that made a store's vectors, or why it is not to be had (blocking: it may load a model)."""
+        """Return the embedder of a store's vectors, or why it is unavailable (blocking: it may load a model)."""
         if record is None:
             return None, self._supply.lacking or (WAITING if self._supply.wants else "this store has no embedder")
         try:
@@ -239,18 +238,15 @@ class OpenStores:
             return None, sentence(error)
 
 
-# ---------------------------------------------------------------- fair turns
+# Fair access to threads.
 
-
-LEFT: Final = "whoever asked has left; nothing was looked for"
+CLIENT_LEFT: Final = "the client has disconnected; the request was not processed"
 
 
 class FairLimiter:
-    """A limiter of `places` that serves connections in turn.
+    """A limiter of `places` that serves connections round-robin, and the requests of one connection in order.
 
-    A place that becomes free goes to the connection that has waited longest for its turn, and within one to the request
-    that came first. So a connection with a hundred requests delays another by no more than one of them. For the event
-    loop's thread.
+    A connection with a hundred requests delays another by no more than one of them. For the event loop's thread.
     """
 
     def __init__(self, places: int) -> None:
@@ -263,9 +259,9 @@ class FairLimiter:
         return sum(map(len, self._waiting.values()))
 
     async def slot(self, call: Call) -> AbstractContextManager[None]:
-        """Wait for a place; the result holds it for the time of a `with` block.
+        """Wait for a place; the returned context manager holds it.
 
-        Raises MnemonError(UNAVAILABLE) if the client has left by the time there is one.
+        Raises MnemonError(UNAVAILABLE) if the client has disconnected meanwhile.
         """
         if self._free and not self._waiting:
             self._free -= 1
@@ -278,7 +274,7 @@ class FairLimiter:
             self._withdraw(waiter)
             raise
         if not waiter.has_place:
-            raise MnemonError(UNAVAILABLE, LEFT, outcome="rejected")
+            raise MnemonError(UNAVAILABLE, CLIENT_LEFT, outcome="rejected")
         return self._held()
 
     @contextmanager
@@ -313,8 +309,6 @@ class FairLimiter:
 
 
 class _Waiter:
-    """One request that waits."""
-
     __slots__ = ("call", "has_place", "woken")
 
     def __init__(self, call: Call) -> None:

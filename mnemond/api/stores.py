@@ -19,10 +19,10 @@ from mnemond.wire.params import NoParams, StoreParams, plural
 # Whether a store may be taken away from those who use it.
 
 
-def refuse_busy(keeper: EmbeddingWorker, name: str) -> None:
+def refuse_busy(worker: EmbeddingWorker, name: str) -> None:
     """Raises MnemonError(BUSY) while memories of a store are embedded because somebody asked for it. What is written
     and read just now is no reason: it is finished before the store is closed."""
-    if keeper.is_asked(name):
+    if worker.has_active_run(name):
         raise MnemonError(
             BUSY,
             f'memories of the store "{name}" are being embedded',
@@ -38,11 +38,11 @@ class BackupHandlers:
     """backup.create, backup.list, backup.verify, backup.restore."""
 
     def __init__(
-        self, registry: StoreRegistry, open_stores: OpenStores, keeper: EmbeddingWorker, safekeeping: BackupService
+        self, registry: StoreRegistry, open_stores: OpenStores, worker: EmbeddingWorker, safekeeping: BackupService
     ) -> None:
         self._stores = registry
         self._open_stores = open_stores
-        self._keeper = keeper
+        self._worker = worker
         self._safekeeping = safekeeping
 
     @handles("backup.create", in_task=True)
@@ -75,7 +75,7 @@ class BackupHandlers:
         """
         backup = await self._safekeeping.find(params.backup, _checked(params.store))
         into = check_name(params.into or backup.store)
-        refuse_busy(self._keeper, into)
+        refuse_busy(self._worker, into)
         if self._stores.exists(into) and not params.yes:
             raise MnemonError(
                 INVALID_PARAMS,
@@ -117,11 +117,11 @@ class StoreHandlers:
     """store.list, store.create, store.set, store.path, store.remove."""
 
     def __init__(
-        self, registry: StoreRegistry, open_stores: OpenStores, keeper: EmbeddingWorker, safekeeping: BackupService
+        self, registry: StoreRegistry, open_stores: OpenStores, worker: EmbeddingWorker, safekeeping: BackupService
     ) -> None:
         self._stores = registry
         self._open_stores = open_stores
-        self._keeper = keeper
+        self._worker = worker
         self._safekeeping = safekeeping
 
     @handles("store.list")
@@ -159,7 +159,7 @@ class StoreHandlers:
         name = check_name(params.name)
         self._stores.find(name)
         self._stores.refuse_active(name)
-        refuse_busy(self._keeper, name)
+        refuse_busy(self._worker, name)
         if not params.yes:
             raise await self._unsure(name)
         last = await self._safekeeping.remove(name, purge=params.purge)

@@ -306,8 +306,8 @@ def extraction_contexts(open_stores: Callable[[], OpenStores]) -> Callable[[str]
         warm = await open_stores().open(name)
 
         def missing() -> None:
-            if warm.on_missing is not None:
-                warm.on_missing(name)
+            if warm.on_missing_vector is not None:
+                warm.on_missing_vector(name)
 
         return ExtractionContext(warm.rules, warm.embedder, warm.embed_error, warm.threads, missing)
 

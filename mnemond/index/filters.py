@@ -10,7 +10,7 @@ import numpy as np
 
 from mnemond.index.arrays import Interner, Ints, Mask
 from mnemond.index.columns import STATUS_CODES
-from mnemond.model.memory import INSIGHT_NO_METADATA, Scope
+from mnemond.model.memory import NO_METADATA, Scope
 from mnemond.model.query import Condition, Filter, Span, holds
 from mnemond.text.entities import canonical_name
 from mnemond.text.tokens import fold
@@ -215,7 +215,7 @@ def _of_metadata(parts: Parts, condition: Condition, candidates: Mask) -> Mask:
     kept = [
         row
         for row in np.flatnonzero(candidates).tolist()
-        if (bare if (text := insights[row].metadata) == INSIGHT_NO_METADATA else holds(condition, metadata_of(text)))
+        if (bare if (text := insights[row].metadata) == NO_METADATA else holds(condition, metadata_of(text)))
     ]
     mask: Mask = np.zeros(len(candidates), dtype=np.bool_)
     mask[kept] = True

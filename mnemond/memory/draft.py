@@ -19,13 +19,13 @@ from mnemond.model.changes import Change, ChangeSet, Vector
 from mnemond.model.memory import (
     CATEGORIES,
     ENTITY_MODES,
-    INSIGHT_NO_METADATA,
     MAX_CONTENT,
     MAX_ENTITIES,
     MAX_ENTITY,
     MAX_METADATA,
     MAX_TAG,
     MAX_TAGS,
+    NO_METADATA,
     Entity,
     Insight,
     Scope,
@@ -401,7 +401,7 @@ class Clean(msgspec.Struct, frozen=True):
     tags: tuple[str, ...]
     entities: tuple[str, ...]
     redacted: tuple[str, ...]
-    metadata: str = INSIGHT_NO_METADATA
+    metadata: str = NO_METADATA
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -447,7 +447,7 @@ def clean(
         tuple(dict.fromkeys(texts[1:many])),
         tuple(dict.fromkeys(texts[many:])),
         tuple(sorted({*kinds, *more})),
-        as_text(noted) if noted else INSIGHT_NO_METADATA,
+        as_text(noted) if noted else NO_METADATA,
     )
 
 
@@ -538,7 +538,7 @@ def new_memory(insight: Insight, reading: Reading) -> NewMemory:
 
 def _with_dates(metadata: str, found: Sequence[DateMention]) -> str:
     """Metadata with the dates the text speaks of, and without those of an earlier text (spec 6.6)."""
-    if metadata == INSIGHT_NO_METADATA and not found:
+    if metadata == NO_METADATA and not found:
         return metadata
     fields = msgspec.json.decode(metadata, type=dict[str, object])
     fields.pop("dates", None)

@@ -28,7 +28,7 @@ from mnemond.memory.draft import (
 from mnemond.memory.history import Find, Present, active_row
 from mnemond.memory.relink import Relinked, Relinking, reanalyse, relinked
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
-from mnemond.model.memory import INSIGHT_NO_METADATA, EdgeType, Insight, Scope, format_us, parse_rfc3339
+from mnemond.model.memory import NO_METADATA, EdgeType, Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import EdgesCreated, UpdateResult
 from mnemond.store import edges
 from mnemond.store.operations import Proposal, View
@@ -223,7 +223,7 @@ def _metadata(old: Insight, wanted: Wanted) -> str:
     noted = (wanted.metadata or {}) | {
         name: value for name, value in had.items() if name == RESERVED or not is_plain(value)
     }
-    return as_text(noted) if noted else INSIGHT_NO_METADATA
+    return as_text(noted) if noted else NO_METADATA
 
 
 def _names(old: Insight, new: Insight, wanted: Wanted, snapshot: Snapshot) -> tuple[tuple[str, ...], str]:

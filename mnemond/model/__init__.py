@@ -1,1 +1,1 @@
-"""Frozen values that everything above speaks of: insights, edges, changes and outcomes. No I/O, no clock."""
+"""Frozen values used by all layers above: insights, edges, changes and outcomes. No I/O, no clock."""

@@ -1,4 +1,4 @@
-"""Answers of reads: memories as they are shown, and what recall, diff, history and gc find."""
+"""Results of reads: memories and links, recall, diff, history, gc, and the relations that extract finds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from mnemond.model.memory import Insight
 from mnemond.model.outcomes import Result, Suggestion
 
-# Memories, their links, and pages of them.
+# Memories, links and pages.
 
 
 class MemoryText(msgspec.Struct, frozen=True, gc=False):
@@ -54,7 +54,7 @@ D = TypeVar("D", bound=InsightDetail)
 
 
 def insight_view(it: Insight) -> InsightView:
-    """A memory as lists and recalls show it."""
+    """Convert an insight for lists and recalls."""
     return InsightView(
         it.id, it.content, it.category, it.importance, it.tags, it.entities, it.source, it.access_count,
         it.effective_importance, it.created_at, it.updated_at, it.valid_from, it.invalid_at,
@@ -62,7 +62,7 @@ def insight_view(it: Insight) -> InsightView:
 
 
 def insight_detail(it: Insight, kind: type[D], **more: object) -> D:
-    """A memory with everything known about it, and the `more` that a `kind` of detail has."""
+    """Convert an insight to a `kind` of detail, with its `more` fields."""
     same = {name: getattr(it, name) for name in InsightDetail.__struct_fields__ if name in Insight.__struct_fields__}
     scope = msgspec.structs.asdict(it.scope)
     return kind(**(same | scope | {"metadata": msgspec.json.decode(it.metadata)} | more))
@@ -125,16 +125,15 @@ class RelatedMemory(MemoryText, frozen=True, gc=False):
     weight: float
 
 
-# recall, in three shapes.
-
+# recall: full results, compact ones, or a context.
 
 _SCALE = 1e6
 
 
 def six(value: float) -> float:
-    """`value` to the six decimals that scores and signals are shown with: enough to order, short enough to read.
+    """Round to the six decimals of scores and signals on the wire.
 
-    What `round(value, 6)` gives, in a third of its time: the product of a float32 and the scale is exact.
+    Equals `round(value, 6)`, in a third of its time: the product of a float32 and the scale is exact.
     """
     return round(value * _SCALE) / _SCALE
 
@@ -185,7 +184,7 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
 
 
 class RerankMeta(msgspec.Struct, frozen=True):
-    """Whether a reranker was applied, and the reason if not."""
+    """Use of a reranker, with the reason if it was not applied."""
 
     applied: bool = False
     reason: str | None = None
@@ -376,7 +375,7 @@ class LogLine(msgspec.Struct, frozen=True):
     op_id: str | None
 
 
-# gc, when it only lists.
+# gc: listing and review.
 
 
 class GcCandidate(MemoryText, frozen=True, gc=False):
@@ -402,7 +401,7 @@ class GcResult(Result, frozen=True, kw_only=True):
 
 
 class GcFlagged(msgspec.Struct, frozen=True):
-    """A memory whose text may have to be written again. What looks like a secret is cut out of `content`."""
+    """A memory whose text may need a revision. Likely secrets are cut out of `content`."""
 
     id: str
     content: str
@@ -422,7 +421,7 @@ class GcReview(Result, frozen=True, kw_only=True):
 
 
 class FactRelation(msgspec.Struct, frozen=True):
-    """Who has to do with what: works_at, lives_in, prefers, replaces …"""
+    """A relation between two things: works_at, lives_in, prefers, replaces …"""
 
     source: str
     type: str

@@ -1,7 +1,6 @@
-"""Writes as values: what a pipeline asks for, and what the index must be told once it is committed.
+"""Writes as values: change sets, the changes they consist of, queued exchanges and records of jobs.
 
-A `ChangeSet` travels from a pipeline to the store's writer, which turns it into one savepoint of one transaction and
-hands what became true to the index.
+Memory code builds a `ChangeSet`; the store's writer applies it in a savepoint and, after the commit, updates the index.
 """
 
 from __future__ import annotations
@@ -15,19 +14,16 @@ import numpy.typing as npt
 from mnemond.model.memory import Edge, Entity, Insight, Relation, Retired
 from mnemond.model.outcomes import Outcome
 
-# What is kept of the last run of a background job.
-
-
 RunOutcome = Literal["done", "nothing", "stopped"]
-"""It changed something; there was nothing to change; or it would have changed too much, and asks."""
+"""It changed something; there was nothing to change; or it stopped, as so many changes need confirmation."""
 
 
 class JobRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """The last run of one job on one store, written in the transaction of its last change.
 
-    `ran_at`: when it began, RFC 3339, by the clock of the machine. `aged_us`: what it aged memories to, see
-    `model.ageing`. `changed`: memories, lines or rows; of a job that stopped, how many it would have changed. `op_id`
-    names the operation for `undo`, None where there is nothing to take back. `seconds`: until the last change.
+    `ran_at`: its start by the wall clock, RFC 3339. `aged_us`: the time to which it aged memories, see
+    `model.memory.aged`. `changed`: memories, lines or rows; for a job that stopped, the number it would have changed.
+    `op_id` names the operation for `undo`, None if there is nothing to undo. `seconds`: duration until the last change.
     """
 
     ran_at: str
@@ -39,49 +35,47 @@ class JobRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     op_id: str | None = None
 
 
-# What was said in one turn of an agent's session, on its way to being read for what is worth remembering.
-
+# Exchanges of agents' sessions, queued for extraction.
 
 LONGEST_PROMPT: Final = 16_000
-"""Characters kept of what a person said. An engine reads beginning and end of a long message and leaves out the middle,
-which is pasted; a conversation's prompts have some hundred."""
+"""Characters kept of a prompt, which has a few hundred on average. Extraction skips the middle of a long message, which
+is mostly pasted."""
 
 LONGEST_REPLY: Final = 24_000
-"""Characters kept of an answer, or of a summary, which becomes at most three memories (8,000 each). Both lengths
-together are looked through for secrets in 5 ms (0.11 ms a thousand characters)."""
+"""Characters kept of a reply, or of a summary, which becomes at most three memories (8,000 each). The search for
+secrets in a prompt and a reply of these lengths takes 5 ms (0.11 ms per thousand characters)."""
 
 LONGEST_NAME: Final = 200
-"""Characters kept of a host's, a conversation's or a project's name."""
+"""Characters kept of the name of a host, a conversation or a project."""
 
 MAX_PENDING: Final = 1_000
-"""Exchanges of one store that wait to be read; the oldest goes for the one that is too many. A day's work has some
-hundred, so as many wait only where reading is switched off or fails."""
+"""Pending exchanges of a store; beyond that the oldest is dropped. A day has a few hundred, so the limit is reached
+only where extraction is switched off or fails."""
 
 MAX_SETTLED: Final = 1_000
-"""Exchanges of which only the key is kept, so that a host that repeats one is recognised; and, apart from these, those
-that were set aside."""
+"""Processed exchanges whose key is kept, so that repeats are recognised; also the limit of failed exchanges."""
 
 KEPT_DAYS: Final = 30
-"""Days after which an exchange that could not be read goes, and the key of one that was."""
+"""Days after which failed exchanges, and the keys of processed ones, are deleted."""
 
 MAX_TRIES: Final = 5
-"""Attempts at an exchange (spec 13); then it is set aside, for somebody to look at."""
+"""Attempts at an exchange before it counts as failed."""
 
 FIRST_PAUSE_S: Final = 60
-"""Seconds before one that failed is tried again, doubled each time (spec 13)."""
+"""Seconds before the first retry of an exchange, doubled each time."""
 
 ExchangeKind = Literal["exchange", "summary"]
-"""A prompt with its answer, which is read for facts; or what a host made of a conversation that grew too long, which is
-kept as it is."""
+"""A prompt with its reply, from which facts are extracted; or a host's summary of a long conversation, which is stored
+unchanged."""
 
 
 class QueuedExchange(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn, as its host told it. What is not known is empty.
+    """One turn as reported by its host; unknown fields are empty.
 
-    `prompt` is what the person said and `reply` what the agent answered, or, of a summary, the summary. Longer ones
-    than `LONGEST_PROMPT` and `LONGEST_REPLY` lose their middle. `conversation_id` is the host's own name of the
-    session, `project` says what was worked on. `at_us`: when it was said, microseconds since 1970. `key` tells it from
-    every other turn and is the same when a host tells it again; made from what it says where it is empty.
+    `prompt` is the user's text, `reply` the agent's answer or the summary. Texts longer than `LONGEST_PROMPT` and
+    `LONGEST_REPLY` lose their middle. `conversation_id` is the host's id of the session, `project` the name of the
+    project. `at_us`: time of the turn in microseconds since the epoch. `key` identifies the turn when a host reports it
+    again; derived from the texts if empty.
     """
 
     host: str
@@ -98,11 +92,11 @@ Vector = npt.NDArray[np.float32]
 """A pre-normalised embedding, shape (dimension,), dtype float32, C-contiguous."""
 
 Revision = Literal["UPDATE", "MERGE", "BOOST", "PAIR"]
-"""Why a row that stays active was rewritten, as its history says it (spec 4)."""
+"""Operation type, in the history, of a change to a row that stays active."""
 
 
 class AddInsight(msgspec.Struct, frozen=True, tag=True):
-    """Insert a new active insight; `vector` is None when it could not be embedded.
+    """Insert a new active insight; `vector` is None if it could not be embedded.
 
     `mentions` are its entities with their types; `queries` are questions it would answer.
     """
@@ -114,10 +108,10 @@ class AddInsight(msgspec.Struct, frozen=True, tag=True):
 
 
 class PutInsight(msgspec.Struct, frozen=True, tag=True):
-    """Give an active insight a new value. Refused when it is not active any more.
+    """Replace an active insight. Refused if it is no longer active.
 
-    `vector` counts only with `embedded`: its content was embedded anew, without success when it is None. `mentions`
-    and `queries`: None leaves the rows of its entities, and of the questions it would answer, as they are.
+    `vector` counts only with `embedded`: the content was embedded again, without success if it is None. `mentions`
+    and `queries`: None leaves the rows of its entities, and of the questions it would answer, unchanged.
     """
 
     insight: Insight
@@ -129,10 +123,10 @@ class PutInsight(msgspec.Struct, frozen=True, tag=True):
 
 
 class RetireInsight(msgspec.Struct, frozen=True, tag=True):
-    """Take an active insight out of recall, keeping its row. Refused when it is not active any more.
+    """Take an active insight out of recall, keeping its row. Refused if it is no longer active.
 
-    Its edges move to `successor`, which must be active, or are removed. Without `moves` they are removed in any case,
-    and `successor` need only be known. `invalid_at`: since when it is not true.
+    With `moves` its edges move to `successor`, which must be active; otherwise they are removed, and `successor` need
+    only exist. `invalid_at`: when it became invalid.
     """
 
     id: str
@@ -143,36 +137,36 @@ class RetireInsight(msgspec.Struct, frozen=True, tag=True):
 
 
 class RestoreInsight(msgspec.Struct, frozen=True, tag=True):
-    """Make a retired row active again, with this value. Refused when it is active or was never there."""
+    """Make a retired row active again, with this value. Refused if it is active or does not exist."""
 
     insight: Insight
     vector: Any = None
 
 
 class PurgeInsight(msgspec.Struct, frozen=True, tag=True):
-    """Remove a row, in whatever state, and everything that was derived from it."""
+    """Delete a row of any status, and everything derived from it."""
 
     id: str
 
 
 class AddEdge(msgspec.Struct, frozen=True, tag=True):
-    """Insert an edge. With one of equal ends and type the larger weight and both metadata win, except that an
-    automatic edge never changes one that a host or a user made. `audited`: it is what the operation is about."""
+    """Insert an edge, or merge it into one of equal ends and type: the larger weight, both metadata. An automatic edge
+    never changes one made by a host or a user. `audited`: the edge is the subject of the operation."""
 
     edge: Edge
     audited: bool = False
 
 
 class AddRelations(msgspec.Struct, frozen=True, tag=True):
-    """Insert the edges of a memory that this operation adds: all at once, and the first it has. Each other memory is
-    active, and is named once a type. A dozen and more come with every memory, so they are no objects of their own."""
+    """Insert all edges of a memory that this operation adds. Each other memory is active and occurs once per type. One
+    change for all of them, as every memory has a dozen and more."""
 
     id: str
     relations: tuple[Relation, ...]
 
 
 class RemoveEdge(msgspec.Struct, frozen=True, tag=True):
-    """Delete the edge with these endpoints and type, if there is one."""
+    """Delete the edge with these endpoints and type, if it exists."""
 
     source_id: str
     target_id: str
@@ -181,9 +175,9 @@ class RemoveEdge(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetVector(msgspec.Struct, frozen=True, tag=True):
-    """Give an active insight the embedding it lacked, or another one. One that is not active any more is left alone.
+    """Set the embedding of an insight. Ignored if it is no longer active.
 
-    None: the embedder knows no word of it and need not be asked again.
+    None: the embedder knows no word of the text, so it is not embedded again.
     """
 
     id: str
@@ -191,8 +185,8 @@ class SetVector(msgspec.Struct, frozen=True, tag=True):
 
 
 class CountUse(msgspec.Struct, frozen=True, tag=True):
-    """An active insight was recalled, so many times, last at `at` (RFC 3339). One that is not active any more is left
-    alone. Use is no revision, so it is not in the history."""
+    """Count `times` recalls of an insight, the last at `at` (RFC 3339). Ignored if it is no longer active; not part of
+    its history."""
 
     id: str
     times: int
@@ -200,7 +194,7 @@ class CountUse(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetImportance(msgspec.Struct, frozen=True, tag=True):
-    """The effective importance that follows from a row's use, age and connections. Derived, so not in its history."""
+    """Store the effective importance of an insight. Derived, so not part of its history."""
 
     id: str
     effective_importance: float
@@ -222,16 +216,15 @@ Change = (
 
 
 class QueueExchange(msgspec.Struct, frozen=True, tag=True):
-    """Put what was said in a turn at the end of those that wait to be read; its texts are as they may be stored. One
-    whose key is known is left out."""
+    """Append an exchange, with its secrets redacted, to the queue of extraction. Ignored if its key is known."""
 
     id: str
     exchange: QueuedExchange
 
 
 class SettleFact(msgspec.Struct, frozen=True, tag=True):
-    """The first of the `facts` of a queued exchange is settled by this operation; `left` are those still to be written
-    (both JSON), None where there is none. Refused when `facts` is not what the exchange still waits for."""
+    """This operation writes the first of the pending `facts` of a queued exchange; `left` are the others, None if there
+    is none (both JSON). Refused if `facts` differ from those of the row."""
 
     number: int
     facts: str
@@ -239,16 +232,15 @@ class SettleFact(msgspec.Struct, frozen=True, tag=True):
 
 
 class ChangeSet(msgspec.Struct, frozen=True):
-    """One operation: everything that must become true together, or not at all.
+    """One atomic operation.
 
-    `now` is the one time of the whole operation (RFC 3339). `op_id` names it for undo and history; it is also the
-    idempotency key when `client_op_id` is true, that is, when the caller chose it and may therefore repeat it.
-    `outcome` is what a caller is told; it is stored with the operation so that a repeat gets the same answer.
-    `request_digest` tells a repeat from another request under the same op_id. `operation` and `subject` are what the
-    log says was done, and to which memory (default: the method, and the first memory that changed; an empty operation
-    leaves no line). `undoes` is the operation that this one takes back. `facts` are rows of the store's `meta` table,
-    (key, value), that become true with it. `queue`: what becomes with it of exchanges that wait to be read, which are
-    no memories: neither the index nor the history hears of them.
+    `now` is its time (RFC 3339). `op_id` names it for undo and history; it is also the idempotency key if
+    `client_op_id` is true, i.e. chosen by the client. `outcome` is the result for the client; it is stored so that a
+    repeat gets the same one. `request_digest` distinguishes a repeat from another request with the same op_id.
+    `operation` and `subject` are those of the line in the log (default: the method, and the first memory that changed;
+    an empty operation leaves no line). `undoes` is the op_id of the operation that this one reverses. `facts` are rows
+    (key, value) of the store's `meta` table to write with it. `queue` holds changes to queued exchanges, which appear
+    neither in the index nor in the history.
     """
 
     op_id: str

@@ -1,4 +1,4 @@
-"""An insight: one memory, as it stands in a store and in the index."""
+"""Insights, edges and entities as values; effective importance, ageing, and timestamps."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ Category = Literal["preference", "decision", "fact", "insight", "context", "gene
 CATEGORIES: tuple[str, ...] = get_args(Category)
 
 Retired = Literal["superseded", "merged", "forgotten", "pruned", "expired"]
-"""States of an insight that recall does not see."""
+"""Statuses of an insight that is out of recall."""
 
 Status = Literal["active"] | Retired
 STATUSES: tuple[str, ...] = ("active", *get_args(Retired))
 
 EntityMode = Literal["merge", "provided", "auto"]
 ENTITY_MODES: tuple[str, ...] = get_args(EntityMode)
-
 
 MAX_CONTENT = 8_000
 """Characters (code points after NFC) of one memory; a limit in bytes would cut Chinese at a third."""
@@ -33,11 +32,11 @@ MAX_TAGS, MAX_TAG = 20, 100
 MAX_ENTITIES, MAX_ENTITY = 50, 200
 """Tags and entities of one memory, and the characters of each."""
 
-INSIGHT_NO_METADATA = "{}"
+NO_METADATA = "{}"
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """Whom a memory is for. None means "everyone"; a scope is a filter inside a store, never a security boundary."""
+    """Audience of a memory; None means everyone. A scope is a filter inside a store, not a security boundary."""
 
     user_id: str | None = None
     session_id: str | None = None
@@ -47,11 +46,10 @@ class Scope(msgspec.Struct, frozen=True):
 class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One memory. Times are RFC 3339 in UTC with microseconds; `importance` is 1…5.
 
-    `effective_importance` is the stored value of chapter "effective importance" (not capped at 1). `metadata` is the
-    text of a JSON object. `keywords` describe it beside the others of its store; `event_start` and `event_end` are
-    the dates it speaks of; `expires_at` is when it leaves recall by itself; `intent` is that of the fact it was
-    extracted as; no read shows what is `quarantined`. `gc=False`: an insight never refers back to itself, and the
-    collector need not walk 100,000 of them.
+    `effective_importance` is the stored value of the function of that name (not capped at 1). `metadata` is the text of
+    a JSON object. `keywords` distinguish it from the others of its store; `event_start` and `event_end` are the dates
+    of the event it describes; at `expires_at` it leaves recall; `intent` is that of the extracted fact; `quarantined`
+    ones are never shown. `gc=False`: an insight holds no reference cycle, so the collector can skip 100,000 of them.
     """
 
     id: str
@@ -84,24 +82,23 @@ class Insight(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     corroboration_count: int = 0
     last_corroborated_at: str | None = None
     pinned: bool = False
-    metadata: str = INSIGHT_NO_METADATA
+    metadata: str = NO_METADATA
     intent: str | None = None
     expires_at: str | None = None
     quarantined: bool = False
 
 
-# What counts as now for memories that fade, prune and expire: a clock that jumps must not cost years in an hour.
-
+# Ageing: decay, pruning and expiry use a limited clock, so that a wall clock that jumps does not age memories by years.
 
 MAX_US: Final = 2 * 86_400 * 1_000_000
-"""Microseconds that memories age between two runs of a job at most: two days (spec 13, clock rules)."""
+"""Microseconds that memories age at most between two runs of a job: two days."""
 
 
 def aged(before_us: int | None, wall_us: int) -> int:
-    """What memories are aged to by a run at `wall_us`; `before_us` is what the run before aged them to, None for the
-    first. Never less than that, and at most MOST_US more: after a long pause the next runs catch up step by step.
+    """Return the time to which a run at `wall_us` ages memories, given that of the previous run (None: there is none).
 
-    All are microseconds since the epoch.
+    At least `before_us`, at most `MAX_US` more: after a long pause the next runs catch up step by step. All values are
+    microseconds since the epoch.
     """
     if before_us is None:
         return wall_us
@@ -109,23 +106,20 @@ def aged(before_us: int | None, wall_us: int) -> int:
 
 
 def effective_now(aged_us: int, wall_us: int) -> int:
-    """The time that ages are told by. A clock that was ahead and was put right makes nothing older than it is."""
+    """Return the time from which ages are computed: not ahead of a wall clock that was set back."""
     return min(aged_us, wall_us)
 
 
-# An edge: one directed, typed, weighted relation between two insights.
-
+# Edges.
 
 EdgeType = Literal["temporal", "semantic", "causal", "entity"]
 EDGE_TYPES: tuple[str, ...] = get_args(EdgeType)
 
 CreatedBy = Literal["auto", "host", "user", "import", "worker"]
 
-EDGE_NO_METADATA = "{}"
-
 
 class Edge(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """`source_id` → `target_id`; `weight` lies in [0, 1]. Undirected relations are stored as two edges.
+    """Directed edge from `source_id` to `target_id`, `weight` in [0, 1]. Undirected relations are stored as two edges.
 
     `metadata` is the text of a JSON object of scalars and lists, at most `MAX_METADATA` bytes.
     """
@@ -134,21 +128,20 @@ class Edge(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     target_id: str
     edge_type: EdgeType
     weight: float
-    metadata: str = EDGE_NO_METADATA
+    metadata: str = NO_METADATA
     created_by: CreatedBy = "auto"
     boost_days: float = 0.0
     last_boosted_at: str | None = None
 
 
 MAX_METADATA = 4096
-"""Bytes of an edge's metadata (spec 4, rules)."""
+"""Bytes of an edge's metadata."""
 
 
 class Relation(NamedTuple):
-    """What a new memory has to do with another, made by a rule: one automatic edge, or one each way.
+    """Automatic edge between a new memory and another, in one direction (causal) or both.
 
-    A causal one goes one way. `there` is the metadata of the edge to `other`, `back` of the one from it; None where
-    there is no such edge.
+    `there` is the metadata of the edge to `other`, `back` that of the edge from it; None if there is no such edge.
     """
 
     other: str
@@ -158,20 +151,19 @@ class Relation(NamedTuple):
     back: str | None
 
 
-# Effective importance (EI): how much a memory still matters, from importance, use, age and connections (spec 7.14).
-
+# Effective importance (EI), the formula and constants of mnemon: from importance, use, age and connections.
 
 BASE = {5: 1.0, 4: 0.8, 3: 0.5, 2: 0.3, 1: 0.15}
-"""Base value of each importance (S0)."""
+"""Base value of each importance."""
 HALF_LIFE_DAYS = 30.0
-"""Days without access after which the value halves (S0)."""
+"""Days without access after which the value halves."""
 DEGREE_GAIN = 0.1
 DEGREE_CAP = 5
-"""Each of at most five neighbours adds a tenth (S0)."""
+"""Each of at most five neighbours adds a tenth."""
 
 
 def effective_importance(importance: int, access_count: int, days_since_access: float, degree: int) -> float:
-    """EI = base · max(1, ln(1+a)) · 2^(−days/30) · (1 + .1·min(degree, 5)); not capped at 1.
+    """Compute EI = base · max(1, ln(1+a)) · 2^(−days/30) · (1 + .1·min(degree, 5)); not capped at 1.
 
     `days_since_access` counts from creation for a memory never read; negative counts as 0.
     Raises KeyError for an importance outside 1…5.
@@ -187,7 +179,7 @@ def effective_importances(
     days_since_access: npt.NDArray[np.float64],
     degree: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.float64]:
-    """The same of many memories at once, every part of shape (rows,)."""
+    """Compute EI for arrays of shape (rows,)."""
     import numpy as np  # the command line imports this module and has no use for arrays
 
     base = np.array([0.0, *(BASE[level] for level in sorted(BASE))])[importance]
@@ -197,17 +189,16 @@ def effective_importances(
     return found
 
 
-# An entity: something that memories speak of, and by which they find each other.
-
+# Entities.
 
 EntityType = Literal["user", "person", "organization", "location", "tool", "concept", "error", "event", "other"]
 
 
 class Entity(msgspec.Struct, frozen=True, gc=False):
-    """One thing that a text names.
+    """A thing that a text names.
 
-    `name` is its first spelling, as it stood in the text. `canonical` is what equality means: folded, with aliases
-    resolved, so that "k8s" and "Kubernetes" are one. `kind` is a guess from the words alone, and no part of equality.
+    `name` is its first spelling in the text. `canonical` is the key for comparison: folded, with aliases resolved, so
+    that "k8s" and "Kubernetes" are equal. `kind` is guessed from the words and not compared.
     """
 
     name: str
@@ -215,30 +206,28 @@ class Entity(msgspec.Struct, frozen=True, gc=False):
     kind: EntityType
 
 
-# RFC 3339 timestamps and microseconds since the epoch: the two forms of time in mnemond.
-
+# Timestamps: RFC 3339, and microseconds since the epoch.
 
 DAY_US = 86_400e6
 """Microseconds of a day."""
 
+CACHED_TIMES = 256
+"""Size of the caches of both conversions: a write converts the same two timestamps a dozen times."""
 
-REMEMBERED_TIMES = 256
-"""Timestamps whose microseconds are known: a write asks for the same two a dozen times."""
 
-
-@lru_cache(maxsize=REMEMBERED_TIMES)
+@lru_cache(maxsize=CACHED_TIMES)
 def format_us(us: int) -> str:
-    """RFC 3339 in UTC with microseconds and `Z`, the one form mnemond writes."""
+    """Format as RFC 3339 in UTC with microseconds and `Z`."""
     seconds, micros = divmod(us, 1_000_000)
     moment = datetime(1970, 1, 1) + timedelta(seconds=seconds, microseconds=micros)  # noqa: DTZ001 - UTC by definition
     return moment.isoformat(timespec="microseconds") + "Z"
 
 
-@lru_cache(maxsize=REMEMBERED_TIMES)
+@lru_cache(maxsize=CACHED_TIMES)
 def parse_rfc3339(text: str) -> int:
-    """Microseconds since the epoch of an RFC 3339 timestamp; any offset is accepted, a missing one is refused.
+    """Convert an RFC 3339 timestamp to microseconds since the epoch. The offset is required.
 
-    Raises ValueError with a sentence when `text` is not such a timestamp.
+    Raises ValueError with a message for clients.
     """
     try:
         moment = datetime.fromisoformat(text)
@@ -249,5 +238,5 @@ def parse_rfc3339(text: str) -> int:
     try:
         delta = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     except OverflowError as error:
-        raise ValueError(f'"{text[:40]}" lies outside the years 1 to 9999 in UTC') from error
+        raise ValueError(f'"{text[:40]}" is outside the years 1 to 9999 in UTC') from error
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds

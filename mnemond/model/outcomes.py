@@ -100,7 +100,7 @@ class CausalCandidate(msgspec.Struct, frozen=True):
 
     @property
     def is_likely(self) -> bool:
-        """Whether more speaks for a cause than being near in the graph; the others are left to programs."""
+        """True if there is a causal cue and enough common words, not only proximity in the graph."""
         return self.causal_signal is not None and self.overlap >= MIN_SHARED
 
 
@@ -114,7 +114,7 @@ class Redundancy(msgspec.Struct, frozen=True):
 
 
 class Substance(msgspec.Struct, frozen=True):
-    """Whether the text says enough to be kept; enforced on the channels hook, batch and extract alone."""
+    """Score of the information in the text; enforced only on the channels hook, batch and extract."""
 
     score: float
     decision: Literal["keep", "discard"]
@@ -253,7 +253,7 @@ def forget_message(heir: str | None, *, purged: bool) -> str:
 
 
 class PinResult(WriteResult, frozen=True):
-    """Whether the memory is pinned now; `changed` is false when it was so before."""
+    """The state of the pin; `changed` is false if it was the same before."""
 
     id: str
     status: Literal["pinned", "unpinned"]
@@ -406,7 +406,7 @@ class EmbedCalibrateResult(WriteResult, frozen=True):
     thresholds: ThresholdsView
 
 
-# Operations of the daemon itself, which no client sees.
+# Internal operations, not visible to clients.
 
 
 class Used(WriteResult, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Conditions on the metadata of a memory: the operators of Mem0 (spec 2.3) as values."""
+"""Queries of recall: conditions on metadata (with the operators of Mem0), filters, questions and results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Scalar = str | int | float | bool | None
 
 
 class Compare(msgspec.Struct, frozen=True, tag="compare"):
-    """`key` stands in relation `operator` (one of `OPERATORS`) to `value`."""
+    """Comparison of the value of `key` with `value` by one of `OPERATORS`."""
 
     key: str
     operator: str
@@ -22,7 +22,7 @@ class Compare(msgspec.Struct, frozen=True, tag="compare"):
 
 
 class AllOf(msgspec.Struct, frozen=True, tag="all"):
-    """Every one of `parts` holds; of none, always."""
+    """All of `parts` hold; true if there are none."""
 
     parts: tuple[Condition, ...]
 
@@ -43,7 +43,7 @@ Condition = Compare | AllOf | AnyOf | NoneOf
 
 
 def holds(condition: Condition, metadata: Mapping[str, object]) -> bool:
-    """Whether metadata satisfy a condition. A key that is not there is like one whose value is null."""
+    """Return True if metadata satisfy a condition. A missing key counts as null."""
     match condition:
         case Compare(key, operator, value):
             return OPERATORS[operator](metadata.get(key), value)
@@ -58,7 +58,7 @@ def holds(condition: Condition, metadata: Mapping[str, object]) -> bool:
 
 
 def _equal(found: object, value: object) -> bool:
-    """As JSON has it: true is not 1, and 1 is 1.0."""
+    """Compare as JSON values: true differs from 1, and 1 equals 1.0."""
     if isinstance(found, bool) or isinstance(value, bool):
         return found is value
     if isinstance(found, list):
@@ -67,14 +67,14 @@ def _equal(found: object, value: object) -> bool:
 
 
 def _among(found: object, values: object) -> bool:
-    """Of a list: whether one of its elements is among the values."""
-    wanted = values if isinstance(values, tuple) else (values,)
-    each = found if isinstance(found, list) else [found]
-    return any(_equal(one, value) for one in each for value in wanted)
+    """Return True if `found`, or an element of it if it is a list, is among the values."""
+    accepted = values if isinstance(values, tuple) else (values,)
+    elements = found if isinstance(found, list) else [found]
+    return any(_equal(element, value) for element in elements for value in accepted)
 
 
 def _ordered(compare: Callable[[int], bool]) -> Callable[[object, object], bool]:
-    """Numbers are compared with numbers and texts with texts (so RFC 3339 times in UTC are, too); nothing else is."""
+    """Compare numbers with numbers and texts with texts (hence RFC 3339 times in UTC); anything else does not match."""
 
     def ordered(found: object, value: object) -> bool:
         if isinstance(found, bool) or isinstance(value, bool):
@@ -89,7 +89,7 @@ def _ordered(compare: Callable[[int], bool]) -> Callable[[object, object], bool]
 
 
 def _contains(found: object, value: object) -> bool:
-    """A text has it as a part, a list as an element."""
+    """Return True if a text contains the value as a part, or a list as an element."""
     if isinstance(found, str):
         return isinstance(value, str) and value in found
     return isinstance(found, list) and any(_equal(one, value) for one in found)
@@ -118,60 +118,58 @@ OPERATORS: dict[str, Callable[[object, object], bool]] = {
     "icontains": _contains_folded,
     "*": lambda found, value: found is not None,
 }
-"""Each by its name on the wire: what a memory has, and what is asked for. `*`: there is anything at all."""
+"""Functions of the stored and the requested value, by operator. `*`: any value but null."""
 
-LISTED: Sequence[str] = ("in", "nin")
+LIST_OPERATORS: Sequence[str] = ("in", "nin")
 """Operators whose value is a list."""
 
 
-# What a recall asks and what it finds, before it takes its shape on the wire.
-
+# Questions and results of recall.
 
 Confidence = Literal["low", "medium", "high"]
 
 Intent = Literal["WHY", "WHEN", "ENTITY", "GENERAL"]
 INTENTS: tuple[str, ...] = get_args(Intent)
-"""What kind of answer a question wants (spec 11.1)."""
+"""Kinds of questions."""
 
 ANCHORS: frozenset[str] = frozenset({"keyword", "vector", "recency", "entity"})
-"""Every signal that can start a recall."""
+"""Signals that provide the starting memories of a recall."""
 
 Mode = Literal["none", "beam", "ppr", "probabilistic"]
 MODES: tuple[str, ...] = get_args(Mode)
-"""How links are followed from what was found (spec 11.3)."""
+"""Traversals of links from the anchors."""
 
 Order = Literal["score", "time"]
 
 ProfileName = Literal["mnemond", "mnemon", "mnemosyne", "mem0"]
 PROFILES: tuple[str, ...] = get_args(ProfileName)
-"""Rankings: the one the measurements speak for, and those of three designs to the letter (spec 5)."""
+"""Rankings: the default, and faithful reimplementations of three published designs."""
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A span of time in microseconds since the epoch, `until_us` exclusive. None: open on that side."""
+    """Span of time in microseconds since the epoch, `until_us` exclusive. None: open on that side."""
 
     since_us: int | None = None
     until_us: int | None = None
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which rows a read may see. Applied before anything is cut to a top-k.
+    """Conditions on the rows that a read may return. Applied before the cut to a top-k.
 
     Scope: a row is visible iff, for each of user, session and agent given, the row's value equals it or is None (with
     `strict_scope` only if it equals it); rows with a session are hidden from readers that give none, unless
     `all_sessions`.
 
-    What a row must be: of `category`, `source`, `channel` and `stated_intent` (that of the fact it was extracted as);
-    with all of `tags_all` and one of `tags_any` (case does not matter); naming `entity` (under any of its spellings and
-    aliases); of at least `min_importance`; made within `created`; speaking of an event that overlaps `event`; either of
-    both for `window`; in the state `status`; with metadata that satisfy `metadata`.
+    A row must have the given `category`, `source`, `channel` and `stated_intent` (that of the extracted fact); all of
+    `tags_all` and one of `tags_any` (ignoring case); `entity` in any spelling or alias; at least `min_importance`; a
+    creation within `created`; an event that overlaps `event`; either of both for `window`; the `status`; and metadata
+    that satisfy `metadata`.
 
-    Validity is judged at `now_us`, the reader's own time; None: not judged. A row is valid from its `valid_from`, else
-    its creation, until its `invalid_at` or `expires_at`, or until it was retired without either. One that says nothing
-    of its validity but when it was made is valid for readers of an earlier `now_us` as well, once `clock_us` (None:
-    `now_us`) has reached it. `as_of_us` judges at that time instead, and strictly; `include_invalid` does not mind what
-    is not valid (any more). Both see retired rows, where there are any, but never what was forgotten. Quarantined rows
-    are never seen.
+    Validity is checked at `now_us`, the reader's time; None: not checked. A row is valid from its `valid_from`, else
+    its creation, until its `invalid_at` or `expires_at`, or until it was retired without either. A row with neither of
+    the three dates is also valid for readers of an earlier `now_us`, once `clock_us` (None: `now_us`) has reached its
+    creation. `as_of_us` checks at that time instead, and strictly; `include_invalid` skips the check. Both include
+    retired rows, but not forgotten ones. Quarantined rows are always excluded.
     """
 
     category: str | None = None
@@ -197,17 +195,17 @@ class Filter(msgspec.Struct, frozen=True):
 
     @property
     def historic(self) -> bool:
-        """Whether it asks for rows that left recall, which only an archive has."""
+        """True if retired rows are requested, which only an archive has."""
         return self.as_of_us is not None or self.include_invalid or self.status not in (None, "active")
 
 
 class Query(msgspec.Struct, frozen=True):
-    """One question. `anchors` says which signals take part; None: those of the profile.
+    """One question.
 
-    `intent` is what the asker says it is; None: what its words say. Its dates are told from `now_us` (microseconds);
-    None: it has none. `mode` None: what the profile does. `seed` is that of a probabilistic walk; None: what the
-    question's words make it. `order`: results by score, or by time. `explain`: say of each result how it came about.
-    `rerank`: a second look at the best, word by word.
+    `anchors`: the signals to use; None: those of the profile. `intent` None: classified from the words. Relative dates
+    are resolved at `now_us` (microseconds); None: not resolved. `mode` None: that of the profile. `seed` of a
+    probabilistic walk; None: derived from the words. `explain`: add the parts of the score to each result. `rerank`:
+    score the best results again, word by word.
     """
 
     text: str
@@ -225,10 +223,10 @@ class Query(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
-    """One result: the insight, its final score, and which anchors found it.
+    """One result: the insight, its final score, and the signals that found it.
 
-    `path`: the links it was reached by. `also`: other memories of the very same text, which stand behind this one.
-    `first_score`: the score before a second look, where there was one.
+    `path`: the links that led to it. `also`: other memories of the same text, represented by this one. `first_score`:
+    the score before reranking, if it was reranked.
     """
 
     insight: Insight
@@ -243,7 +241,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """The span of time a question names, in microseconds, the end exclusive. `hard`: nothing else was looked at."""
+    """Span of time named by a question, in microseconds, the end exclusive. `hard`: other memories were excluded."""
 
     start_us: int
     end_us: int
@@ -251,9 +249,9 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """Results of a query, in the order they are shown. In `meta`, `took_ms` and `store` are for the caller to fill.
+    """Results of a query, in display order. The caller sets `took_ms` and `store` of `meta`.
 
-    `embed_error`: why the embedder was not available, so that keywords answered alone.
+    `embed_error`: why the embedder was unavailable, so that only keywords were used.
     """
 
     hits: tuple[Hit, ...]

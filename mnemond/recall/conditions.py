@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from mnemond.errors import FieldProblem
-from mnemond.model.query import LISTED, OPERATORS, AllOf, AnyOf, Compare, Condition, NoneOf, Scalar
+from mnemond.model.query import LIST_OPERATORS, OPERATORS, AllOf, AnyOf, Compare, Condition, NoneOf, Scalar
 
 MAX_COMPARISONS = 100
 """Comparisons in one filter: each is evaluated on every memory that passed the others."""
@@ -91,10 +91,10 @@ def _value(operator: str, value: object, place: str) -> Scalar | tuple[Scalar, .
     if isinstance(value, list):
         if len(value) > MAX_LIST:
             _refuse(place, f"has {len(value)} values; {MAX_LIST} is the most")
-        if operator not in (*LISTED, "eq", "ne"):
+        if operator not in (*LIST_OPERATORS, "eq", "ne"):
             _refuse(place, f'"{operator}" takes one value, not a list')
         return tuple(_scalar(one, place) for one in value)
-    if operator in LISTED:
+    if operator in LIST_OPERATORS:
         _refuse(place, f'"{operator}" takes a list of values, not {_shown(value)}')
     return _scalar(value, place)
 

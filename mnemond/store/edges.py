@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mnemond.errors import INVALID_PARAMS, rejected
 from mnemond.index.edges import EDGE_CODES, EdgeArrays
 from mnemond.model.changes import RemoveEdge
-from mnemond.model.memory import EDGE_NO_METADATA, EDGE_TYPES, MAX_METADATA, CreatedBy, Edge, Entity, Relation
+from mnemond.model.memory import EDGE_TYPES, MAX_METADATA, NO_METADATA, CreatedBy, Edge, Entity, Relation
 from mnemond.store.connection import Connection, Insertion, Value
 from mnemond.store.insights import number_of, numbers_of
 
@@ -132,7 +132,7 @@ def _merged(before: Edge, edge: Edge, *, strict: bool) -> Edge:
     if edge.created_by == "auto" and before.created_by in CHOSEN:
         return before
     metadata = before.metadata
-    if edge.metadata not in (EDGE_NO_METADATA, before.metadata):
+    if edge.metadata not in (NO_METADATA, before.metadata):
         merged = _json.encode(_object.decode(before.metadata) | _object.decode(edge.metadata))
         if len(merged) <= MAX_METADATA:
             metadata = merged.decode()

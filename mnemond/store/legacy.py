@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from mnemond.errors import BUSY, STORAGE, MnemonError
-from mnemond.model.memory import CATEGORIES, EDGE_NO_METADATA, EDGE_TYPES, MAX_METADATA, format_us, parse_rfc3339
+from mnemond.model.memory import CATEGORIES, EDGE_TYPES, MAX_METADATA, NO_METADATA, format_us, parse_rfc3339
 from mnemond.store import operations, verified_copy
 from mnemond.store.connection import DATABASE_FILE, BusyError, Connection, SqliteError, Value
 from mnemond.store.files import flush_directory, make_directory
@@ -157,8 +157,8 @@ def _metadata(text: object) -> str:
     try:
         found = msgspec.json.encode(_object.decode(text)) if isinstance(text, str) else b""
     except msgspec.MsgspecError:
-        return EDGE_NO_METADATA
-    return found.decode() if 0 < len(found) <= MAX_METADATA else EDGE_NO_METADATA
+        return NO_METADATA
+    return found.decode() if 0 < len(found) <= MAX_METADATA else NO_METADATA
 
 
 def _whole(value: object, default: int, least: int, most: int) -> int:

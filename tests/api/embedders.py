@@ -86,9 +86,9 @@ async def kept(path: Path, *embedders: Embedder | None, supply: Supply | None = 
     built = Bench(path, *embedders, supply=supply)
     try:
         async with trio.open_nursery() as nursery:
-            await nursery.start(built.keeper.run)
+            await nursery.start(built.worker.run)
             yield built
-            built.keeper.end()
+            built.worker.end()
     finally:
         for each in embedders:
             if isinstance(each, Words):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import trio
 
-from mnemond.api.admin import DaemonHandlers, Life
+from mnemond.api.admin import DaemonHandlers, ProcessState
 from mnemond.api.changes import ForgetHandlers, LinkHandlers, PinHandlers, ReviseHandlers, SuccessionHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
@@ -149,14 +149,14 @@ class Bench:
             warn=lambda sentence: None,
         )
         self.identities = Identities(self.clock, self.ids)
-        self.keeper = EmbeddingWorker(self.supply, self.identities, BATCH, self._guard)
+        self.worker = EmbeddingWorker(self.supply, self.identities, BATCH, self._guard)
         self.settings = StoreSettings(self.stores, loaded_from(config or Config(), path / FILE))
-        self.open_stores = OpenStores(self.stores, self.supply, self.settings, self.keeper)
+        self.open_stores = OpenStores(self.stores, self.supply, self.settings, self.worker)
         self.safekeeping = BackupService(self.stores, BackupDirectory(path, KEPT), self.clock.now_us)
-        self.named = StoreHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping)
-        self.backups = BackupHandlers(self.stores, self.open_stores, self.keeper, self.safekeeping)
+        self.named = StoreHandlers(self.stores, self.open_stores, self.worker, self.safekeeping)
+        self.backups = BackupHandlers(self.stores, self.open_stores, self.worker, self.safekeeping)
         self.configuration = ConfigHandlers(self.stores, self.settings)
-        self.embedding = EmbedHandlers(self.open_stores, self.supply, self.keeper, self.identities)
+        self.embedding = EmbedHandlers(self.open_stores, self.supply, self.worker, self.identities)
         self.remembering = RememberHandlers(self.open_stores, self.identities)
         self.forgetting = ForgetHandlers(self.open_stores, self.identities)
         self.revising = ReviseHandlers(self.open_stores, self.identities)
@@ -169,7 +169,7 @@ class Bench:
         self.audit = AuditHandlers(self.open_stores, self.clock)
         self.undoing = UndoHandlers(self.open_stores, self.identities)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
-        life = Life(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)
+        life = ProcessState(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)
         self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.open_stores, life)
 
     def _stop(self) -> None:
@@ -183,7 +183,7 @@ class Bench:
         try:
             yield
         except Exception as error:
-            self.defects.append(("keeper", error))
+            self.defects.append(("worker", error))
 
     async def warm(self, name: str = "default") -> OpenStore:
         """The store, open."""

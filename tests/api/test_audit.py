@@ -392,6 +392,6 @@ async def test_what_is_listed_is_let_go_of_and_later_removed(tmp_path: Path) -> 
 )
 async def test_one_thing_at_a_time(tmp_path: Path, params: dict[str, Any]) -> None:
     async with bench(tmp_path) as over:
-        with pytest.raises(MnemonError, match="are different things; ask for one") as caught:
+        with pytest.raises(MnemonError, match="exclude each other; give one") as caught:
             await gc(over, **params)
         assert caught.value.kind is INVALID_PARAMS

@@ -37,20 +37,20 @@ async def status(over: Bench) -> EmbedStatusResult:
 
 
 def snapshot(over: Bench) -> Snapshot:
-    return over.keeper.ward("default").store.snapshot
+    return over.worker.state("default").store.snapshot
 
 
 def is_idle(over: Bench) -> bool:
-    return not over.keeper.ward("default").tended
+    return not over.worker.state("default").has_task
 
 
 def has_asked(words: Words, times: int) -> bool:
     return len(words.asked) == times
 
 
-def has_failed(ward: EmbeddingState, times: int) -> bool:
+def has_failed(state: EmbeddingState, times: int) -> bool:
     """Whether a text was refused so often, and the next attempt is waited for."""
-    return times in ward.refusals.values() and ward._woken.statistics().tasks_waiting > 0
+    return times in state.refusals.values() and state._woken.statistics().tasks_waiting > 0
 
 
 async def test_what_was_written_while_the_embedder_was_away_is_embedded_when_it_is_back(
@@ -63,7 +63,7 @@ async def test_what_was_written_while_the_embedder_was_away_is_embedded_when_it_
         for number in range(6):
             result = await remember(over, f"note number {number}")
             assert (result.embedded, result.embed_error) == (False, "words is away; wait")
-        await until(lambda: over.keeper.ward("default").waiting)
+        await until(lambda: over.worker.state("default").waiting)
         seen = await status(over)
         assert (seen.total_insights, seen.embedded, seen.coverage) == (7, 1, 0.142857)
         assert seen.work is not None
@@ -89,9 +89,9 @@ async def test_it_asks_less_and_less_often(tmp_path: Path, mock_clock: MockClock
         await remember(over, "tea at four")
         await until(lambda: len(words.asked) == 2)
         pause = FIRST_PAUSE_S
-        ward = over.keeper.ward("default")
+        state = over.worker.state("default")
         while pause < LONGEST_PAUSE_S:
-            await until(lambda: ward.waiting and ward._woken.statistics().tasks_waiting)
+            await until(lambda: state.waiting and state._woken.statistics().tasks_waiting)
             asked = len(words.asked)
             mock_clock.jump(pause)
             await until(partial(has_asked, words, asked + 1))
@@ -117,7 +117,7 @@ async def test_a_text_of_unknown_words_is_asked_about_once(tmp_path: Path) -> No
         await until(lambda: is_idle(over))
         assert words.texts == ["…", "…"]
         await remember(over, "tea at four")
-        over.keeper.missing("default")
+        over.worker.request_backfill("default")
         await until(lambda: is_idle(over))
     async with kept(tmp_path, words) as over:
         await over.warm()
@@ -160,16 +160,16 @@ async def test_a_text_the_embedder_refuses_does_not_keep_the_others_waiting(
     words.away, words.refuses = False, {"note number 1"}
     async with kept(tmp_path, words) as over:
         await over.warm()
-        ward = over.keeper.ward("default")
+        state = over.worker.state("default")
         for attempt in range(1, ATTEMPTS + 1):
-            await until(partial(has_failed, ward, attempt))
+            await until(partial(has_failed, state, attempt))
             assert snapshot(over).embedded == 2
-            assert ward.waiting == "words refuses 1 of the texts; see the log of its server"
+            assert state.waiting == "words refuses 1 of the texts; see the log of its server"
             mock_clock.jump(LONGEST_PAUSE_S)
         await until(lambda: is_idle(over))
         assert words.texts.count("note number 1") == 1 + 2 + (ATTEMPTS - 1)
         words.refuses = set()
-        over.keeper.missing("default")  # whenever there is a reason to look, it is tried again
+        over.worker.request_backfill("default")  # whenever there is a reason to look, it is tried again
         await until(lambda: snapshot(over).embedded == 3)
 
 
@@ -179,7 +179,7 @@ async def test_a_store_made_while_the_embedder_was_away_adopts_it(tmp_path: Path
         over.toys.away = "nobody is there"
         result = await remember(over, "tea at four")
         assert (result.degraded, result.embed_error) == (True, "nobody is there")
-        await until(lambda: over.keeper.ward("default").waiting)
+        await until(lambda: over.worker.state("default").waiting)
         seen = await status(over)
         assert (seen.model, seen.available, seen.reason) == (None, False, "nobody is there")
         assert seen.calibration.source == "unknown"
@@ -209,7 +209,7 @@ async def test_an_embedder_that_comes_back_serves_a_store_that_was_opened_withou
         over.toys.away = "not installed"
         warm = await over.warm()
         assert (warm.embedder, warm.embed_error, warm.lacks_embedder) == (None, "not installed", True)
-        await until(lambda: over.keeper.ward("default").waiting)
+        await until(lambda: over.worker.state("default").waiting)
         over.toys.away = None
         mock_clock.jump(FIRST_PAUSE_S)
         await until(lambda: snapshot(over).embedded == 1)
@@ -241,7 +241,7 @@ async def test_a_store_that_cannot_be_read_is_looked_at_again(
         with monkeypatch.context() as patch:
             patch.setattr(insights, "unembeddable", fail)
             await over.warm()
-            await until(lambda: over.keeper.ward("default").waiting == "the disk is gone")
+            await until(lambda: over.worker.state("default").waiting == "the disk is gone")
         mock_clock.jump(FIRST_PAUSE_S)
         await until(lambda: snapshot(over).embedded == 1)
 
@@ -268,8 +268,8 @@ async def test_vectors_that_cannot_be_stored_are_not_made_in_a_circle(tmp_path: 
     words.vector = lambda text: np.ones(3, np.float32)  # type: ignore[method-assign]
     async with kept(tmp_path, words) as over:
         await over.warm()
-        ward = over.keeper.ward("default")
-        await until(lambda: ward.waiting == "1 vectors of words could not be stored")
+        state = over.worker.state("default")
+        await until(lambda: state.waiting == "1 vectors of words could not be stored")
         assert len(words.asked) == 1
         words.vector = fitting  # type: ignore[method-assign]
         mock_clock.jump(FIRST_PAUSE_S)

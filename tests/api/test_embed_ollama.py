@@ -57,7 +57,7 @@ async def test_a_server_that_was_away_is_used_when_it_is_back(tmp_path: Path, mo
             seen = await status(over)
             assert (seen.available, seen.ollama_available) == (False, False)
             assert "status 503" in str(seen.reason)
-            await until(lambda: over.keeper.ward("default").waiting)
+            await until(lambda: over.worker.state("default").waiting)
             fake.rules = {}
             clock.now += 31
             mock_clock.jump(FIRST_PAUSE_S)
@@ -75,7 +75,7 @@ async def test_a_store_made_while_the_server_was_away_has_it_later(tmp_path: Pat
             assert "status 503" in (first.embed_error or "")
             assert first.degraded is True
             assert (await status(over)).model is None
-            await until(lambda: over.keeper.ward("default").waiting)
+            await until(lambda: over.worker.state("default").waiting)
             fake.rules = {}
             clock.now += 31
             mock_clock.jump(FIRST_PAUSE_S)

@@ -57,7 +57,7 @@ async def test_what_is_missing_is_made_and_a_repeat_is_answered(tmp_path: Path) 
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
-            await until(lambda: over.keeper.ward("default").demand)
+            await until(lambda: over.worker.state("default").requested)
             words.open.set()
         (done,) = results
         assert (done.status, done.succeeded, done.failed) == ("backfill_complete", 2, 0)  # four were made already
@@ -153,9 +153,9 @@ async def test_an_embedder_that_goes_away_ends_a_run_and_what_was_done_stays(tmp
     async with kept(tmp_path, words) as over:
         over.toys.away = "not there yet"
         await over.warm()
-        await until(lambda: over.keeper.ward("default").waiting)
+        await until(lambda: over.worker.state("default").waiting)
         assert await refused(over) == (UNAVAILABLE, "not there yet")
-        await until(lambda: over.keeper.ward("default")._woken.statistics().tasks_waiting)
+        await until(lambda: over.worker.state("default")._woken.statistics().tasks_waiting)
         over.toys.away = None
         words.open.clear()
 
@@ -188,17 +188,17 @@ async def test_a_stop_tells_whoever_waits(tmp_path: Path) -> None:
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
-            await until(lambda: over.keeper.ward("default").demand)
-            over.keeper.end()
+            await until(lambda: over.worker.state("default").requested)
+            over.worker.end()
         assert (await refused(over))[0] is STOPPING
-        over.keeper.missing("default")  # nothing begins any more
-        assert over.keeper.ward("default").tended is False
+        over.worker.request_backfill("default")  # nothing begins any more
+        assert over.worker.state("default").has_task is False
 
 
 async def test_a_keeper_ended_before_it_began_does_nothing(tmp_path: Path) -> None:
     async with bench(tmp_path, Words()) as over:
-        over.keeper.end()
-        await over.keeper.run()
+        over.worker.end()
+        await over.worker.run()
 
 
 # ------------------------------------------------------------ calibrate

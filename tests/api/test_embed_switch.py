@@ -57,7 +57,7 @@ def made_by(over: Bench, embedder: Words) -> bool:
 
 
 async def change(over: Bench, insight_id: str, content: str) -> None:
-    store = over.keeper.ward("default").store
+    store = over.worker.state("default").store
     old = store.snapshot.insight(store.snapshot.row_of(insight_id) or 0)
     put = PutInsight(msgspec.structs.replace(old, content=content), embedded=True)
     await store.write(ChangeSet("o", False, "update", old.created_at, (put,), forgotten("x", "o")))
@@ -154,7 +154,7 @@ async def test_a_switch_can_be_given_up(tmp_path: Path) -> None:
         await until(lambda: is_idle(over))
         assert made_by(over, words)
         assert len(other.asked) == 1
-        store = over.keeper.ward("default").store
+        store = over.worker.state("default").store
         assert await store.read(embedder_switch.staged_hashes) == {}
         seen = await status(over)
         assert (seen.switch, seen.model) == (None, "words")
@@ -170,12 +170,12 @@ async def test_one_that_was_given_up_between_two_batches_ends(tmp_path: Path) ->
         other.open.clear()
         await switch(over)
         await until(lambda: other.asked)
-        store = over.keeper.ward("default").store
+        store = over.worker.state("default").store
         await store.rewrite(embedder_switch.clear)  # as when the answer to an abort was lost
         other.open.set()
         await until(lambda: is_idle(over))
         assert made_by(over, words)
-        assert (len(other.asked), over.keeper.ward("default").switch) == (1, None)
+        assert (len(other.asked), over.worker.state("default").switch) == (1, None)
 
 
 async def test_what_a_request_must_say(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ async def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     other.open.set()
     async with kept(tmp_path, words, other) as over:
         await over.warm()
-        await until(lambda: over.keeper.ward("default").looked and is_idle(over))
+        await until(lambda: over.worker.state("default").has_read_switch and is_idle(over))
         assert made_by(over, other)
         assert len(other.texts) == 6
 
@@ -221,12 +221,12 @@ async def test_a_restart_waits_for_an_embedder_that_is_not_there(tmp_path: Path,
         await switch(over)
     async with kept(tmp_path, words) as over:
         await over.warm()
-        await until(lambda: over.keeper.ward("default").waiting)
+        await until(lambda: over.worker.state("default").waiting)
         seen = await status(over)
         assert seen.work is not None
         assert (seen.work.kind, seen.work.waiting) == ("switch", "there is no such toy; look elsewhere")
         with pytest.raises(MnemonError, match="is being switched to other") as caught:
-            over.keeper.demand("default", everything=False)
+            over.worker.request_run("default", everything=False)
         assert caught.value.kind is BUSY
         over.toys.embedders.append(other)
         mock_clock.jump(FIRST_PAUSE_S)
@@ -240,7 +240,7 @@ async def test_a_demand_finds_the_switch_an_earlier_daemon_left(tmp_path: Path) 
         await switch(over)
     async with kept(tmp_path, words, other) as over:
         await over.warm()
-        demanded = over.keeper.demand("default", everything=True)
+        demanded = over.worker.request_run("default", everything=True)
         with pytest.raises(MnemonError, match="is being switched"):
             await demanded
 
@@ -252,7 +252,7 @@ async def test_rows_that_leave_or_are_purged_meanwhile(tmp_path: Path) -> None:
         other.open.clear()
         await switch(over)
         await until(lambda: other.asked)
-        store = over.keeper.ward("default").store
+        store = over.worker.state("default").store
         leaving: list[Change] = [PurgeInsight(ids[0]), RetireInsight(ids[1], "forgotten")]
         for number, gone in enumerate(leaving):
             now = over.identities.own("default", "user").now
@@ -317,9 +317,9 @@ async def test_a_text_the_new_embedder_refuses_is_left_for_later(tmp_path: Path,
         for number in range(3):
             await remember(over, f"note number {number}")
         await switch(over)
-        ward = over.keeper.ward("default")
+        state = over.worker.state("default")
         for attempt in range(1, ATTEMPTS + 1):
-            await until(partial(has_failed, ward, attempt))
+            await until(partial(has_failed, state, attempt))
             assert snapshot(over).made_by == words.fingerprint
             mock_clock.jump(LONGEST_PAUSE_S)
         await until(lambda: is_idle(over))
@@ -340,7 +340,7 @@ async def test_a_cut_over_that_fails_is_tried_again(
         with monkeypatch.context() as patch:
             patch.setattr(embedder_switch, "cut_over", fail)
             await switch(over)
-            await until(lambda: over.keeper.ward("default").waiting == "the disk is full")
+            await until(lambda: over.worker.state("default").waiting == "the disk is full")
             assert made_by(over, words)
             assert (await recalled(over, "tea")).meta.embedding == "words"
         mock_clock.jump(FIRST_PAUSE_S)
@@ -353,8 +353,8 @@ async def test_a_cut_over_whose_answer_is_lost_happened_all_the_same(
     words, other = Words(), Words("other")
     async with kept(tmp_path, words, other) as over:
         await remember(over, "tea at four")
-        ward = over.keeper.ward("default")
-        real = ward.store.rewrite
+        state = over.worker.state("default")
+        real = state.store.rewrite
 
         async def lost(work: object) -> object:
             found: object = await real(work)  # type: ignore[arg-type]
@@ -362,7 +362,7 @@ async def test_a_cut_over_whose_answer_is_lost_happened_all_the_same(
                 raise MnemonError(STORAGE, "the disk failed while committing", outcome="unknown")
             return found
 
-        monkeypatch.setattr(ward.store, "rewrite", lost)
+        monkeypatch.setattr(state.store, "rewrite", lost)
         await switch(over)
         await until(lambda: is_idle(over))
         assert made_by(over, other)
@@ -374,11 +374,11 @@ async def test_an_empty_store_and_one_of_unknown_words_switch_too(tmp_path: Path
     async with kept(tmp_path, words, other) as over:
         await over.warm()
         await switch(over)
-        await until(lambda: over.keeper.ward("default").embedder is other and is_idle(over))
+        await until(lambda: over.worker.state("default").embedder is other and is_idle(over))
         await remember(over, "…")
         await until(lambda: is_idle(over))
         await switch(over, model="words")
-        await until(lambda: over.keeper.ward("default").embedder is words and is_idle(over))
+        await until(lambda: over.worker.state("default").embedder is words and is_idle(over))
         assert (snapshot(over).embedded, snapshot(over).dimension) == (0, 8)
         assert words.texts == ["…"]
 

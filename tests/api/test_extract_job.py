@@ -212,7 +212,7 @@ async def test_a_fact_is_taken_back_by_its_operation(tmp_path: Path, mock_clock:
 async def test_a_memory_without_its_vector_is_embedded_later(tmp_path: Path, mock_clock: MockClock) -> None:
     async with session(tmp_path, mock_clock) as it:
         missing: list[str] = []
-        it.at.open_stores._change("default", on_missing=missing.append)
+        it.at.open_stores._change("default", on_missing_vector=missing.append)
         await it.say("I prefer tabs over spaces.")
         await it.run()
         assert missing == ["default"]

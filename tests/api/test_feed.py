@@ -51,7 +51,7 @@ class Readers:
 
 def fed() -> tuple[Feed, Readers]:
     feed, readers = Feed(FIRST), Readers()
-    feed.tell = readers.tell
+    feed.send = readers.tell
     return feed, readers
 
 
@@ -152,7 +152,7 @@ def test_one_that_ended_or_whose_connection_is_gone_hears_nothing() -> None:
     assert not feed.unsubscribe(2, one)
     assert feed.unsubscribe(1, one)
     assert not feed.unsubscribe(1, one)
-    feed.gone(2)
+    feed.unsubscribe_all(2)
     emit(feed, 1)
     assert [line["params"]["subscription"] for line in readers.lines.pop(1)] == [other]
     assert readers.lines == {}

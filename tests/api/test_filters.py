@@ -277,7 +277,7 @@ async def test_a_purge_takes_archives_away(tmp_path: Path) -> None:
         await succession(over)
         warm = await over.warm()
         before = await warm.archives.of(warm.store)
-        over.open_stores.forget_texts()
+        over.open_stores.clear_caches()
         assert await warm.archives.of(warm.store) is not before
 
 

@@ -12,9 +12,9 @@ import trio
 from structlog.testing import CapturingLogger
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.api.admin import DaemonHandlers, Life
+from mnemond.api.admin import DaemonHandlers, ProcessState
 from mnemond.api.events import Feed
-from mnemond.api.maintenance import Attending, JobHandlers, tells
+from mnemond.api.maintenance import JobHandlers, StoreListeners, job_reporter
 from mnemond.api.remember import RememberHandlers
 from mnemond.api.store_access import OpenStores
 from mnemond.api.types_admin import JobsListResult, JobsRunParams, JobsRunResult, JobView, StatusResult
@@ -49,14 +49,19 @@ class Office:
         self.config = Config()
         reading = Reading(extraction_contexts(lambda: self.open_stores), over.identities.own, over._guard)
         jobs = jobs_of(Config(), lambda name: self.config, self._copy, reading)
-        means = JobContext(over.clock, over.identities.own, over._guard, tells(self.log, self.feed), one_thread())
+        means = JobContext(
+            over.clock, over.identities.own, over._guard, job_reporter(self.log, self.feed), one_thread()
+        )
         self.scheduler = Scheduler(jobs, means)
         self.open_stores = OpenStores(
-            over.stores, over.supply, keeper=Attending(over.keeper, self.scheduler, self.feed), used=self.scheduler.used
+            over.stores,
+            over.supply,
+            listener=StoreListeners(over.worker, self.scheduler, self.feed),
+            used=self.scheduler.used,
         )
         self.jobs = JobHandlers(self.open_stores, self.scheduler, over.clock)
         self.remembering = RememberHandlers(self.open_stores, over.identities)
-        life = Life(lambda: 0.0, lambda: 0, lambda: None, self.scheduler.questions)
+        life = ProcessState(lambda: 0.0, lambda: 0, lambda: None, self.scheduler.questions)
         self.about = DaemonHandlers(path, Config(), over.stores, self.open_stores, life)
 
     async def _copy(self, store: Store, now_us: int) -> str:
@@ -132,7 +137,7 @@ async def test_a_job_is_run_and_its_question_is_seen(tmp_path: Path, mock_clock:
         assert isinstance(status, StatusResult)
         assert (status.pending_jobs, status.questions, status.total_insights) == (0, [], 7)
         events = [(call.method_name, call.args[0], call.kwargs["job"]) for call in at.log.calls]
-        assert ("warning", "job asks", "prune") in events
+        assert ("warning", "job needs confirmation", "prune") in events
         assert ("info", "job", "prune") in events
 
 
@@ -199,6 +204,6 @@ def test_intervals_are_those_of_the_configuration() -> None:
 
 def test_nothing_to_do_is_not_told() -> None:
     log, feed = CapturingLogger(), Feed(0)
-    tells(log, feed)("default", "prune", Done("nothing"))
+    job_reporter(log, feed)("default", "prune", Done("nothing"))
     assert log.calls == []
     assert feed.seq == 0

@@ -52,9 +52,9 @@ def holds(value: object, depth: int = 4) -> bool:
     return False
 
 
-def holders(embedder: Embedder, ward: EmbeddingState) -> set[str]:
+def holders(embedder: Embedder, state: EmbeddingState) -> set[str]:
     pieces: Any = embedder
-    kept = [*caches(), ("the embedder", pieces._word_piece._pieces), ("what was tried", [ward.tried])]
+    kept = [*caches(), ("the embedder", pieces._word_piece._pieces), ("what was tried", [state.attempted])]
     return {name for name, value in kept if holds(value)}
 
 
@@ -78,10 +78,10 @@ async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remov
             CALL, RememberParams(content=text, entities=("Quuxfoobär",), no_diff=True)
         )
         assert question.question_terms(text)
-        ward = over.keeper.ward("default")
-        before = holders(embedder, ward)
+        state = over.worker.state("default")
+        before = holders(embedder, state)
         assert {"the embedder", "mnemond.text.tokens._term", f"mnemond.text.similarity.{kept}"} <= before
         assert "mnemond.recall.question.question_terms" in before
         await remove(over, done.id)
-        assert holders(embedder, ward) == set()
+        assert holders(embedder, state) == set()
         assert not edge_builders._cues

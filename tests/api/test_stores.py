@@ -116,8 +116,8 @@ async def test_a_store_that_is_being_embedded_stays(tmp_path: Path) -> None:
         await create(over, "shop")
         await remember(over, "shop", "tea at four")
         made = await back_up(over, "shop")
-        ward = over.keeper.ward("shop")
-        ward.switch = SwitchRecord("ollama", EmbedderRecord("other", 4, "x"), "2026-02-18T09:30:00Z")
+        state = over.worker.state("shop")
+        state.switch = SwitchRecord("ollama", EmbedderRecord("other", 4, "x"), "2026-02-18T09:30:00Z")
         for attempt in (
             lambda: over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True)),
             lambda: over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=made.name, yes=True)),
@@ -125,9 +125,9 @@ async def test_a_store_that_is_being_embedded_stays(tmp_path: Path) -> None:
             with pytest.raises(MnemonError, match="being embedded") as busy:
                 await attempt()
             assert busy.value.kind is BUSY
-        ward.switch = None
+        state.switch = None
         await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
-        assert not over.keeper.is_asked("shop")
+        assert not over.worker.has_active_run("shop")
 
 
 async def test_a_restored_store_is_a_new_one_for_whoever_asks(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ async def test_a_restored_store_is_a_new_one_for_whoever_asks(tmp_path: Path) ->
         assert await recalled(over, "shop", "at") == ["tea at four"]
         after = await over.warm("shop")
         assert after.store is not before.store
-        assert over.keeper.ward("shop").store is after.store
+        assert over.worker.state("shop").store is after.store
         assert before.store.snapshot.live == 2, "who had it goes on reading what it was"
         again = await over.backups.restore(CALL, types_admin.BackupRestoreParams(backup=str(done.before), into="both"))
         assert (again.store, again.memories) == ("both", 2)
@@ -170,7 +170,7 @@ async def test_a_store_that_is_closed_while_it_is_made_ready_is_opened_again(
         monkeypatch.setattr(over.open_stores, "_settle", interrupted)
         warm = await over.warm("shop")
         assert (times, over.stores.warm("shop") is warm.store) == (2, True)
-        assert over.keeper.ward("shop").store is warm.store
+        assert over.worker.state("shop").store is warm.store
 
 
 async def test_what_embeds_in_the_background_lets_go_of_a_store_that_is_closed(tmp_path: Path) -> None:
@@ -179,14 +179,14 @@ async def test_what_embeds_in_the_background_lets_go_of_a_store_that_is_closed(t
         await remember(over, "shop", "tea at four")
         words.away = True
         await remember(over, "shop", "milk at five")
-        ward = over.keeper.ward("shop")
-        await until(lambda: ward.waiting)
+        state = over.worker.state("shop")
+        await until(lambda: state.waiting)
         await over.named.remove(CALL, types_admin.StoreRemoveParams(name="shop", yes=True))
-        await until(lambda: not ward.tended)
+        await until(lambda: not state.has_task)
         with pytest.raises(MnemonError, match="is being closed") as gone:
-            over.keeper.ward("shop")
+            over.worker.state("shop")
         assert gone.value.kind is STOPPING
-        over.keeper.missing("shop")  # a memory stored just before: nobody is there to be told
+        over.worker.request_backfill("shop")  # a memory stored just before: nobody is there to be told
 
 
 async def test_backups_are_listed_checked_and_rotated(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mnemond.api.admin import MOST, TopHandlers, rates
+from mnemond.api.admin import MAX_WATCHERS, TopHandlers, rates
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import TopParams, TopResult
 from mnemond.errors import BUSY, MnemonError
@@ -116,7 +116,7 @@ async def test_not_everybody_may_watch_at_once(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as on:
         watching = handlers(on.stores, Latencies(METHODS), Served())
         async with trio.open_nursery() as nursery:
-            for _ in range(MOST):
+            for _ in range(MAX_WATCHERS):
                 nursery.start_soon(watching.top, CALL, TopParams(interval_s=10.0))
             await wait_all_tasks_blocked()
             with pytest.raises(MnemonError) as refused:

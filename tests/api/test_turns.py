@@ -14,7 +14,7 @@ import trio.testing
 
 from mnemond.api import recall
 from mnemond.api.registry import METHODS
-from mnemond.api.store_access import LEFT, FairLimiter
+from mnemond.api.store_access import CLIENT_LEFT, FairLimiter
 from mnemond.api.types_memories import RecallParams
 from mnemond.errors import UNAVAILABLE, MnemonError
 from mnemond.wire.dispatch import Call, Dispatcher
@@ -102,7 +102,7 @@ async def test_who_has_left_is_passed_over() -> None:
         await trio.testing.wait_all_tasks_blocked()
         left.add(1)
         done.set()
-    assert sorted(told) == [f"1: {UNAVAILABLE.name}: {LEFT}"] * 2 + ["2 served"]
+    assert sorted(told) == [f"1: {UNAVAILABLE.name}: {CLIENT_LEFT}"] * 2 + ["2 served"]
 
 
 async def test_no_place_is_lost_to_who_is_cancelled() -> None:
