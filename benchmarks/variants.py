@@ -80,7 +80,7 @@ def _none(*_: object) -> set[tuple[int, int]]:
     return set()
 
 
-INDEX, ASKING = "mnemond.index.columns.", "mnemond.recall.question."
+INDEX, ASKING = "mnemond.index.bm25.", "mnemond.recall.question."
 
 STAGES: tuple[Variant, ...] = (
     Variant("all of it"),
