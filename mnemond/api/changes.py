@@ -25,9 +25,9 @@ from mnemond.memory import history, revise, update
 from mnemond.memory import links as linking
 from mnemond.memory.draft import clean, problems_of, with_op_id
 from mnemond.memory.history import admits, hidden
-from mnemond.memory.links import maker_of, metadata_problems, noted, related
+from mnemond.memory.links import maker_of, metadata_problems, related, stored_metadata
 from mnemond.model.answers import RelatedMemory
-from mnemond.model.memory import Insight
+from mnemond.model.memory import Edge, Insight
 from mnemond.model.outcomes import (
     ForgetResult,
     LinkResult,
@@ -63,13 +63,13 @@ class ReviseHandlers:
         fields = msgspec.structs.asdict(params)
         if problems := update.problems(fields):
             raise invalid(with_op_id(problems, params.op_id), hint="nothing was written")
-        wanted = update.wanted_of(fields, allow_secret=params.allow_secret)
+        values = update.new_values(fields, allow_secret=params.allow_secret)
         warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
-        embedding = await embedding_of(warm, None if wanted.content is msgspec.UNSET else wanted.content)
+        embedding = await embedding_of(warm, None if values.content is msgspec.UNSET else values.content)
         wish = update.Update(
             id=params.id,
-            wanted=wanted,
+            values=values,
             scope=scope_of(params),
             vector=embedding.vector,
             embed_error=embedding.error,
@@ -168,7 +168,7 @@ class LinkHandlers:
         """Link two memories. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         wanted = _wanted(params)
         warm = await self._open_stores.use(params.store)
-        by = HOST if wanted.created_by == "host" else None
+        by = HOST if wanted.edge.created_by == "host" else None
         proposal = linking.propose_link(wanted, self._identities.of(warm, params, by), one_active)
         return await submitted(warm, proposal, LinkResult)
 
@@ -188,7 +188,7 @@ class LinkHandlers:
         return _related(await self._open_stores.use(params.store), params, self._clock.now_us())
 
 
-def _wanted(params: LinkParams) -> linking.LinkLink:
+def _wanted(params: LinkParams) -> linking.LinkRequest:
     problems = metadata_problems(params.metadata, params.sub_type, params.created_by)
     problems += linking.direction_problems(
         params.type, bidirectional=params.bidirectional, allow_cycle=params.allow_cycle
@@ -196,16 +196,11 @@ def _wanted(params: LinkParams) -> linking.LinkLink:
     if problems:
         raise invalid(problems, hint="nothing was written")
     made_by = maker_of(params.metadata, params.created_by)
-    metadata, too_large = noted(params.metadata, params.sub_type, made_by, allow_secret=params.allow_secret)
+    metadata, too_large = stored_metadata(params.metadata, params.sub_type, made_by, allow_secret=params.allow_secret)
     if too_large:
         raise invalid(too_large, hint="nothing was written")
-    return linking.LinkLink(
-        source_id=params.source_id,
-        target_id=params.target_id,
-        edge_type=params.type,
-        weight=params.weight,
-        metadata=metadata.text,
-        created_by=made_by,
+    return linking.LinkRequest(
+        edge=Edge(params.source_id, params.target_id, params.type, params.weight, metadata.text, made_by),
         bidirectional=params.bidirectional,
         allow_cycle=params.allow_cycle,
         redacted=metadata.redacted,

@@ -14,9 +14,8 @@ from mnemond.embed.embedder import UNKNOWN_WORDS, Embedder, try_embed
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
-from mnemond.memory.calibration import calibration_of
 from mnemond.memory.compare import NOTHING, Moment, compare, diff_result
-from mnemond.memory.draft import Draft, problems_of, with_op_id
+from mnemond.memory.draft import Draft, calibration_of, problems_of, with_op_id
 from mnemond.memory.remember import Prepared, decide, prepare, propose, with_candidates
 from mnemond.model.answers import DiffResult
 from mnemond.model.changes import Vector

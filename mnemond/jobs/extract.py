@@ -19,8 +19,7 @@ from mnemond.errors import BUSY, STOPPING, STORAGE, MnemonError
 from mnemond.extract.facts import Engine, Fact
 from mnemond.extract.rules import RuleEngine
 from mnemond.jobs.job import Done, Work
-from mnemond.memory.calibration import WriteRules
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.exchanges import decoded, encoded, facts_of, propose_exchange_reading, write_of
 from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.model.changes import SettleFact

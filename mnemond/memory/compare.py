@@ -1,4 +1,4 @@
-"""diff: which stored memories a text repeats, corrects or refines (spec 7.2), found without looking at all of them."""
+"""Comparison of a text with the stored memories: which ones it repeats, corrects or refines, and pairing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from mnemond.config.settings import CommitmentSettings, RedundancySettings
 from mnemond.index.arrays import Floats, Mask
@@ -27,30 +28,31 @@ from mnemond.text.entities import canonical_name
 from mnemond.text.similarity import normalised, overlap, token_set
 
 MIN_LIKENESS = 0.5
-"""Share of its index terms that the smaller text has in common with a row worth a closer look. The update threshold
-is .65 of unstemmed tokens; stems and another list of function words move the share by less than the difference."""
+"""Minimum share of the smaller text's index terms in common with a row for a closer look. The update threshold is .65
+of unstemmed tokens; stems and another list of function words move the share by less than the difference."""
 
 MAX_BY_WORDS = 16
 MAX_BY_COSINE = 16
-"""Rows looked at closely: so many that contain most of the new text or lie in it, so many of its own size, and so many
-of its meaning. Long notes contain any short text; what corrects it is of its size and must not drown among them."""
+"""Rows examined: the maximum number of those that contain most of the new text or lie in it, of those of similar size,
+and of those of similar meaning. Long notes contain any short text; its correction is of its size and must not drown
+among them."""
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """The rows that were looked at, most similar first, and the one that decides, if any."""
+    """The examined rows, most similar first, and the one that decides, if any."""
 
     matches: tuple[Match, ...]
     best: Match | None
 
 
 MAX_CHARACTERS = 48_000
-"""Characters of memories whose words are counted for one write, the likeliest first: other writes wait meanwhile."""
+"""Characters of memories whose words are counted for one write, the likeliest first; other writes wait meanwhile."""
 
 NOTHING = Compared((), None)
 
 
 class Moment(NamedTuple):
-    """When something is compared: what was `said_us` then is written down `now_us`, microseconds."""
+    """When the new text was said, and when it is written, in microseconds."""
 
     said_us: int
     now_us: int
@@ -69,22 +71,22 @@ def compare(
 ) -> Compared:
     """Judge `new` against every row that could repeat or contradict it.
 
-    Only rows whose readers all see the new memory take part: what others know is not theirs to be told, and what is
-    for others is not to be replaced. `similarity`: cosine of every row with the new text, `likeness`: what
-    Snapshot.likeness says of its terms, shape (rows,); None where there is nothing to go by. Unless
-    `thorough`, of the rows that can only stay beside the new one the most similar alone is judged.
+    Only rows whose readers all see the new memory take part: the outcome must not reveal other memories, and those for
+    other readers must not be replaced. `similarity`: cosine of every row with the new text, `likeness`: the result of
+    Snapshot.likeness for its terms, shape (rows,); None if unknown. Unless `thorough`, only the most similar of the
+    rows that can only stay beside the new one is judged.
     """
     mask = snapshot.comparable(scope)
     rows = _alike(snapshot, new, mask, similarity, likeness, rules.cosines.override)
     if not thorough:
         rows = _worth_judging(snapshot, rows, new, similarity, rules)
-    matches = [_told(snapshot, _match(snapshot, row, new, similarity, rules), row, scope, moment) for row in rows]
+    matches = [_match(snapshot, row, new, similarity, rules, scope, moment) for row in rows]
     matches.sort(key=lambda match: (-match.verdict.similarity, -match.created_us, match.id))
     return Compared(tuple(matches), overall(matches))
 
 
 def diff_result(snapshot: Snapshot, found: Compared, rules: DiffRules) -> DiffResult:
-    """What was compared as the answer of diff."""
+    """Convert a comparison to the response of diff."""
     settings, override = rules.settings, rules.cosines.override
     return DiffResult(
         suggestion="ADD" if found.best is None else found.best.verdict.action,
@@ -115,7 +117,7 @@ def _diff_match(snapshot: Snapshot, match: Match) -> DiffMatch:
 
 
 def to_review(compared: Compared, apart_from: Collection[str], most: int) -> list[Conflict]:
-    """Rows that asked for something and were left as they are, at most `most`, for review, without those named."""
+    """Return at most `most` rows, other than `apart_from`, that suggest an action but stay as they are, for review."""
     found = [
         Conflict(match.id, match.verdict.suggestion, round(match.verdict.similarity, 6), match.verdict.reason)
         for match in compared.matches
@@ -125,9 +127,10 @@ def to_review(compared: Compared, apart_from: Collection[str], most: int) -> lis
 
 
 def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
-    """Why a new memory of this scope may not take the place of `old`, whatever the table says; None when it may. A row
-    that others see as well is not the newcomer's to retire; nor is a pinned one, nor one that was said later, nor
-    anything by what does not hold yet."""
+    """Return why a new memory of this scope may not replace `old`, whatever the table suggests; None when it may.
+
+    A row for other readers is kept, and so are a pinned one and one said later; a text not yet valid replaces nothing.
+    """
     if old.pinned:
         return "it is pinned"
     if old.scope != scope:
@@ -138,7 +141,7 @@ def kept_because(old: Insight, scope: Scope, moment: Moment) -> str | None:
 
 
 def _passed_by(old: Insight, moment: Moment) -> str | None:
-    """Why a row says nothing about now, so that a text which repeats it is not known already; None when it does."""
+    """Return why a row is not valid now, so that a repetition of it is no duplicate; None when it is valid."""
     if _valid_us(old) > max(moment.now_us, moment.said_us):
         return "it does not hold yet"
     ends = min((parse_rfc3339(each) for each in (old.invalid_at, old.expires_at) if each is not None), default=None)
@@ -150,7 +153,7 @@ def _valid_us(old: Insight) -> int:
 
 
 def side_of(insight: Insight) -> Side:
-    """A stored memory, ready to be judged."""
+    """Convert a stored memory for `judge`."""
     names = [canonical_name(name) for name in insight.entities]
     return side(insight.content, insight.category, names, insight.created_at)
 
@@ -165,10 +168,14 @@ def _alike(
 ) -> list[int]:
     found = dict.fromkeys(row for row in snapshot.twins(new.normalised) if mask is None or mask[row])
     if likeness is not None:
-        found |= dict.fromkeys(_top(likeness, MIN_LIKENESS, mask, MAX_BY_WORDS))
-        found |= dict.fromkeys(_of_its_size(snapshot, likeness, len(new.tokens), mask))
+        wanted = likeness >= MIN_LIKENESS
+        if mask is not None:
+            wanted &= mask
+        rows = wanted.nonzero()[0]
+        found |= dict.fromkeys(row for row, _ in top(rows, likeness[rows], MAX_BY_WORDS))
+        found |= dict.fromkeys(_of_its_size(snapshot, likeness, len(new.tokens), rows))
     if similarity is not None:
-        found |= dict.fromkeys(_heard(similarity, override, mask))
+        found |= dict.fromkeys(row for row, _ in similarity.best_between(override, math.inf, MAX_BY_COSINE, mask))
     return list(found)
 
 
@@ -179,8 +186,8 @@ def _worth_judging(
     similarity: Cosines | None,
     rules: DiffRules,
 ) -> list[int]:
-    """Rows that may come to more than "both stay", and of the others the one that shares most. Words are counted for
-    a tenth of what it takes to judge a row."""
+    """Return the rows that may come to more than "both stay", or the most similar of the others. Counting words takes
+    a tenth of the time of judging a row."""
     judged: list[int] = []
     nearest, shared_most, left = -1, -1.0, MAX_CHARACTERS
     for row in rows:
@@ -197,30 +204,12 @@ def _worth_judging(
     return judged if judged or nearest < 0 else [nearest]
 
 
-def _of_its_size(snapshot: Snapshot, likeness: Floats, size: int, mask: Mask | None) -> list[int]:
-    """The rows that share the largest part of both texts together (Jaccard, estimated), best first."""
-    wanted = likeness >= MIN_LIKENESS
-    if mask is not None:
-        wanted &= mask
-    rows = wanted.nonzero()[0]
+def _of_its_size(snapshot: Snapshot, likeness: Floats, size: int, rows: npt.NDArray[np.intp]) -> list[int]:
+    """Return the best of `rows` by estimated Jaccard similarity with the new text."""
     breadths = snapshot.columns.breadth[rows]
     shared = likeness[rows] * np.minimum(breadths, np.float32(size))
     together = np.maximum(breadths + np.float32(size) - shared, np.float32(1.0))
     return [row for row, _ in top(rows, shared / together, MAX_BY_WORDS)]
-
-
-def _top(scores: Floats, least: float, mask: Mask | None, k: int) -> list[int]:
-    """The k rows with the highest scores of at least `least`, best first, of equal ones the newer row."""
-    wanted = scores >= least
-    if mask is not None:
-        wanted &= mask
-    rows = wanted.nonzero()[0]
-    return [row for row, _ in top(rows, scores[rows], k)]
-
-
-def _heard(similarity: Cosines, least: float, mask: Mask | None) -> list[int]:
-    """The rows with the largest cosines of at least `least`, best first, of equal ones the newer row."""
-    return [row for row, _ in similarity.best_between(least, math.inf, MAX_BY_COSINE, mask)]
 
 
 def _match(
@@ -229,47 +218,38 @@ def _match(
     new: Side,
     similarity: Cosines | None,
     rules: DiffRules,
+    scope: Scope,
+    moment: Moment,
 ) -> Match:
-    insight = snapshot.insight(row)
+    """Judge a row. The reason says so if remember keeps a row that the table would replace; a row that is not valid
+    now never decides."""
+    old = snapshot.insight(row)
     cosine = similarity[row] if similarity is not None and snapshot.has_vector(row) else None
-    return Match(insight.id, parse_rfc3339(insight.created_at), judge(side_of(insight), new, cosine, rules))
+    verdict = judge(side_of(old), new, cosine, rules)
+    if verdict.action != "ADD":
+        passed = _passed_by(old, moment)
+        kept = passed or (None if verdict.action == "DUPLICATE" else kept_because(old, scope, moment))
+        if kept is not None:
+            reason, action = f"{verdict.reason}; but {kept}, so both stay", "ADD" if passed else verdict.action
+            verdict = msgspec.structs.replace(verdict, reason=reason, action=action)
+    return Match(old.id, parse_rfc3339(old.created_at), verdict)
 
 
-def _told(snapshot: Snapshot, match: Match, row: int, scope: Scope, moment: Moment) -> Match:
-    """`match`, with a reason that says so where remember leaves a row beside what the table would replace it with. A
-    row that says nothing about now has no say."""
-    verdict, old = match.verdict, snapshot.insight(row)
-    if verdict.action == "ADD":
-        return match
-    passed = _passed_by(old, moment)
-    kept = passed or (None if verdict.action == "DUPLICATE" else kept_because(old, scope, moment))
-    if kept is None:
-        return match
-    told = msgspec.structs.replace(verdict, reason=f"{verdict.reason}; but {kept}, so both stay")
-    if passed:
-        told = msgspec.structs.replace(told, action="ADD")
-    return msgspec.structs.replace(match, verdict=told)
-
-
-# Redundancy: a new memory that repeats another is paired with it, and the pair is strengthened (spec 7.4, 8).
+# Redundancy (Mnemosyne): a new memory that repeats another is paired with it, and the pair is boosted.
 
 
 MAX_LOOKED_AT = 8
-"""Rows by meaning, and as many by words, whose redundancy is worked out. RS rises with the cosine and with what the
-keywords share (spec 7.4); a row that is among the first of neither can only be highest where many are nearly as high,
-and then it matters little which of them becomes the partner."""
-
-
-REMEMBERED_KEYWORDS = 4096
-"""Memories whose keywords are kept as a set: newcomers are compared with the same ones again and again."""
+"""Rows by meaning, and as many by words, whose redundancy score is computed. It rises with the cosine and with the
+shared keywords; a row that is among the first of neither can only be highest where many are nearly as high, and then
+it matters little which of them becomes the partner."""
 
 
 class Paired(msgspec.Struct, frozen=True):
-    """What pairing came to: the newcomer as it is now, changes to others, and what to tell."""
+    """The result of pairing: the new memory, changes to others, and the redundancy to report."""
 
     newcomer: Insight
     changes: tuple[Change, ...]
-    told: Redundancy | None
+    redundancy: Redundancy | None
 
 
 class _Nearest(msgspec.Struct, frozen=True):
@@ -287,10 +267,10 @@ def pair(
     settings: CommitmentSettings,
     now_us: int,
 ) -> Paired:
-    """Pair a newcomer with the row it repeats most, if it repeats any.
+    """Pair a new memory with the row it repeats most, if it repeats any.
 
-    A row that has a partner already keeps the older of the two: the newcomer pairs with that one and takes over the
-    boost, so of three reports of one thing the first and the last stay a pair.
+    If that row already has a partner, the new memory pairs with the older of the two and takes over the boost, so that
+    of three reports of one thing the first and the last are a pair.
     """
     if not settings.redundancy.enabled:
         return Paired(newcomer, (), None)
@@ -306,35 +286,38 @@ def _join(
 ) -> Paired:
     met = snapshot.insight(nearest.row)
     former = partner_of(snapshot, met)
-    older, let_go = (met, None) if former is None else _by_age(met, former)
-    boost = _boost(older, let_go, settings.redundancy, now_us)
+    older, released = (met, None) if former is None else by_age(met, former)
+    # The boost of the former pair is carried over, and the gap since then adds to it.
+    gap_days = (now_us - parse_rfc3339(older.last_boosted_at or older.created_at)) / DAY_US
+    carried = max(older.boost_days, 0.0 if released is None else released.boost_days)
+    boost = accumulated(carried, gap_days, settings.redundancy)
     now = newcomer.updated_at
     kept = msgspec.structs.replace(
         older, paired_with=newcomer.id, boost_days=max(older.boost_days, boost), last_boosted_at=now
     )
     changes: list[Change] = [PutInsight(kept, "PAIR")]
-    if let_go is not None:
-        changes.append(PutInsight(msgspec.structs.replace(let_go, paired_with=None), "PAIR"))
+    if released is not None:
+        changes.append(PutInsight(msgspec.structs.replace(released, paired_with=None), "PAIR"))
     linking = settings.edge_similarity
     weight = round(pair_weight(edge_similarity(nearest.cosine, nearest.jaccard, linking), linking), 6)
     ends = ((newcomer.id, older.id), (older.id, newcomer.id))
     changes += [AddEdge(Edge(source, target, "semantic", weight, PAIR, "auto", boost, now)) for source, target in ends]
     joined = msgspec.structs.replace(newcomer, paired_with=older.id, boost_days=boost, last_boosted_at=now)
-    told = Redundancy(round(nearest.score, 6), redundant=True, paired_with=older.id, boost_days=round(boost, 6))
-    return Paired(joined, tuple(changes), told)
+    report = Redundancy(round(nearest.score, 6), redundant=True, paired_with=older.id, boost_days=round(boost, 6))
+    return Paired(joined, tuple(changes), report)
 
 
 PAIR = '{"sub_type":"pair"}'
 
 
 def partner_of(snapshot: Snapshot, insight: Insight) -> Insight | None:
-    """The active memory that one is paired with."""
+    """Return the active memory that one is paired with."""
     row = None if insight.paired_with is None else snapshot.row_of(insight.paired_with)
     return None if row is None else snapshot.insight(row)
 
 
 def parted(snapshot: Snapshot, leaving: Insight) -> list[Change]:
-    """What becomes of the partner of a memory that leaves recall: it is on its own again."""
+    """Return the change that unpairs the partner of a memory that leaves recall."""
     partner = partner_of(snapshot, leaving)
     if partner is None or partner.paired_with != leaving.id:
         return []
@@ -345,8 +328,8 @@ Return = RestoreInsight | PutInsight | RetireInsight
 
 
 def mutual(snapshot: Snapshot, changes: Sequence[Return]) -> tuple[list[Return], list[Change]]:
-    """`changes`, where no memory keeps a partner that is not its own any more, and what becomes of those other memories
-    that lose their partner by them."""
+    """Make pairs mutual: return `changes` without partners that are paired otherwise by now, and the changes to other
+    memories that lose their partner."""
     after = {_id(change): None if isinstance(change, RetireInsight) else change.insight for change in changes}
 
     def settled(change: Return) -> Return:
@@ -372,16 +355,10 @@ def _id(change: Return) -> str:
     return change.id if isinstance(change, RetireInsight) else change.insight.id
 
 
-def _by_age(one: Insight, other: Insight) -> tuple[Insight, Insight]:
+def by_age(one: Insight, other: Insight) -> tuple[Insight, Insight]:
+    """Return the older and the newer of two memories."""
     first, second = sorted((one, other), key=lambda each: (each.created_at, each.id))
     return first, second
-
-
-def _boost(older: Insight, let_go: Insight | None, settings: RedundancySettings, now_us: int) -> float:
-    """The pair's boost in days: what the old pair had, carried over, and what the gap since then adds (spec 7.5)."""
-    since = older.last_boosted_at or older.created_at
-    gap_days = (now_us - parse_rfc3339(since)) / DAY_US
-    return accumulated(max(older.boost_days, 0.0 if let_go is None else let_go.boost_days), gap_days, settings)
 
 
 def _nearest(
@@ -404,8 +381,8 @@ def _nearest(
 def _worth_a_look(
     snapshot: Snapshot, newcomer: Insight, similarity: Cosines | None, likeness: Floats | None
 ) -> dict[int, float | None]:
-    """Rows the newcomer may repeat, those most like it by either signal, and their cosines: 0 where a row has no
-    vector, None for all where the newcomer has none."""
+    """Return the rows most similar to a new memory by either signal and their cosines: 0 where a row has no vector,
+    None for all where the new memory has none."""
     mask = snapshot.visible(Filter(scope=newcomer.scope))
     rows: dict[int, float | None] = {}
     if similarity is not None:
@@ -421,7 +398,7 @@ def _worth_a_look(
     return rows
 
 
-@text_cache(maxsize=REMEMBERED_KEYWORDS)
+@text_cache(maxsize=4096)
 def _keyword_set(keywords: str) -> frozenset[str]:
     return frozenset(keywords.split())
 

@@ -1,4 +1,4 @@
-"""How a memory fades with age: slowly, then fast, never altogether, and what is too faded to keep (spec 7.6)."""
+"""Temporal decay: retention by age, probability pruning, and the boost of repeated memories."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 from mnemond.config.settings import RedundancySettings, TemporalDecaySettings
 from mnemond.index.arrays import Scores
 
-# The logistic function, in the form that overflows for no argument.
-
 
 def sigmoid(x: float) -> float:
-    """1 / (1 + e^−x), in [0, 1] for every x, infinities included."""
+    """Return 1 / (1 + e^−x), in [0, 1] for every x, infinities included."""
     if x >= 0.0:
         return 1.0 / (1.0 + math.exp(-x))
     grown = math.exp(x)
@@ -21,22 +19,21 @@ def sigmoid(x: float) -> float:
 
 
 ISOLATED_WEIGHT = 0.5
-"""What stands for the strongest link of a memory that has none; 0 would let it be pruned at birth (spec 7.6)."""
-
+"""Replaces the strongest link weight of a memory without links; 0 would let it be pruned at birth."""
 
 DECAY = TemporalDecaySettings()
-"""The curve of pruning: `retrieval.temporal_decay` is for recall alone."""
+"""The decay curve of pruning; `retrieval.temporal_decay` applies to recall only."""
 
 
 def effective_age(age_days: float, boost_days: float) -> float:
-    """Days of age that count: what a boost takes away is not below 0."""
+    """Return the age reduced by the boost, at least 0."""
     return max(0.0, age_days - boost_days)
 
 
 def retention(effective_days: float, settings: TemporalDecaySettings = DECAY) -> float:
-    """τ, in [floor, 1]: 1 at age 0, then never rising. Negative ages count as 0.
+    """Compute τ in [floor, 1]: 1 at age 0, then never rising. Negative ages count as 0.
 
-    S2's form has no floor, exceeds 1 where a boost exceeds the age, and divides by a cutoff of 0; this one is
+    Mnemosyne's form has no floor, exceeds 1 where a boost exceeds the age, and divides by a cutoff of 0; this one is
     continuous at the cutoff and does none of that.
     """
     if not settings.enabled:
@@ -49,14 +46,14 @@ def retention(effective_days: float, settings: TemporalDecaySettings = DECAY) ->
 
 
 def unfloored(effective_days: float, settings: TemporalDecaySettings = DECAY) -> float:
-    """τ0, in [0, 1 − floor]: the curve of pruning, which does reach 0."""
+    """Compute τ0 in [0, 1 − floor]: the curve of pruning, which reaches 0."""
     return (1.0 - settings.floor) * sigmoid(
         (settings.midpoint_days - max(0.0, effective_days)) / settings.steepness_days
     )
 
 
 def prune_score(strongest: float | None, effective_days: float, settings: TemporalDecaySettings = DECAY) -> float:
-    """What still speaks for a memory, in [0, 1].
+    """Compute the pruning score in [0, 1] (Mnemosyne): strongest link times remaining retention.
 
     `strongest`: the largest weight among its links to active memories, None when it has none.
     """
@@ -67,38 +64,32 @@ def _floored(days: float, settings: TemporalDecaySettings) -> float:
     return settings.floor + unfloored(days, settings)
 
 
-# How much younger a memory becomes when it is met again (spec 7.5).
-
-
 def boost_gain(gap_days: float, settings: RedundancySettings) -> float:
-    """Days won, in [0, boost_max_days]: half of them at `boost_crit_days`, all of them after long.
+    """Compute the days gained by a repetition, in [0, boost_max_days]: half at `boost_crit_days`, nearly all later.
 
     `gap_days` counts from the last boost of the pair, else from the creation of its older member; negative counts as
-    0. S2 subtracts times of different units within the exponential; here every time is in days.
+    0. Mnemosyne subtracts times of different units within the exponential; here every time is in days.
     """
     late = (max(0.0, gap_days) - settings.boost_crit_days) / settings.boost_scale_days
     return settings.boost_max_days * sigmoid(late)
 
 
 def accumulated(boost_days: float, gap_days: float, settings: RedundancySettings) -> float:
-    """The boost of a pair that had `boost_days` and is met again: their sum, at most `boost_max_days`."""
+    """Return the boost of a pair after another repetition: the sum, at most `boost_max_days`."""
     return min(settings.boost_max_days, boost_days + boost_gain(gap_days, settings))
 
 
-# How faded many memories are, at once: the curve of `rank.decay` over arrays (spec 7.6).
-
-
 def effective_ages(age_days: Scores, boost_days: Scores) -> Scores:
-    """Days of age that count, none below 0; shapes alike."""
+    """Return `effective_age` elementwise; equal shapes."""
     return np.maximum(age_days - boost_days, 0.0)
 
 
 def retentions(effective_days: Scores, settings: TemporalDecaySettings = DECAY) -> Scores:
-    """τ of each, in [floor, 1], shape kept. Negative ages count as 0."""
+    """Compute `retention` elementwise, same shape."""
     days = np.maximum(effective_days, 0.0)
     if not settings.enabled:
         return np.ones_like(days)
-    with np.errstate(over="ignore"):  # what is infinitely old has faded to the floor
+    with np.errstate(over="ignore"):  # infinite age gives the floor
         curve = settings.floor + (1.0 - settings.floor) / (
             1.0 + np.exp((days - settings.midpoint_days) / settings.steepness_days)
         )

@@ -1,4 +1,4 @@
-"""A memory as a caller wants it stored, and everything that may be wrong with it, reported at once."""
+"""Writes of memories: validation, redaction and reading of drafts, and the context and rules of a write."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import difflib
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
+from mnemond.config.settings import Config
+from mnemond.embed.calibration import Calibration, scaled, shipped
 from mnemond.errors import FieldProblem, invalid
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.diff import Side, side
+from mnemond.memory.diff import SAFEGUARDS, DiffRules, Safeguards, Side, cosine_thresholds, side
 from mnemond.memory.edge_builders import NewMemory
 from mnemond.model.changes import Change, ChangeSet, Vector
 from mnemond.model.memory import (
@@ -33,6 +36,7 @@ from mnemond.model.memory import (
     parse_rfc3339,
 )
 from mnemond.model.outcomes import Outcome, QualityDetail, Substance
+from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import Proposal, View
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import numbers
@@ -46,15 +50,12 @@ from mnemond.text.secrets import find_secrets, redact
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import MAX_MARKS, index_term, long_run_at
 
-# Rules that fields of several requests share, as sentences for whoever sent them.
-
-
 LONGEST_COMPARED = 64
-"""Characters of a value that are compared with the choices: the comparison takes time with the square of them."""
+"""Characters of a value that are compared with the choices; the comparison takes quadratic time."""
 
 
 def choice_problems(field: str, value: str, choices: Sequence[str]) -> list[FieldProblem]:
-    """Nothing when `value` is one of `choices`, else what they are and which is nearest."""
+    """Return a problem that names the choices and the nearest one, unless `value` is one of them."""
     if value in choices:
         return []
     near = difflib.get_close_matches(value[:LONGEST_COMPARED].casefold(), choices, n=1)
@@ -64,7 +65,7 @@ def choice_problems(field: str, value: str, choices: Sequence[str]) -> list[Fiel
 
 
 def time_problems(field: str, value: str) -> list[FieldProblem]:
-    """Nothing when `value` is an RFC 3339 timestamp."""
+    """Return a problem unless `value` is an RFC 3339 timestamp."""
     try:
         parse_rfc3339(value)
     except ValueError as error:
@@ -73,8 +74,8 @@ def time_problems(field: str, value: str) -> list[FieldProblem]:
 
 
 def op_id_problems(op_id: str) -> list[FieldProblem]:
-    """Nothing when a write may be called so. The name is kept as long as the history is, so it is no place for a
-    secret; it is refused, not redacted: redacted ones of different writes would be the same."""
+    """Return the problems of an op_id. It is kept as long as the history, so a secret is refused; redacted op_ids of
+    different writes would be equal."""
     found = []
     if "\0" in op_id:
         found.append(FieldProblem("op_id", "op_id contains a NUL character, which cannot be stored"))
@@ -85,16 +86,17 @@ def op_id_problems(op_id: str) -> list[FieldProblem]:
 
 
 def with_op_id(problems: Sequence[FieldProblem], op_id: str | None) -> list[FieldProblem]:
-    """Problems of a write, and those of its name that are not among them."""
+    """Return `problems` and those of the op_id that are not among them."""
     more = [] if op_id is None else op_id_problems(op_id)
     return [*problems, *(each for each in more if each not in problems)]
 
 
-# What every write has besides its content: who asks, when, and under which name.
+# The context and the rules of a write.
 
 
 class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
-    """`id` is for a memory that the write may create; `now_us` the one time of the whole operation, in microseconds."""
+    """Identity and time of a write. `id` is for a memory that it may create; `now_us` the one time of the whole
+    operation, in microseconds."""
 
     id: str
     op_id: str
@@ -116,7 +118,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
         vector: Vector | None = None,
         made_by: str | None = None,
     ) -> Proposal:
-        """A write under this name; what it needs beside that is said at `Proposal`."""
+        """Return a `Proposal` with this identity."""
         return Proposal(self.op_id, self.client_op_id, method, self.request_digest, decide, vector, made_by)
 
     def change_set(
@@ -130,7 +132,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
         subject: str | None = None,
         undoes: str | None = None,
     ) -> ChangeSet:
-        """What a write under this name came to; the parts are those of `ChangeSet`."""
+        """Return a `ChangeSet` with this identity."""
         return ChangeSet(
             op_id=self.op_id,
             client_op_id=self.client_op_id,
@@ -147,37 +149,68 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-# What somebody wants noted with a memory or a link: an object of plain values, checked, without secrets, as text.
+class WriteRules(msgspec.Struct, frozen=True):
+    """`config` with the cosines of `graph.semantic` on the scale of the store's embedder, and the rules of diff."""
+
+    config: Config
+    diff: DiffRules
+
+
+@lru_cache(maxsize=64)
+def write_rules(record: EmbedderRecord | None, config: Config, safeguards: Safeguards = SAFEGUARDS) -> WriteRules:
+    """Return the rules for a store, scaled by its own calibration, else by that of its embedder, else unscaled."""
+    calibration = calibration_of(record)
+
+    def scale(threshold: float) -> float:
+        return scaled(threshold, calibration)
+
+    semantic = config.graph.semantic
+    semantic = msgspec.structs.replace(semantic, auto=scale(semantic.auto), review=scale(semantic.review))
+    graph = msgspec.structs.replace(config.graph, semantic=semantic)
+    cosines = cosine_thresholds("" if record is None else record.name, config.diff, scale, safeguards)
+    return WriteRules(msgspec.structs.replace(config, graph=graph), DiffRules(config.diff, cosines, safeguards))
+
+
+def calibration_of(record: EmbedderRecord | None) -> Calibration | None:
+    """Return the calibration of a store's embedder; None if unknown."""
+    if record is None:
+        return None
+    if record.unrelated is not None and record.paraphrase is not None:
+        return Calibration(record.unrelated, record.paraphrase)
+    return shipped(record.name)
+
+
+# Metadata of a memory or a link: an object of plain values, validated, redacted, encoded.
 
 
 FIELD: Final = "metadata"
 
-MAX_TOLD: Final = 5
-"""Bad entries that are told; more would say the same."""
+MAX_REPORTED: Final = 5
+"""Reported invalid entries; more would add nothing."""
 
 LARGEST_INT: Final = 2**63 - 1
-"""JSON readers and SQLite agree on integers up to here."""
+"""The largest integer on which JSON readers and SQLite agree."""
 
 RESERVED: Final = "dates"
-"""Of a memory: the dates its text speaks of, which the store notes itself (spec 6.6)."""
+"""Key under which the store keeps the dates mentioned in a text."""
 
 _json = msgspec.json.Encoder()
 
 
 def plain_problems(metadata: Mapping[str, object]) -> list[FieldProblem]:
-    """What is wrong with an object that should hold plain values: texts, numbers, true, false, null and lists of these,
-    in at most `MAX_METADATA` bytes (spec 4). Of what is too large nothing else is looked at."""
+    """Return the problems of an object that must hold plain values (texts, numbers, true, false, null and lists of
+    these) in at most `MAX_METADATA` bytes. Of a too large object only that is reported."""
     if too_large := size_problems(metadata):
         return too_large
     return [
         FieldProblem(FIELD, f"metadata.{key[:40]!a} must be a text, a number, true, false, null or a list of these")
         for key, value in metadata.items()
         if not is_plain(value)
-    ][:MAX_TOLD]
+    ][:MAX_REPORTED]
 
 
 def memory_problems(metadata: Mapping[str, object]) -> list[FieldProblem]:
-    """The same of what is noted with a memory, where one name is taken."""
+    """Return the problems of a memory's metadata, in which one key is reserved."""
     found = plain_problems(metadata)
     if RESERVED in metadata:
         sentence = f"metadata.{RESERVED} are the dates a text speaks of, which are noted unasked; use another name"
@@ -186,7 +219,7 @@ def memory_problems(metadata: Mapping[str, object]) -> list[FieldProblem]:
 
 
 def size_problems(metadata: Mapping[str, object]) -> list[FieldProblem]:
-    """What is wrong with an object that takes more than `MAX_METADATA` bytes of JSON."""
+    """Return a problem if an object takes more than `MAX_METADATA` bytes of JSON."""
     size = len(_json.encode(metadata))
     if size <= MAX_METADATA:
         return []
@@ -194,19 +227,19 @@ def size_problems(metadata: Mapping[str, object]) -> list[FieldProblem]:
 
 
 def without_secrets(metadata: Mapping[str, object], *, allow_secret: bool) -> tuple[dict[str, object], tuple[str, ...]]:
-    """Plain values with every text in NFC and, unless `allow_secret`, without secrets; and the kinds of these."""
+    """Return plain values with every text in NFC and, unless `allow_secret`, redacted; and the kinds of secrets."""
     kinds: dict[str, None] = {}
     clean = dict(_clean(key, value, kinds, allow_secret=allow_secret) for key, value in metadata.items())
     return clean, tuple(sorted(kinds))
 
 
 def as_text(metadata: Mapping[str, object]) -> str:
-    """The JSON that is stored."""
+    """Encode metadata as stored JSON."""
     return _json.encode(metadata).decode()
 
 
 def is_plain(value: object) -> bool:
-    """Whether somebody may note this with a memory. What is not plain the store noted itself."""
+    """Return True for a value that requests may give. Other values come from the store itself."""
     return all(map(_is_scalar, value)) if isinstance(value, list) else _is_scalar(value)
 
 
@@ -229,15 +262,15 @@ def _clean(key: str, value: object, kinds: dict[str, None], *, allow_secret: boo
     def cleaned(each: object) -> object:
         if isinstance(each, bool) or not isinstance(each, int | float | str):
             return each
-        told = unicodedata.normalize("NFC", str(each))
-        shown = told if allow_secret else _value(name, told, kinds)
-        return shown if isinstance(each, str) or shown != told else each
+        text = unicodedata.normalize("NFC", str(each))
+        redacted = text if allow_secret else _value(name, text, kinds)
+        return redacted if isinstance(each, str) or redacted != text else each
 
     return name, [cleaned(each) for each in value] if isinstance(value, list) else cleaned(value)
 
 
 def _value(name: str, text: str, kinds: dict[str, None]) -> str:
-    """A value that was redacted beside its name: "password" tells what looks like any other word."""
+    """Redact a value beside its key: a key such as "password" reveals what looks like any other word."""
     lead = f"{name}="
     found = redact(lead + text)
     if not found.text.startswith(lead):
@@ -252,23 +285,24 @@ def _without_secrets(text: str, kinds: dict[str, None]) -> str:
     return found.text
 
 
+# Drafts and their validation.
+
+
 MAX_COMPOSED = 4
-"""Code points that NFC makes one of at most, in any text people write (three for Hangul, a letter and three marks)."""
+"""Maximum number of code points that NFC composes to one in practice (three for Hangul, a letter and three marks)."""
 MAX_PROBLEMS = 20
-"""Bad entries of one list that are told; more would say the same."""
-REMEMBERED_NAMES, LONGEST_REMEMBERED = 1024, 64
-"""Names that are known to be no secret, or one, and how many characters such a name has at most: the same few sources
-and conversations name most memories."""
+"""Reported invalid entries of one list; more would add nothing."""
+LONGEST_CACHED_NAME = 64
+"""Characters of a name whose secret check is cached; the same few sources and conversations name most memories."""
 MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 5
 NAMES = ("source", "channel", "conversation_id", "session_id", "user_id", "agent_id", "op_id")
-"""Fields that name something, which may be anything that can be stored."""
+"""Fields that hold a name of any form that can be stored."""
 STORED_NAMES = NAMES[:-1]
-"""Those that stand in the row as they come."""
+"""Names that are stored in the row unchanged."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller wants remembered, as it came. `created_at` is RFC 3339 or None for now; `metadata` holds plain
-    values (spec 4)."""
+    """A memory to remember, as requested. `created_at` is RFC 3339 or None for now; `metadata` holds plain values."""
 
     content: str
     category: str = "general"
@@ -288,11 +322,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def problems_of(fields: dict[str, object], stored: Sequence[str] = STORED_NAMES) -> list[FieldProblem]:
-    """Everything wrong with the given fields of a draft; fields that are absent are not judged.
+    """Return everything wrong with the given fields of a draft; absent fields are ignored.
 
-    Takes a mapping, not a Draft, so that a request with one field of the wrong type still hears about all others.
-    `stored` are the names that would be written: none of them may be a secret, unless `allow_secret` is among the
-    fields and true.
+    Takes a mapping, not a Draft, so that a request with one field of the wrong type gets the problems of all others.
+    `stored` are the names that would be written: none of them may be a secret unless the field `allow_secret` is true.
     """
     found: list[FieldProblem] = []
     if "content" in fields:
@@ -319,7 +352,7 @@ def problems_of(fields: dict[str, object], stored: Sequence[str] = STORED_NAMES)
 
 
 def _secret_problems(fields: dict[str, object], stored: Sequence[str]) -> list[FieldProblem]:
-    """A name is refused, not redacted: redacted ones of different people would be the same."""
+    """Names are refused, not redacted: redacted names of different people would be equal."""
     found = []
     for name in stored:
         if isinstance(value := fields.get(name), str) and (kind := _secret_in(value)):
@@ -329,22 +362,22 @@ def _secret_problems(fields: dict[str, object], stored: Sequence[str]) -> list[F
 
 
 def _secret_in(name: str) -> str | None:
-    """The kind of the first secret in a name, if there is one."""
-    return _secret_remembered(name) if len(name) <= LONGEST_REMEMBERED else _first_kind(name)
+    """Return the kind of the first secret in a name."""
+    return _cached_first_kind(name) if len(name) <= LONGEST_CACHED_NAME else _first_kind(name)
 
 
-@text_cache(maxsize=REMEMBERED_NAMES)
-def _secret_remembered(name: str) -> str | None:
+@text_cache(maxsize=1024)
+def _cached_first_kind(name: str) -> str | None:
     return _first_kind(name)
 
 
 def _first_kind(name: str) -> str | None:
-    kinds = redact(name).kinds  # finds also what hides between signs that do not show
+    kinds = redact(name).kinds  # unlike find_secrets, also finds those with invisible characters inside
     return kinds[0] if kinds else None
 
 
 def _content_problems(content: str) -> list[FieldProblem]:
-    if len(content) > MAX_COMPOSED * MAX_CONTENT:  # looking at it more closely would take long, and change nothing
+    if len(content) > MAX_COMPOSED * MAX_CONTENT:  # normalising it would take long and change nothing
         message = f"content is {len(content):,} characters; the limit is {MAX_CONTENT:,}"
         return [FieldProblem("content", message)]
     if (at := long_run_at(content)) is not None:
@@ -384,18 +417,18 @@ def _list_problems(field: str, values: object, most: int, longest: int) -> list[
     return found
 
 
-# What a text says about itself, read once before it is embedded and compared: names, dates, cues, doubts, secrets.
+# Redaction and reading of a text.
 
 
 Known = Callable[[str], str | None]
-"""The spelling under which a store knows an entity, by canonical name; None when it does not."""
+"""Return a store's spelling of an entity by canonical name; None if unknown."""
 
 ENFORCED = frozenset({"hook", "batch", "extract"})
-"""Channels nobody chose each text of: what says too little is not stored there (C33 of spec 3)."""
+"""Channels with automatically chosen texts, on which texts of too little substance are discarded."""
 
 
 class Clean(msgspec.Struct, frozen=True):
-    """Texts without their secrets, and the kinds of what was taken out. `metadata` is the text of a JSON object."""
+    """Redacted texts, and the kinds of secrets removed. `metadata` is the text of a JSON object."""
 
     content: str
     tags: tuple[str, ...]
@@ -405,7 +438,7 @@ class Clean(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A clean text and everything that was found in it. `side` is None when it is not to be compared."""
+    """The analysis of a redacted text. `side` is None when it is not to be compared."""
 
     tokens: frozenset[str]
     side: Side | None
@@ -427,9 +460,9 @@ def clean(
     *,
     allow_secret: bool,
 ) -> Clean:
-    """Everything in NFC and, unless `allow_secret`, without secrets: before anything else may see it.
+    """Normalise to NFC and, unless `allow_secret`, redact every text, before anything else reads it.
 
-    Raises MnemonError(INVALID_PARAMS) for metadata that the marks of secrets make too large.
+    Raises MnemonError(INVALID_PARAMS) for metadata that redaction marks make too large.
     """
     texts = [unicodedata.normalize("NFC", text) for text in (content, *tags, *entities)]
     kinds: dict[str, None] = {}
@@ -464,7 +497,7 @@ def read(
     max_queries: int,
     compared: bool = True,
 ) -> Reading:
-    """Read a clean text that was said at `said_us` (microseconds), which its relative dates go by."""
+    """Analyse a redacted text; relative dates are resolved against `said_us` (microseconds)."""
     mentions = extract(text, entities, mode=entity_mode, known=known)
     cue = causal_cue(text)
     found = dates(text, said_us)
@@ -488,15 +521,12 @@ def read(
 
 
 def quality_labels(found: Iterable[QualityDetail]) -> list[str]:
-    """The labels of remarks about a text, each once."""
+    """Return the distinct labels of quality warnings."""
     return list(dict.fromkeys(each.label for each in found))
 
 
-# From a text that was read to the insight that would be stored, and to what the edge builders are told of it.
-
-
 def with_reading(insight: Insight, reading: Reading, snapshot: Snapshot) -> Insight:
-    """`insight` with everything that follows from reading its content: names, dates, keywords, trigger."""
+    """Return `insight` with the values derived from its content: entities, dates, keywords, trigger."""
     names = tuple(entity.name for entity in reading.mentions)
     spoken = reading.dates[0] if reading.dates else None
     return msgspec.structs.replace(
@@ -512,7 +542,7 @@ def with_reading(insight: Insight, reading: Reading, snapshot: Snapshot) -> Insi
 
 
 def keywords_of(insight: Insight, names: Sequence[str], snapshot: Snapshot) -> str:
-    """What tells a memory from the others of its store, separated by spaces (spec 6.2)."""
+    """Compute the keywords that distinguish a memory in its store, separated by spaces."""
     found = keywords(
         insight.content,
         document_frequencies=lambda words: snapshot.document_frequencies(map(index_term, words)),
@@ -524,7 +554,7 @@ def keywords_of(insight: Insight, names: Sequence[str], snapshot: Snapshot) -> s
 
 
 def new_memory(insight: Insight, reading: Reading) -> NewMemory:
-    """What the edge builders are told of a memory."""
+    """Return the input of the edge builders for a memory."""
     return NewMemory(
         id=insight.id,
         content=insight.content,
@@ -537,11 +567,33 @@ def new_memory(insight: Insight, reading: Reading) -> NewMemory:
 
 
 def _with_dates(metadata: str, found: Sequence[DateMention]) -> str:
-    """Metadata with the dates the text speaks of, and without those of an earlier text (spec 6.6)."""
+    """Replace the dates in metadata by those mentioned in the text."""
     if metadata == NO_METADATA and not found:
         return metadata
     fields = msgspec.json.decode(metadata, type=dict[str, object])
-    fields.pop("dates", None)
+    fields.pop(RESERVED, None)
     if found:
-        fields["dates"] = [{"text": each.text, "start": each.start, "end": each.end} for each in found]
+        fields[RESERVED] = [{"text": each.text, "start": each.start, "end": each.end} for each in found]
     return msgspec.json.encode(fields).decode()
+
+
+def reanalyse(
+    it: Insight,
+    snapshot: Snapshot,
+    config: Config,
+    names: Sequence[str] | None = None,
+    entity_mode: str = "provided",
+) -> Reading:
+    """Analyse the content of a stored memory as of its creation. `names`: provided entities, by default its own."""
+    return read(
+        it.content,
+        it.category,
+        entities=it.entities if names is None else names,
+        entity_mode=entity_mode,
+        known=snapshot.entity_spelling,
+        said_us=parse_rfc3339(it.created_at),
+        source=it.source,
+        min_confidence=config.commitment.substance_filter.min_confidence,
+        max_queries=config.commitment.hypothetical_queries.count,
+        compared=False,
+    )

@@ -1,4 +1,4 @@
-"""Whether a link from cause to effect would close a circle: a way back along the causal links there are."""
+"""Automatic edges of a new, rewritten or restored memory: temporal, entity, causal and semantic."""
 
 from __future__ import annotations
 
@@ -6,95 +6,27 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, get_args
 
 import msgspec
 
 from mnemond.config.settings import EntitySettings, GraphSettings, TemporalSettings
-from mnemond.index.edges import CAUSAL, IN, OUT
+from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
+from mnemond.index.vectors import Cosines
 from mnemond.model.changes import AddEdge, RemoveEdge
-from mnemond.model.memory import MAX_METADATA, Edge, EdgeType, Entity, Insight, Relation
+from mnemond.model.memory import EDGE_TYPES, MAX_METADATA, Edge, EdgeType, Entity, Insight, Relation
 from mnemond.model.outcomes import EdgesCreated
 from mnemond.text.caches import register, text_cache
 from mnemond.text.cues import CausalCue, causal_cue, deciding, direction
 from mnemond.text.similarity import share_of_larger, token_set
 
 
-class WayBack(NamedTuple):
-    """`rows`: those of a shortest causal chain, both ends included, None when none was found.
-
-    `complete` is false when the search ended before everything was looked at.
-    """
-
-    rows: tuple[int, ...] | None
-    complete: bool = True
-
-
-def causal_chain(snapshot: Snapshot, cause: int, effect: int, most: int) -> WayBack:
-    """A chain of causal links that leads from one row to another, looking at about `most` rows at most.
-
-    Searched from both ends, the smaller side first: where one of them has few relatives, little is looked at.
-    """
-    ahead: dict[int, int | None] = {cause: None}
-    behind: dict[int, int | None] = {effect: None}
-    front, rear = [cause], [effect]
-    while front and rear:
-        if len(ahead) + len(behind) > most:
-            return WayBack(None, complete=False)
-        if len(front) <= len(rear):
-            front, met = _step(snapshot, front, OUT, ahead, behind)
-        else:
-            rear, met = _step(snapshot, rear, IN, behind, ahead)
-        if met is not None:
-            return WayBack((*reversed(_trail(met, ahead)), *_trail(met, behind)[1:]))
-    return WayBack(None)
-
-
-def is_cause(snapshot: Snapshot, cause: int, effect: int) -> bool:
-    """Whether there is a causal link from one row to another already."""
-    return effect in _relatives(snapshot, cause, OUT)
-
-
-def _relatives(snapshot: Snapshot, row: int, way: int) -> list[int]:
-    """The rows one causal link away, in this direction."""
-    links = snapshot.neighbours(row)
-    found: list[int] = links["row"][(links["type"] == CAUSAL) & (links["outgoing"] == way)].tolist()
-    return found
-
-
-def _step(
-    snapshot: Snapshot, ring: list[int], way: int, seen: dict[int, int | None], other: dict[int, int | None]
-) -> tuple[list[int], int | None]:
-    """The rows one link further, each noted in `seen` with where it came from; and one that `other` has, if any."""
-    following: list[int] = []
-    for row in ring:
-        for found in _relatives(snapshot, row, way):
-            if found in seen:
-                continue
-            seen[found] = row
-            following.append(found)
-            if found in other:
-                return following, found
-    return following, None
-
-
-def _trail(row: int, came_from: dict[int, int | None]) -> list[int]:
-    """From a row back to where the search began."""
-    trail = [row]
-    while (row_before := came_from[trail[-1]]) is not None:
-        trail.append(row_before)
-    return trail
-
-
-# What a shared entity says: the fewer memories name it, the more (spec 7.12).
-
-
 def idf_weight(documents: int, holders: int, settings: EntitySettings) -> float | None:
-    """max(floor, ln(N/df) / ln N) in [0, 1]; None when every row names the entity, which then links nothing.
+    """Compute max(floor, ln(N/df) / ln N) in [0, 1]; None when every row names the entity, which then links nothing.
 
-    `documents` N and `holders` df both count the new row. Stores smaller than `idf_min_docs` have no rare words yet:
-    everything shared weighs 1.
+    `documents` N and `holders` df both count the new row. Stores smaller than `idf_min_docs` have no rare entities
+    yet: every shared entity weighs 1.
     """
     if documents < settings.idf_min_docs:
         return 1.0
@@ -104,15 +36,12 @@ def idf_weight(documents: int, holders: int, settings: EntitySettings) -> float 
     return min(1.0, max(settings.idf_floor, rarity))
 
 
-# The edges a link is made of.
-
-
 def two_way(
     one: str, other: str, edge_type: EdgeType, weight: float, metadata: str, back: str | None = None
 ) -> tuple[AddEdge, ...]:
-    """Two rows: `one` to `other` with `metadata`, and the way back with `back` or the same (spec 4, rules).
+    """Return both edges of an undirected link: `one` to `other` with `metadata`, and back with `back` or the same.
 
-    Nothing for a row and itself.
+    Empty for a row and itself.
     """
     if one == other:
         return ()
@@ -123,22 +52,18 @@ def two_way(
 
 
 def edges_of(one: str, relation: Relation) -> list[Edge]:
-    """The edges between a memory and the one it is related to."""
+    """Return the edges of a relation: there, back or both."""
     other, kind, weight, there, back = relation
     there_edge = [] if there is None else [Edge(one, other, kind, weight, there)]
     return there_edge if back is None else [*there_edge, Edge(other, one, kind, weight, back)]
 
 
-# What an edge builder is told: the new memory, and questions about the rows it may be linked to.
-
-
 HOUR_US = 3_600_000_000
-"""Microseconds of an hour."""
 
 
 class NewMemory(msgspec.Struct, frozen=True):
-    """The memory that is being linked. `created_us` is its own time, whenever it is written; `event_us` when what it
-    tells of happened, if that is known. Both in microseconds since the epoch."""
+    """The memory to link. `created_us` is its own time, whenever it is written; `event_us` the time of the event it
+    describes, if known. Both in microseconds since the epoch."""
 
     id: str
     content: str
@@ -150,47 +75,47 @@ class NewMemory(msgspec.Struct, frozen=True):
 
 
 class StoreView(Protocol):
-    """What builders may ask about a store. Only rows the newcomer may be linked to are spoken of."""
+    """The queries of edge builders to a store, limited to rows that the new memory may be linked to."""
 
     @property
     def documents(self) -> int:
-        """Active rows in scope, the newcomer included."""
+        """Count the active rows in scope, the new memory included."""
         ...
 
     def backbone(self) -> tuple[str | None, str | None]:
-        """Ids of the rows right before and right after the newcomer in its chain."""
+        """Return the ids of the rows right before and after the new memory in its conversation."""
         ...
 
     def nearest_in_time(self, k: int, within_us: int, excluding: Collection[str]) -> list[tuple[str, int]]:
-        """At most `k` other rows not further than `within_us` from the newcomer's time: (id, distance in
-        microseconds), nearest first."""
+        """Return at most `k` other rows within `within_us` of the new memory's time: (id, distance in microseconds),
+        nearest first."""
         ...
 
     def holders(self, canonical: str, k: int) -> tuple[int, list[str]]:
-        """Rows that name an entity: how many, the newcomer included, and the `k` newest others."""
+        """Count the rows that name an entity, the new memory included, and return the `k` newest others."""
         ...
 
     def recent(self, k: int) -> list[tuple[Insight, int | None]]:
-        """The `k` newest rows that are not newer than the newcomer, newest first, each with the time of what it tells
-        of, in microseconds since the epoch, if that is known."""
+        """Return the `k` newest rows that are not newer than the new memory, newest first, each with its event time in
+        microseconds since the epoch, if known."""
         ...
 
     def similar(self, at_least: float, k: int) -> list[tuple[str, float]]:
-        """The `k` best of the rows whose cosine with the newcomer is not below `at_least`: (id, cosine), best first."""
+        """Return the `k` best rows with a cosine of at least `at_least`: (id, cosine), best first."""
         ...
 
 
-# Links from cause to effect: to recent rows that share words with a memory, where one of the two gives a reason.
+# Causal edges: to recent rows that share words with the new memory, where one of the two has a causal cue.
 
 
 CONFLICTING_SHARE = 0.5
-"""What is left of the weight when the cause is later than its effect (spec 6.4)."""
+"""Factor of the weight when the cause is later than its effect."""
 
 OVERLAP_DIGITS = 6
-"""Decimals of the overlap that is written down."""
+"""Decimals of the stored overlap."""
 
-REMEMBERED_CUES = 1024
-"""Rows whose cue is known without reading them again; the same few stand behind write after write."""
+MAX_CACHED_CUES = 1024
+"""Cached causal cues; consecutive writes look at the same few recent rows."""
 
 _cues: dict[tuple[str, int], CausalCue | None] = {}
 register(_cues.clear)
@@ -198,15 +123,15 @@ register(_cues.clear)
 
 
 def build_causal(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation]:
-    """One row from cause to effect for each of the newest rows that shares enough words with `new`.
+    """Return a relation from cause to effect for each of the newest rows that shares enough words with `new`.
 
-    The newcomer's own reason decides which of the two is the cause, else that of the other row; without any, no edge.
+    The cue of the new memory decides which of the two is the cause, else that of the other row; without any, no edge.
     """
     _remember(new.id, new.content, new.cue)
     found: list[Relation] = []
     for insight, event_us in around.recent(settings.causal.lookback):
         if new.cue is None and cue_of(insight) is None:
-            continue  # as most: told by one look-up, where what they share is counted word by word
+            continue  # true of most, and one look-up, while the overlap is counted word by word
         shared = share_of_larger(token_set(insight.content), new.tokens)
         if shared >= settings.causal.min_overlap and insight.id != new.id:
             relation = _relation(new, insight, event_us, shared)
@@ -223,7 +148,9 @@ def _relation(new: NewMemory, insight: Insight, event_us: int | None, shared: fl
     is_cause = direction(new.cue, previous) == "new_to_previous"
     conflict = _later(new.event_us, event_us) if is_cause else _later(event_us, new.event_us)
     weight = shared * CONFLICTING_SHARE if conflict else shared
-    metadata = _metadata_causal(shared, cue, conflict)
+    # `time_conflict` is present only if there is one.
+    flag = ',"time_conflict":true' if conflict else ""
+    metadata = f'{{"overlap":{round(shared, OVERLAP_DIGITS)},{_reason(cue)},"created_by":"auto"{flag}}}'
     return Relation(
         insight.id, "causal", weight, there=metadata if is_cause else None, back=None if is_cause else metadata
     )
@@ -234,7 +161,7 @@ def _later(cause_us: int | None, effect_us: int | None) -> bool:
 
 
 def cue_of(insight: Insight) -> CausalCue | None:
-    """The causal cue of a stored memory, from what is remembered of the rows that were asked for lately."""
+    """Return the causal cue of a stored memory, cached."""
     try:
         return _cues[insight.id, hash(insight.content)]
     except KeyError:
@@ -242,41 +169,35 @@ def cue_of(insight: Insight) -> CausalCue | None:
 
 
 def _remember(row: str, content: str, cue: CausalCue | None) -> CausalCue | None:
-    if len(_cues) >= REMEMBERED_CUES:
+    if len(_cues) >= MAX_CACHED_CUES:
         _cues.clear()
     _cues[row, hash(content)] = cue
     return cue
 
 
-def _metadata_causal(shared: float, cue: CausalCue, conflict: bool) -> str:
-    """The fields of spec 8; `time_conflict` is there only when there is one."""
-    flag = ',"time_conflict":true' if conflict else ""
-    return f'{{"overlap":{round(shared, OVERLAP_DIGITS)},{_reason(cue)},"created_by":"auto"{flag}}}'
-
-
-@text_cache(maxsize=REMEMBERED_CUES)
+@text_cache(maxsize=MAX_CACHED_CUES)
 def _reason(cue: CausalCue) -> str:
     return f'"sub_type":"{cue.sub_type}","signal":{msgspec.json.encode(cue.signal).decode()}'
 
 
-# Links over shared entities: to the newest other rows that name them, the rarer the entity the heavier.
+# Entity edges: to the newest other rows that share an entity, weighted by its rarity.
 
 
 _ENCODER = msgspec.json.Encoder()
 
 
 class _Names(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`omitted`: how many more entities two rows share than there was room for."""
+    """`omitted`: number of shared entities that did not fit."""
 
     entities: list[str]
     omitted: int = 0
 
 
 def build_entity(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation]:
-    """One link for each row that shares an entity with `new`, with the weight of the rarest they share.
+    """Return a relation to each row that shares an entity with `new`, with the weight of the rarest shared one.
 
-    Where there are more than `max_total`, those of the rarest entities are made; equal ones in the order of the
-    newcomer's entities, then newest first.
+    At most `max_total`: those of the rarest entities first; ties in the order of the new memory's entities, then
+    newest first.
     """
     shared: dict[str, list[str]] = {}
     weights: dict[str, float] = {}
@@ -288,19 +209,18 @@ def build_entity(new: NewMemory, around: StoreView, settings: GraphSettings) -> 
             elif len(shared) < settings.entity.max_total:
                 shared[row], weights[row] = [name], weight
     found: list[Relation] = []
-    told: dict[tuple[str, ...], str] = {}
+    texts: dict[tuple[str, ...], str] = {}
     for row, names in shared.items():
-        key = tuple(names)
-        metadata = told.get(key)
+        metadata = texts.get(key := tuple(names))
         if metadata is None:
-            metadata = told[key] = names_metadata(names)
+            metadata = texts[key] = names_metadata(names)
         if row != new.id:
             found.append(Relation(row, "entity", weights[row], metadata, metadata))
     return found
 
 
 def _by_rarity(new: NewMemory, around: StoreView, settings: EntitySettings) -> list[tuple[float, str, list[str]]]:
-    """(weight, name, newest holders) of each entity of `new`, heaviest first."""
+    """Return (weight, name, newest holders) of each entity of `new`, heaviest first."""
     spelling: dict[str, str] = {}
     for entity in new.entities:
         spelling.setdefault(entity.canonical, entity.name)
@@ -316,7 +236,7 @@ def _by_rarity(new: NewMemory, around: StoreView, settings: EntitySettings) -> l
 
 
 def names_metadata(names: list[str]) -> str:
-    """`names` in alphabetical order; where they exceed `MAX_METADATA`, those that fit, the first ones first."""
+    """Encode `names` in alphabetical order; where they exceed `MAX_METADATA`, the first ones that fit."""
     text = _ENCODER.encode(_Names(sorted(names)))
     if len(text) > MAX_METADATA:
         kept = _that_fit(names)
@@ -335,57 +255,51 @@ def _that_fit(names: list[str]) -> list[str]:
     return kept
 
 
-# Links by meaning: to the rows whose embedding is as near as that of a paraphrase. None without embeddings.
-
-
-METADATA = '{"sub_type":"auto"}'
+_AUTO = '{"sub_type":"auto"}'
 
 
 def build_semantic(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation]:
-    """The best `max_auto` rows from `settings.semantic.auto` on, which is a cosine of the store's own embedder.
+    """Return relations to the best `max_auto` rows with a cosine of at least `settings.semantic.auto`, which is on the
+    scale of the store's own embedder.
 
-    The weight is the cosine, in [0, 1].
+    The weight is the cosine, in [0, 1]. Empty without embeddings.
     """
     limits = settings.semantic
     return [
-        Relation(row, "semantic", min(1.0, max(0.0, cosine)), METADATA, METADATA)
+        Relation(row, "semantic", min(1.0, max(0.0, cosine)), _AUTO, _AUTO)
         for row, cosine in around.similar(limits.auto, limits.max_auto)
         if row != new.id
     ]
 
 
-# Links in time: a backbone of a conversation's rows in their order, and proximity whatever the conversation.
+# Temporal edges: a backbone of each conversation's rows in order, and proximity across conversations.
 
 
 PRECEDES = '{"kind":"backbone","direction":"precedes"}'
 SUCCEEDS = '{"kind":"backbone","direction":"succeeds"}'
 
 BACKBONE_WEIGHT = 1.0
-"""Spec 7.13."""
-
-REMEMBERED_DISTANCES = 256
-"""Rounded distances whose metadata are remembered: what comes at once has few."""
 
 HOUR_PARTS = 10_000
-"""Of an hour, to which the distance that is written down is rounded: a third of a second."""
+"""Parts of an hour to which a stored distance is rounded: a third of a second."""
 
 _PART_US = HOUR_US // HOUR_PARTS
 
 
-@lru_cache(maxsize=REMEMBERED_DISTANCES)
-def _metadata_temporal(parts: int) -> str:
+@lru_cache(maxsize=256)  # memories written together have few distinct distances
+def _proximity_metadata(parts: int) -> str:
     return f'{{"kind":"proximity","hours":{parts / HOUR_PARTS}}}'
 
 
 def proximity(hours: float) -> float:
-    """1 / (1 + h) in [0, 1]; a negative distance counts as none (spec 7.13)."""
+    """Compute 1 / (1 + h) in [0, 1]; a negative distance counts as 0."""
     return 1.0 / (1.0 + hours) if hours > 0.0 else 1.0
 
 
 def build_temporal(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation | RemoveEdge]:
-    """The links of `new` with its neighbours in its chain, then with the rows nearest to its own time.
+    """Link `new` with its neighbours in its conversation, then with the rows nearest to its own time.
 
-    A row with a neighbour on either side is spliced in: the link between those two goes.
+    A row with a neighbour on either side is spliced in: the link between those two is removed.
     """
     before, after = around.backbone()
     changes: list[Relation | RemoveEdge] = []
@@ -404,12 +318,9 @@ def _near(new: NewMemory, around: StoreView, settings: TemporalSettings, excludi
     found: list[Relation] = []
     for row, distance_us in around.nearest_in_time(settings.max_proximity, within_us, excluding):
         if row != new.id:
-            metadata = _metadata_temporal((distance_us + _PART_US // 2) // _PART_US)
+            metadata = _proximity_metadata((distance_us + _PART_US // 2) // _PART_US)
             found.append(Relation(row, "temporal", proximity(distance_us / HOUR_US), metadata, metadata))
     return found
-
-
-# Every edge builder, in the order they run, and all of them at once.
 
 
 Build = Callable[[NewMemory, StoreView, GraphSettings], Sequence[Relation | RemoveEdge]]
@@ -431,7 +342,7 @@ BUILDERS = (
 
 
 class Built(NamedTuple):
-    """The edges to remove, what the newcomer is related to, each in order, and how many relations of each type."""
+    """The edges to remove, the relations to add, both in order, and the number of relations of each type."""
 
     removed: list[RemoveEdge]
     relations: list[Relation]
@@ -439,7 +350,7 @@ class Built(NamedTuple):
 
 
 def build_all(new: NewMemory, around: StoreView, settings: GraphSettings) -> Built:
-    """What every builder says about `new`. The same surroundings give the same changes in the same order."""
+    """Run every edge builder. The same surroundings give the same changes in the same order."""
     removed: list[RemoveEdge] = []
     relations: list[Relation] = []
     links: dict[str, int] = {}
@@ -452,3 +363,102 @@ def build_all(new: NewMemory, around: StoreView, settings: GraphSettings) -> Bui
                 removed.append(change)
         links[edge_type] = len(relations) - before
     return Built(removed, relations, EdgesCreated(**links))
+
+
+# Relinking: the automatic edges of a memory that was rewritten or restored.
+
+Key = tuple[str, str, str]
+
+ALL: frozenset[EdgeType] = frozenset(get_args(EdgeType))
+
+
+class Relinked(NamedTuple):
+    """The changes to make, in order, and the number of new logical links of each type."""
+
+    changes: tuple[AddEdge | RemoveEdge, ...]
+    links: EdgesCreated
+
+
+class Relinking(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory to relink.
+
+    `had`: the edges it will have when the changes are applied. `kinds`: types whose automatic edges are rebuilt; all
+    others stay. `left`: memories, itself among them if its position changes, that leave their position in the backbone.
+    """
+
+    insight: Insight
+    newcomer: NewMemory
+    had: Sequence[Edge] = ()
+    kinds: Collection[EdgeType] = ALL
+    left: Sequence[Insight] = ()
+
+
+def relinked(snapshot: Snapshot, similarity: Cosines | None, what: Relinking, settings: GraphSettings) -> Relinked:
+    """Rebuild the automatic edges of the given types as if the memory were new. Edges made by hand stay.
+
+    `similarity` must be the cosines with the memory's vector.
+    """
+    plan = _planned(snapshot, similarity, what, settings)
+    had = {_key(edge): edge for edge in what.had}
+    stale = [
+        RemoveEdge(*key)
+        for key, edge in had.items()
+        if edge.created_by == "auto" and edge.edge_type in what.kinds and not _alike(edge, plan.wanted.get(key))
+    ]
+    gone = {_key(removal) for removal in stale}
+    added = [AddEdge(edge) for key, edge in plan.wanted.items() if key not in had or key in gone]
+    new = [change.edge for change in added if _key(change.edge) not in had]
+    changes: list[AddEdge | RemoveEdge] = [*stale, *plan.unwanted.values(), *added]
+    return Relinked(tuple(changes), _counted([edge for edge in new if what.insight.id in _key(edge)]))
+
+
+class _Plan:
+    """The result of the builders, independent of the existing edges."""
+
+    def __init__(self, insight_id: str) -> None:
+        self._id = insight_id
+        self.wanted: dict[Key, Edge] = {}
+        self.unwanted: dict[Key, RemoveEdge] = {}
+
+    def take(self, changes: Sequence[Relation | AddEdge | RemoveEdge]) -> None:
+        for change in changes:
+            if isinstance(change, AddEdge | Relation):
+                for edge in edges_of(self._id, change) if isinstance(change, Relation) else [change.edge]:
+                    self.wanted[_key(edge)] = edge
+                    self.unwanted.pop(_key(edge), None)
+            else:
+                self.wanted.pop(_key(change), None)
+                self.unwanted[_key(change)] = change
+
+
+def _planned(snapshot: Snapshot, similarity: Cosines | None, what: Relinking, settings: GraphSettings) -> _Plan:
+    ids = (what.insight.id, *(each.id for each in what.left))
+    excluded = [row for each in dict.fromkeys(ids) if (row := snapshot.row_of(each)) is not None]
+    plan = _Plan(what.insight.id)
+    for each in what.left:
+        before, after = Neighbourhood(snapshot, each, None, excluded).backbone()
+        if before is not None and after is not None:
+            plan.take(two_way(before, after, "temporal", BACKBONE_WEIGHT, PRECEDES, SUCCEEDS))
+    around = Neighbourhood(snapshot, what.insight, similarity, excluded)
+    for builder in BUILDERS:
+        if builder.edge_type in what.kinds:
+            plan.take(builder.build(what.newcomer, around, settings))
+    return plan
+
+
+def _key(edge: Edge | RemoveEdge) -> Key:
+    return edge.source_id, edge.target_id, edge.edge_type
+
+
+def _alike(edge: Edge, wanted: Edge | None) -> bool:
+    return wanted is not None and (edge.weight, edge.metadata) == (wanted.weight, wanted.metadata)
+
+
+def _counted(edges: Sequence[Edge]) -> EdgesCreated:
+    pairs = {
+        (edge.edge_type, edge.source_id, edge.target_id)
+        if edge.edge_type == "causal"
+        else (edge.edge_type, *sorted((edge.source_id, edge.target_id)))
+        for edge in edges
+    }
+    return EdgesCreated(**{kind: sum(pair[0] == kind for pair in pairs) for kind in EDGE_TYPES})

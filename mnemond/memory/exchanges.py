@@ -14,9 +14,8 @@ from mnemond.config.settings import Config
 from mnemond.extract.facts import Context, Engine, Fact, Message
 from mnemond.extract.rules import HostFact
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.extraction import (
     CHANNEL,
     FactWrite,

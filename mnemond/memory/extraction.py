@@ -29,9 +29,8 @@ from mnemond.extract.rules import HostFact, RuleEngine, completed
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
 from mnemond.memory import remember
-from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import Moment, kept_because, parted
-from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
 from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339

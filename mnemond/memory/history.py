@@ -1,24 +1,19 @@
-"""Which line of the log is about which operation.
-
-A line has no op_id of its own: it is about the same memory, at the same microsecond, as a row of the history that has
-one. Where that is true of two operations neither is named, for undo must not be told a wrong one.
-"""
+"""The history of memories: operations behind log lines, successors, restore, and the past of one memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from mnemond.errors import AMBIGUOUS, BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
-from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import Moment, compare, side_of, to_review
-from mnemond.memory.draft import WriteContext, new_memory
-from mnemond.memory.relink import Relinking, reanalyse, relinked
+from mnemond.memory.draft import WriteContext, WriteRules, new_memory, reanalyse
+from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.model.answers import ChainLink, EdgeState, HistoryResult, MemoryOperation, MemoryState, insight_detail
 from mnemond.model.changes import AddEdge, ChangeSet, RestoreInsight, Vector
 from mnemond.model.memory import Edge, Insight, Scope, parse_rfc3339
@@ -30,18 +25,24 @@ from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import LogLine, Proposal, View
 from mnemond.text.tokens import index_terms
 
+# Operations of log lines.
+#
+# A log line has no op_id: it belongs to the history row of the same memory and microsecond. Where two operations match,
+# neither is returned, since undo must not get a wrong one.
+
+
 METHODS: Final = {
     "diff-replace": "remember", "diff-skip": "remember", "discard": "remember",
     "gc-keep": "gc", "unpin": "pin",
 }  # fmt: skip
-"""What the log calls otherwise than its method."""
+"""Methods of log operations with another name."""
 
 OF_OTHERS: Final = frozenset({"prune", "pair"})
-"""Lines beside that of the operation itself, about memories that it concerned as well (spec 4)."""
+"""Log lines about other memories that an operation changed."""
 
 
 def op_ids(connection: Connection, lines: Sequence[LogLine]) -> list[str | None]:
-    """The operation of each line; None where it changed no memory, so that there is nothing to take back."""
+    """Return the op_id of each line; None where it changed no memory, so that nothing can be undone."""
     if not lines:
         return []
     oldest = min(line.created_at for line in lines)
@@ -53,7 +54,7 @@ def op_ids(connection: Connection, lines: Sequence[LogLine]) -> list[str | None]
 
 
 def method_of(connection: Connection, moment: str, insight_ids: Collection[str]) -> str | None:
-    """The method of an operation that did something to these memories then; None where the log forgot it already."""
+    """Return the method of the operation that changed these memories then; None if the log no longer has it."""
     methods = {
         METHODS.get(line.operation, line.operation)
         for line in operations.lines_at(connection, moment)
@@ -66,12 +67,6 @@ def _only(found: Collection[str]) -> str | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-# What a memory that comes back, or has a former text again, repeats or contradicts among those that are active.
-#
-# Nobody compared the two: the one was out of recall when the other was remembered. Both stay, whoever asked for that
-# wants it so; but recall would show both, so that is told.
-
-
 def conflicts_after_restore(
     snapshot: Snapshot,
     it: Insight,
@@ -80,8 +75,11 @@ def conflicts_after_restore(
     now_us: int,
     apart_from: Collection[str] = (),
 ) -> list[Conflict]:
-    """Memories beside which `it` is to be looked at again, most similar first. `similarity`: cosine of every row with
-    it, None without a vector. `apart_from`: ids that are told already, or leave."""
+    """Return the active memories that a restored one repeats or contradicts, most similar first, for review.
+
+    They were never compared: one was retired when the other was remembered. `similarity`: cosine of every row with
+    `it`, None without a vector. `apart_from`: ids that are reported already or retire.
+    """
     terms = set(index_terms(it.content))
     likeness = snapshot.likeness(terms) if terms else None
     moment = Moment(parse_rfc3339(it.valid_from or it.created_at), now_us)
@@ -89,15 +87,15 @@ def conflicts_after_restore(
     return to_review(found, {it.id, *apart_from}, rules.diff.settings.limit)
 
 
-# What stands in the place of a memory.
+# Lookup of the memory of an operation.
 
 
 MAX_SUCCESSORS = 10_000
-"""Links of a chain of successors that are followed; more of them can only be a damaged store."""
+"""Steps in a chain of successors; more can only be a damaged store."""
 
 
 def last_successor(connection: Connection, it: Insight) -> Insight:
-    """What stands in the place of a memory now: the end of its chain of successors, itself when it has none."""
+    """Return the end of a memory's chain of successors, itself when it has none."""
     for _ in range(MAX_SUCCESSORS):
         following = None if it.superseded_by is None else insights.read(connection, it.superseded_by)
         if following is None or it.status == "active":
@@ -106,11 +104,8 @@ def last_successor(connection: Connection, it: Insight) -> Insight:
     return it
 
 
-# The memory an operation is about, as the writer finds it.
-
-
 Find = Callable[[Snapshot, str], Insight]
-"""The active memory that an id, or the beginning of one, names. Raises MnemonError when there is not exactly one."""
+"""Return the active memory with an id or prefix. Raises MnemonError when there is not exactly one."""
 
 
 class Present(NamedTuple):
@@ -121,14 +116,14 @@ class Present(NamedTuple):
 
 
 def active_row(view: View, find: Find, id_or_prefix: str, scope: Scope) -> Present:
-    """An active memory that a reader of this scope may see.
+    """Return an active memory that a reader of this scope may see.
 
-    Raises MnemonError(NOT_FOUND), which says of a retired memory what became of it, and what `find` raises.
+    Raises MnemonError(NOT_FOUND), with the status and successor of a retired memory, and the errors of `find`.
     """
     try:
         found = find(view.snapshot, id_or_prefix)
     except MnemonError as error:
-        raise _told(view, id_or_prefix, error) from None
+        raise _with_status(view, id_or_prefix, error) from None
     row = view.snapshot.row_of(found.id)
     if row is None or not admits(scope, found):
         raise hidden(id_or_prefix)
@@ -136,7 +131,7 @@ def active_row(view: View, find: Find, id_or_prefix: str, scope: Scope) -> Prese
 
 
 def hidden(id_or_prefix: str) -> MnemonError:
-    """The error for a memory that is not for whoever asks."""
+    """Return the error for a memory outside the given scope."""
     return MnemonError(
         NOT_FOUND,
         f"no active memory with id {id_or_prefix[:64]!a} is meant for this user, session or agent",
@@ -146,7 +141,7 @@ def hidden(id_or_prefix: str) -> MnemonError:
 
 
 def admits(scope: Scope, it: Insight) -> bool:
-    """Whether a memory is for the user, session and agent given; one that names nobody is for everyone."""
+    """Return True if a memory is for the given user, session and agent; unset fields match all."""
     theirs = it.scope
     pairs = (
         (scope.user_id, theirs.user_id),
@@ -156,8 +151,8 @@ def admits(scope: Scope, it: Insight) -> bool:
     return all(wanted is None or has is None or wanted == has for wanted, has in pairs)
 
 
-def _told(view: View, id_or_prefix: str, error: MnemonError) -> MnemonError:
-    """`error`, with what became of the memory when it was one once."""
+def _with_status(view: View, id_or_prefix: str, error: MnemonError) -> MnemonError:
+    """Return `error`, or a better one if the memory is retired."""
     ids = insights.ids_beginning(view.connection, id_or_prefix.casefold(), 2) if error.kind is NOT_FOUND else []
     retired = insights.read(view.connection, ids[0]) if len(ids) == 1 else None
     if retired is None:
@@ -171,7 +166,7 @@ def _told(view: View, id_or_prefix: str, error: MnemonError) -> MnemonError:
 
 
 def _way_on(retired: Insight, successor: Insight) -> str:
-    """What to do instead. What took the place of a memory may itself have been replaced, or have left recall."""
+    """Return the hint for a retired memory, whose successor may itself be retired."""
     back = f"`mnemonctl restore {retired.id}"
     if successor.status == "active":
         return f"{successor.id} stands in its place now: name that one; {back} --force` brings this one back beside it"
@@ -180,27 +175,18 @@ def _way_on(retired: Insight, successor: Insight) -> str:
     return f"{back}` brings it back; `mnemonctl list` shows the active ones"
 
 
-# The memory an operation is about, in whatever state it is.
-
-
-ANY_ROW_SHOWN = 5
-"""Matches an ambiguous prefix lists."""
+MAX_MATCHES = 5
+"""Matches listed for an ambiguous prefix."""
 
 
 def any_row(connection: Connection, id_or_prefix: str, scope: Scope) -> Insight:
-    """The memory, active or retired, that `id_or_prefix` names and a reader of this scope may see.
+    """Return the active or retired memory with an id or prefix that a reader of this scope may see.
 
     Raises MnemonError(NOT_FOUND), or MnemonError(AMBIGUOUS) with the first matches.
     """
-    found = insights.ids_beginning(connection, id_or_prefix.casefold(), ANY_ROW_SHOWN + 1)
+    found = insights.ids_beginning(connection, id_or_prefix.casefold(), MAX_MATCHES + 1)
     if len(found) > 1:
-        more = " and more" if len(found) > ANY_ROW_SHOWN else ""
-        raise MnemonError(
-            AMBIGUOUS,
-            f"{id_or_prefix[:64]} is the beginning of several ids: {', '.join(found[:ANY_ROW_SHOWN])}{more}",
-            hint="write more of the id",
-            outcome="rejected",
-        )
+        raise _ambiguous(id_or_prefix, found, "rejected")
     it = insights.read(connection, found[0]) if found else None
     if it is None:
         raise MnemonError(
@@ -214,49 +200,59 @@ def any_row(connection: Connection, id_or_prefix: str, scope: Scope) -> Insight:
     return it
 
 
-# restore: a retired memory is active again, and linked as if it were new.
+def _ambiguous(prefix: str, found: Sequence[str], outcome: Literal["rejected"] | None) -> MnemonError:
+    more = " and more" if len(found) > MAX_MATCHES else ""
+    return MnemonError(
+        AMBIGUOUS,
+        f"{prefix[:64]} is the beginning of several ids: {', '.join(found[:MAX_MATCHES])}{more}",
+        hint="write more of the id",
+        outcome=outcome,
+    )
+
+
+# restore: make a retired memory active again, linked as if it were new.
 
 
 RETIRING = frozenset({"DELETE", "SUPERSEDE", "MERGE", "PRUNE"})
-"""What the history calls a memory's leaving recall (spec 4)."""
+"""Types of history entries that retire a memory."""
 
 RECENT = 50
-"""Newest entries of a memory's history among which its last retirement is: a retired one is not changed any more."""
+"""Newest history entries searched for the last retirement; a retired memory hardly changes any more."""
 
 
-class Restore(msgspec.Struct, frozen=True, kw_only=True):
-    """Which memory. `force`: even though another stands in its place. `vector` belongs to `embedded_text`; with
-    `embed_error` there is none."""
+class EmbeddedText(msgspec.Struct, frozen=True, kw_only=True):
+    """A text embedded before the write. `vector` belongs to `embedded_text`; None with the reason `embed_error`."""
 
-    id: str
-    force: bool = False
     scope: Scope = Scope()
     embedded_text: str | None = None
     vector: object = None  # Vector | None
     embed_error: str | None = None
 
 
+class Restore(EmbeddedText, frozen=True, kw_only=True):
+    """The memory to restore. `force`: even though its successor is active."""
+
+    id: str
+    force: bool = False
+
+
 class Kept(NamedTuple):
-    """A row as it is in the database, and the vector it has of the store's embedder."""
+    """A stored row, and its vector of the store's embedder."""
 
     insight: Insight
     vector: Vector | None
 
 
 def kept(connection: Connection, id_or_prefix: str, scope: Scope, embedder: EmbedderRecord | None) -> Kept:
-    """What is to be restored, before anything is embedded. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+    """Read the memory to restore before embedding. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
     it = any_row(connection, id_or_prefix, scope)
     return Kept(it, None if embedder is None else insights.vector_of(connection, it.id, embedder))
 
 
 def propose(restore: Restore, identity: WriteContext, rules: WriteRules) -> Proposal:
-    """The write that brings a memory back. Everything is checked under the writer."""
+    """Propose the restoration. Everything is checked in the writer."""
     vector: Vector | None = restore.vector  # type: ignore[assignment]
-    return identity.proposal(
-        method="restore",
-        decide=partial(_decide, restore, identity, rules),
-        vector=vector,
-    )
+    return identity.proposal("restore", partial(_decide, restore, identity, rules), vector)
 
 
 def _decide(restore: Restore, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
@@ -265,9 +261,11 @@ def _decide(restore: Restore, identity: WriteContext, rules: WriteRules, view: V
     back = msgspec.structs.replace(
         retired, status="active", invalid_at=None, superseded_by=None, paired_with=None, updated_at=identity.now
     )
-    told = () if successor is None else (successor.id,)
+    reported = () if successor is None else (successor.id,)
     reading = reanalyse(back, view.snapshot, rules.config)
-    links = relinked(view, Relinking(insight=back, newcomer=new_memory(back, reading)), rules.config.graph)
+    links = relinked(
+        view.snapshot, view.similarity, Relinking(insight=back, newcomer=new_memory(back, reading)), rules.config.graph
+    )
     changes = (RestoreInsight(back, restore.vector), *links.changes, *_made_by_hand(view, retired))
     return identity.change_set(
         method="restore",
@@ -279,7 +277,7 @@ def _decide(restore: Restore, identity: WriteContext, rules: WriteRules, view: V
             embedded=restore.vector is not None,
             embed_error=restore.embed_error,
             edges_created=links.links,
-            conflicts=conflicts_after_restore(view.snapshot, back, view.similarity, rules, identity.now_us, told),
+            conflicts=conflicts_after_restore(view.snapshot, back, view.similarity, rules, identity.now_us, reported),
             op_id=identity.op_id,
             replayed=False,
         ),
@@ -289,7 +287,7 @@ def _decide(restore: Restore, identity: WriteContext, rules: WriteRules, view: V
 
 
 def _refuse_unfit(view: View, restore: Restore, retired: Insight) -> Insight | None:
-    """The active memory in its place, if there is one and that is no obstacle."""
+    """Return the active successor, if there is one and that is no obstacle."""
     if retired.status == "active":
         raise MnemonError(
             NOT_FOUND,
@@ -317,9 +315,9 @@ def _refuse_unfit(view: View, restore: Restore, retired: Insight) -> Insight | N
 
 
 def _made_by_hand(view: View, retired: Insight) -> list[AddEdge]:
-    """The links that somebody had made and its retirement removed, to memories that are still there.
+    """Return the links made by hand that the retirement removed, to memories that are still active.
 
-    Those of a memory with a successor had moved there, and stay there.
+    Those of a memory with a successor had moved there and stay there.
     """
     if retired.superseded_by is not None:
         return []
@@ -335,20 +333,17 @@ def _made_by_hand(view: View, retired: Insight) -> list[AddEdge]:
     return found
 
 
-# history: what became of one memory, from its first day to its last, and of those whose place it took.
+# history: all operations on one memory, and its chain of predecessors and successors.
 
-
-PAST_SHOWN = 5
-"""Matches an ambiguous prefix lists."""
 
 LONGEST_CHAIN = 500
-"""Memories of a chain that are named in each direction."""
+"""Listed memories of a chain in each direction."""
 
 
 def past(connection: Connection, id_or_prefix: str, scope: Scope, limit: int) -> HistoryResult:
-    """The past of the one memory, in whatever state or purged, that an id or its beginning names.
+    """Return the past of the memory, in any state or purged, with an id or prefix.
 
-    Raises MnemonError(NOT_FOUND), also for one that is not meant for this scope, and MnemonError(AMBIGUOUS).
+    Raises MnemonError(NOT_FOUND), also for one outside this scope, and MnemonError(AMBIGUOUS).
     """
     insight_id = _one_ever(connection, id_or_prefix.casefold())
     it = insights.read(connection, insight_id)
@@ -386,8 +381,8 @@ def _state(state: State | None) -> MemoryState | None:
 
 
 def _links(insight_id: str, edges: Sequence[Edge]) -> Iterator[Edge]:
-    """Edges as links: one that leads both ways is stored as two edges, of which that from the memory itself, else from
-    the smaller id, is kept."""
+    """Yield one edge per link: of the two edges of an undirected link that from the memory itself, else from the
+    smaller id."""
     for edge in edges:
         first = min(edge.source_id, edge.target_id, key=lambda end: (end != insight_id, end))
         if edge.edge_type == "causal" or edge.source_id == first:
@@ -400,8 +395,8 @@ def _edge(edge: Edge) -> EdgeState:
 
 
 def _one_ever(connection: Connection, prefix: str) -> str:
-    stored = insights.ids_beginning(connection, prefix, PAST_SHOWN + 1)
-    found = sorted({*stored, *history.memories_beginning(connection, prefix, PAST_SHOWN + 1)})
+    stored = insights.ids_beginning(connection, prefix, MAX_MATCHES + 1)
+    found = sorted({*stored, *history.memories_beginning(connection, prefix, MAX_MATCHES + 1)})
     if len(found) == 1:
         return found[0]
     if not found:
@@ -410,9 +405,4 @@ def _one_ever(connection: Connection, prefix: str) -> str:
             f"no memory with id {prefix[:64]!a} was ever in this store",
             hint="`mnemonctl list` shows the active ones, `mnemonctl log` what was done lately",
         )
-    more = " and more" if len(found) > PAST_SHOWN else ""
-    raise MnemonError(
-        AMBIGUOUS,
-        f"{prefix[:64]} is the beginning of several ids: {', '.join(found[:PAST_SHOWN])}{more}",
-        hint="write more of the id",
-    )
+    raise _ambiguous(prefix, found, None)

@@ -1,4 +1,4 @@
-"""link: somebody says that two memories belong together, and how."""
+"""link, unlink and related: links made by hand, and the memories around one."""
 
 from __future__ import annotations
 
@@ -11,38 +11,32 @@ import numpy as np
 
 from mnemond.errors import NOT_FOUND, FieldProblem, MnemonError, invalid
 from mnemond.index.arrays import Mask
-from mnemond.index.edges import CAUSAL, OUT, Links, logical
+from mnemond.index.edges import CAUSAL, IN, OUT, Links, logical
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.draft import FIELD, WriteContext, as_text, plain_problems, size_problems, without_secrets
-from mnemond.memory.edge_builders import causal_chain, is_cause
 from mnemond.memory.history import Find, Present, active_row
 from mnemond.model.answers import LinkView, RelatedMemory
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge
-from mnemond.model.memory import EDGE_TYPES, Edge, EdgeType, Insight, Scope
+from mnemond.model.memory import EDGE_TYPES, Edge, Insight, Scope
 from mnemond.model.outcomes import LinkResult, UnlinkResult
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
 
 MAX_LOOKED_AT = 20_000
-"""Memories looked at for a way back, about 70 ms in the writer's thread; where that is not enough to rule a circle
-out, the link is refused."""
+"""Memories visited in search of a cycle, about 70 ms in the writer's thread; where that cannot rule a cycle out, the
+link is refused."""
 
 MAX_NAMED = 20
-"""Memories of a circle that are named; the first and last of a longer one."""
+"""Memories of a cycle that are named; the first and last of a longer one."""
 
 _MIRRORED = {"precedes": "succeeds", "succeeds": "precedes"}
-"""`direction` of a temporal link, seen from its other end (spec 4, rules)."""
+"""`direction` of a temporal link, seen from its other end."""
 
 
-class LinkLink(msgspec.Struct, frozen=True, kw_only=True):
-    """A link as it is wanted: valid fields, ids as they were given. `metadata` is the text of a JSON object."""
+class LinkRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid link to make; `edge` holds the ids or prefixes as given."""
 
-    source_id: str
-    target_id: str
-    edge_type: EdgeType
-    weight: float
-    metadata: str
-    created_by: Literal["host", "user"]
+    edge: Edge
     bidirectional: bool = False
     allow_cycle: bool = False
     redacted: tuple[str, ...] = ()
@@ -50,72 +44,61 @@ class LinkLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def direction_problems(edge_type: str, *, bidirectional: bool, allow_cycle: bool) -> list[FieldProblem]:
-    """Nothing, unless two memories are to be each other's cause by oversight."""
+    """Refuse two memories as each other's cause unless `allow_cycle`."""
     if edge_type != "causal" or not bidirectional or allow_cycle:
         return []
     sentence = "a causal link both ways is a circle: each memory would be the cause of the other"
     return [FieldProblem("bidirectional", f"{sentence}; link the cause to the effect alone, or give allow_cycle")]
 
 
-def propose_link(link: LinkLink, identity: WriteContext, find: Find) -> Proposal:
-    """The write that links two active memories. Everything is checked under the writer; `find` names memories."""
-    return identity.proposal(
-        method="link",
-        decide=partial(_decide_link, link, identity, find),
-    )
+def propose_link(link: LinkRequest, identity: WriteContext, find: Find) -> Proposal:
+    """Propose the link of two active memories. Everything is checked in the writer; `find` resolves ids."""
+    return identity.proposal("link", partial(_decide_link, link, identity, find))
 
 
-def _decide_link(link: LinkLink, identity: WriteContext, find: Find, view: View) -> ChangeSet:
-    source = active_row(view, find, link.source_id, link.scope)
-    target = active_row(view, find, link.target_id, link.scope)
+def _decide_link(link: LinkRequest, identity: WriteContext, find: Find, view: View) -> ChangeSet:
+    source = active_row(view, find, link.edge.source_id, link.scope)
+    target = active_row(view, find, link.edge.target_id, link.scope)
     one, other = source.insight.id, target.insight.id
     if one == other:
         raise invalid([FieldProblem("target_id", f"target_id is the source itself, {one}; link it to another")])
-    if link.edge_type == "causal" and not link.allow_cycle:
-        _refuse_circle(view.snapshot, source.row, target.row)
-    both_ways = link.bidirectional or link.edge_type != "causal"
+    edge = msgspec.structs.replace(link.edge, source_id=one, target_id=other)
+    if edge.edge_type == "causal" and not link.allow_cycle:
+        _refuse_cycle(view.snapshot, source.row, target.row)
+    both_ways = link.bidirectional or edge.edge_type != "causal"
     return identity.change_set(
         method="link",
-        changes=tuple(AddEdge(edge, audited=True) for edge in _edges(link, one, other)[: 1 + both_ways]),
+        changes=tuple(AddEdge(each, audited=True) for each in (edge, _reverse(edge))[: 1 + both_ways]),
         outcome=LinkResult(
             status="linked",
-            created=True,  # the store compares it with the edge that is there
+            created=True,  # the store compares it with the existing edge
             updated=False,
             source_id=one,
             target_id=other,
-            edge_type=link.edge_type,
-            weight=link.weight,
-            metadata=msgspec.json.decode(link.metadata),
+            edge_type=edge.edge_type,
+            weight=edge.weight,
+            metadata=msgspec.json.decode(edge.metadata),
             bidirectional=both_ways,
             redacted=list(link.redacted),
             op_id=identity.op_id,
             replayed=False,
         ),
-        detail=f"{link.edge_type} to {other}",
+        detail=f"{edge.edge_type} to {other}",
         subject=one,
     )
 
 
-def _edges(link: LinkLink, source: str, target: str) -> tuple[Edge, Edge]:
-    """The link, and the way back."""
-    return (
-        Edge(source, target, link.edge_type, link.weight, link.metadata, link.created_by),
-        Edge(target, source, link.edge_type, link.weight, _seen_from_behind(link), link.created_by),
-    )
+def _reverse(edge: Edge) -> Edge:
+    metadata = edge.metadata
+    if edge.edge_type == "temporal":
+        fields = msgspec.json.decode(metadata)
+        if (way := fields.get("direction")) in _MIRRORED:
+            metadata = msgspec.json.encode(fields | {"direction": _MIRRORED[way]}).decode()
+    return msgspec.structs.replace(edge, source_id=edge.target_id, target_id=edge.source_id, metadata=metadata)
 
 
-def _seen_from_behind(link: LinkLink) -> str:
-    if link.edge_type != "temporal":
-        return link.metadata
-    fields = msgspec.json.decode(link.metadata)
-    way = fields.get("direction")
-    if way not in _MIRRORED:
-        return link.metadata
-    return msgspec.json.encode(fields | {"direction": _MIRRORED[way]}).decode()
-
-
-def _refuse_circle(snapshot: Snapshot, cause: int, effect: int) -> None:
-    """Raises MnemonError(INVALID_PARAMS) when the effect leads back to the cause, and the link is not there yet."""
+def _refuse_cycle(snapshot: Snapshot, cause: int, effect: int) -> None:
+    """Raise MnemonError(INVALID_PARAMS) if the effect leads back to the cause and the link does not exist yet."""
     if is_cause(snapshot, cause, effect):
         return
     back = causal_chain(snapshot, effect, cause, MAX_LOOKED_AT)
@@ -138,15 +121,81 @@ def _named(ids: list[str]) -> str:
     return " → ".join([*ids[: MAX_NAMED - 1], f"… {len(ids) - MAX_NAMED} more …", ids[-1]])
 
 
-# What somebody wants noted about a link: checked, without secrets, as the text that is stored.
+class CausalChain(NamedTuple):
+    """`rows`: those of a shortest causal chain, both ends included, None when none was found.
+
+    `complete` is false when the search stopped early.
+    """
+
+    rows: tuple[int, ...] | None
+    complete: bool = True
 
 
-MADE_BY = ("host", "user")
-"""Who may say that a link was made by them (spec 8): an agent's host, or a person."""
+def causal_chain(snapshot: Snapshot, cause: int, effect: int, most: int) -> CausalChain:
+    """Find a chain of causal links from one row to another, visiting about `most` rows at most.
+
+    Searches from both ends, the smaller frontier first.
+    """
+    ahead: dict[int, int | None] = {cause: None}
+    behind: dict[int, int | None] = {effect: None}
+    front, rear = [cause], [effect]
+    while front and rear:
+        if len(ahead) + len(behind) > most:
+            return CausalChain(None, complete=False)
+        if len(front) <= len(rear):
+            front, met = _step(snapshot, front, OUT, ahead, behind)
+        else:
+            rear, met = _step(snapshot, rear, IN, behind, ahead)
+        if met is not None:
+            return CausalChain((*reversed(_trail(met, ahead)), *_trail(met, behind)[1:]))
+    return CausalChain(None)
 
 
-class Noted(NamedTuple):
-    """The text of a JSON object, and the kinds of secrets that were taken out of it."""
+def is_cause(snapshot: Snapshot, cause: int, effect: int) -> bool:
+    """Return True if a causal link from one row to the other exists."""
+    return effect in _relatives(snapshot, cause, OUT)
+
+
+def _relatives(snapshot: Snapshot, row: int, way: int) -> list[int]:
+    """Return the rows one causal link away in this direction."""
+    links = snapshot.neighbours(row)
+    found: list[int] = links["row"][(links["type"] == CAUSAL) & (links["outgoing"] == way)].tolist()
+    return found
+
+
+def _step(
+    snapshot: Snapshot, ring: list[int], way: int, seen: dict[int, int | None], other: dict[int, int | None]
+) -> tuple[list[int], int | None]:
+    """Return the rows one link further, each entered in `seen` with its predecessor, and one in `other`, if any."""
+    following: list[int] = []
+    for row in ring:
+        for found in _relatives(snapshot, row, way):
+            if found in seen:
+                continue
+            seen[found] = row
+            following.append(found)
+            if found in other:
+                return following, found
+    return following, None
+
+
+def _trail(row: int, came_from: dict[int, int | None]) -> list[int]:
+    """Return the path from a row back to the start of the search."""
+    trail = [row]
+    while (row_before := came_from[trail[-1]]) is not None:
+        trail.append(row_before)
+    return trail
+
+
+# The metadata of a link.
+
+
+MAKERS = ("host", "user")
+"""Values of `created_by` that a request may give: an agent's host, or a person."""
+
+
+class LinkMetadata(NamedTuple):
+    """The text of a JSON object, and the kinds of secrets that were redacted in it."""
 
     text: str
     redacted: tuple[str, ...]
@@ -155,7 +204,7 @@ class Noted(NamedTuple):
 def metadata_problems(
     metadata: Mapping[str, object] | None, sub_type: str | None, created_by: str | None
 ) -> list[FieldProblem]:
-    """Everything wrong with the metadata of a link. Of what is too large nothing else is looked at."""
+    """Return everything wrong with the metadata of a link; of a too large object only that."""
     given = dict(metadata or {})
     if too_large := size_problems(given):
         return too_large
@@ -163,7 +212,7 @@ def metadata_problems(
     if sub_type is not None and given.get("sub_type", sub_type) != sub_type:
         found.append(FieldProblem("sub_type", "sub_type and metadata.sub_type differ; give one of them"))
     maker = given.get("created_by", created_by)
-    if maker is not None and maker not in MADE_BY:
+    if maker is not None and maker not in MAKERS:
         found.append(FieldProblem(FIELD, "metadata.created_by says who makes the link; it must be host or user"))
     elif created_by is not None and maker != created_by:
         found.append(FieldProblem("created_by", "created_by and metadata.created_by differ; give one of them"))
@@ -171,24 +220,24 @@ def metadata_problems(
 
 
 def maker_of(metadata: Mapping[str, object] | None, created_by: str | None) -> Literal["host", "user"]:
-    """Who makes a link whose metadata have no problems: a person, unless it is said to be the host."""
+    """Return the maker of a link with valid metadata: the user, unless the host is given."""
     return "host" if "host" in (created_by, (metadata or {}).get("created_by")) else "user"
 
 
-def noted(
+def stored_metadata(
     metadata: Mapping[str, object] | None, sub_type: str | None, created_by: str, *, allow_secret: bool
-) -> tuple[Noted, list[FieldProblem]]:
-    """Metadata without problems as they are stored, every text in NFC and without secrets; and what is wrong then:
-    the mark of a secret may be longer than the secret."""
+) -> tuple[LinkMetadata, list[FieldProblem]]:
+    """Return valid metadata as stored, every text in NFC and redacted, and the problems that redaction causes: its
+    mark may be longer than the secret."""
     wanted = dict(metadata or {})
     if sub_type is not None:
         wanted["sub_type"] = sub_type
     clean, kinds = without_secrets(wanted, allow_secret=allow_secret)
     whole = clean | {"created_by": created_by}
-    return Noted(as_text(whole), kinds), size_problems(whole)
+    return LinkMetadata(as_text(whole), kinds), size_problems(whole)
 
 
-# related: the memories around one, nearest first, on one snapshot; and the links of one by themselves.
+# related: the memories around one, nearest first, and the links of one memory.
 
 
 EVERYTHING: Final = Filter(all_sessions=True)
@@ -197,10 +246,10 @@ EVERYTHING: Final = Filter(all_sessions=True)
 def related(
     snapshot: Snapshot, start: int, wanted: Filter, edge_type: str | None, depth: int, limit: int
 ) -> list[RelatedMemory]:
-    """At most `limit` visible memories within `depth` links of a row, whichever way the links lead.
+    """Return at most `limit` visible memories within `depth` links of a row, in either direction.
 
-    Breadth first, through visible rows alone; then heavier links, then smaller ids first. As soon as there are
-    `limit`, nothing further is followed, so no more than `limit` rows are ever looked around.
+    Breadth first, through visible rows only; then heavier links, then smaller ids first. The search stops at `limit`,
+    so the neighbours of at most `limit` rows are read.
     """
     mask = snapshot.visible(wanted)
     code = None if edge_type is None else EDGE_TYPES.index(edge_type)
@@ -219,21 +268,20 @@ def related(
 
 
 MAX_LINKS = 20
-"""Links of one memory that are listed."""
+"""Listed links of one memory."""
 
 Direction = Literal["to", "from", "both"]
 
 
 def around(scope: Scope, it: Insight) -> Filter:
-    """What a reader of this scope, who may see a memory, may see of those around it: nothing of another session than
-    the reader's or, if none is given, than the memory's own. Nothing else is minded: the memory was asked for by id."""
+    """Return the filter for the memories around one that a reader of this scope may see: only those of the reader's
+    session or, if none is given, of the memory's own."""
     own = scope.session_id or it.scope.session_id
     return Filter(scope=Scope(scope.user_id, own, scope.agent_id))
 
 
 def links_of(snapshot: Snapshot, row: int, wanted: Filter = EVERYTHING) -> tuple[dict[str, int], list[LinkView]]:
-    """How many links of each type a row has with visible ones, and the heaviest of them: then of the smaller type, then
-    to the smaller id."""
+    """Count the links of each type between a row and visible ones, and return the heaviest: ties by type, then id."""
     ends = snapshot.neighbours(row)
     visible = snapshot.visible(wanted)
     if visible is not None:
@@ -252,7 +300,7 @@ def links_of(snapshot: Snapshot, row: int, wanted: Filter = EVERYTHING) -> tuple
 
 
 def _ring(snapshot: Snapshot, ring: list[int], code: int | None, seen: Mask) -> list[tuple[int, int, float]]:
-    """Row, type and weight of the heaviest link to every row not `seen` yet; they are now."""
+    """Return row, type and weight of the heaviest link to every row not in `seen`, and add these rows to it."""
     links: Links = np.concatenate([snapshot.neighbours(row) for row in ring])
     if code is not None:
         links = links[links["type"] == code]
@@ -270,11 +318,11 @@ def _reached(snapshot: Snapshot, row: int, code: int, weight: float, distance: i
     return row, RelatedMemory(it.id, it.content, it.category, it.importance, distance, kind, heaviness)
 
 
-# unlink: what linked two memories is removed, whoever made it.
+# unlink: remove the links between two memories, made by hand or automatic.
 
 
 class Unlink(msgspec.Struct, frozen=True, kw_only=True):
-    """Which links are to go: of one type, or of all (None). A causal one goes in the given direction alone."""
+    """The links to remove: of one type, or of all (None). A causal one is removed in the given direction only."""
 
     source_id: str
     target_id: str
@@ -283,18 +331,15 @@ class Unlink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(NamedTuple):
-    """Edges between two memories, as (type, whether it leads from the source to the target)."""
+    """Edges between two memories, as (type, True if it leads from the source to the target)."""
 
     going: list[tuple[str, bool]]
     cause_other_way: bool
 
 
 def propose_unlink(unlink: Unlink, identity: WriteContext, find: Find) -> Proposal:
-    """The write that removes every link of the wanted kind. It is refused when there is none."""
-    return identity.proposal(
-        method="unlink",
-        decide=partial(_decide_unlink, unlink, identity, find),
-    )
+    """Propose the removal of every link of the given type. Refused when there is none."""
+    return identity.proposal("unlink", partial(_decide_unlink, unlink, identity, find))
 
 
 def _decide_unlink(unlink: Unlink, identity: WriteContext, find: Find, view: View) -> ChangeSet:
@@ -341,7 +386,7 @@ def _between(snapshot: Snapshot, source: int, target: int, edge_type: str | None
 
 
 def _unpaired(source: Present, target: Present, types: tuple[str, ...]) -> list[Change]:
-    """The link of a pair is semantic (spec 8); without it the two are a pair no longer."""
+    """The link of a pair is semantic; without it the two are a pair no longer."""
     if "semantic" not in types:
         return []
     both = ((source.insight, target.insight), (target.insight, source.insight))

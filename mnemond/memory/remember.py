@@ -1,12 +1,12 @@
-"""remember: a memory is read, embedded, and decided under the writer, where nothing it is compared with can change.
+"""remember: a memory is read and embedded, then decided in the writer, where its store cannot change meanwhile.
 
-What happens to it follows the spec's order (heading 8): compare, retire what it replaces, insert, link, pair, prune.
+The decision compares, retires a replaced memory, inserts, links, pairs and prunes, in this order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
@@ -20,7 +20,6 @@ from mnemond.index.edges import CAUSAL
 from mnemond.index.neighbourhood import Neighbourhood
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.vectors import Cosines
-from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import NOTHING, Compared, Moment, Paired, compare, kept_because, pair, parted, to_review
 from mnemond.memory.decay import accumulated
 from mnemond.memory.diff import Match
@@ -31,6 +30,7 @@ from mnemond.memory.draft import (
     Known,
     Reading,
     WriteContext,
+    WriteRules,
     clean,
     new_memory,
     quality_labels,
@@ -57,21 +57,18 @@ from mnemond.text.cues import CausalCue, direction
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import index_terms
 
-# What may be related to a new memory, for a host to judge: causes and effects near it in the graph, and its like.
+# Candidates for links, for a host to judge: causes and effects near a new memory in the graph, and similar memories.
 
 
 MAX_CAUSAL_HOPS = 2
 """Links between a new memory and a candidate for its cause or effect."""
 
-REMEMBERED_OVERLAPS = 1024
-"""Pairs of counts whose overlap is known: texts have few words, and to round takes longer than to look up."""
-
 
 def causal_candidates(
     snapshot: Snapshot, insight_id: str, settings: CausalSettings, max_hops: int = MAX_CAUSAL_HOPS
 ) -> list[CausalCandidate]:
-    """At most `max_candidates` memories within `max_hops` edges: those with a signal first, then the nearer, then the
-    ones that share more words (spec 8, step 4). Rows linked as cause or effect already are left out."""
+    """Return at most `max_candidates` memories within `max_hops` edges: those with a causal signal first, then the
+    nearer, then by word overlap. Rows already linked as cause or effect are left out."""
     row = snapshot.row_of(insight_id)
     if row is None or not settings.max_candidates:
         return []
@@ -92,10 +89,10 @@ def semantic_candidates(
     linked: Collection[str],
     settings: SemanticSettings,
 ) -> list[SemanticCandidate]:
-    """At most `max_candidates` memories that are somewhat like a new one, best first, those in `linked` left out;
-    without their texts, which `with_candidates` adds.
+    """Return at most `max_candidates` memories somewhat similar to a new one, best first, without those in `linked`
+    and without texts, which `with_candidates` adds.
 
-    `likeness`: what Snapshot.likeness says of its terms, shape (rows,), for when it has no vector (`by_meaning`).
+    `likeness`: the result of Snapshot.likeness for its terms, shape (rows,), used unless `by_meaning`.
     """
     most = settings.max_candidates + len(linked)
     if by_meaning:
@@ -109,9 +106,8 @@ def semantic_candidates(
 def with_candidates(
     outcome: RememberResult, snapshot: Snapshot, settings: CausalSettings, calibration: Calibration | None
 ) -> RememberResult:
-    """Complete an outcome, just made or made before, with what is in `snapshot` now: possible causes and effects, and
-    the texts of semantic candidates, without those that left recall since. `calibration` maps their cosines to the
-    scale of the thresholds."""
+    """Complete a new or replayed outcome from `snapshot`: causal candidates, and the texts of semantic candidates
+    without those retired since. `calibration` maps their cosines to the scale of the thresholds."""
     stored = outcome.action in ("added", "replaced", "merged") and not outcome.dry_run and outcome.id is not None
     causal = causal_candidates(snapshot, outcome.id, settings) if stored and outcome.id is not None else []
     semantic = []
@@ -135,14 +131,13 @@ def _candidate(other: Insight, hop: int, via: str, cue: CausalCue | None, words:
     return CausalCandidate(other.id, other.content, hop, via, signal, sub_type, way, shared)
 
 
-@lru_cache(maxsize=REMEMBERED_OVERLAPS)
+@lru_cache(maxsize=1024)  # texts have few words, and rounding takes longer than a look-up
 def _overlap(shared: int, larger: int) -> float:
     return round(shared / larger, OVERLAP_DIGITS) if larger else 0.0
 
 
 def _near(snapshot: Snapshot, start: int, it: Insight, most: int, max_hops: int) -> list[tuple[int, int, int]]:
-    """Rows, over how many edges they were reached, and the type of the last: breadth first, along heavier edges before
-    lighter ones, until there are enough."""
+    """Return (row, hops, type of the last edge): breadth first, along heavier edges first, until there are enough."""
     mask = snapshot.visible(Filter(scope=it.scope, now_us=parse_rfc3339(it.updated_at)))
     found: list[tuple[int, int, int]] = []
     own = _heaviest_first(snapshot, start)
@@ -165,15 +160,15 @@ def _near(snapshot: Snapshot, start: int, it: Insight, most: int, max_hops: int)
 
 
 def _heaviest_first(snapshot: Snapshot, row: int) -> list[tuple[float, int, int]]:
-    """Negative weight, row at the other end, and type of each link; of equal ones the smaller row first."""
+    """Return (negative weight, row at the other end, type) of each link; ties by row."""
     return sorted([(-weight, other, kind) for other, weight, kind, _ in snapshot.links_listed(row)])
 
 
-DISCARDED = "says too little to be kept"
+# The write.
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """A valid draft, read. `vector` is None when it was not embedded, and `embed_error` says why."""
+    """A valid draft and its reading. `vector` is None when it was not embedded; `embed_error` is the reason."""
 
     draft: Draft
     clean: Clean
@@ -184,12 +179,12 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def discarded(self) -> bool:
-        """Whether it is not worth storing, where nobody chose it."""
+        """True if an automatically chosen text has too little substance."""
         return self.reading.substance.decision == "discard" and self.draft.channel in ENFORCED
 
 
 def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared:
-    """Read a draft that has no problems; everything but its vector. Secrets are gone from what comes back.
+    """Redact and read a draft that has no problems; the vector is added later.
 
     Raises MnemonError(INVALID_PARAMS) as `clean` does.
     """
@@ -211,32 +206,29 @@ def prepare(draft: Draft, now_us: int, known: Known, config: Config) -> Prepared
 
 
 def propose(prepared: Prepared, identity: WriteContext, rules: WriteRules) -> Proposal:
-    """The write, to be decided when its turn comes."""
+    """Propose the write."""
     vector: Vector | None = prepared.vector  # type: ignore[assignment]
-    return identity.proposal(
-        method="remember",
-        decide=partial(_decide, prepared, identity, rules),
-        vector=vector,
-    )
 
+    def decided(view: View) -> ChangeSet:
+        return decide(prepared, identity, rules, view.snapshot, view.similarity)
 
-def _decide(prepared: Prepared, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
-    return decide(prepared, identity, rules, view.snapshot, view.similarity)
+    return identity.proposal("remember", decided, vector)
 
 
 def decide(
     prepared: Prepared, identity: WriteContext, rules: WriteRules, snapshot: Snapshot, similarity: Cosines | None
 ) -> ChangeSet:
-    """What a memory comes to beside those of `snapshot`; nothing is written. `similarity`: cosine of every row with
-    it, None without a vector."""
+    """Decide on a memory against `snapshot`; nothing is written. `similarity`: cosine of every row with it, None
+    without a vector."""
     if prepared.discarded:
-        outcome = _outcome(prepared, identity, id=None, action="discarded", reason=DISCARDED, embedded=False)
+        reason = "says too little to be kept"
+        outcome = _outcome(prepared, identity, id=None, action="discarded", reason=reason, embedded=False)
         return _change_set(identity, (), outcome, "discard", None, "too little substance")
-    return _Decision(prepared, identity, rules, snapshot, similarity).reached()
+    return _Decision(prepared, identity, rules, snapshot, similarity).change_set()
 
 
 class _Decision:
-    """One memory beside one generation of a store."""
+    """The decision on one memory against one generation of a store."""
 
     def __init__(
         self,
@@ -255,7 +247,7 @@ class _Decision:
         self._similarity = similarity
         self._likeness = None if prepared.draft.no_diff and similarity is not None else _likeness(prepared, snapshot)
 
-    def reached(self) -> ChangeSet:
+    def change_set(self) -> ChangeSet:
         compared = self._compared()
         best = compared.best
         action = "ADD" if best is None else best.verdict.action
@@ -293,10 +285,8 @@ class _Decision:
     def _insight(self, insight_id: str) -> Insight:
         return self._snapshot.insight(self._row(insight_id))
 
-    # ------------------------------------------------------------ skipped
-
     def _skipped(self, best: Match) -> ChangeSet:
-        """The survivor is corroborated (C4 of spec 3); its use is not counted: nobody read it."""
+        """Corroborate and boost the existing memory; its use is not counted, since it was not read."""
         now = self._identity.now
         old = self._insight(best.id)
         survivor = msgspec.structs.replace(
@@ -315,7 +305,7 @@ class _Decision:
             diff_suggestion="DUPLICATE",
             duplicate_of=best.id,
             embedded=self._snapshot.has_vector(self._row(best.id)),
-            **_told(best),
+            **_match_fields(best),
         )
         detail = f"similarity={best.verdict.similarity:.3f}"
         return _change_set(self._identity, (PutInsight(survivor, "BOOST"),), outcome, "diff-skip", best.id, detail)
@@ -323,8 +313,6 @@ class _Decision:
     def _boosted(self, old: Insight) -> float:
         since = parse_rfc3339(old.last_boosted_at or old.created_at)
         return accumulated(old.boost_days, (self._identity.now_us - since) / DAY_US, self._config.commitment.redundancy)
-
-    # ------------------------------------------------------------ added
 
     def _added(self, compared: Compared) -> ChangeSet:
         insight = self._newcomer()
@@ -340,7 +328,7 @@ class _Decision:
             around,
             alike,
             edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if more else built.links,
-            redundancy=paired.told,
+            redundancy=paired.redundancy,
             conflicts=to_review(compared, (), self._diff.settings.limit),
         )
         return self._finished(changes, 1, spare, outcome, "remember", "")
@@ -351,16 +339,14 @@ class _Decision:
         settings, now_us = self._config.commitment, self._identity.now_us
         return pair(self._snapshot, insight, self._similarity, self._likeness, settings, now_us)
 
-    # ------------------------------------------------------------ replaced
-
     def _replaced(self, compared: Compared, best: Match) -> ChangeSet:
         old, insight = self._insight(best.id), self._newcomer()
         around = Neighbourhood(self._snapshot, insight, self._similarity, [self._row(best.id)])
         built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
-        apart = parted(self._snapshot, old)
-        gone = RetireInsight(old.id, "superseded", successor=insight.id, invalid_at=insight.valid_from)
+        unpaired = parted(self._snapshot, old)
+        retired = RetireInsight(old.id, "superseded", successor=insight.id, invalid_at=insight.valid_from)
         changes, alike = self._inserted(insight, built, ())
-        changes += [*apart, gone]
+        changes += [*unpaired, retired]
         outcome = self._stored(
             compared,
             around,
@@ -371,10 +357,8 @@ class _Decision:
             edges_created=built.links,
             conflicts=to_review(compared, (old.id,), self._diff.settings.limit),
         )
-        spare = {change.insight.id for change in apart if isinstance(change, PutInsight)} | {old.id}
+        spare = {change.insight.id for change in unpaired if isinstance(change, PutInsight)} | {old.id}
         return self._finished(changes, 0, spare, outcome, "diff-replace", f" replaced={old.id}")
-
-    # ------------------------------------------------------------ both
 
     def _newcomer(self) -> Insight:
         draft, created = self._draft, format_us(self._prepared.said_us)
@@ -396,25 +380,28 @@ class _Decision:
         return with_reading(bare, self._prepared.reading, self._snapshot)
 
     def _inserted(self, insight: Insight, built: Built, more: Sequence[Change]) -> tuple[list[Change], set[str]]:
-        """The changes that bring a memory and its links, and whom it is alike: the ends of its semantic links."""
+        """Return the changes that add a memory and its links, and the ids at the ends of its semantic links."""
         alike = {each.other for each in built.relations if each.kind == "semantic"}
         others = len(built.relations) - len(alike)
-        # What is related or a pair has two edges each, and all of them have the newcomer at one end.
+        # Related memories and pairs have two edges each, all with the new memory at one end.
         alike |= {change.edge.source_id for change in more if isinstance(change, AddEdge)} - {insight.id}
-        inserted = self._insertion(insight, others + len(alike))
+        # The importance includes the memory's own links, so that the store need not write the row twice.
+        days = (self._identity.now_us - self._prepared.said_us) / DAY_US
+        weighed = round(effective_importance(insight.importance, 0, days, others + len(alike)), 6)
+        it, reading = msgspec.structs.replace(insight, effective_importance=weighed), self._prepared.reading
+        inserted = AddInsight(it, self._prepared.vector, reading.mentions, reading.queries)
         relations = [AddRelations(insight.id, tuple(built.relations))] if built.relations else []
         return [inserted, *built.removed, *relations, *more], alike
-
-    def _insertion(self, insight: Insight, degree: int) -> AddInsight:
-        """With the importance its own links give it, so that the store need not write the row twice."""
-        days = (self._identity.now_us - self._prepared.said_us) / DAY_US
-        weighed = round(effective_importance(insight.importance, 0, days, degree), 6)
-        it = msgspec.structs.replace(insight, effective_importance=weighed)
-        return AddInsight(it, self._prepared.vector, self._prepared.reading.mentions, self._prepared.reading.queries)
 
     def _stored(
         self, compared: Compared, around: Neighbourhood, alike: Collection[str], **fields: object
     ) -> RememberResult:
+        if self._draft.no_diff:
+            fields["reason"] = "not compared with other memories: no_diff"
+        elif compared.best is None:
+            fields["reason"] = "no memory is like it"
+        else:
+            fields |= _match_fields(compared.best)
         by_meaning, limits = self._similarity is not None, self._config.graph.semantic
         return _outcome(
             self._prepared,
@@ -422,27 +409,19 @@ class _Decision:
             id=self._identity.id,
             semantic_candidates=semantic_candidates(around, by_meaning, self._likeness, alike, limits),
             embedded=self._prepared.vector is not None,
-            **self._compared_with(compared),
             **fields,
         )
-
-    def _compared_with(self, compared: Compared) -> dict[str, object]:
-        if self._draft.no_diff:
-            return {"reason": "not compared with other memories: no_diff"}
-        if compared.best is None:
-            return {"reason": "no memory is like it"}
-        return _told(compared.best)
 
     def _finished(
         self, changes: list[Change], adding: int, spare: set[str], outcome: RememberResult, operation: str, more: str
     ) -> ChangeSet:
-        """With what the store lets go of for the newcomer, if it is full."""
+        """Add the memories that a full store prunes for the new one."""
         pruned = prune(self._snapshot, adding, self._config.lifecycle, self._identity.now_us, frozenset(spare))
-        gone = sum(isinstance(change, RetireInsight) for change in pruned)
-        told = msgspec.structs.replace(outcome, auto_pruned=gone) if gone else outcome
+        if count := sum(isinstance(change, RetireInsight) for change in pruned):
+            outcome = msgspec.structs.replace(outcome, auto_pruned=count)
         draft = self._draft
         detail = f"{draft.category} importance={draft.importance} channel={draft.channel}{more}"
-        return _change_set(self._identity, (*changes, *pruned), told, operation, self._identity.id, detail)
+        return _change_set(self._identity, (*changes, *pruned), outcome, operation, self._identity.id, detail)
 
 
 def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
@@ -451,7 +430,7 @@ def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
 
 
 def _related(compared: Compared, insight_id: str, most: int) -> list[Change]:
-    """Semantic links to rows that are much alike and yet stay: they belong together (spec 7.2, test 3)."""
+    """Return semantic links to similar rows that stay because their categories differ."""
     changes: list[Change] = []
     for match in compared.matches[:most]:
         if match.verdict.related:
@@ -464,7 +443,7 @@ def _related(compared: Compared, insight_id: str, most: int) -> list[Change]:
 RELATED = '{"sub_type":"related"}'
 
 
-def _told(match: Match) -> dict[str, object]:
+def _match_fields(match: Match) -> dict[str, object]:
     return {
         "similarity": round(match.verdict.similarity, 6),
         "matched_id": match.id,
@@ -473,7 +452,7 @@ def _told(match: Match) -> dict[str, object]:
 
 
 def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> RememberResult:
-    """Everything that does not depend on the decision, and `fields`."""
+    """Return the outcome with everything that does not depend on the decision, and `fields`."""
     reading, scope = prepared.reading, prepared.draft.scope
     return msgspec.structs.replace(
         RememberResult(

@@ -1,4 +1,4 @@
-"""forget: a memory leaves recall, and its row and history stay; purged, nothing of it stays but that it was there."""
+"""forget, merge, pin and supersede."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from functools import partial
 import msgspec
 
 from mnemond.errors import BUSY, NOT_FOUND, FieldProblem, MnemonError, invalid
-from mnemond.memory.calibration import WriteRules
-from mnemond.memory.compare import parted
-from mnemond.memory.draft import WriteContext, new_memory, quality_labels, with_reading
-from mnemond.memory.history import Find, active_row, any_row, last_successor
-from mnemond.memory.relink import Relinking, reanalyse, relinked
+from mnemond.memory.compare import by_age, parted
+from mnemond.memory.draft import WriteContext, WriteRules, new_memory, quality_labels, reanalyse, with_reading
+from mnemond.memory.edge_builders import Relinking, relinked
+from mnemond.memory.history import EmbeddedText, Find, active_row, any_row, last_successor
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Edge, Insight, Scope
 from mnemond.model.outcomes import (
@@ -34,9 +33,11 @@ from mnemond.text.quality import quality_warnings
 from mnemond.text.resources import regex
 from mnemond.text.similarity import overlap, token_set
 
+# forget: retire a memory, or purge it with its row and history.
+
 
 class Forget(msgspec.Struct, frozen=True, kw_only=True):
-    """Which memory; `purge` takes retired ones as well, and their rows away."""
+    """The memory to forget; `purge` accepts retired ones as well and removes their rows."""
 
     id: str
     purge: bool = False
@@ -44,11 +45,8 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def propose_forget(forget: Forget, identity: WriteContext, find: Find) -> Proposal:
-    """The write. Without `purge` it is refused when the memory is not active; `find` names memories."""
-    return identity.proposal(
-        method="forget",
-        decide=partial(_decide_forget, forget, identity, find),
-    )
+    """Propose the write. Without `purge` it is refused when the memory is not active; `find` resolves ids."""
+    return identity.proposal("forget", partial(_decide_forget, forget, identity, find))
 
 
 def _decide_forget(forget: Forget, identity: WriteContext, find: Find, view: View) -> ChangeSet:
@@ -57,33 +55,29 @@ def _decide_forget(forget: Forget, identity: WriteContext, find: Find, view: Vie
     else:
         it = active_row(view, find, forget.id, forget.scope).insight
     leaving = PurgeInsight(it.id) if forget.purge else RetireInsight(it.id, "forgotten")
+    holder = history.holder_of(view.connection, it.id) if forget.purge else None
     return identity.change_set(
         method="forget",
         changes=(*parted(view.snapshot, it), leaving),
-        outcome=_forgotten(view, it.id, identity.op_id, purged=forget.purge),
+        outcome=ForgetResult(
+            id=it.id,
+            status="purged" if forget.purge else "deleted",
+            message=forget_message(holder, purged=forget.purge),
+            edges_removed=0,  # counted by the store, as it removes them
+            merged_into=holder,
+            op_id=identity.op_id,
+            replayed=False,
+        ),
         detail="purged" if forget.purge else "",
         subject=it.id,
     )
 
 
-def _forgotten(view: View, insight_id: str, op_id: str, *, purged: bool) -> ForgetResult:
-    heir = history.holder_of(view.connection, insight_id) if purged else None
-    return ForgetResult(
-        id=insight_id,
-        status="purged" if purged else "deleted",
-        message=forget_message(heir, purged=purged),
-        edges_removed=0,  # counted by the store, as it removes them
-        merged_into=heir,
-        op_id=op_id,
-        replayed=False,
-    )
-
-
-# Two texts about one thing as one, without a model: the newer text, and what only the older one says (spec 10.4).
+# Merging two texts without a model: the newer text, then the clauses that only the older one has.
 
 
 MIN_NOVELTY = 0.5
-"""Share of an older clause's words that the newer text must lack before the clause is kept (spec 10.4)."""
+"""Share of an older clause's words that the newer text must lack before the clause is kept."""
 
 JOINT = "; "
 
@@ -99,15 +93,15 @@ _SLOT = regex(
     r"|(就职于|任职于|供职于|住在|位于|名叫|名字是|汇报给)",
     re.IGNORECASE,
 )
-"""What says a thing of which there is one at a time (the functional relations of spec 9)."""
+"""Relations that have one value at a time."""
 
 _LONGEST_SUBJECT = 200
 
 
 def merged_text(newer: str, older: str) -> str:
-    """All of `newer`, then the clauses of `older` that it does not say in its own words, joined by "; ".
+    """Append to `newer` the clauses of `older` that it does not cover, joined by "; ".
 
-    An older clause that gives another value for what the newer text gives a value of (who works where) is left out.
+    An older clause that gives another value of a relation in the newer text (who works where) is left out.
     """
     said = token_set(newer)
     slots = {slot for clause in clauses(newer) if (slot := _slot(clause)) is not None}
@@ -120,8 +114,8 @@ def merged_text(newer: str, older: str) -> str:
 
 
 def clauses(text: str) -> Iterator[str]:
-    """The clauses of a text, without list marks and closing stops. A dot in a number, a name or an abbreviation ends
-    none."""
+    """Split a text into clauses without list marks and closing stops. A dot in a number, a name or an abbreviation
+    ends none."""
     start = 0
     for cut in _CUT.finditer(text):
         if cut[0] == "." and _goes_on(text, start, cut.end()):
@@ -132,7 +126,7 @@ def clauses(text: str) -> Iterator[str]:
 
 
 def _goes_on(text: str, start: int, end: int) -> bool:
-    """Whether the dot before `end` belongs to a word, or to the number of a list's entry."""
+    """Return True if the dot before `end` belongs to a word or to the number of a list entry."""
     return (
         _ABBREVIATION.search(text, max(start, end - 8), end) is not None
         or _NUMBER.fullmatch(text, start, end) is not None
@@ -149,7 +143,7 @@ def _clause(text: str) -> Iterator[str]:
 
 
 def _slot(clause: str) -> tuple[frozenset[str], str] | None:
-    """Whose value of what a clause gives: the words before, and the first word of the relation."""
+    """Return subject and relation of a clause: the words before, and the first word of the relation."""
     found = _SLOT.search(clause[: 2 * _LONGEST_SUBJECT])
     if found is None:
         return None
@@ -157,13 +151,13 @@ def _slot(clause: str) -> tuple[frozenset[str], str] | None:
     return token_set(clause[: found.start()][-_LONGEST_SUBJECT:]), relation.removeprefix("is ")
 
 
-# merge: two memories become one, which keeps one of the two ids and says what both said (spec 10.3, 10.4).
+# merge: two memories become one, which keeps one of the two ids.
 
 
-class Merge(msgspec.Struct, frozen=True, kw_only=True):
-    """Which two, and their common text. `into` names the one that keeps its id, by default the older.
+class Merge(EmbeddedText, frozen=True, kw_only=True):
+    """The two memories and their common text. `into` names the one that keeps its id, by default the older.
 
-    `content` is None where the text follows from the two; `embedded_text` is what `vector` belongs to.
+    `content` is None where the text follows from the two.
     """
 
     id: str
@@ -171,32 +165,18 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
     into: str | None = None
     content: str | None = None
     redacted: tuple[str, ...] = ()
-    scope: Scope = Scope()
-    embedded_text: str | None = None
-    vector: object = None  # Vector | None
-    embed_error: str | None = None
 
 
 def text_of(one: Insight, other: Insight) -> str:
-    """What both say (spec 10.4)."""
+    """Return the merged text of two memories."""
     older, newer = by_age(one, other)
     return merged_text(newer.content, older.content)
 
 
-def by_age(one: Insight, other: Insight) -> tuple[Insight, Insight]:
-    """The older and the newer of two memories."""
-    first, second = sorted((one, other), key=lambda each: (each.created_at, each.id))
-    return first, second
-
-
 def propose_merge(merge: Merge, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
-    """The write that makes one memory of two. Everything is checked under the writer; `find` names memories."""
+    """Propose the merge. Everything is checked in the writer; `find` resolves ids."""
     vector: Vector | None = merge.vector  # type: ignore[assignment]
-    return identity.proposal(
-        method="merge",
-        decide=partial(_decide_merge, merge, identity, find, rules),
-        vector=vector,
-    )
+    return identity.proposal("merge", partial(_decide_merge, merge, identity, find, rules), vector)
 
 
 def _decide_merge(merge: Merge, identity: WriteContext, find: Find, rules: WriteRules, view: View) -> ChangeSet:
@@ -255,7 +235,7 @@ def _merged(
     what = Relinking(
         insight=merged, newcomer=new_memory(merged, reading), had=_edges(view, kept, leaving), left=(kept, leaving)
     )
-    links = relinked(view, what, rules.config.graph)
+    links = relinked(view.snapshot, view.similarity, what, rules.config.graph)
     put = PutInsight(
         merged, "MERGE", embedded=True, vector=merge.vector, mentions=reading.mentions, queries=reading.queries
     )
@@ -294,7 +274,7 @@ def _outcome(merge: Merge, identity: WriteContext, merged: Insight, leaving: str
 
 
 def _together(kept: Insight, leaving: Insight, content: str, now: str) -> Insight:
-    """The one memory, before its new text is read. What only one of the two can be stays as the kept one has it."""
+    """Return the merged memory before its new text is read. Fields that cannot be combined stay as in `kept`."""
     older, newer = by_age(kept, leaving)
     return msgspec.structs.replace(
         kept,
@@ -313,7 +293,7 @@ def _together(kept: Insight, leaving: Insight, content: str, now: str) -> Insigh
 
 
 def _edges(view: View, kept: Insight, leaving: Insight) -> list[Edge]:
-    """The edges the kept memory has once it has taken over those of the other, as that one's retirement moves them."""
+    """Return the edges of the kept memory after it has taken over those of the other."""
     found = {edges.key(edge): edge for edge in edges.touching(view.connection, kept.id)}
     found = {key: edge for key, edge in found.items() if leaving.id not in key}
     for edge in edges.touching(view.connection, leaving.id):
@@ -324,18 +304,18 @@ def _edges(view: View, kept: Insight, leaving: Insight) -> list[Edge]:
 
 
 def _joined(before: Edge | None, edge: Edge) -> Edge:
-    """Of two edges that become one, what counts here: an automatic one is to be made anew, whatever it comes to."""
+    """Return the one of two joined edges that matters here: one made by hand, else one that will be rebuilt."""
     if before is None:
         return edge
     chosen = next((each for each in (before, edge) if each.created_by != "auto"), None)
     return chosen or msgspec.structs.replace(edge, metadata="")
 
 
-# pin: a memory that is never pruned and never replaced by itself, until it is unpinned.
+# pin: protect a memory from pruning and automatic replacement until it is unpinned.
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """Which memory, and whether it is to be pinned from now on."""
+    """The memory, and its new state."""
 
     id: str
     pinned: bool
@@ -343,11 +323,8 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def propose_pin(pin: Pin, identity: WriteContext, find: Find) -> Proposal:
-    """The write that pins or unpins an active memory. One that is so already stays as it is."""
-    return identity.proposal(
-        method="pin",
-        decide=partial(_decide_pin, pin, identity, find),
-    )
+    """Propose to pin or unpin an active memory; no change if it is in that state."""
+    return identity.proposal("pin", partial(_decide_pin, pin, identity, find))
 
 
 def _decide_pin(pin: Pin, identity: WriteContext, find: Find, view: View) -> ChangeSet:
@@ -370,11 +347,11 @@ def _decide_pin(pin: Pin, identity: WriteContext, find: Find, view: View) -> Cha
     )
 
 
-# supersede: somebody says that one memory takes the place of another.
+# supersede: retire a memory in favour of another.
 
 
 class Supersede(msgspec.Struct, frozen=True, kw_only=True):
-    """What is out of date, and what stands in its place."""
+    """The outdated memory and its successor."""
 
     old_id: str
     new_id: str
@@ -382,11 +359,8 @@ class Supersede(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def propose_supersede(supersede: Supersede, identity: WriteContext, find: Find) -> Proposal:
-    """The write that retires a memory in favour of another. Everything is checked under the writer."""
-    return identity.proposal(
-        method="supersede",
-        decide=partial(_decide_supersede, supersede, identity, find),
-    )
+    """Propose the write. Everything is checked in the writer."""
+    return identity.proposal("supersede", partial(_decide_supersede, supersede, identity, find))
 
 
 def _decide_supersede(supersede: Supersede, identity: WriteContext, find: Find, view: View) -> ChangeSet:
@@ -434,7 +408,7 @@ def _refuse_unfit_supersede(named: Insight, old: Insight, new: Insight) -> None:
 
 
 def readers_lost(old: Scope, new: Scope) -> str:
-    """Whom alone `new` is for, where somebody sees `old` and would not see `new`; "" when nobody loses anything."""
+    """Return the restrictions of `new` that `old` does not have, so that readers of `old` would lose it; "" if none."""
     pairs = (
         ("user", old.user_id, new.user_id),
         ("session", old.session_id, new.session_id),

@@ -13,9 +13,8 @@ import msgspec
 
 from mnemond.errors import AMBIGUOUS, INVALID_PARAMS, NOT_FOUND, MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import Return, mutual
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.history import conflicts_after_restore, method_of
 from mnemond.model.changes import (
     AddEdge,

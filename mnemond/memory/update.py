@@ -1,4 +1,4 @@
-"""update: an active memory gets other values; a new text is read, embedded and linked as if it were new."""
+"""update: change fields of an active memory; a new text is read, embedded and linked as if it were new."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from msgspec import UNSET, UnsetType
 from mnemond.config.settings import Config
 from mnemond.errors import FieldProblem
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.calibration import WriteRules
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import (
     RESERVED,
     Reading,
     WriteContext,
+    WriteRules,
     as_text,
     clean,
     is_plain,
@@ -23,10 +23,11 @@ from mnemond.memory.draft import (
     new_memory,
     problems_of,
     quality_labels,
+    reanalyse,
     with_reading,
 )
+from mnemond.memory.edge_builders import Relinked, Relinking, relinked
 from mnemond.memory.history import Find, Present, active_row
-from mnemond.memory.relink import Relinked, Relinking, reanalyse, relinked
 from mnemond.model.changes import Change, ChangeSet, PutInsight, Vector
 from mnemond.model.memory import NO_METADATA, EdgeType, Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import EdgesCreated, UpdateResult
@@ -38,10 +39,10 @@ from mnemond.text.quality import quality_warnings
 FIELDS = (
     "content", "category", "importance", "tags", "entities", "source", "conversation_id", "created_at", "metadata",
 )  # fmt: skip
-"""What can be given another value."""
+"""Fields that can be changed."""
 
 STORED_NAMES = ("source", "conversation_id")
-"""Of its names, what is written: the scope only says who asks."""
+"""Names that are written; the scope only identifies the reader."""
 
 REBUILT: dict[str, frozenset[EdgeType]] = {
     "content": frozenset({"entity", "causal", "semantic"}),
@@ -50,15 +51,11 @@ REBUILT: dict[str, frozenset[EdgeType]] = {
     "source": frozenset({"temporal"}),
     "conversation_id": frozenset({"temporal"}),
 }
-"""Types of edges that follow from a field, and are made anew when it changes."""
+"""Types of edges that depend on a field and are rebuilt when it changes."""
 
 
-NO_LINE = ""
-"""Where nothing was changed, the log says nothing."""
-
-
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """The new values, without secrets; UNSET ones stay as they are."""
+class NewValues(msgspec.Struct, frozen=True, kw_only=True):
+    """The new values, redacted; UNSET ones stay as they are."""
 
     content: str | UnsetType = UNSET
     category: str | UnsetType = UNSET
@@ -74,17 +71,17 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
-    """Which memory, and its new values. `vector` belongs to a new content; None when it could not be embedded."""
+    """A memory and its new values. `vector` belongs to a new content; None when it could not be embedded."""
 
     id: str
-    wanted: Wanted
+    values: NewValues
     scope: Scope = Scope()
     vector: object = None  # Vector | None
     embed_error: str | None = None
 
 
 def problems(fields: dict[str, object]) -> list[FieldProblem]:
-    """Everything wrong with the fields that were given, and that none was given if so."""
+    """Return everything wrong with the given fields; giving none is a problem as well."""
     given = {name: value for name, value in fields.items() if value is not UNSET}
     found = problems_of(given, STORED_NAMES)
     if given.keys().isdisjoint(FIELDS):
@@ -92,12 +89,12 @@ def problems(fields: dict[str, object]) -> list[FieldProblem]:
     return found
 
 
-def wanted_of(fields: dict[str, object], *, allow_secret: bool) -> Wanted:
-    """Valid fields, in NFC and without secrets. Raises MnemonError(INVALID_PARAMS) as `clean` does."""
+def new_values(fields: dict[str, object], *, allow_secret: bool) -> NewValues:
+    """Return valid fields in NFC and redacted. Raises MnemonError(INVALID_PARAMS) as `clean` does."""
     given: dict[str, object] = {
         name: value for name, value in fields.items() if name in (*FIELDS, "entity_mode") and value is not UNSET
     }
-    bare = msgspec.convert(given, Wanted)
+    bare = msgspec.convert(given, NewValues)
     tidy = clean(
         "" if bare.content is UNSET else bare.content,
         () if bare.tags is UNSET else bare.tags,
@@ -114,57 +111,48 @@ def wanted_of(fields: dict[str, object], *, allow_secret: bool) -> Wanted:
 
 
 def propose(update: Update, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
-    """The write. What it is compared and linked with is looked up under the writer; `find` names memories."""
+    """Propose the update. Everything is checked in the writer; `find` resolves ids."""
     vector: Vector | None = update.vector  # type: ignore[assignment]
-    return identity.proposal(
-        method="update",
-        decide=partial(_decide, update, identity, find, rules),
-        vector=vector,
-    )
+    return identity.proposal("update", partial(_decide, update, identity, find, rules), vector)
 
 
 def _decide(update: Update, identity: WriteContext, find: Find, rules: WriteRules, view: View) -> ChangeSet:
     present = active_row(view, find, update.id, update.scope)
-    revised, reading = _revised(present.insight, update.wanted, view.snapshot, rules.config)
-    changed = _changed(present.insight, revised, update.wanted)
-    if not changed:
-        outcome = _outcome(update, identity, view, present, changed)
-        return _change_set(identity, (), outcome)
-    revised = msgspec.structs.replace(revised, updated_at=identity.now)
-    return _rewritten(update, identity, view, rules, present, revised, reading, changed)
-
-
-def _changed(old: Insight, new: Insight, wanted: Wanted) -> tuple[str, ...]:
-    """Fields with another value. The dates among the metadata follow from the text, and are no change of their own."""
-    told = FIELDS if wanted.metadata is not UNSET else FIELDS[: FIELDS.index("metadata")]
-    return tuple(name for name in told if getattr(new, name) != getattr(old, name))
-
-
-def _rewritten(
-    update: Update,
-    identity: WriteContext,
-    view: View,
-    rules: WriteRules,
-    present: Present,
-    revised: Insight,
-    reading: Reading | None,
-    changed: tuple[str, ...],
-) -> ChangeSet:
-    old, anew = present.insight, "content" in changed
-    alone: list[Change] = []
-    if anew:  # another text repeats nothing that anybody compared it with
-        alone = parted(view.snapshot, old)
-        revised = msgspec.structs.replace(revised, paired_with=None)
-    links = _relinked(view, rules, old, revised, reading, changed)
-    put = PutInsight(
-        revised,
-        embedded=anew,
-        vector=update.vector if anew else None,
-        mentions=reading.mentions if reading is not None and ("entities" in changed or anew) else None,
-        queries=reading.queries if reading is not None else None,
+    old = present.insight
+    revised, reading = _revised(old, update.values, view.snapshot, rules.config)
+    changed = _changed(old, revised, update.values)
+    changes: tuple[Change, ...] = ()
+    created = EdgesCreated()
+    if changed:
+        anew = "content" in changed
+        revised = msgspec.structs.replace(revised, updated_at=identity.now)
+        unpaired: list[Change] = []
+        if anew:  # the redundancy of the pair was computed from the former text
+            unpaired = parted(view.snapshot, old)
+            revised = msgspec.structs.replace(revised, paired_with=None)
+        links = _relinked(view, rules, old, revised, reading, changed)
+        put = PutInsight(
+            revised,
+            embedded=anew,
+            vector=update.vector if anew else None,
+            mentions=reading.mentions if reading is not None and ("entities" in changed or anew) else None,
+            queries=reading.queries if reading is not None else None,
+        )
+        changes, created = (put, *unpaired, *links.changes), links.links
+    return identity.change_set(
+        method="update",
+        changes=changes,
+        outcome=_outcome(update, identity, view, present, changed, created),
+        detail=", ".join(changed),
+        operation=None if changes else "",  # no log line if nothing changed
+        subject=old.id,
     )
-    outcome = _outcome(update, identity, view, present, changed, links.links)
-    return _change_set(identity, (put, *alone, *links.changes), outcome)
+
+
+def _changed(old: Insight, new: Insight, values: NewValues) -> tuple[str, ...]:
+    """Return the changed fields. The dates in the metadata follow from the text and are no change of their own."""
+    compared = FIELDS if values.metadata is not UNSET else FIELDS[: FIELDS.index("metadata")]
+    return tuple(name for name in compared if getattr(new, name) != getattr(old, name))
 
 
 def _outcome(
@@ -173,9 +161,9 @@ def _outcome(
     view: View,
     present: Present,
     changed: tuple[str, ...],
-    links: EdgesCreated | None = None,
+    links: EdgesCreated,
 ) -> UpdateResult:
-    anew, content = "content" in changed, update.wanted.content
+    anew, content = "content" in changed, update.values.content
     found = () if content is UNSET else quality_warnings(content)
     return UpdateResult(
         id=present.insight.id,
@@ -183,9 +171,9 @@ def _outcome(
         changed=list(changed),
         embedded=update.vector is not None if anew else view.snapshot.has_vector(present.row),
         embed_error=update.embed_error if anew else None,
-        edges_created=links or EdgesCreated(),
+        edges_created=links,
         effective_importance=present.insight.effective_importance,
-        redacted=list(update.wanted.redacted),
+        redacted=list(update.values.redacted),
         quality_warnings=quality_labels(found),
         quality_details=list(found),
         op_id=identity.op_id,
@@ -193,50 +181,48 @@ def _outcome(
     )
 
 
-def _revised(old: Insight, wanted: Wanted, snapshot: Snapshot, config: Config) -> tuple[Insight, Reading | None]:
-    """The memory with its new values and what follows from them, and the reading they follow from, if any."""
+def _revised(old: Insight, values: NewValues, snapshot: Snapshot, config: Config) -> tuple[Insight, Reading | None]:
+    """Return the memory with its new and derived values, and the reading they are derived from, if any."""
     plain = (name for name in FIELDS if name not in ("entities", "metadata"))
     new = msgspec.structs.replace(
         old,
-        **{name: value for name in plain if (value := getattr(wanted, name)) is not UNSET},
-        metadata=_metadata(old, wanted),
+        **{name: value for name in plain if (value := getattr(values, name)) is not UNSET},
+        metadata=_metadata(old, values),
     )
     if new.created_at != old.created_at and old.valid_from == old.created_at:
         new = msgspec.structs.replace(new, valid_from=new.created_at)
     reads = any(getattr(new, name) != getattr(old, name) for name in ("content", "created_at", "source"))
-    if not reads and wanted.entities is UNSET:
-        retold = new.tags != old.tags
-        return (
-            msgspec.structs.replace(new, keywords=keywords_of(new, new.entities, snapshot)) if retold else new
-        ), None
-    names, mode = _names(old, new, wanted, snapshot)
+    if not reads and values.entities is UNSET:
+        if new.tags != old.tags:
+            new = msgspec.structs.replace(new, keywords=keywords_of(new, new.entities, snapshot))
+        return new, None
+    names, mode = _names(old, new, values, snapshot)
     reading = reanalyse(new, snapshot, config, names, mode)
     return with_reading(new, reading, snapshot), reading
 
 
-def _metadata(old: Insight, wanted: Wanted) -> str:
-    """What is noted with it now: in the place of what was, but for what nobody else could note: the dates of its text,
-    and who has to do with whom, by which a later fact takes its place."""
-    if wanted.metadata is UNSET:
+def _metadata(old: Insight, values: NewValues) -> str:
+    """Return the new metadata: the given object, and the entries that only the store itself writes: the dates of the
+    text, and the relations by which a later fact replaces the memory."""
+    if values.metadata is UNSET:
         return old.metadata
     had = msgspec.json.decode(old.metadata, type=dict[str, object])
-    noted = (wanted.metadata or {}) | {
-        name: value for name, value in had.items() if name == RESERVED or not is_plain(value)
-    }
-    return as_text(noted) if noted else NO_METADATA
+    own = {name: value for name, value in had.items() if name == RESERVED or not is_plain(value)}
+    metadata = (values.metadata or {}) | own
+    return as_text(metadata) if metadata else NO_METADATA
 
 
-def _names(old: Insight, new: Insight, wanted: Wanted, snapshot: Snapshot) -> tuple[tuple[str, ...], str]:
-    """Entities that somebody provided, and how they go together with those of the text.
+def _names(old: Insight, new: Insight, values: NewValues, snapshot: Snapshot) -> tuple[tuple[str, ...], str]:
+    """Return the provided entities and the mode of combining them with those of the text.
 
-    Where none are given with a new text, those stay that the old text does not name itself: somebody provided them.
+    Where none are given with a new text, those stay that the old text does not name itself: they were provided.
     """
-    if wanted.entities is not UNSET:
-        return wanted.entities, wanted.entity_mode
+    if values.entities is not UNSET:
+        return values.entities, values.entity_mode
     if new.content == old.content:
         return old.entities, "provided"
     found = {entity.canonical for entity in extract(old.content, mode="auto", known=snapshot.entity_spelling)}
-    return tuple(name for name in old.entities if canonical_name(name) not in found), wanted.entity_mode
+    return tuple(name for name in old.entities if canonical_name(name) not in found), values.entity_mode
 
 
 def _relinked(
@@ -253,15 +239,4 @@ def _relinked(
         kinds=kinds,
         left=(old,) if "temporal" in kinds else (),
     )
-    return relinked(view, what, rules.config.graph)
-
-
-def _change_set(identity: WriteContext, changes: tuple[Change, ...], outcome: UpdateResult) -> ChangeSet:
-    return identity.change_set(
-        method="update",
-        changes=changes,
-        outcome=outcome,
-        detail=", ".join(outcome.changed),
-        operation=None if changes else NO_LINE,
-        subject=outcome.id,
-    )
+    return relinked(view.snapshot, view.similarity, what, rules.config.graph)

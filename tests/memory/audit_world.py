@@ -14,9 +14,8 @@ from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory import retention, revise, undo
-from mnemond.memory.calibration import write_rules
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PutInsight, RemoveEdge, RetireInsight, Vector
 from mnemond.model.memory import Edge, Insight, format_us

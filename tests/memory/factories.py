@@ -78,17 +78,12 @@ class Desk:
         """One row, as an edge builder makes it."""
         self.change(AddEdge(Edge(insight_id(source), insight_id(target), kind, weight, metadata)))
 
-    def wish(self, source: int, target: int, kind: EdgeType = "semantic", **fields: object) -> links.LinkLink:
+    def wish(self, source: int, target: int, kind: EdgeType = "semantic", **fields: object) -> links.LinkRequest:
         """A link as a handler would hand it on."""
-        wanted = links.LinkLink(
-            source_id=insight_id(source)[:8],
-            target_id=insight_id(target)[:8],
-            edge_type=kind,
-            weight=0.5,
-            metadata='{"created_by":"user"}',
-            created_by="user",
-        )
-        return msgspec.structs.replace(wanted, **fields)
+        edge = Edge(insight_id(source)[:8], insight_id(target)[:8], kind, 0.5, '{"created_by":"user"}', "user")
+        of_edge = {name: value for name, value in fields.items() if name in Edge.__struct_fields__}
+        of_link = {name: value for name, value in fields.items() if name not in of_edge}
+        return msgspec.structs.replace(links.LinkRequest(edge=msgspec.structs.replace(edge, **of_edge)), **of_link)
 
     def link(self, source: int, target: int, kind: EdgeType = "semantic", **fields: object) -> LinkResult:
         (outcome,) = self.commit(

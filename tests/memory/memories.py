@@ -10,9 +10,8 @@ import numpy as np
 from mnemond.config.settings import Config
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.calibration import write_rules
 from mnemond.memory.diff import SAFEGUARDS, Safeguards
-from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.edge_builders import edges_of
 from mnemond.memory.remember import Prepared, decide, prepare
 from mnemond.model.changes import (

@@ -14,8 +14,7 @@ from mnemond.config.settings import Config, LifecycleSettings, config_from
 from mnemond.errors import MnemonError
 from mnemond.memory import history as memory_history
 from mnemond.memory import revise, update
-from mnemond.memory.calibration import WriteRules, write_rules
-from mnemond.memory.draft import WriteContext
+from mnemond.memory.draft import WriteContext, WriteRules, write_rules
 from mnemond.model.memory import Edge, Insight, Scope
 from mnemond.model.outcomes import (
     ForgetResult,
@@ -64,10 +63,10 @@ class RevisionWorld(AuditWorld):
     def update(self, insight_id: str, *, op: str | None = None, **fields: Any) -> UpdateResult:
         if found := update.problems({"id": insight_id, **fields}):
             raise AssertionError(found)
-        wanted = update.wanted_of(fields, allow_secret=False)
+        values = update.new_values(fields, allow_secret=False)
         scope = fields.get("scope", Scope())
-        vector = None if wanted.content is msgspec.UNSET else vector_for(wanted.content)
-        wish = update.Update(id=insight_id, wanted=wanted, scope=scope, vector=vector)
+        vector = None if values.content is msgspec.UNSET else vector_for(values.content)
+        wish = update.Update(id=insight_id, values=values, scope=scope, vector=vector)
         return self._done(update.propose(wish, self._identity(op), one_active, self.rules), UpdateResult)
 
     def supersede(self, insight_id: str, successor: str, *, op: str | None = None) -> SupersedeResult:

@@ -16,8 +16,7 @@ import pytest
 from mnemond.config.settings import Config
 from mnemond.embed import registry
 from mnemond.embed.embedder import Embedder
-from mnemond.memory.calibration import write_rules
-from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.query import Hit, Query
 from mnemond.recall.recall import recall

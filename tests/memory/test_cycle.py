@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.edge_builders import causal_chain, is_cause
+from mnemond.memory.links import causal_chain, is_cause
 from mnemond.model.memory import Edge, EdgeType
 from tests.index.worlds import DIMENSION, insight
 

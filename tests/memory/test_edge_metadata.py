@@ -1,4 +1,4 @@
-"""What may be noted about a link, and that no secret is among it."""
+"""What may be stored_metadata about a link, and that no secret is among it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemond.memory.links import maker_of, metadata_problems, noted
+from mnemond.memory.links import maker_of, metadata_problems, stored_metadata
 from mnemond.model.memory import MAX_METADATA
 
 
 def kept(metadata: dict[str, object], *, allow_secret: bool = False) -> tuple[object, tuple[str, ...]]:
-    found, problems = noted(metadata, None, "user", allow_secret=allow_secret)
+    found, problems = stored_metadata(metadata, None, "user", allow_secret=allow_secret)
     assert problems == []
     return msgspec.json.decode(found.text), found.redacted
 
@@ -69,7 +69,7 @@ def test_a_person_makes_a_link_unless_it_is_said_to_be_the_host(
 
 
 def test_the_sub_type_and_the_maker_stand_in_the_metadata() -> None:
-    found, _ = noted({"a": 1}, "enables", "host", allow_secret=False)
+    found, _ = stored_metadata({"a": 1}, "enables", "host", allow_secret=False)
     assert msgspec.json.decode(found.text) == {"a": 1, "sub_type": "enables", "created_by": "host"}
 
 
@@ -112,9 +112,9 @@ def test_a_secret_is_kept_where_that_is_wanted() -> None:
 
 def test_the_size_is_that_of_what_is_stored_in_bytes() -> None:
     frame = len(msgspec.json.encode({"a": "", "created_by": "user"}))
-    found, problems = noted({"a": "é" * ((MAX_METADATA - frame) // 2)}, None, "user", allow_secret=False)
+    found, problems = stored_metadata({"a": "é" * ((MAX_METADATA - frame) // 2)}, None, "user", allow_secret=False)
     assert (problems, len(found.text.encode())) == ([], MAX_METADATA)
-    _, problems = noted({"a": "é" * ((MAX_METADATA - frame) // 2 + 1)}, None, "user", allow_secret=False)
+    _, problems = stored_metadata({"a": "é" * ((MAX_METADATA - frame) // 2 + 1)}, None, "user", allow_secret=False)
     assert [problem.message for problem in problems] == ["metadata is 4,098 bytes of JSON; the limit is 4,096"]
 
 
@@ -126,7 +126,7 @@ def test_what_is_too_large_is_refused_before_it_is_read() -> None:
 def test_the_marks_of_secrets_count() -> None:
     metadata: dict[str, object] = {"password": ["Tr0ub4dor&3"] * 250}
     assert metadata_problems(metadata, None, None) == []
-    _, (problem,) = noted(metadata, None, "user", allow_secret=False)
+    _, (problem,) = stored_metadata(metadata, None, "user", allow_secret=False)
     assert problem.message.startswith("metadata is 5,")
 
 
@@ -146,6 +146,6 @@ SCALARS = st.one_of(
 def test_whatever_is_accepted_can_be_stored(metadata: dict[str, object]) -> None:
     if metadata_problems(metadata, None, None):
         return
-    found, problems = noted(metadata, None, "user", allow_secret=True)
+    found, problems = stored_metadata(metadata, None, "user", allow_secret=True)
     assert problems == []
     assert isinstance(msgspec.json.decode(found.text), dict)

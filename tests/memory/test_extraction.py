@@ -14,7 +14,7 @@ from mnemond.errors import MnemonError
 from mnemond.extract.facts import Context, Extraction, Fact, Message
 from mnemond.extract.rules import HostFact
 from mnemond.memory import extraction
-from mnemond.memory.calibration import write_rules
+from mnemond.memory.draft import write_rules
 from mnemond.memory.extraction import Fate, Provenance
 from mnemond.model.memory import Insight, Scope
 from mnemond.model.outcomes import RememberResult

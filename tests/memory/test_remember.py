@@ -6,10 +6,9 @@ import msgspec
 import pytest
 
 from mnemond.config.settings import Config
-from mnemond.memory.calibration import write_rules
 from mnemond.memory.compare import Moment, compare
 from mnemond.memory.diff import Safeguards, on_reference_scale
-from mnemond.memory.draft import WriteContext, with_reading
+from mnemond.memory.draft import WriteContext, with_reading, write_rules
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import EDGE_TYPES, Scope, format_us
 from mnemond.model.outcomes import Conflict, ScopeView

@@ -11,8 +11,7 @@ import pytest
 
 from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import INTERNAL, MnemonError
-from mnemond.memory.calibration import write_rules
-from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import Vector
 from mnemond.model.memory import EDGE_TYPES
