@@ -33,7 +33,7 @@ from benchmarks.report import say, write_json
 from benchmarks.sizes import fill
 from benchmarks.synthetic import Notes
 from benchmarks.wire import Json
-from mnemonctl.setup import launchers
+from mnemonctl.setup import own_files
 
 QUESTION = "why no Redis"
 ANSWER = b'{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"' + b"x" * 1500 + b'"}}\n'
@@ -94,8 +94,8 @@ _numbers = count()
 def commands(directory: Path, nc: str | None) -> dict[str, list[str]]:
     """Each way, by name; the first is what the others are compared with."""
     found = {
-        "python -IS -c pass": [launchers.interpreter(), "-IS", "-c", "pass"],
-        "mnemond-hook": [str(launchers.path(directory, "hook"))],
+        "python -IS -c pass": [own_files.interpreter(), "-IS", "-c", "pass"],
+        "mnemond-hook": [str(own_files.launcher(directory, "hook"))],
     }
     if nc is not None:
         found["nc -N -U"] = [nc, "-N", "-U", str(directory / "sock")]
@@ -119,7 +119,7 @@ def once(command: list[str], message: bytes) -> Json:
 def measure(rounds: int, nc: str | None, memories: int) -> Json:
     """Figures by situation and way."""
     with temporary_data_dir() as directory:
-        for file in launchers.files(directory):
+        for file in own_files.launcher_files(directory):
             file.write()
         ways = commands(directory, nc)
         few = max(3, rounds // 20)

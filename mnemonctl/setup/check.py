@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from mnemonctl.setup import launchers, record
+from mnemonctl.setup import own_files, record
 from mnemonctl.setup.host import Host, SetupEnvironment
 from mnemonctl.setup.plan import Plan, all_hosts, entries_in, plan_for
 from mnemonctl.setup.record import HostRecord
@@ -100,7 +100,7 @@ def _judge(host: Host, view: HostView, plan: Plan) -> CheckView:
 
 def _check_launchers(environment: SetupEnvironment) -> CheckView:
     name, again = "launchers", "mnemonctl setup"
-    for file in launchers.files(environment.directory):
+    for file in own_files.launcher_files(environment.directory):
         try:
             words = file.path.read_bytes().split(b"\n", 1)[0].removeprefix(b"#!").split()
         except OSError:

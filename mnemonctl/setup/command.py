@@ -12,7 +12,7 @@ import msgspec
 
 from mnemonctl import fast
 from mnemonctl import files as private_files
-from mnemonctl.setup import install, launchers, prompts, record
+from mnemonctl.setup import install, own_files, record
 from mnemonctl.setup.files import remove_empty
 from mnemonctl.setup.host import Host, SetupEnvironment
 from mnemonctl.setup.hosts import simple
@@ -29,7 +29,7 @@ LOCK: Final = "setup.lock"
 CANCELLED: Final = 130
 """Exit status if the user does not agree, as for an interrupt."""
 
-_STATES: Final[dict[prompts.State, FileState]] = {
+_STATES: Final[dict[own_files.State, FileState]] = {
     "created": "created", "updated": "changed", "unchanged": "unchanged", "kept": "kept",
 }  # fmt: skip
 
@@ -102,7 +102,7 @@ class _Command:
             if pending:
                 self._write_own()
             done = [failed.get(host.name) or self._install(host, plans[host.name]) for host in hosts]
-        programs = [str(file.path) for file in launchers.files(self._directory)]
+        programs = [str(file.path) for file in own_files.launcher_files(self._directory)]
         status: Status = "failed" if self.exit else "installed" if pending else "unchanged"
         return msgspec.structs.replace(report, status=status, targets=done, launchers=programs)
 
@@ -177,29 +177,29 @@ class _Command:
 
     def _own_files(self) -> list[FileReport]:
         reports: list[FileReport] = []
-        for file in launchers.files(self._directory):
+        for file in own_files.launcher_files(self._directory):
             state: FileState = "unchanged" if file.is_there() else "changed" if file.path.exists() else "created"
             reports.append(FileReport(str(file.path), state))
-        planned = prompts.planned(self._directory, self._record.prompts)
+        planned = own_files.planned(self._directory, self._record.prompts)
         return reports + [FileReport(str(each.path), _STATES[each.state]) for each in planned]
 
     def _own_is_pending(self) -> bool:
-        programs = all(file.is_there() for file in launchers.files(self._directory))
-        return not programs or prompts.is_pending(self._directory, self._record.prompts)
+        programs = all(file.is_there() for file in own_files.launcher_files(self._directory))
+        return not programs or own_files.is_pending(self._directory, self._record.prompts)
 
     def _write_own(self) -> None:
-        for file in launchers.files(self._directory):
+        for file in own_files.launcher_files(self._directory):
             if not file.is_there():
                 file.write()
-        prompts.install(self._directory, self._record.prompts)
+        own_files.install(self._directory, self._record.prompts)
         record.write(self._directory, self._record)
 
     def _remove_own(self) -> list[FileReport]:
-        programs = [file for file in launchers.files(self._directory) if file.path.exists()]
+        programs = [file for file in own_files.launcher_files(self._directory) if file.path.exists()]
         for file in programs:
             file.remove()
         remove_empty({file.path.parent for file in programs})
-        texts = prompts.remove(self._directory, self._record.prompts)
+        texts = own_files.remove(self._directory, self._record.prompts)
         self._record.prompts.clear()
         record.write(self._directory, self._record)
         return [FileReport(str(path), "removed") for path in (*(file.path for file in programs), *texts)]

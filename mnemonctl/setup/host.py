@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from mnemonctl.setup import launchers
+from mnemonctl.setup import own_files
 from mnemonctl.setup.entries import EntrySpec, OurPrograms
 from mnemonctl.setup.files import OwnFile
 from mnemond.cli.output import one_line
@@ -41,7 +41,7 @@ class SetupEnvironment(msgspec.Struct, frozen=True):
     @property
     def ours(self) -> OurPrograms:
         """The programs that hosts run for this data directory."""
-        return OurPrograms(launchers.path(self.directory, "hook"), launchers.path(self.directory, "mcp"))
+        return OurPrograms(own_files.launcher(self.directory, "hook"), own_files.launcher(self.directory, "mcp"))
 
     def config(self, variable: str, default: str) -> Path:
         """Return the directory that a variable names, else one in the home directory."""

@@ -10,6 +10,7 @@ import msgspec
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli import help as help_text
+from mnemond.cli.help import BY_NAME, COMMANDS, FIRST_WORDS, PREFIXES
 from mnemond.cli.output import UNLIMITED, Style, escape_json, neutralise, one_line
 from mnemond.cli.parser import (
     GLOBAL_FLAGS,
@@ -25,7 +26,6 @@ from mnemond.cli.parser import (
     nearest_second_word,
     split_at_dashes,
 )
-from mnemond.cli.registry import BY_NAME, COMMANDS, FIRST_WORDS, PREFIXES
 from mnemond.errors import INVALID_PARAMS, STORAGE, MnemonError
 from mnemond.wire.jsonrpc import clean
 from mnemond.wire.params import PROTOCOL, SERVER_VERSION, Access

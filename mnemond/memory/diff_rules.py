@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from mnemond.config.settings import EdgeSimilaritySettings, RedundancySettings
 from mnemond.text.contrast import polarity
+from mnemond.text.date_rules import tense
 from mnemond.text.resources import regex
-from mnemond.text.tense import tense
 from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term, tokens
 
 MAX_CELLS: Final = 40_000

@@ -11,10 +11,9 @@ import re
 from datetime import date
 from typing import NamedTuple
 
-from mnemond.text.date_rules import MONTH
+from mnemond.text.date_rules import MONTH, tense
 from mnemond.text.dates import DateMention, dates
 from mnemond.text.resources import one_of, regex
-from mnemond.text.tense import tense
 from mnemond.text.tokens import fold
 
 LONG_AGO_US = -(2**62)

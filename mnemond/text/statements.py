@@ -21,8 +21,8 @@ import msgspec
 
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import label_nouns, numbers, polarity
+from mnemond.text.date_rules import tense
 from mnemond.text.resources import on_first_use, read, regex, words_of
-from mnemond.text.tense import tense
 from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
 
 NOW, MOVE, SWITCH, RENAME, JOIN = "now", "move", "switch", "rename", "join"

@@ -24,8 +24,8 @@ from mnemond.api.types_changes import (
 )
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.cli.grammar import Output, success
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.cli.registry import BY_NAME
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import INVALID_PARAMS, NOT_FOUND, UNAVAILABLE, MnemonError
 from mnemond.model.answers import GcResult, GcReview, HistoryResult, LogLine

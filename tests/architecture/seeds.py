@@ -66,7 +66,7 @@ SETUP_LAYERS = (
     ("plan",),
     ("hosts", "record"),
     ("host",),
-    ("entries", "launchers", "prompts"),
+    ("entries", "own_files"),
     ("files", "json_edit"),
 )
 CLIENT_PACKAGES = ("launcher", "setup/hosts")

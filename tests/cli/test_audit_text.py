@@ -7,9 +7,9 @@ import pytest
 
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.history import _COMPARED
 from mnemond.cli.output import UNLIMITED, Style
-from mnemond.cli.registry import BY_NAME
 from mnemond.model.answers import EdgeState, MemoryOperation, MemoryState
 from mnemond.model.outcomes import Conflict, UndoneMemory
 from tests.cli.audit_results import (

@@ -15,9 +15,9 @@ from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.api.types_memories import FilterParams
 from mnemond.cli import parser
 from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.help import BY_NAME, COMMANDS, PREFIXES, completion
 from mnemond.cli.output import SHORT_ID, text_width
 from mnemond.cli.parser import GLOBAL_FLAGS, GLOBAL_VALUES, Group
-from mnemond.cli.registry import BY_NAME, COMMANDS, PREFIXES, completion
 from mnemond.errors import KINDS
 from mnemond.model.memory import CATEGORIES, ENTITY_MODES, STATUSES
 from mnemond.wire.params import MIN_PREFIX, IdOrPrefix

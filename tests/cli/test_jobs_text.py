@@ -7,8 +7,8 @@ import pytest
 
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.cli.registry import BY_NAME
 from tests.cli.job_results import JOB_RESULTS, QUESTION, RAN
 from tests.cli.results import STATUS
 

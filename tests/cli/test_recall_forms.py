@@ -7,8 +7,8 @@ import pytest
 
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.cli.registry import BY_NAME
 from mnemond.cli.run import LONG_TEXT, _is_long
 from mnemond.model.answers import CompactHit, CompactResult, ContextResult
 from tests.cli.results import ID, RECALLED

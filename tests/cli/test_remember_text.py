@@ -7,8 +7,8 @@ import pytest
 
 from mnemond.api.types_admin import CliRunParams
 from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.cli.registry import BY_NAME
 from mnemond.cli.remember import MIN_ALIKE
 from mnemond.model.answers import DiffResult, DiffThresholds
 from mnemond.model.outcomes import EdgesCreated, Redundancy, RememberResult

@@ -10,8 +10,8 @@ import pytest
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import CliRunParams, CliRunResult
 from mnemond.cli.grammar import Invocation, Output, parse, success
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.cli.registry import BY_NAME
 from mnemond.model.outcomes import EdgesCreated
 from tests.cli.results import FORGOTTEN
 from tests.cli.revision_results import MERGED, RESTORED, SUPERSEDED, UPDATED

@@ -19,8 +19,8 @@ from mnemond.api.types_admin import (
     StoreSetResult,
 )
 from mnemond.cli.grammar import Invocation, parse
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.cli.registry import BY_NAME
 from mnemond.errors import STORAGE, MnemonError
 from mnemond.wire.params import Access
 from tests.cli.store_results import MADE

@@ -8,8 +8,8 @@ import pytest
 from mnemond.api.registry import METHODS
 from mnemond.api.types_admin import StoreListResult
 from mnemond.cli.grammar import Output, success
+from mnemond.cli.help import BY_NAME
 from mnemond.cli.output import Style
-from mnemond.cli.registry import BY_NAME
 from mnemond.model.answers import GetResult, ListResult, RecallResult, RetiredResult
 from tests.cli.audit_results import AUDIT_TRANSCRIPTS
 from tests.cli.embed_results import EMBED_TRANSCRIPT

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import pytest
 
-from mnemonctl.setup import launchers
+from mnemonctl.setup import own_files
 from tests.daemon.test_dialects import netcat
 from tests.hosts.home import Home
 
@@ -17,9 +17,9 @@ WAYS: Final[tuple[Way, ...]] = ("launcher", "nc")
 def server(way: Way, home: Home) -> list[str]:
     """The command line of an MCP server. Skips where there is no netcat that can half-close."""
     if way == "launcher":
-        for file in launchers.files(home.directory):
+        for file in own_files.launcher_files(home.directory):
             file.write()
-        return [str(launchers.path(home.directory, "mcp"))]
+        return [str(own_files.launcher(home.directory, "mcp"))]
     found = netcat()
     if found is None:
         pytest.skip("no netcat that knows -N (netcat-openbsd)")

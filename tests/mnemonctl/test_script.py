@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemonctl.setup import launchers
+from mnemonctl.setup import own_files
 from tests.mnemonctl.daemons import fake_daemon, line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -261,4 +261,4 @@ def test_hooks_start_a_daemon_by_the_same_words() -> None:
     text = SCRIPT.read_text("utf-8")
     assert f"'{CODE}'" in text
     assert f"'{PLAIN_CODE}'" in text
-    assert launchers.start_command(Path("/x"))[1:5] == ("-EPS", "-c", CODE, str(ROOT))
+    assert own_files.start_command(Path("/x"))[1:5] == ("-EPS", "-c", CODE, str(ROOT))

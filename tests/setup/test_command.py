@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mnemonctl import files as mnemonctl_files
-from mnemonctl.setup import command, prompts
+from mnemonctl.setup import command, own_files
 from mnemonctl.setup import files as setup_files
 from mnemonctl.setup.files import digest
 from mnemonctl.setup.host import SetupEnvironment
@@ -309,20 +309,20 @@ def test_another_data_directory_keeps_its_entries(place: SetupEnvironment) -> No
 def test_guide_and_skill_belong_to_the_user_once_they_are_there(place: SetupEnvironment) -> None:
     _, said = run(place)
     guide = place.directory / "prompt" / "guide.md"
-    assert guide.read_text("utf-8") == prompts.shipped("guide.md")
+    assert guide.read_text("utf-8") == own_files.shipped("guide.md")
     guide.write_text("My own.\n", "utf-8")
     _, said = run(place)
     assert {each["path"]: each["state"] for each in said["own"]}[str(guide)] == "kept"
     assert guide.read_text("utf-8") == "My own.\n"
-    assert guide.with_name("guide.md.new").read_text("utf-8") == prompts.shipped("guide.md")
+    assert guide.with_name("guide.md.new").read_text("utf-8") == own_files.shipped("guide.md")
     run(place, eject=True)
     assert [path.name for path in guide.parent.iterdir()] == ["guide.md"]
 
 
 def test_one_that_nobody_changed_follows_the_release(place: SetupEnvironment, monkeypatch: pytest.MonkeyPatch) -> None:
     run(place)
-    real = prompts.shipped
-    monkeypatch.setattr(prompts, "shipped", lambda name: real(name) + "\nOf a later release.\n")
+    real = own_files.shipped
+    monkeypatch.setattr(own_files, "shipped", lambda name: real(name) + "\nOf a later release.\n")
     run(place)
     guide = place.directory / "prompt" / "guide.md"
     assert guide.read_text("utf-8").endswith("Of a later release.\n")
@@ -330,15 +330,15 @@ def test_one_that_nobody_changed_follows_the_release(place: SetupEnvironment, mo
 
 
 def test_they_speak_of_tools_and_commands_that_there_are() -> None:
-    from mnemond.cli.registry import BY_NAME
+    from mnemond.cli.help import BY_NAME
 
-    skill = prompts.shipped("skill.md")
+    skill = own_files.shipped("skill.md")
     lines = [line.split() for line in skill.splitlines() if line.startswith("mnemonctl ")]
     assert lines
     for _, name, *rest in lines:
         if name != "COMMAND":
             options = {word for word in rest if word.startswith("--")}
             assert options <= set(BY_NAME[name].parser.option_names()), name
-    for text in (skill, prompts.shipped("guide.md")):
+    for text in (skill, own_files.shipped("guide.md")):
         assert "never" in text
         assert len(text) < 4500

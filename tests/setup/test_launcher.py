@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mnemonctl.launcher import hook, mcp
-from mnemonctl.setup import launchers
+from mnemonctl.setup import own_files
 from tests.architecture.test_fast_path import imported_at_once
 from tests.mnemonctl.daemons import fake_daemon
 
@@ -32,17 +32,19 @@ def directory(tmp_path: Path) -> Path:
     """A data directory with both programs; what would start a daemon leaves a mark instead."""
     root = tmp_path / "m"
     root.mkdir(mode=0o700)
-    for file in launchers.files(root):
+    for file in own_files.launcher_files(root):
         file.write()
-        start = repr(tuple(map(os.fsencode, launchers.start_command(root))))
+        start = repr(tuple(map(os.fsencode, own_files.start_command(root))))
         assert start in file.text
         program = file.text.replace(start, repr((b"/usr/bin/touch", os.fsencode(root / "started"))))
         file.path.write_text(program, "utf-8")
     return root
 
 
-def ask(directory: Path, said: bytes = EVENT, kind: launchers.Kind = "hook") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([launchers.path(directory, kind)], input=said, capture_output=True, check=False, timeout=60)
+def ask(directory: Path, said: bytes = EVENT, kind: own_files.Kind = "hook") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [own_files.launcher(directory, kind)], input=said, capture_output=True, check=False, timeout=60
+    )
 
 
 def started(directory: Path) -> bool:
@@ -80,7 +82,9 @@ def test_a_hook_gets_the_daemons_answer_as_it_is(directory: Path, said: bytes) -
 def test_a_hook_does_not_wait_for_a_host_that_keeps_its_end_open(directory: Path) -> None:
     with (
         fake_daemon(directory, lambda _: ANSWER),
-        subprocess.Popen([launchers.path(directory, "hook")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running,
+        subprocess.Popen(
+            [own_files.launcher(directory, "hook")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as running,
     ):
         assert running.stdin is not None
         assert running.stdout is not None
@@ -121,7 +125,7 @@ def test_without_a_daemon_a_hook_has_one_started_once_a_minute_and_says_nothing(
 
 def test_a_hook_survives_a_data_directory_that_is_gone(directory: Path) -> None:
     program = directory.parent / "hook"
-    launchers.path(directory, "hook").rename(program)
+    own_files.launcher(directory, "hook").rename(program)
     for path in (directory / "bin" / "mnemond-mcp", directory / "bin", directory):
         path.unlink() if path.is_file() else path.rmdir()
     done = subprocess.run([program], input=EVENT, capture_output=True, check=False, timeout=60)
@@ -143,7 +147,7 @@ def test_a_hook_gives_up_a_host_that_never_speaks_even_with_the_alarm_blocked(di
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
     try:
         with subprocess.Popen(
-            [launchers.path(directory, "hook")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [own_files.launcher(directory, "hook")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as running:
             assert running.wait(60) == 0
     finally:
@@ -178,7 +182,7 @@ def slept() -> float:
     """Seconds that a bare interpreter takes which sleeps until the deadline: what the machine itself makes of it."""
     began = time.monotonic()
     code = f"import time; time.sleep({hook.DEADLINE_S})"
-    subprocess.run([launchers.interpreter(), "-IS", "-c", code], check=True, capture_output=True, timeout=60)
+    subprocess.run([own_files.interpreter(), "-IS", "-c", code], check=True, capture_output=True, timeout=60)
     return time.monotonic() - began
 
 
@@ -201,7 +205,9 @@ def test_an_mcp_server_carries_both_directions_until_the_host_ends(directory: Pa
 
 
 def test_an_mcp_server_waits_for_the_daemon_it_starts(directory: Path) -> None:
-    with subprocess.Popen([launchers.path(directory, "mcp")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        [own_files.launcher(directory, "mcp")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as running:
         assert started(directory)
         with fake_daemon(directory, lambda message: message):
             assert running.communicate(b"late\n", 60)[0] == b"late\n"
@@ -219,27 +225,27 @@ def test_an_mcp_server_says_why_it_cannot_serve(directory: Path) -> None:
 
 
 def test_they_run_by_the_interpreter_itself_and_no_shim(directory: Path) -> None:
-    first = launchers.path(directory, "hook").read_text("utf-8").splitlines()[0]
+    first = own_files.launcher(directory, "hook").read_text("utf-8").splitlines()[0]
     interpreter = first.removeprefix("#!").removesuffix(" -IS")
     assert Path(interpreter).is_absolute()
     assert not Path(interpreter).is_symlink()
-    assert launchers.path(directory, "hook").stat().st_mode & 0o777 == 0o700
+    assert own_files.launcher(directory, "hook").stat().st_mode & 0o777 == 0o700
 
 
 def test_an_interpreter_whose_path_fits_no_shebang_is_run_all_the_same(tmp_path: Path, directory: Path) -> None:
     place = tmp_path / "a b's" / ("long" * 30)
     place.mkdir(parents=True)
-    (place / "python").symlink_to(launchers.interpreter())
-    lines = launchers.first_lines(str(place / "python"))
+    (place / "python").symlink_to(own_files.interpreter())
+    lines = own_files.first_lines(str(place / "python"))
     assert lines.startswith("#!/bin/sh\n")
-    program = launchers.path(directory, "hook")
+    program = own_files.launcher(directory, "hook")
     program.write_text(lines + program.read_text("utf-8").split("\n", 1)[1], "utf-8")
     with fake_daemon(directory, lambda _: ANSWER):
         assert ask(directory).stdout == ANSWER
 
 
 def test_what_would_start_a_daemon_is_this_environments_client(tmp_path: Path) -> None:
-    command = [*launchers.start_command(tmp_path)]
+    command = [*own_files.start_command(tmp_path)]
     assert command[-4:] == ["daemon", "start", "--data-dir", str(tmp_path)]
     done = subprocess.run([*command[:-4], "version"], capture_output=True, cwd="/", check=True, timeout=60)
     assert b"protocol" in done.stdout

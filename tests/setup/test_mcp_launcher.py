@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from benchmarks.daemon_process import DaemonProcess
 from mnemonctl.launcher import mcp
-from mnemonctl.setup import launchers
+from mnemonctl.setup import own_files
 from tests.setup.json_files import VALUES
 
 WAIT_S = 30.0
@@ -33,7 +33,7 @@ class Host:
 
     def __init__(self, directory: Path) -> None:
         self.process = subprocess.Popen(
-            [launchers.path(directory, "mcp")],
+            [own_files.launcher(directory, "mcp")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
@@ -86,9 +86,9 @@ def directory(tmp_path: Path) -> Path:
     """A data directory with the launcher; what would start a daemon leaves a mark instead."""
     root = tmp_path / "m"
     root.mkdir(mode=0o700)
-    for file in launchers.files(root):
+    for file in own_files.launcher_files(root):
         file.write()
-        start = repr(tuple(map(os.fsencode, launchers.start_command(root))))
+        start = repr(tuple(map(os.fsencode, own_files.start_command(root))))
         program = file.text.replace(start, repr((b"/usr/bin/touch", os.fsencode(root / "started"))))
         file.path.write_text(program, "utf-8")
     return root
@@ -257,7 +257,7 @@ def test_a_session_outlives_the_daemon(tmp_path: Path) -> None:
     """The real one, killed while it is asked for nothing."""
     root = tmp_path / "d"
     root.mkdir(mode=0o700)
-    for file in launchers.files(root):
+    for file in own_files.launcher_files(root):
         file.write()
 
     def use(number: int, name: str, **arguments: str) -> dict[str, object]:

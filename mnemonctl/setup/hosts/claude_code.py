@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from mnemonctl import fast
-from mnemonctl.setup import entries, host, prompts
+from mnemonctl.setup import entries, host, own_files
 from mnemonctl.setup.entries import ALIAS, EntrySpec, find_entries, plain
 from mnemonctl.setup.files import OwnFile, digest, read_host_file, refused
 from mnemonctl.setup.host import HOOK_TIMEOUT_S, Settings, SetupEnvironment, found_directory, found_program
@@ -90,7 +90,7 @@ class ClaudePlugin(msgspec.Struct, frozen=True):
         content = {
             "hooks/hooks.json": _json(hooks),
             ".mcp.json": _json({"mcpServers": {ALIAS: {"command": str(ours.mcp), "args": []}}}),
-            f"skills/{ALIAS}/SKILL.md": prompts.current(self.environment.directory, prompts.SKILL),
+            f"skills/{ALIAS}/SKILL.md": own_files.current(self.environment.directory, own_files.SKILL),
         }
         version = f"{fast.VERSION}+{digest(json.dumps(content).encode())[:8]}"
         market = OwnFile(self.root / ".claude-plugin" / "marketplace.json", _json(_MARKETPLACE))
