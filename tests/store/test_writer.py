@@ -79,6 +79,18 @@ async def test_writes_that_arrive_together_share_commits(tmp_path: Path, monkeyp
     assert len(stored(tmp_path / "a.db")) == 200
 
 
+async def test_a_listener_is_called_for_writes_that_are_not_refused(tmp_path: Path) -> None:
+    engine = engine_at(tmp_path / "a.db")
+    store, collected, heard = store_over(engine, tmp_path / "a.db"), Collected(), list[str]()
+    store.on_commit = lambda write, outcome: heard.append(f"{write.op_id} {type(outcome).__name__}")
+    store.submit(remember(1, op_id="mine"), collected)
+    store.submit(remember(2, op_id="mine", digest="another"), collected)
+    await collected.wait_for(2)
+    assert [isinstance(result, MnemonError) for result in collected.results] == [False, True]
+    assert heard == ["mine RememberResult"]
+    await store.close()
+
+
 async def test_after_a_write_that_came_alone_the_next_does_not_wait_for_company(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
