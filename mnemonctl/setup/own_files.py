@@ -2,8 +2,8 @@
 
 The launchers `bin/mnemond-hook` and `bin/mnemond-mcp` are the two programs that hosts run. A host's settings name their
 paths and nothing else, so an upgrade changes the programs and never the settings: Codex forgets that a hook was trusted
-when its command changes. They run without site packages and without a shell, by the interpreter that this environment was
-made from, which is still there when the environment has gone.
+when its command changes. They run without site packages and without a shell, by the interpreter that this environment
+was made from, which is still there when the environment has gone.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from mnemonctl.fast i
 
 def launcher_files(directory: Path) -> list[OwnFile]:
     """Return both programs for a data directory."""
-    return [OwnFile(launcher_path(directory, kind), launcher_text(directory, kind), MODE) for kind in _MODULES]
+    return [OwnFile(launcher(directory, kind), launcher_text(directory, kind), MODE) for kind in _MODULES]
 
 
-def launcher_path(directory: Path, kind: Kind) -> Path:
+def launcher(directory: Path, kind: Kind) -> Path:
     return directory / "bin" / f"mnemond-{kind}"
 
 
@@ -75,8 +75,8 @@ def start_command(directory: Path) -> Sequence[str]:
 
 # ---------------------------------------------------------------- texts for models
 #
-# `guide.md` and `skill.md` in `prompt/`, the same for every store. They belong to the user once they are there: one that was
-# changed is kept, and this release's is written beside it as `.new`.
+# `guide.md` and `skill.md` in `prompt/`, the same for every store. They belong to the user once they are there: one that
+# was changed is kept, and this release's is written beside it as `.new`.
 
 
 SKILL: Final = "skill.md"
