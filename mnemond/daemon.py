@@ -16,7 +16,7 @@ from structlog.typing import FilteringBoundLogger
 
 from mnemond import logs as logs_module
 from mnemond.api.admin import DaemonHandlers, ProcessState, StatsHandlers, TopHandlers, VerifyHandlers
-from mnemond.api.changes import ForgetHandlers, LinkHandlers, PinHandlers, ReviseHandlers, SuccessionHandlers
+from mnemond.api.changes import ChangeHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.events import Feed, SubscriptionHandlers
@@ -132,13 +132,9 @@ class Daemon:
                 self._daemon_handlers,
                 remembering,
                 ExtractHandlers(self.open_stores, identities, clock),
-                ForgetHandlers(self.open_stores, identities),
-                ReviseHandlers(self.open_stores, identities),
-                SuccessionHandlers(self.open_stores, identities),
+                ChangeHandlers(self.open_stores, identities, clock),
                 ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note),
                 SearchHandlers(self.open_stores, clock),
-                LinkHandlers(self.open_stores, identities, clock),
-                PinHandlers(self.open_stores, identities),
                 AuditHandlers(self.open_stores, clock),
                 UndoHandlers(self.open_stores, identities),
                 GcHandlers(self.open_stores, identities, clock),
@@ -156,7 +152,7 @@ class Daemon:
             problems={
                 "remember": remembering.problems,
                 "diff": remembering.diff_problems,
-                "update": ReviseHandlers.problems,
+                "update": ChangeHandlers.problems,
             },
             foreigners=handlers_of(McpHandlers(self._invoke, identities.nonce)),
             on_defect=self._on_defect,

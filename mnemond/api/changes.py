@@ -1,4 +1,4 @@
-"""The methods that give a memory another text or another value: update and merge."""
+"""Methods that change memories and links: update, merge, forget, pin, supersede, restore, link, unlink, related."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mnemond.memory.draft import clean, problems_of, with_op_id
 from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import maker_of, metadata_problems, related, stored_metadata
 from mnemond.model.answers import RelatedMemory
-from mnemond.model.memory import Edge, Insight
+from mnemond.model.memory import Edge
 from mnemond.model.outcomes import (
     ForgetResult,
     LinkResult,
@@ -44,22 +44,26 @@ from mnemond.store.connection import Connection
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, handles
 
+HOST = "host:link"
+"""`triggered_by` of a link made by a tool on its own."""
 
-class ReviseHandlers:
-    """update and merge. A text is embedded before the write, and everything else decided under the writer."""
 
-    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
+class ChangeHandlers:
+    """Handlers of changes. Texts are embedded before the write; the writer decides everything else."""
+
+    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
         self._open_stores = open_stores
         self._identities = identities
+        self._clock = clock
 
     @staticmethod
     def problems(fields: dict[str, object]) -> list[FieldProblem]:
-        """What is wrong with the well-typed fields of a request that has ill-typed ones too."""
+        """Return the problems of the well-typed fields of a request that also has ill-typed ones."""
         return problems_of(fields, update.STORED_NAMES)
 
     @handles("update")
     async def update(self, call: Call, params: UpdateParams) -> UpdateResult:
-        """Give a memory other values. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
+        """Change fields of a memory. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         fields = msgspec.structs.asdict(params)
         if problems := update.problems(fields):
             raise invalid(with_op_id(problems, params.op_id), hint="nothing was written")
@@ -78,7 +82,7 @@ class ReviseHandlers:
 
     @handles("merge")
     async def merge(self, call: Call, params: MergeParams) -> MergeResult:
-        """Make one memory of two. Raises MnemonError(INVALID_PARAMS) for a text that cannot be one."""
+        """Merge two memories. Raises MnemonError(INVALID_PARAMS) for an invalid text."""
         if params.content is not None and (problems := problems_of({"content": params.content})):
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
@@ -98,70 +102,50 @@ class ReviseHandlers:
         )
         return await submitted(warm, revise.propose_merge(wish, identity, one_active, warm.rules), MergeResult)
 
-
-async def _merged_text(warm: OpenStore, params: MergeParams) -> str | None:
-    """The text that the two make; None if one is not there, which the writer will report, or it answers a repeat."""
-    found = _both(warm, params)
-    if found is None:
-        return None
-    if sum(len(it.content) for it in found) <= LONG_TEXT:
-        return revise.text_of(*found)
-    # at worst 3 µs a character
-    return await in_thread(revise.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
-
-
-def _both(warm: OpenStore, params: MergeParams) -> tuple[Insight, Insight] | None:
-    """The two memories; None when one is not there, which the writer will tell, or it answers a repeat."""
-    snapshot = warm.store.snapshot
-    try:
-        return one_active(snapshot, params.id), one_active(snapshot, params.other_id)
-    except MnemonError:
-        return None
-
-
-# The method that takes a memory out of recall.
-
-
-class ForgetHandlers:
-    """forget."""
-
-    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
-        self._open_stores = open_stores
-        self._identities = identities
-
     @handles("forget")
     async def forget(self, call: Call, params: ForgetParams) -> ForgetResult:
-        """Take one memory out of recall, or remove it. Raises MnemonError(NOT_FOUND) when there is none."""
+        """Take a memory out of recall, or purge it. Raises MnemonError(NOT_FOUND)."""
         warm = await self._open_stores.use(params.store)
         wanted = revise.Forget(id=params.id, purge=params.purge, scope=scope_of(params))
         proposal = revise.propose_forget(wanted, self._identities.of(warm, params), one_active)
         done = await submitted(warm, proposal, ForgetResult)
         return await _with_backups(warm, done) if params.purge else done
 
+    @handles("pin")
+    async def pin(self, call: Call, params: PinParams) -> PinResult:
+        """Pin or unpin one memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+        warm = await self._open_stores.use(params.store)
+        wanted = revise.Pin(id=params.id, pinned=not params.unpin, scope=scope_of(params))
+        proposal = revise.propose_pin(wanted, self._identities.of(warm, params), one_active)
+        return await submitted(warm, proposal, PinResult)
 
-async def _with_backups(warm: OpenStore, done: ForgetResult) -> ForgetResult:
-    """The result of a purge, naming the files beside the store's that still hold the memory."""
-    names = await in_thread(copies_holding, warm.store.path, [done.id])
-    if not names:
-        return done
-    message = f"{done.message}; copies of the store that still hold it: {', '.join(names)}"
-    return msgspec.structs.replace(done, backups=tuple(names), message=message)
+    @handles("supersede")
+    async def supersede(self, call: Call, params: SupersedeParams) -> SupersedeResult:
+        """Replace one memory by another. Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS."""
+        warm = await self._open_stores.use(params.store)
+        wanted = revise.Supersede(old_id=params.old_id, new_id=params.new_id, scope=scope_of(params))
+        proposal = revise.propose_supersede(wanted, self._identities.of(warm, params), one_active)
+        return await submitted(warm, proposal, SupersedeResult)
 
-
-# The methods about what memories have to do with each other: link, unlink and related.
-
-
-HOST = "host:link"
-"""What the history calls the cause of a link that a tool made of its own accord."""
-
-
-class LinkHandlers:
-    """link, unlink and related."""
-
-    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
-        self._open_stores = open_stores
-        self._clock = clock
-        self._identities = identities
+    @handles("restore")
+    async def restore(self, call: Call, params: RestoreParams) -> RestoreResult:
+        """Restore a retired memory. Raises MnemonError if there is none, or if its successor is active."""
+        warm = await self._open_stores.use(params.store)
+        identity = self._identities.of(warm, params)
+        found = await in_task(warm.store.read, partial(_find_retired, params=params, warm=warm))
+        if found is None or found.vector is not None or found.insight.status == "active":
+            embedding = Embedding(None) if found is None else Embedding(found.insight.content, found.vector)
+        else:
+            embedding = await embedding_of(warm, found.insight.content)
+        wanted = history.Restore(
+            id=params.id,
+            force=params.force,
+            scope=scope_of(params),
+            embedded_text=embedding.text,
+            vector=embedding.vector,
+            embed_error=embedding.error,
+        )
+        return await submitted(warm, history.propose(wanted, identity, warm.rules), RestoreResult)
 
     @handles("link")
     async def link(self, call: Call, params: LinkParams) -> LinkResult:
@@ -174,7 +158,7 @@ class LinkHandlers:
 
     @handles("unlink")
     async def unlink(self, call: Call, params: UnlinkParams) -> UnlinkResult:
-        """Remove links. Raises MnemonError(NOT_FOUND) when there is none."""
+        """Remove links. Raises MnemonError(NOT_FOUND) if there is none."""
         warm = await self._open_stores.use(params.store)
         wanted = linking.Unlink(
             source_id=params.source_id, target_id=params.target_id, edge_type=params.type, scope=scope_of(params)
@@ -184,8 +168,30 @@ class LinkHandlers:
 
     @handles("related")
     async def related(self, call: Call, params: RelatedParams) -> list[RelatedMemory]:
-        """The memories around one. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+        """Return the memories around one. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
         return _related(await self._open_stores.use(params.store), params, self._clock.now_us())
+
+
+async def _merged_text(warm: OpenStore, params: MergeParams) -> str | None:
+    """Return the merged text, or None if a memory is missing: then the writer reports that, or answers a repeat."""
+    snapshot = warm.store.snapshot
+    try:
+        found = one_active(snapshot, params.id), one_active(snapshot, params.other_id)
+    except MnemonError:
+        return None
+    if sum(len(it.content) for it in found) <= LONG_TEXT:
+        return revise.text_of(*found)
+    # at worst 3 µs a character
+    return await in_thread(revise.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
+
+
+async def _with_backups(warm: OpenStore, done: ForgetResult) -> ForgetResult:
+    """Add to the result of a purge the copies of the store's file that still hold the memory."""
+    names = await in_thread(copies_holding, warm.store.path, [done.id])
+    if not names:
+        return done
+    message = f"{done.message}; copies of the store that still hold it: {', '.join(names)}"
+    return msgspec.structs.replace(done, backups=tuple(names), message=message)
 
 
 def _wanted(params: LinkParams) -> linking.LinkRequest:
@@ -218,66 +224,8 @@ def _related(warm: OpenStore, params: RelatedParams, now_us: int) -> list[Relate
     return related(snapshot, row, wanted, params.edge, params.depth, params.limit)
 
 
-# The method that keeps a memory from being pruned or replaced.
-
-
-class PinHandlers:
-    """pin."""
-
-    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
-        self._open_stores = open_stores
-        self._identities = identities
-
-    @handles("pin")
-    async def pin(self, call: Call, params: PinParams) -> PinResult:
-        """Pin or unpin one memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
-        warm = await self._open_stores.use(params.store)
-        wanted = revise.Pin(id=params.id, pinned=not params.unpin, scope=scope_of(params))
-        proposal = revise.propose_pin(wanted, self._identities.of(warm, params), one_active)
-        return await submitted(warm, proposal, PinResult)
-
-
-# The methods about which memory stands for which: supersede and restore.
-
-
-class SuccessionHandlers:
-    """supersede and restore."""
-
-    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
-        self._open_stores = open_stores
-        self._identities = identities
-
-    @handles("supersede")
-    async def supersede(self, call: Call, params: SupersedeParams) -> SupersedeResult:
-        """Put one memory in the place of another. Raises MnemonError when they do not fit."""
-        warm = await self._open_stores.use(params.store)
-        wanted = revise.Supersede(old_id=params.old_id, new_id=params.new_id, scope=scope_of(params))
-        proposal = revise.propose_supersede(wanted, self._identities.of(warm, params), one_active)
-        return await submitted(warm, proposal, SupersedeResult)
-
-    @handles("restore")
-    async def restore(self, call: Call, params: RestoreParams) -> RestoreResult:
-        """Bring a memory back. Raises MnemonError when there is none to bring back, or another stands in its place."""
-        warm = await self._open_stores.use(params.store)
-        identity = self._identities.of(warm, params)
-        found = await in_task(warm.store.read, partial(_looked_up, params=params, warm=warm))
-        if found is None or found.vector is not None or found.insight.status == "active":
-            embedding = Embedding(None) if found is None else Embedding(found.insight.content, found.vector)
-        else:
-            embedding = await embedding_of(warm, found.insight.content)
-        wanted = history.Restore(
-            id=params.id,
-            force=params.force,
-            scope=scope_of(params),
-            embedded_text=embedding.text,
-            vector=embedding.vector,
-            embed_error=embedding.error,
-        )
-        return await submitted(warm, history.propose(wanted, identity, warm.rules), RestoreResult)
-
-
-def _looked_up(connection: Connection, params: RestoreParams, warm: OpenStore) -> history.Kept | None:
-    """What is to be restored; None when nothing is, which the writer will tell, or it answers a repeat."""
+def _find_retired(connection: Connection, params: RestoreParams, warm: OpenStore) -> history.Kept | None:
+    """Return the memory to restore, or None: then the writer reports the error, or answers a repeat."""
     try:
         return history.kept(connection, params.id, scope_of(params), warm.store.embedder)
     except MnemonError:

@@ -1,4 +1,4 @@
-"""extract: what of a conversation becomes memories, and what became of each."""
+"""The method extract: store the facts of a conversation as memories, and report the result for each."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from mnemond.model.query import Filter
 from mnemond.recall.context import exchange_context
 from mnemond.wire.dispatch import Call, handles
 
-OFF: Final = "extraction.enabled is false: conversations are not read"
+DISABLED: Final = "extraction.enabled is false: no facts are extracted from conversations"
 
 
-class _Read(NamedTuple):
-    """A conversation read, its facts ready to be written."""
+class _Analysis(NamedTuple):
+    """The facts found in a conversation, and their prepared writes."""
 
     found: Extraction
     writes: list[FactWrite]
 
 
-class _Ended(NamedTuple):
-    """The fate of one fact, and the operation that brought it about."""
+class _Written(NamedTuple):
+    """The fate of one fact, and the op_id of its write."""
 
     fate: Fate
     op_id: str | None
@@ -57,7 +57,7 @@ class _Ended(NamedTuple):
 
 
 class ExtractHandlers:
-    """Reading happens in a thread, each write under the writer."""
+    """extract. Conversations are analysed in threads."""
 
     def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
         self._open_stores = open_stores
@@ -66,8 +66,8 @@ class ExtractHandlers:
 
     @handles("extract", in_task=True)
     async def extract(self, call: Call, params: ExtractParams) -> ExtractResult | ExtractContext:
-        """Read, then remember each fact. Raises MnemonError(INVALID_PARAMS) with every problem at once, and
-        MnemonError(UNAVAILABLE) where it is switched off."""
+        """Extract facts, then remember each. Raises MnemonError(INVALID_PARAMS) with every problem at once, and
+        MnemonError(UNAVAILABLE) if extraction is disabled."""
         if problems := problems_with(params):
             raise invalid(problems, hint="nothing was written")
         warm = await self._open_stores.use(params.store)
@@ -76,55 +76,59 @@ class ExtractHandlers:
                 _context, warm, params, self._clock.now_us(), abandon_on_cancel=True, limiter=warm.threads
             )
         if not warm.config.extraction.enabled:
-            raise MnemonError(UNAVAILABLE, OFF, hint="set extraction.enabled, or use `remember`", outcome="rejected")
+            raise MnemonError(
+                UNAVAILABLE, DISABLED, hint="set extraction.enabled, or use `remember`", outcome="rejected"
+            )
         now_us = self._clock.now_us()
-        read = await trio.to_thread.run_sync(_read, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads)
-        ended = await (self._rehearsed if params.dry_run else self._written)(warm, params, read.writes)
-        return warm.marked(_result(warm, params, read, ended))
+        analysis = await trio.to_thread.run_sync(
+            _analyse, warm, params, now_us, abandon_on_cancel=True, limiter=warm.threads
+        )
+        written = await (self._dry_run if params.dry_run else self._write)(warm, params, analysis.writes)
+        return warm.marked(_result(warm, params, analysis, written))
 
-    async def _written(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Ended]:
-        """Every write under way before the first is waited for: they share a transaction and its fsync."""
+    async def _write(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Written]:
+        """Submit all writes before waiting for the first, so that they share a transaction and its fsync."""
         identities = [self._identity(warm, params, number) for number in range(len(writes))]
         waiting = [
             submit(warm, extraction.propose(write, identity, warm.rules))
             for write, identity in zip(writes, identities, strict=True)
         ]
-        ended: list[_Ended] = []
+        written: list[_Written] = []
         failures: list[MnemonError] = []
         for deferred, identity in zip(waiting, identities, strict=True):
             try:
                 outcome = cast("RememberResult", await deferred)
             except MnemonError as error:
                 failures.append(error)
-                ended.append(_Ended(Fate("FAILED", None, None, None, error.message), identity.op_id))
+                written.append(_Written(Fate("FAILED", None, None, None, error.message), identity.op_id))
             else:
-                ended.append(_Ended(extraction.fate(outcome), identity.op_id, outcome.redacted))
-        if failures and len(failures) == len(ended):
-            raise failures[0]  # a store that takes nothing is no matter of single facts
-        return ended
+                written.append(_Written(extraction.fate(outcome), identity.op_id, outcome.redacted))
+        if failures and len(failures) == len(written):
+            raise failures[0]  # the store refuses every write
+        return written
 
-    async def _rehearsed(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Ended]:
-        """What each write would come to now; they do not see each other."""
+    async def _dry_run(self, warm: OpenStore, params: ExtractParams, writes: Sequence[FactWrite]) -> list[_Written]:
+        """Compute the result of each write without storing it. The writes do not see each other."""
         identities = [self._identity(warm, params, number) for number in range(len(writes))]
         return await trio.to_thread.run_sync(
-            lambda: [_rehearse(warm, write, identity) for write, identity in zip(writes, identities, strict=True)],
+            lambda: [_dry_run_one(warm, write, identity) for write, identity in zip(writes, identities, strict=True)],
             abandon_on_cancel=True, limiter=warm.threads,
         )  # fmt: skip
 
     def _identity(self, warm: OpenStore, params: ExtractParams, number: int) -> WriteContext:
-        """Every fact is an operation of its own; those of a request with an `op_id` are named after it, so that a
-        repeat of the request repeats each."""
+        """Every fact is an operation of its own, with an op_id derived from the request, so that a repeat of the
+        request repeats each."""
         identity = self._identities.of(warm, params)
         if not identity.client_op_id:
             return identity
         return msgspec.structs.replace(identity, op_id=f"{identity.op_id}/{number + 1}")
 
 
-# ---------------------------------------------------------------- what is asked
+# Validation.
 
 
 def problems_with(params: ExtractParams) -> list[FieldProblem]:
-    """Everything wrong with a well-typed request."""
+    """Return all problems of a well-typed request."""
     found = problems_of({
         name: getattr(params, name) for name in ("conversation_id", "session_id", "user_id", "agent_id", "op_id")
     })  # fmt: skip
@@ -138,13 +142,13 @@ def problems_with(params: ExtractParams) -> list[FieldProblem]:
     for at, message in enumerate(_messages(params)):
         found += [] if message.id is None else _id_problems(f"messages[{at}].id", message.id)
     if params.show_context and params.facts is not None:
-        found.append(FieldProblem("show_context", "show_context is about messages; facts were found already"))
+        found.append(FieldProblem("show_context", "show_context needs messages and excludes facts"))
     if params.facts is None:
         if not any(each.content.strip() for each in _messages(params)):
-            found.append(FieldProblem("messages", "messages are empty: there is nothing to read"))
+            found.append(FieldProblem("messages", "messages are empty: there is nothing to extract"))
         return found
     if _messages(params):
-        found.append(FieldProblem("facts", "facts were given beside messages; give what was said, or what it says"))
+        found.append(FieldProblem("facts", "facts and messages exclude each other; give one of them"))
     for at, fact in enumerate(params.facts):
         found += _fact_problems(f"facts[{at}]", fact)
     return found
@@ -161,7 +165,7 @@ def _fact_problems(name: str, fact: FactParam) -> list[FieldProblem]:
 
 
 def _id_problems(name: str, message_id: str) -> list[FieldProblem]:
-    """An id of a message is kept beside its facts, as that of a conversation is."""
+    """Validate the id of a message like that of a conversation: both are stored with the facts."""
     found = problems_of({"conversation_id": message_id})
     return [FieldProblem(name, each.message.replace("conversation_id", name, 1)) for each in found]
 
@@ -180,15 +184,15 @@ def _messages(params: ExtractParams) -> tuple[MessageParam, ...]:
             return messages
 
 
-# ---------------------------------------------------------------- reading
+# Analysis.
 
 
-def _read(warm: OpenStore, params: ExtractParams, now_us: int) -> _Read:
-    """The conversation read and its facts embedded. Blocks."""
+def _analyse(warm: OpenStore, params: ExtractParams, now_us: int) -> _Analysis:
+    """Extract and embed the facts (blocking)."""
     settings, scope = warm.config.extraction, scope_of(params)
     observed_us = _observed_us(params, now_us)
     context = extraction.context_of(warm.store.snapshot, scope, settings, observed_us, params.importance_threshold)
-    found = _found(params, context, settings.message_window)
+    found = _extract(params, context, settings.message_window)
     resolves = params.auto_resolve_conflicts
     provenance = Provenance(
         conversation_id=params.conversation_id,
@@ -202,13 +206,13 @@ def _read(warm: OpenStore, params: ExtractParams, now_us: int) -> _Read:
         )
         for fact in found.facts
     ]
-    return _Read(found, embedded(warm.embedder, writes, warm.embed_error))
+    return _Analysis(found, embedded(warm.embedder, writes, warm.embed_error))
 
 
 def _context(warm: OpenStore, params: ExtractParams, now_us: int) -> ExtractContext:
     snapshot, scope = warm.store.snapshot, scope_of(params)
     wanted = Filter(scope=scope, now_us=now_us)
-    found = exchange_context(_said(params), snapshot, wanted, window=warm.config.extraction.message_window)
+    found = exchange_context(_conversation(params), snapshot, wanted, window=warm.config.extraction.message_window)
     return warm.marked(
         ExtractContext(
             summary=None,
@@ -229,7 +233,7 @@ def _observed_us(params: ExtractParams, now_us: int) -> int:
     return now_us if params.observation_date is None else parse_rfc3339(params.observation_date)
 
 
-def _said(params: ExtractParams) -> list[Message]:
+def _conversation(params: ExtractParams) -> list[Message]:
     return [
         Message(
             each.role,
@@ -242,10 +246,10 @@ def _said(params: ExtractParams) -> list[Message]:
     ]
 
 
-def _found(params: ExtractParams, context: Context, window: int) -> Extraction:
+def _extract(params: ExtractParams, context: Context, window: int) -> Extraction:
     if params.facts is not None:
         return extraction.host_facts([_host_fact(each) for each in params.facts], context)
-    messages = _said(params)
+    messages = _conversation(params)
     if not params.infer:
         return extraction.verbatim(messages, context)
     return extraction.extract_exchange(messages, context, window=window, whole=params.whole)
@@ -265,25 +269,25 @@ def _host_fact(given: FactParam) -> HostFact:
     )
 
 
-def _rehearse(warm: OpenStore, write: FactWrite, identity: WriteContext) -> _Ended:
+def _dry_run_one(warm: OpenStore, write: FactWrite, identity: WriteContext) -> _Written:
     snapshot = warm.store.snapshot
     similarity = similarity_with(warm, snapshot, cast("Vector | None", write.prepared.vector))
     outcome = cast("RememberResult", extraction.decide(write, identity, warm.rules, snapshot, similarity).outcome)
     if outcome.action != "skipped":
-        outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
-    return _Ended(extraction.fate(outcome), None, outcome.redacted)
+        outcome = msgspec.structs.replace(outcome, id=None)  # it was not stored
+    return _Written(extraction.fate(outcome), None, outcome.redacted)
 
 
-# ---------------------------------------------------------------- the answer
+# The result.
 
 
-def _result(warm: OpenStore, params: ExtractParams, read: _Read, ended: Sequence[_Ended]) -> ExtractResult:
-    facts = [_view(write, each, params.conversation_id) for write, each in zip(read.writes, ended, strict=True)]
+def _result(warm: OpenStore, params: ExtractParams, analysis: _Analysis, written: Sequence[_Written]) -> ExtractResult:
+    facts = [_view(write, each, params.conversation_id) for write, each in zip(analysis.writes, written, strict=True)]
     actions = [each.action.lower() for each in facts]
     return ExtractResult(
         facts=facts,
-        dropped=list(read.found.dropped),
-        engine=cast('Literal["rules", "host", "verbatim"]', read.found.engine),
+        dropped=list(analysis.found.dropped),
+        engine=cast('Literal["rules", "host", "verbatim"]', analysis.found.engine),
         counts=ExtractCounts(**{name: actions.count(name) for name in ExtractCounts.__struct_fields__}),
         retried=False,
         summary_updated=False,
@@ -292,8 +296,8 @@ def _result(warm: OpenStore, params: ExtractParams, read: _Read, ended: Sequence
     )
 
 
-def _view(write: FactWrite, ended: _Ended, conversation_id: str | None) -> FactView:
-    fact, fate = write.fact, ended.fate
+def _view(write: FactWrite, written: _Written, conversation_id: str | None) -> FactView:
+    fact, fate = write.fact, written.fate
     return FactView(
         content=write.content,
         importance=fact.importance,
@@ -312,6 +316,6 @@ def _view(write: FactWrite, ended: _Ended, conversation_id: str | None) -> FactV
         memory_id=fate.memory_id,
         previous_id=fate.previous_id,
         reason=fate.reason,
-        redacted=list(ended.redacted),
-        op_id=ended.op_id,
+        redacted=list(written.redacted),
+        op_id=written.op_id,
     )

@@ -1,4 +1,4 @@
-"""What a request says of the memories it wants, as the filter of a read: every field checked, all problems at once."""
+"""Methods that read memories: recall, context, get, list and search; their filters and the forms of their answers."""
 
 from __future__ import annotations
 
@@ -66,13 +66,16 @@ from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import MAX_EXACT
 
 DESCRIBED_INLINE = 1_000
-"""Rows of which the metadata are job at on the event loop, one by one: about 2 ms."""
+"""Rows whose metadata may be compared on the event loop: about 2 ms."""
+
+
+# Filters: every field is validated, and all problems are reported at once.
 
 
 def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | None = None) -> Filter:
-    """Which memories a read may find, at `clock_us` on the machine's clock.
+    """Build the filter of a read at `clock_us` of the wall clock.
 
-    Raises MnemonError(INVALID_PARAMS) with every problem of its fields, and `more` of the request.
+    Raises MnemonError(INVALID_PARAMS) with every problem of the fields, and `more` of the request.
     """
     problems: list[FieldProblem] = []
     if params.category is not None:
@@ -97,17 +100,17 @@ def filter_of(params: FilterParams, clock_us: int, more: list[FieldProblem] | No
 
 
 def is_slow(wanted: Filter, snapshot: Snapshot) -> bool:
-    """Whether telling what a reader may see takes too long for the event loop."""
+    """Return True if filtering by metadata takes too long for the event loop."""
     return wanted.metadata is not None and snapshot.rows > DESCRIBED_INLINE
 
 
 LONG_QUESTION = 600
-"""Quarters of a token that are read on the event loop: of 600 letters a recall takes 2 ms longer, of 150 Chinese
-characters as well; of 8,000 it takes 7 and 16."""
+"""Quarters of a token analysed on the event loop: 600 letters, or 150 Chinese characters, take 2 ms; 8,000 take 7 and
+16 ms."""
 
 
 def is_long_question(text: str) -> bool:
-    """Whether reading a question takes too long for the event loop."""
+    """Return True if analysing a question takes too long for the event loop."""
     return len(text) > LONG_QUESTION or quarters(text) > LONG_QUESTION
 
 
@@ -122,8 +125,8 @@ def _span(first: str, last: str, since: str | None, until: str | None, problems:
 
 
 def _moment(field: str, value: str | None, problems: list[FieldProblem], *, end: bool = False) -> int | None:
-    """Microseconds of an RFC 3339 timestamp, or of the day in UTC that YYYY-MM-DD means: of its beginning, or of its
-    end with `end`. The last day there is ends with its last moment, for want of a day after it."""
+    """Convert an RFC 3339 timestamp, or a UTC day YYYY-MM-DD (its start, or with `end` its end), to microseconds. The
+    end of the last representable day is its last microsecond."""
     if value is None:
         return None
     try:
@@ -145,30 +148,29 @@ def _timestamp(value: str, *, end: bool) -> str:
     return f"{day + timedelta(days=int(end))}T00:00:00Z"
 
 
-def _condition(asked: object, problems: list[FieldProblem]) -> Condition | None:
-    if asked is None:
+def _condition(given: object, problems: list[FieldProblem]) -> Condition | None:
+    if given is None:
         return None
-    condition, wrong = condition_of(asked)
-    problems += wrong
+    condition, found = condition_of(given)
+    problems += found
     return condition
 
 
-# The shapes in which a recall is answered: results with everything, short ones, or text for a prompt.
-
+# Forms of the answer to a recall: full results, compact ones, or text for a prompt.
 
 Answer: TypeAlias = RecallResult | CompactResult | ContextResult
 
-RECALL_FORMS_MANY = 50
-"""Results of which a context is made on the event loop: 2 ms. Their links are job at one memory after another."""
+MAX_INLINE_CONTEXT = 50
+"""Memories whose context is built on the event loop: 2 ms. Their links are read one memory after another."""
 
-WORK = 24_000
-"""Limit times tokens of a context that is: 3 ms where all of the memories are long and in Chinese, each read until it
-is clear that it does not fit."""
+MAX_INLINE_WORK = 24_000
+"""Memories times tokens of a context built on the event loop: 3 ms if all memories are long and in Chinese, each
+measured until it is clear that it does not fit."""
 
 
 class Form(NamedTuple):
-    """How a recall is to be answered. `budget` is None where no context is wanted; `nonce` is that of the context, and
-    with `by_time` it goes by time."""
+    """Form of an answer. `budget`, `nonce` and `by_time` (order by time) are those of a context; `budget` is None for
+    other forms."""
 
     basic: bool = False
     compact: bool = False
@@ -177,12 +179,12 @@ class Form(NamedTuple):
     by_time: bool = False
 
     def is_long(self, limit: int) -> bool:
-        """Whether making the answer takes too long for the event loop."""
-        return self.budget is not None and (limit > RECALL_FORMS_MANY or limit * self.budget > WORK)
+        """Return True if building the answer takes too long for the event loop."""
+        return self.budget is not None and (limit > MAX_INLINE_CONTEXT or limit * self.budget > MAX_INLINE_WORK)
 
 
 def form_of(params: RecallParams | ContextParams, nonce: Callable[[], str]) -> Form:
-    """The form that is asked for; a `nonce` is drawn if it is a context."""
+    """Return the requested form; a context gets a `nonce`."""
     if isinstance(params, RecallParams) and not params.context:
         return Form(params.basic, params.compact)
     return Form(
@@ -194,17 +196,19 @@ def form_of(params: RecallParams | ContextParams, nonce: Callable[[], str]) -> F
 
 
 def form_problems(params: RecallParams) -> list[FieldProblem]:
-    """What cannot be asked for at once."""
+    """Return the problems of parameters that exclude each other."""
     found = []
     if params.compact and params.context:
         found.append(FieldProblem("compact", "compact and context exclude each other: a context has no results"))
     if params.budget is not None and not params.context:
-        found.append(FieldProblem("budget", "budget is the size of a context; ask for context (--context) as well"))
+        found.append(FieldProblem("budget", "budget is the size of a context; give context (--context) as well"))
     return found
 
 
-def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, meta: Callable[[], RecallMeta]) -> Answer:
-    """What was found in `snapshot`, in the form that was asked for; `meta` is asked when it is ready."""
+def build_answer(
+    warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, meta: Callable[[], RecallMeta]
+) -> Answer:
+    """Convert results from `snapshot` to the requested form. `meta` is called last, so that it measures the time."""
     if form.budget is not None:
         order = "WHEN" if form.by_time else found.meta.intent
         return _context(snapshot, found, meta, Frame(warm.store.name, order, form.nonce, form.budget))
@@ -214,12 +218,12 @@ def answer(warm: OpenStore, snapshot: Snapshot, found: Recalled, form: Form, met
     return RecallResult(results=hits, meta=meta())
 
 
-def used_of(found: Recalled, answered: Answer, touch: TouchSettings) -> list[str]:
-    """Ids of the memories of an answer whose use counts: what speaks for them, not what fills it up (spec 11.8)."""
+def used_ids(found: Recalled, answer: Answer, touch: TouchSettings) -> list[str]:
+    """Return the ids of the memories whose use counts: the relevant ones, not those that only fill up the answer."""
     used = [hit.insight.id for hit in found.hits if is_used(hit.score, hit.via, hit.confidence, touch)]
-    if not isinstance(answered, ContextResult):
+    if not isinstance(answer, ContextResult):
         return used
-    shown = set(answered.ids)
+    shown = set(answer.ids)
     return [insight_id for insight_id in used if insight_id in shown]
 
 
@@ -232,7 +236,7 @@ def _context(snapshot: Snapshot, found: Recalled, meta: Callable[[], RecallMeta]
 
 
 def recall_hit(hit: Hit, intent: str) -> RecallHit:
-    """One result of a recall for a question of that intent."""
+    """Convert a result of a recall."""
     return RecallHit(
         insight_view(hit.insight),
         six(hit.score),
@@ -255,28 +259,26 @@ def _short(hit: RecallHit) -> CompactHit:
     )
 
 
-# The methods that only look: recall, get and list. They touch the snapshot and nothing else, but for what left it.
-
+# recall, context, get and list. They read only the snapshot, except for retired memories.
 
 INLINE_CELLS = 8_000_000
-"""Matrix cells (rows times dimensions) a recall may scan on the event loop: about 2 ms of float32 products
-(measured 7.5 ms for 25.6 M cells); a larger scan goes to a thread so that no other client waits for it."""
+"""Matrix cells (rows times dimensions) that a recall may scan on the event loop: about 2 ms of float32 products
+(measured 7.5 ms for 25.6 M cells); a larger scan runs in a thread, so that it delays no other client."""
 
-READS_MANY = 100
-"""Results that are found on the event loop; 1,000 take 3 to 15 ms more. So do links that are followed, for which every
-candidate is put in order."""
+MAX_INLINE_RESULTS = 100
+"""Results of a recall on the event loop; 1,000 take 3 to 15 ms more, as does a traversal, which sorts all
+candidates."""
 
 THREADS = 2
-"""Recalls in threads at once. More of them only fight the event loop for the interpreter: with 8 × 60 pipelined recalls
-over 100,000 memories and trio's forty threads a ping took 121 ms at the median."""
+"""Recalls in threads at once. More would compete with the event loop for the interpreter: with 8 × 60 pipelined recalls
+over 100,000 memories and trio's forty threads the median ping took 121 ms."""
 
-
-ASKING = 16
-"""Queries being embedded in threads at once, where that takes long: they wait for an answer, not for the processor."""
+EMBED_THREADS = 16
+"""Queries embedded in threads at once by slow embedders: they wait for an endpoint, not for the processor."""
 
 
 class ReadHandlers:
-    """Each read takes one snapshot and answers from it."""
+    """Each request reads one snapshot."""
 
     def __init__(
         self,
@@ -286,20 +288,20 @@ class ReadHandlers:
         nonce: Callable[[], str],
         on_used: Callable[[OpenStore, Sequence[str]], None],
     ) -> None:
-        """`nonce` draws what no memory can know, for the fence of a context. `on_used` is told which memories answered
-        a question; for the event loop's thread."""
+        """`nonce` returns an unguessable string for the fence of a context. `on_used` receives the ids of the memories
+        that answered a question, in the event loop's thread."""
         self._on_used = on_used
         self._open_stores = open_stores
         self._clock = clock
         self._nonce = nonce
         self._stopwatch = stopwatch
         self._threads, self._turns = trio.CapacityLimiter(THREADS), FairLimiter(THREADS)
-        self._asking, self._turns_to_ask = trio.CapacityLimiter(ASKING), FairLimiter(ASKING)
-        self._turns_to_step = FairLimiter(THREADS)
+        self._embed_threads, self._embed_turns = trio.CapacityLimiter(EMBED_THREADS), FairLimiter(EMBED_THREADS)
+        self._step_turns = FairLimiter(THREADS)
 
     @property
     def waiting(self) -> int:
-        """Recalls that wait for a thread."""
+        """Number of recalls that wait for a thread."""
         return self._turns.waiting
 
     @handles("recall")
@@ -309,7 +311,7 @@ class ReadHandlers:
 
     @handles("context")
     async def context(self, call: Call, params: ContextParams) -> Answer:
-        """What answers a question, as text for a prompt. Raises MnemonError(INVALID_PARAMS)."""
+        """Find the memories that answer a question, as text for a prompt. Raises MnemonError(INVALID_PARAMS)."""
         return await self._recall(call, params, [])
 
     async def _recall(self, call: Call, params: RecallParams | ContextParams, problems: list[FieldProblem]) -> Answer:
@@ -322,53 +324,52 @@ class ReadHandlers:
         job = _RecallJob(call, warm, snapshot, embedder, query, form, self._stopwatch())
         if embedder is not None and not embedder.inline and needs_vector(snapshot, query):
             job = await self._with_vector(job, embedder)
-        if _is_small(job):
-            made = self._answer(job)
-        elif form.basic and not _is_aside(job):
-            made = await self._in_steps(job)
+        if _fits_event_loop(job):
+            made = self._run(job)
+        elif form.basic and not _needs_thread(job):
+            made = await self._run_in_steps(job)
         else:
             with await self._turns.slot(call):
-                made = await in_thread(self._answer, job, limiter=self._threads)
+                made = await in_thread(self._run, job, limiter=self._threads)
         if params.touch and not wanted.historic and not form.basic:
             self._on_used(warm, made.used)
         return made.answer
 
     async def _with_vector(self, job: _RecallJob, embedder: Embedder) -> _RecallJob:
-        """The job with the vector of its question, from an embedder that takes long: computed where it takes no place
-        from recalls that need none. A stop does not wait for it."""
-        with await self._turns_to_ask.slot(job.call):
+        """Embed the question with a slow embedder, in threads apart from those of recalls; a stop does not wait."""
+        with await self._embed_turns.slot(job.call):
             precomputed = await in_thread(
-                precompute, embedder, job.query.text, abandon_on_cancel=True, limiter=self._asking
+                precompute, embedder, job.query.text, abandon_on_cancel=True, limiter=self._embed_threads
             )
-        return job._replace(embedder=precomputed, asked_ms=(self._stopwatch() - job.started) * 1e3)
+        return job._replace(embedder=precomputed, embed_ms=(self._stopwatch() - job.started) * 1e3)
 
-    async def _in_steps(self, job: _RecallJob) -> _Answer:
-        """Read text after text; other requests have their turn in between."""
-        with await self._turns_to_step.slot(job.call):
+    async def _run_in_steps(self, job: _RecallJob) -> _Answer:
+        """Run a basic recall in steps, between which other requests are served."""
+        with await self._step_turns.slot(job.call):
             steps = basic_steps(job.snapshot, job.query, self._stopwatch)
             while (found := next(steps)) is None:
                 await in_task(trio.lowlevel.checkpoint)
-        return self._answered(job, found)
+        return self._finish(job, found)
 
-    def _answer(self, job: _RecallJob) -> _Answer:
+    def _run(self, job: _RecallJob) -> _Answer:
         if job.form.basic:
-            return self._answered(job, recall_basic(job.snapshot, job.query, self._stopwatch))
+            return self._finish(job, recall_basic(job.snapshot, job.query, self._stopwatch))
         settings = job.warm.config.retrieval
-        return self._answered(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, settings))
+        return self._finish(job, recall(job.snapshot, job.query, job.embedder, self._stopwatch, settings))
 
-    def _answered(self, job: _RecallJob, found: Recalled) -> _Answer:
-        made = answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found))
-        used = used_of(found, made, job.warm.config.retrieval.touch)
-        return _Answer(job.warm.marked(made, found.embed_error), used)
+    def _finish(self, job: _RecallJob, found: Recalled) -> _Answer:
+        answer = build_answer(job.warm, job.snapshot, found, job.form, lambda: self._meta(job, found))
+        used = used_ids(found, answer, job.warm.config.retrieval.touch)
+        return _Answer(job.warm.marked(answer, found.embed_error), used)
 
     @handles("get")
     async def get(self, call: Call, params: GetParams) -> GetResult:
-        """One memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
+        """Return one memory. Raises MnemonError(NOT_FOUND) or MnemonError(AMBIGUOUS)."""
         return _get(await self._open_stores.use(params.store), params)
 
     @handles("list")
     async def list(self, call: Call, params: ListParams) -> ListResult | RetiredResult:
-        """One page of memories, newest first, or of those that left recall. Raises MnemonError(INVALID_PARAMS)."""
+        """Return a page of memories, newest first, or of retired ones. Raises MnemonError(INVALID_PARAMS)."""
         wanted = filter_of(params, self._clock.now_us())
         warm = await self._open_stores.use(params.store)
         if params.retired:
@@ -381,7 +382,7 @@ class ReadHandlers:
             return await in_thread(_page, warm, snapshot, params, wanted, start, limiter=self._threads)
 
     def _query(self, params: QuestionParams, wanted: Filter, settings: RetrievalSettings) -> Query:
-        """What is asked, with what the store says where the request says nothing."""
+        """Build the query; the store's settings provide the defaults."""
         return Query(
             text=params.query,
             limit=params.limit or settings.limit,
@@ -404,20 +405,20 @@ class ReadHandlers:
 
     def _meta(self, job: _RecallJob, found: Recalled) -> RecallMeta:
         took_ms = round((self._stopwatch() - job.started) * 1e6) / 1e3
-        if job.asked_ms is not None:
-            found.meta.stages_ms["embed"] = round(job.asked_ms * 1e3) / 1e3
+        if job.embed_ms is not None:
+            found.meta.stages_ms["embed"] = round(job.embed_ms * 1e3) / 1e3
         return msgspec.structs.replace(found.meta, took_ms=took_ms, store=job.warm.store.name)
 
 
 class _Answer(NamedTuple):
-    """An answer, and the memories whose use it counts as."""
+    """An answer, and the ids of the memories whose use it counts."""
 
     answer: Answer
     used: list[str]
 
 
 class _RecallJob(NamedTuple):
-    """A recall at work: for whom, what it looks at, since when. `asked_ms`: what its embedder took, if asked before."""
+    """A recall under way. `embed_ms`: time of embedding the question beforehand, if it was."""
 
     call: Call
     warm: OpenStore
@@ -426,25 +427,25 @@ class _RecallJob(NamedTuple):
     query: Query
     form: Form
     started: float
-    asked_ms: float | None = None
+    embed_ms: float | None = None
 
 
-def _is_aside(job: _RecallJob) -> bool:
-    """Whether it takes long for what is asked, in a store of any size."""
+def _needs_thread(job: _RecallJob) -> bool:
+    """Return True if the request is too slow for the event loop in a store of any size."""
     query = job.query
     if is_slow(query.filter, job.snapshot) or job.form.is_long(query.limit):
         return True
-    return not job.form.basic and _is_much(query, profile_named(query.profile, job.warm.config.retrieval))
+    return not job.form.basic and _is_expensive(query, profile_named(query.profile, job.warm.config.retrieval))
 
 
-def _is_much(query: Query, profile: Profile) -> bool:
+def _is_expensive(query: Query, profile: Profile) -> bool:
     linked = (query.mode or profile.settings.traversal.mode) != "none"
-    return linked or query.rerank or profile.is_slow or query.limit > READS_MANY or is_long_question(query.text)
+    return linked or query.rerank or profile.is_slow or query.limit > MAX_INLINE_RESULTS or is_long_question(query.text)
 
 
-def _is_small(job: _RecallJob) -> bool:
-    """Whether the event loop has time for it."""
-    if _is_aside(job):
+def _fits_event_loop(job: _RecallJob) -> bool:
+    """Return True if the request is fast enough for the event loop."""
+    if _needs_thread(job):
         return False
     snapshot = job.snapshot
     return is_quick(snapshot) if job.form.basic else snapshot.rows * snapshot.dimension <= INLINE_CELLS
@@ -462,22 +463,21 @@ def _get(warm: OpenStore, params: GetParams) -> GetResult:
 
 
 async def _retired(warm: OpenStore, params: ListParams, wanted: Filter) -> RetiredResult:
-    """Read from the database: the index knows the active ones alone."""
+    """Read from the database: the index has only active memories."""
     return warm.marked(
         await warm.store.read(lambda connection: retired(connection, wanted, params.limit, params.before))
     )
 
 
 class _Start(NamedTuple):
-    """The memory after which a page goes on, and when it was made, for an index that does not have it (any more)."""
+    """The memory before a page, with its creation time for an index that no longer has it."""
 
     id: str
     created_us: int
 
 
 async def _start_of(warm: OpenStore, named: str) -> _Start:
-    """The memory that `named` means. A program gives the whole id, which the index mostly knows; for the beginning of
-    one the database is asked."""
+    """Find the memory that an id names, in the index, or in the database if it is a prefix or not active."""
     known = warm.store.snapshot.place_of(named)
     if known is not None:
         return _Start(named, known.created_us)
@@ -508,7 +508,7 @@ def _intent_problems(intent: str | None) -> list[FieldProblem]:
     return choice_problems("intent", intent, tuple(map(str.lower, INTENTS)))
 
 
-# The method that finds memories by their words.
+# search.
 
 
 class SearchHandlers:

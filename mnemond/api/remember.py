@@ -1,4 +1,4 @@
-"""remember, and diff, which says what remember would do."""
+"""Methods that add memories: remember, and diff, which compares without storing. Also the embedding of texts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import plural
 
 LONG_TEXT = 2_000
-"""Characters that are read and embedded on the event loop; more go to a thread (reading costs about 1 µs each)."""
+"""Characters analysed and embedded on the event loop (about 1 µs each); longer texts go to a thread."""
 
 
 class RememberHandlers:
-    """A text is read and embedded where it holds nobody up, and decided under the writer."""
+    """Texts are analysed and embedded on the event loop if short, else in threads; the writer decides about them."""
 
     def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
         self._open_stores = open_stores
@@ -38,7 +38,7 @@ class RememberHandlers:
 
     @handles("remember")
     async def remember(self, call: Call, params: RememberParams) -> RememberResult:
-        """Validate, read, embed, store. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
+        """Validate, analyse, embed and store. Raises MnemonError(INVALID_PARAMS) with every problem at once."""
         problems = problems_of(msgspec.structs.asdict(params))
         if problems:
             problems = with_op_id(problems, params.op_id)
@@ -57,22 +57,22 @@ class RememberHandlers:
         similarity = similarity_with(warm, snapshot, cast("Vector | None", prepared.vector))
         outcome = cast("RememberResult", decide(prepared, identity, warm.rules, snapshot, similarity).outcome)
         if outcome.action != "skipped":
-            outcome = msgspec.structs.replace(outcome, id=None)  # there is no such row
+            outcome = msgspec.structs.replace(outcome, id=None)  # it was not stored
         return warm.marked(_completed(warm, outcome))
 
     @staticmethod
     def problems(fields: dict[str, object]) -> list[FieldProblem]:
-        """What is wrong with the well-typed fields of a request that has ill-typed ones too."""
+        """Return the problems of the well-typed fields of a request that also has ill-typed ones."""
         return problems_of(fields)
 
     @staticmethod
     def diff_problems(fields: dict[str, object]) -> list[FieldProblem]:
-        """The same for diff, which stores nothing."""
+        """Return the same for diff, which stores nothing."""
         return problems_of(fields, stored=())
 
     @handles("diff")
     async def diff(self, call: Call, params: DiffParams) -> DiffResult:
-        """What remember would do. Raises MnemonError(INVALID_PARAMS)."""
+        """Return what remember would do. Raises MnemonError(INVALID_PARAMS)."""
         if problems := self.diff_problems(msgspec.structs.asdict(params)):
             raise invalid(problems)
         warm, now_us = await self._open_stores.use(params.store), self._identities.now_us()
@@ -82,12 +82,12 @@ class RememberHandlers:
 
 
 def _is_quick(warm: OpenStore, content: str, metadata: Mapping[str, object] | None = None) -> bool:
-    read = len(content) + (len(msgspec.json.encode(metadata)) if metadata else 0)
-    return read <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline)
+    size = len(content) + (len(msgspec.json.encode(metadata)) if metadata else 0)
+    return size <= LONG_TEXT and (warm.embedder is None or warm.embedder.inline)
 
 
 _DRAFTED = [name for name in Draft.__struct_fields__ if name not in ("scope", "metadata")]
-"""Fields of a draft that are parameters of the same name."""
+"""Fields of a draft with parameters of the same name."""
 
 
 def _draft(params: RememberParams | DiffParams) -> Draft:
@@ -96,7 +96,7 @@ def _draft(params: RememberParams | DiffParams) -> Draft:
 
 
 def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
-    """The draft read and embedded. Blocks as the embedder does; a failure of it leaves the vector out."""
+    """Analyse and embed a draft. Blocks as the embedder does; if that fails there is no vector."""
     prepared = prepare(draft, now_us, warm.store.snapshot.entity_spelling, warm.config)
     if prepared.discarded:
         return prepared
@@ -105,7 +105,7 @@ def _prepared(warm: OpenStore, draft: Draft, now_us: int) -> Prepared:
 
 
 def embedded(embedder: Embedder | None, text: str, lacking: str | None) -> tuple[Vector | None, str | None]:
-    """The vector of a text, or why it has none. Blocks as the embedder does."""
+    """Return the vector of a text, or why it has none. Blocks as the embedder does."""
     if embedder is None:
         return None, lacking
     vectors, error = try_embed(embedder, [text])
@@ -113,8 +113,7 @@ def embedded(embedder: Embedder | None, text: str, lacking: str | None) -> tuple
 
 
 def similarity_with(warm: OpenStore, snapshot: Snapshot, vector: Vector | None) -> Cosines | None:
-    """Cosine of every row with a text; None as well for a vector made before the store was given another
-    embedder."""
+    """Return the cosines of all rows with a vector; None without one, or if it is of an earlier embedder."""
     if vector is None or warm.embedder_of(snapshot) is not warm.embedder or vector.shape != (snapshot.dimension,):
         return None
     return snapshot.cosines(vector)
@@ -136,9 +135,6 @@ def _compared(warm: OpenStore, params: DiffParams, now_us: int) -> DiffResult:
 def _completed(warm: OpenStore, outcome: RememberResult) -> RememberResult:
     calibration = calibration_of(warm.store.embedder)
     return with_candidates(outcome, warm.store.snapshot, warm.config.graph.causal, calibration)
-
-
-# A text on its way into a write: embedded where it holds nobody up.
 
 
 class Embedding(NamedTuple):

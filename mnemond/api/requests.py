@@ -1,4 +1,4 @@
-"""Handing a write to a store's writer, and its outcome to whoever asked."""
+"""Common parts of handlers: write contexts, submission of writes, lookup of a memory by id, and scopes."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from mnemond.wire.params import Params, ScopedWriteParams
 _json = msgspec.json.Encoder(order="deterministic")
 
 USER: Final = "user"
-"""Who caused a write where nobody else is known."""
+"""`triggered_by` of a write without a conversation."""
 
 OTHERS: Final = ("host:", "system:")
-"""How the others begin who cause writes: a tool, and a job of the daemon's own (spec 15)."""
+"""Prefixes of `triggered_by` for tools, and for jobs of the daemon."""
 
 
 class Identities:
-    """Names and times for writes."""
+    """Creates the ids and times of writes."""
 
     def __init__(self, clock: Clock, ids: Ids) -> None:
         self._clock = clock
         self._ids = ids
 
     def nonce(self) -> str:
-        """Sixteen hexadecimal digits that nobody can guess."""
+        """Return sixteen unguessable hexadecimal digits."""
         return nonce(self._ids)
 
     def of(self, warm: OpenStore, params: Params, triggered_by: str | None = None) -> WriteContext:
-        """The identity of one write; `params` may carry an `op_id` of the caller's, and the conversation it is part
-        of, which caused it unless `triggered_by` did.
+        """Return the context of a client's write, with the `op_id` of `params` if given. `triggered_by` defaults to the
+        conversation of `params`.
 
-        Raises MnemonError(INVALID_PARAMS) for an `op_id` that no write may be called by.
+        Raises MnemonError(INVALID_PARAMS) for an invalid `op_id`.
         """
         op_id: str | None = getattr(params, "op_id", None)
         if op_id is not None and (problems := op_id_problems(op_id)):
@@ -62,11 +62,11 @@ class Identities:
         )
 
     def now_us(self) -> int:
-        """What time it is, microseconds."""
+        """Return the current time in microseconds."""
         return self._clock.now_us()
 
     def own(self, store: str, triggered_by: str) -> WriteContext:
-        """The identity of a write of the daemon's own, which nobody repeats."""
+        """Return the context of a write by the daemon itself, which has no repeats."""
         op_id, now_us = self._ids.new(), self._clock.now_us()
         return WriteContext(
             id=self._ids.new(), op_id=op_id, client_op_id=False, now_us=now_us, store=store, request_digest="",
@@ -75,8 +75,8 @@ class Identities:
 
 
 def _conversation(params: Params) -> str | None:
-    """The conversation of a request as the history names it; None when there is none. One whose id reads as somebody
-    else's is marked, so that nobody passes for a job."""
+    """Return the conversation of a request for the history, or None. An id that looks like another cause gets a prefix,
+    so that it cannot impersonate a job."""
     named: object = getattr(params, "conversation_id", None)
     if not isinstance(named, str):
         return None
@@ -84,8 +84,8 @@ def _conversation(params: Params) -> str | None:
 
 
 def digest(params: Params) -> str:
-    """What a request asks for, apart from its op_id: tells a repeat from a different request. Empty without an op_id,
-    when nobody can repeat it."""
+    """Hash the parameters except the op_id, to distinguish a repeat from another request. Empty without an op_id, as
+    such a request cannot be repeated."""
     if getattr(params, "op_id", None) is None:
         return ""
     form = _digest_form(type(params))
@@ -95,8 +95,8 @@ def digest(params: Params) -> str:
 
 @cache
 def _digest_form(kind: type[Params]) -> type[msgspec.Struct]:
-    """The fields of a request in the order of the digests that stores keep, which is none of the declarations: another
-    order would make a repeat look like another request."""
+    """Fields of a request in the order of the digests that stores keep, which differs from the declarations: with
+    another order a repeat would look like another request."""
     scope: tuple[str, ...] = ("user_id", "session_id", "agent_id") if issubclass(kind, ScopedWriteParams) else ()
     names = [name for name in kind.__struct_fields__ if name not in (*scope, "op_id", "store")]
     place = len(names)
@@ -105,25 +105,10 @@ def _digest_form(kind: type[Params]) -> type[msgspec.Struct]:
     return msgspec.defstruct("Digest", [*names[:place], *scope, *names[place:], "op_id", "store"])
 
 
-def _look_for_missing(warm: OpenStore, outcome: Outcome) -> None:
-    """Have a memory embedded that was stored without a vector."""
-    if getattr(outcome, "embedded", True) or warm.on_missing_vector is None:
-        return
-    snapshot = warm.store.snapshot
-    if snapshot.embedded < snapshot.live:
-        warm.on_missing_vector(warm.store.name)
-
-
-def _let_go_of_purged(warm: OpenStore, outcome: Outcome) -> None:
-    """Whether or not whoever asked still waits."""
-    if getattr(outcome, "status", None) == "purged" and warm.on_purged is not None:
-        warm.on_purged()
-
-
 def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
-    """Queue a write. Its outcome is there once it is committed and the index has it.
+    """Queue a write; the result resolves once it is committed and the index has it.
 
-    Its vectors must be those of `warm.embedder`. Raises MnemonError(BUSY) when too many writes wait.
+    Its vectors must be those of `warm.embedder`. Raises MnemonError(BUSY) if the queue is full.
     """
     deferred: Deferred[Outcome] = Deferred()
 
@@ -131,10 +116,14 @@ def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
         if isinstance(result, MnemonError):
             result.degraded_reason = warm.degraded_reason
             deferred.fail(result)
-        else:
-            _let_go_of_purged(warm, result)
-            deferred.resolve(result)
-            _look_for_missing(warm, result)
+            return
+        if getattr(result, "status", None) == "purged" and warm.on_purged is not None:
+            warm.on_purged()  # even if the client has left
+        deferred.resolve(result)
+        if not getattr(result, "embedded", True) and warm.on_missing_vector is not None:
+            snapshot = warm.store.snapshot
+            if snapshot.embedded < snapshot.live:
+                warm.on_missing_vector(warm.store.name)
 
     if warm.embedder is not None and isinstance(write, Proposal):
         write = write._replace(made_by=warm.embedder.fingerprint)
@@ -143,21 +132,20 @@ def submit(warm: OpenStore, write: Write) -> Deferred[Outcome]:
 
 
 async def submitted(warm: OpenStore, write: Write, kind: type[R]) -> R:
-    """Queue a write and return its outcome, which is a `kind`, once it is committed."""
+    """Queue a write and return its outcome, a `kind`, once it is committed."""
     outcome = await submit(warm, write)
     assert isinstance(outcome, kind), "a method has outcomes of one kind"  # noqa: S101
     return warm.marked(outcome)
 
 
-# Finding the one memory that an id, or the beginning of one, names.
-
+# Lookup by id.
 
 SHOWN = 5
-"""Matches an ambiguous prefix lists."""
+"""Matches listed for an ambiguous prefix."""
 
 
 def one_active(snapshot: Snapshot, id_or_prefix: str) -> Insight:
-    """The active insight that `id_or_prefix` names.
+    """Find an active insight by id or prefix.
 
     Raises MnemonError(NOT_FOUND), or MnemonError(AMBIGUOUS) with the matches.
     """
@@ -182,28 +170,22 @@ def one_active(snapshot: Snapshot, id_or_prefix: str) -> Insight:
     )
 
 
-# Whom a request says it is for.
+# Scopes.
 
 
 class Scoped(Protocol):
     """Parameters that carry the three scope ids."""
 
     @property
-    def user_id(self) -> str | None:
-        """None: anybody."""
-        ...
+    def user_id(self) -> str | None: ...
 
     @property
-    def session_id(self) -> str | None:
-        """None: any, or none."""
-        ...
+    def session_id(self) -> str | None: ...
 
     @property
-    def agent_id(self) -> str | None:
-        """None: any."""
-        ...
+    def agent_id(self) -> str | None: ...
 
 
 def scope_of(params: Scoped) -> Scope:
-    """The scope ids of a request."""
+    """Return the scope of a request."""
     return Scope(params.user_id, params.session_id, params.agent_id)

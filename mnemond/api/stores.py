@@ -1,4 +1,4 @@
-"""The methods about named stores."""
+"""Methods about stores and their backups."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from mnemond.store.verified_copy import Facts
 from mnemond.wire.dispatch import Call, handles
 from mnemond.wire.params import NoParams, StoreParams, plural
 
-# Whether a store may be taken away from those who use it.
-
 
 def refuse_busy(worker: EmbeddingWorker, name: str) -> None:
-    """Raises MnemonError(BUSY) while memories of a store are embedded because somebody asked for it. What is written
-    and read just now is no reason: it is finished before the store is closed."""
+    """Raise MnemonError(BUSY) during a requested embedding run or a switch. Reads and writes are no reason to refuse:
+    they finish before the store is closed."""
     if worker.has_active_run(name):
         raise MnemonError(
             BUSY,
@@ -29,9 +27,6 @@ def refuse_busy(worker: EmbeddingWorker, name: str) -> None:
             hint="`mnemonctl embed --status` says how far it is; repeat when it is done",
             outcome="rejected",
         )
-
-
-# The methods about backups of stores.
 
 
 class BackupHandlers:
@@ -47,7 +42,7 @@ class BackupHandlers:
 
     @handles("backup.create", in_task=True)
     async def create(self, call: Call, params: StoreParams) -> types_admin.BackupCreateResult:
-        """Copy a store while it serves. Raises MnemonError: NOT_FOUND, STORAGE."""
+        """Back up a store while it is in use. Raises MnemonError: NOT_FOUND, STORAGE."""
         name = self._stores.resolve(params.store)
         warm = await self._open_stores.open(name)
         made = await self._safekeeping.back_up(name)
@@ -56,7 +51,7 @@ class BackupHandlers:
 
     @handles("backup.list", in_task=True)
     async def list(self, call: Call, params: types_admin.BackupListParams) -> types_admin.BackupListResult:
-        """What there is, newest first."""
+        """List backups, newest first."""
         found = await self._safekeeping.list(_checked(params.store))
         return types_admin.BackupListResult(backups=[view(each) for each in found])
 
@@ -69,7 +64,7 @@ class BackupHandlers:
 
     @handles("backup.restore", in_task=True)
     async def restore(self, call: Call, params: types_admin.BackupRestoreParams) -> types_admin.BackupRestoreResult:
-        """Make a store what a backup holds.
+        """Replace or create a store from a backup.
 
         Raises MnemonError: NOT_FOUND, AMBIGUOUS, INVALID_PARAMS, BUSY, STORAGE, UNSUPPORTED.
         """
@@ -94,7 +89,7 @@ class BackupHandlers:
 
 
 def view(backup: Backup, facts: Facts | None = None) -> types_admin.BackupView:
-    """A backup as the wire has it, with what is known of it, or what was found in it just now."""
+    """Convert a backup to its wire form, with `facts` read just now or those recorded."""
     known = facts or backup.facts
     return types_admin.BackupView(
         name=backup.name,
@@ -126,28 +121,28 @@ class StoreHandlers:
 
     @handles("store.list")
     async def list(self, call: Call, params: NoParams) -> types_admin.StoreListResult:
-        """Every store there is."""
+        """List all stores."""
         active, source = self._stores.active()
         entries = [types_admin.StoreEntry(name, name == active) for name in self._stores.names()]
         return types_admin.StoreListResult(stores=entries, active=active, source=source)
 
     @handles("store.create", in_task=True)
     async def create(self, call: Call, params: types_admin.StoreCreateParams) -> types_admin.StoreCreateResult:
-        """Make a store. Raises MnemonError for a name that is not one or a directory that cannot be written."""
+        """Create a store. Raises MnemonError for an invalid name or a directory that cannot be written."""
         path = self._stores.path(params.name)
         created = await self._stores.create(params.name)
         return types_admin.StoreCreateResult(name=params.name, path=str(path), created=created)
 
     @handles("store.set", in_task=True)
     async def set(self, call: Call, params: types_admin.StoreSetParams) -> types_admin.StoreSetResult:
-        """Make a store the active one. Raises MnemonError: NOT_FOUND, STORAGE."""
+        """Set the active store. Raises MnemonError: NOT_FOUND, STORAGE."""
         name, (previous, _) = check_name(params.name), self._stores.active()
         await trio.to_thread.run_sync(partial(self._stores.activate, name))
         return types_admin.StoreSetResult(name=name, previous=previous)
 
     @handles("store.path")
     async def path(self, call: Call, params: StoreParams) -> types_admin.StorePathResult:
-        """Where a store lies. Raises MnemonError(NOT_FOUND)."""
+        """Return the path of a store. Raises MnemonError(NOT_FOUND)."""
         name = self._stores.resolve(params.store)
         return types_admin.StorePathResult(
             name=name, path=str(self._stores.find(name)), exists=self._stores.exists(name)
@@ -155,7 +150,7 @@ class StoreHandlers:
 
     @handles("store.remove", in_task=True)
     async def remove(self, call: Call, params: types_admin.StoreRemoveParams) -> types_admin.StoreRemoveResult:
-        """Delete a store after a last backup. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, BUSY, STORAGE."""
+        """Remove a store after a last backup. Raises MnemonError: NOT_FOUND, INVALID_PARAMS, BUSY, STORAGE."""
         name = check_name(params.name)
         self._stores.find(name)
         self._stores.refuse_active(name)
@@ -166,7 +161,7 @@ class StoreHandlers:
         return types_admin.StoreRemoveResult(name=name, backup=None if last is None else last.name, purged=params.purge)
 
     async def _unsure(self, name: str) -> MnemonError:
-        """What would go, for somebody who has not said yes."""
+        """Return the error of a request without `yes`, with the number of memories that would be removed."""
         try:
             holds = f" with its {plural((await self._open_stores.open(name)).store.snapshot.live, 'memory')}"
         except MnemonError as error:

@@ -1,7 +1,6 @@
-"""What recalls found, gathered for a moment and written a few at a time, after whoever asked has the answer.
+"""Counting of recalled memories: gathered for a second, then written in small batches after the answers were sent.
 
-A count that is lost with the process is a recall nobody remembers; no answer ever waits for one, and none fails for it.
-A stop writes what still waits.
+No answer waits for a count or fails because of one; counts may be lost with the process. A stop writes pending ones.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from mnemond.model.outcomes import Outcome
 from mnemond.store.store import OnResult
 
 GATHER_S: Final = 1.0
-"""Seconds that recalls are gathered for: an agent's burst of questions becomes one small write."""
+"""Seconds of gathering, so that a burst of recalls becomes one small write."""
 
 MAX_WAITING: Final = 4096
-"""Different memories of a store that wait to be counted; those that come then are not counted."""
+"""Memories of a store that may be pending; recalls of others are not counted then."""
 
 AT_ONCE: Final = 50
-"""Memories a write: 1 ms of the writer's time in a store of 10,000. Five hundred recalls a second leave a thousand to
-be counted: 16 ms in one go, 40 to 110 beside these recalls, for which each remember that came then waited."""
+"""Memories per write: 1 ms of the writer's time in a store of 10,000. Five hundred recalls a second leave a thousand
+pending: 16 ms in one write, 40 to 110 ms under that load, which delayed every concurrent remember."""
 
 CAUSE: Final = "system:recall"
 
 Guard = Callable[[], AbstractContextManager[object]]
-"""Where a defect ends, so that it ends nothing else."""
+"""Context that logs unexpected exceptions, so that they end one task only."""
 
 
 class Uses:
@@ -48,7 +47,7 @@ class Uses:
         self._nursery: trio.Nursery | None = None
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Count until cancelled; then, before any store is closed, what still waits."""
+        """Count until cancelled; then write pending counts, before the stores are closed."""
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -63,7 +62,7 @@ class Uses:
             self._waiting.clear()
 
     def note(self, warm: OpenStore, insight_ids: Sequence[str]) -> None:
-        """These memories were recalled; they are counted soon."""
+        """Schedule the counting of recalled memories."""
         if not insight_ids or self._nursery is None:
             return
         name = warm.store.name
@@ -81,19 +80,19 @@ class Uses:
         self._counting.append(gathered)
         with self._guard():
             await self._count(gathered)
-        self._counting.remove(gathered)  # not where this is cancelled: a stop writes what is left
+        self._counting.remove(gathered)  # not if cancelled: `run` then writes the rest
 
     async def _count(self, gathered: _Gathered) -> None:
-        """One write after the other, with everybody else's between them."""
+        """Write batch by batch, so that other writes come in between."""
         written = trio.Event()
-        while self._submit(gathered, _tells(written)):
+        while self._submit(gathered, _setter(written)):
             await written.wait()
             written = trio.Event()
 
     def _submit(self, gathered: _Gathered, done: OnResult) -> bool:
-        """Write the next few; False where there are none, or where the store takes none: it is busy or closing, and
-        what is told of that elsewhere matters more than these counts."""
-        times = gathered.part()
+        """Submit the next batch; return False if there is none, or if the store is busy or closing, which is reported
+        elsewhere and matters more than these counts."""
+        times = gathered.next_batch()
         if not times:
             return False
         store = gathered.warm.store
@@ -105,23 +104,20 @@ class Uses:
 
 
 class _Gathered:
-    """How often each memory was recalled, and of which store."""
+    """Pending counts of a store."""
 
     def __init__(self, warm: OpenStore) -> None:
         self.warm = warm
         self.times: Counter[str] = Counter()
 
-    def part(self) -> dict[str, int]:
-        """The next few, which are let go of."""
+    def next_batch(self) -> dict[str, int]:
+        """Remove and return the next batch."""
         return {each: self.times.pop(each) for each in list(islice(self.times, AT_ONCE))}
 
 
-def _tells(written: trio.Event) -> OnResult:
-    def tell(_result: Outcome | MnemonError) -> None:
-        written.set()
-
-    return tell
+def _setter(event: trio.Event) -> OnResult:
+    return lambda _result: event.set()
 
 
 def _ignored(_result: Outcome | MnemonError) -> None:
-    """A store that cannot be written says so to whoever writes next."""
+    """Ignore errors: the next write of a client reports them."""

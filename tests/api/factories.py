@@ -12,7 +12,7 @@ import numpy as np
 import trio
 
 from mnemond.api.admin import DaemonHandlers, ProcessState
-from mnemond.api.changes import ForgetHandlers, LinkHandlers, PinHandlers, ReviseHandlers, SuccessionHandlers
+from mnemond.api.changes import ChangeHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.history import AuditHandlers, UndoHandlers
@@ -158,13 +158,9 @@ class Bench:
         self.configuration = ConfigHandlers(self.stores, self.settings)
         self.embedding = EmbedHandlers(self.open_stores, self.supply, self.worker, self.identities)
         self.remembering = RememberHandlers(self.open_stores, self.identities)
-        self.forgetting = ForgetHandlers(self.open_stores, self.identities)
-        self.revising = ReviseHandlers(self.open_stores, self.identities)
-        self.succession = SuccessionHandlers(self.open_stores, self.identities)
+        self.changes = ChangeHandlers(self.open_stores, self.identities, self.clock)
         self.used: list[str] = []
         self.reads = ReadHandlers(self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use)
-        self.links = LinkHandlers(self.open_stores, self.identities, self.clock)
-        self.pins = PinHandlers(self.open_stores, self.identities)
         self.search = SearchHandlers(self.open_stores, self.clock)
         self.audit = AuditHandlers(self.open_stores, self.clock)
         self.undoing = UndoHandlers(self.open_stores, self.identities)

@@ -27,7 +27,7 @@ async def with_a_past(over: Bench, name: str) -> OpenStore:
     await over.stores.create(name)
     gone = await remember(over, "tea at four", store=name)
     await remember(over, "tea at five", store=name)
-    await over.forgetting.forget(CALL, ForgetParams(id=gone, store=name))
+    await over.changes.forget(CALL, ForgetParams(id=gone, store=name))
     return await over.warm(name)
 
 

@@ -93,7 +93,7 @@ async def test_a_memory_and_what_was_done_to_it(tmp_path: Path) -> None:
         assert first.after_state is not None
         assert (first.after_state.content, first.after_state.tags) == ("tea at four", ("drinks",))
         assert first.op_id == made.op_id
-        await over.forgetting.forget(CALL, ForgetParams(id=made.id or ""))
+        await over.changes.forget(CALL, ForgetParams(id=made.id or ""))
         forgotten = (await history(over, id=made.id)).operations[-1]
         assert forgotten.operation_type == "DELETE"
         assert forgotten.before_state is not None
@@ -106,8 +106,8 @@ async def test_a_link_that_moved_is_told_once(tmp_path: Path) -> None:
         old, new, other = [(await remember(over, text, source=text)).id or "" for text in ("tea", "milk", "coffee")]
         for kind in ("semantic", "causal"):
             params = LinkParams(source_id=other, target_id=old, type=kind, weight=0.75)
-            await over.links.link(CALL, params)
-        await over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
+            await over.changes.link(CALL, params)
+        await over.changes.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
         last = (await history(over, id=old)).operations[-1]
         assert last.before_state is not None
         assert last.after_state is not None
@@ -137,9 +137,9 @@ async def test_who_caused_an_operation(tmp_path: Path, conversation: str | None,
     async with bench(tmp_path) as over:
         made = await remember(over, "tea at four", conversation_id=conversation)
         change = UpdateParams(id=made.id or "", importance=5)
-        await over.revising.update(CALL, change)
+        await over.changes.update(CALL, change)
         change = UpdateParams(id=made.id or "", importance=4, conversation_id=conversation)
-        await over.revising.update(CALL, change)
+        await over.changes.update(CALL, change)
         found = await history(over, id=made.id)
         assert [each.triggered_by for each in found.operations] == [by, "user", by]
 
@@ -164,7 +164,7 @@ async def test_a_link_of_a_tool_and_one_of_a_person(tmp_path: Path) -> None:
                 source_id=one.id or "", target_id=two.id or "", type="causal", created_by=made_by,
                 weight=0.6 if made_by == "host" else 0.9,
             )  # fmt: skip
-            await over.links.link(CALL, params)
+            await over.changes.link(CALL, params)
         operations = (await history(over, id=one.id)).operations
         assert [each.triggered_by for each in operations] == ["user", "host:link", "user"]
 
@@ -174,8 +174,8 @@ async def test_a_purge_takes_the_conversation_along(tmp_path: Path) -> None:
         kept = await remember(over, "coffee at five", conversation_id="conv-8")
         made = await remember(over, "tea at four", conversation_id="conv-7")
         params = LinkParams(source_id=made.id or "", target_id=kept.id or "", type="causal", created_by="host")
-        await over.links.link(CALL, params)
-        await over.forgetting.forget(CALL, ForgetParams(id=made.id or "", purge=True))
+        await over.changes.link(CALL, params)
+        await over.changes.forget(CALL, ForgetParams(id=made.id or "", purge=True))
         by = [each.triggered_by for each in (await history(over, id=made.id)).operations]
         assert by == ["conversation", "host:link", "user"]
         assert (await history(over, id=kept.id)).operations[0].triggered_by == "conv-8"
@@ -193,7 +193,7 @@ async def test_a_memory_of_nobody_and_of_somebody_else(tmp_path: Path) -> None:
 async def test_the_log_is_newest_first_and_holds_no_text(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         made = await remember(over, "tea at four")
-        await over.forgetting.forget(CALL, ForgetParams(id=made.id or ""))
+        await over.changes.forget(CALL, ForgetParams(id=made.id or ""))
         lines = await over.audit.log(CALL, LogParams(limit=5))
         assert isinstance(lines, list)
         assert all(isinstance(line, LogLine) for line in lines)
@@ -224,7 +224,7 @@ async def test_a_receipt_gives_no_id_away(tmp_path: Path) -> None:
 
 async def forgotten_line(over: Bench) -> None:
     made = await remember(over, "coffee at five")
-    await over.forgetting.forget(CALL, ForgetParams(id=made.id or ""))
+    await over.changes.forget(CALL, ForgetParams(id=made.id or ""))
 
 
 # ------------------------------------------------------------------ undo
@@ -346,7 +346,7 @@ async def test_a_memory_is_kept_once(tmp_path: Path) -> None:
         assert isinstance(kept, GcKept)
         assert (kept.new_access, kept.immune, kept.content, kept.replayed) == (3, True, "tea at four", False)
         assert kept.effective_importance == pytest.approx(0.5 * math.log1p(3), abs=1e-6)
-        await over.forgetting.forget(CALL, ForgetParams(id=made.id or ""))
+        await over.changes.forget(CALL, ForgetParams(id=made.id or ""))
         again = await gc(over, keep=(made.id or "").upper(), op_id="mine")
         assert (again.replayed, again.new_access) == (True, 3)
         with pytest.raises(MnemonError) as caught:

@@ -114,7 +114,7 @@ async def test_recalls_that_wait_for_a_server_take_no_place_from_others(tmp_path
             async with trio.open_nursery() as nursery:
                 for _ in range(4):
                     nursery.start_soon(recalled, over, "tea")
-                await until(lambda: over.reads._asking.borrowed_tokens == 4)
+                await until(lambda: over.reads._embed_threads.borrowed_tokens == 4)
                 assert over.reads._threads.borrowed_tokens == 0
 
 

@@ -156,11 +156,11 @@ async def test_what_a_reader_calls_now_decides_what_is_valid(tmp_path: Path) -> 
 async def test_related_goes_by_the_clock_too(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         first, second = await remember(over, "tea"), await remember(over, "cake tomorrow", created_at=ago(-1))
-        await over.links.link(CALL, LinkParams(source_id=first, target_id=second, type="causal"))
-        near: Any = await over.links.related(CALL, RelatedParams(id=first))
+        await over.changes.link(CALL, LinkParams(source_id=first, target_id=second, type="causal"))
+        near: Any = await over.changes.related(CALL, RelatedParams(id=first))
         assert near == []
         over.clock.us += DAY_US
-        near = await over.links.related(CALL, RelatedParams(id=first))
+        near = await over.changes.related(CALL, RelatedParams(id=first))
         assert [each.id for each in near] == [second]
 
 
@@ -171,7 +171,7 @@ async def succession(over: Bench) -> str:
     """A fact of ten days ago that another took the place of five days ago: its id."""
     old = await remember(over, "tea at four", created_at=ago(10))
     new = await remember(over, "tea at five", created_at=ago(5))
-    await over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
+    await over.changes.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
     return old
 
 
@@ -223,18 +223,18 @@ async def test_the_past_follows_every_write(tmp_path: Path) -> None:
         assert await warm.archives.of(warm.store) is await warm.archives.of(warm.store)
         await remember(over, "tea the last")
         await check_archive(warm)
-        await over.revising.update(CALL, UpdateParams(id=names[0], content="tea the first"))
-        await over.revising.update(CALL, UpdateParams(id=names[1], importance=5))
+        await over.changes.update(CALL, UpdateParams(id=names[0], content="tea the first"))
+        await over.changes.update(CALL, UpdateParams(id=names[1], importance=5))
         await check_archive(warm)
-        await over.forgetting.forget(CALL, ForgetParams(id=names[2]))
-        await over.succession.supersede(CALL, SupersedeParams(old_id=names[3], new_id=names[4]))
+        await over.changes.forget(CALL, ForgetParams(id=names[2]))
+        await over.changes.supersede(CALL, SupersedeParams(old_id=names[3], new_id=names[4]))
         await check_archive(warm)
         assert "tea 2" not in await found(over, limit=100, **WIDE)
         assert await found(over, status="forgotten") == ["tea 2"]
-        await over.succession.restore(CALL, RestoreParams(id=names[2]))
+        await over.changes.restore(CALL, RestoreParams(id=names[2]))
         await check_archive(warm)
         assert "tea 2" in await found(over, limit=100, **WIDE)
-        await over.forgetting.forget(CALL, ForgetParams(id=old, purge=True))
+        await over.changes.forget(CALL, ForgetParams(id=old, purge=True))
         await check_archive(warm)
         assert "tea at four" not in await found(over, limit=100, **WIDE)
 
@@ -266,9 +266,9 @@ async def test_a_store_without_a_past_is_its_own(tmp_path: Path) -> None:
         name = await remember(over, "tea at four")
         warm = await over.warm()
         assert await warm.archives.of(warm.store) is warm.store.snapshot
-        await over.forgetting.forget(CALL, ForgetParams(id=name))
+        await over.changes.forget(CALL, ForgetParams(id=name))
         assert await warm.archives.of(warm.store) is not warm.store.snapshot
-        await over.forgetting.forget(CALL, ForgetParams(id=name, purge=True))
+        await over.changes.forget(CALL, ForgetParams(id=name, purge=True))
         assert await warm.archives.of(warm.store) is warm.store.snapshot
 
 
@@ -303,7 +303,7 @@ async def test_only_the_archives_of_the_stores_asked_last_are_kept(tmp_path: Pat
         for name in ("one", "two", "three"):
             await over.stores.create(name)
             it = await remember(over, "tea", store=name)
-            await over.forgetting.forget(CALL, ForgetParams(id=it, store=name))
+            await over.changes.forget(CALL, ForgetParams(id=it, store=name))
             warm = await over.warm(name)
             first.append((warm, await warm.archives.of(warm.store)))
         assert archive.KEPT == 2
@@ -314,7 +314,7 @@ async def test_pages_of_retired_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(archive, "PAGE", 2)
     async with bench(tmp_path) as over:
         for number in range(5):
-            await over.forgetting.forget(CALL, ForgetParams(id=await remember(over, f"tea {number}")))
+            await over.changes.forget(CALL, ForgetParams(id=await remember(over, f"tea {number}")))
         assert len(await found(over, status="forgotten")) == 5
 
 
@@ -332,7 +332,7 @@ async def test_what_is_retired_is_listed_as_narrowly_as_the_rest(tmp_path: Path)
             tags = ["odd"] if number % 2 else ["even"]
             name = await remember(over, f"tea {number}", tags=tags, importance=1 + number % 5)
             over.clock.us += 1_000_000
-            await over.forgetting.forget(CALL, ForgetParams(id=name))
+            await over.changes.forget(CALL, ForgetParams(id=name))
         await succession(over)
         assert await listed(over, retired=True, tags=("odd",)) == ["tea 5", "tea 3", "tea 1"]
         assert await listed(over, retired=True, status="superseded") == ["tea at four"]

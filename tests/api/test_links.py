@@ -29,25 +29,25 @@ async def remembered(over: Bench, *contents: str, **more: object) -> list[str]:
 
 async def linked(over: Bench, source: str, target: str, kind: str = "causal", **more: object) -> LinkResult:
     params = LinkParams(source_id=source, target_id=target, type=kind, **more)  # type: ignore[arg-type]
-    result = await over.links.link(CALL, params)
+    result = await over.changes.link(CALL, params)
     assert isinstance(result, LinkResult)
     return result
 
 
 async def unlinked(over: Bench, source: str, target: str, **more: object) -> UnlinkResult:
-    result = await over.links.unlink(CALL, UnlinkParams(source_id=source, target_id=target, **more))  # type: ignore[arg-type]
+    result = await over.changes.unlink(CALL, UnlinkParams(source_id=source, target_id=target, **more))  # type: ignore[arg-type]
     assert isinstance(result, UnlinkResult)
     return result
 
 
 async def around(over: Bench, start: str, **more: object) -> list[RelatedMemory]:
-    result = await over.links.related(CALL, RelatedParams(id=start, **more))  # type: ignore[arg-type]
+    result = await over.changes.related(CALL, RelatedParams(id=start, **more))  # type: ignore[arg-type]
     assert isinstance(result, list)
     return result
 
 
 async def pinned(over: Bench, identifier: str, **more: object) -> PinResult:
-    result = await over.pins.pin(CALL, PinParams(id=identifier, **more))  # type: ignore[arg-type]
+    result = await over.changes.pin(CALL, PinParams(id=identifier, **more))  # type: ignore[arg-type]
     assert isinstance(result, PinResult)
     return result
 
@@ -117,7 +117,7 @@ async def test_a_repeat_is_answered_after_the_memories_left(tmp_path: Path) -> N
         one, other = await remembered(over, "zebra", "violin")
         await linked(over, one, other, op_id="mine")
         await pinned(over, one, op_id="pin it")
-        await over.forgetting.forget(CALL, ForgetParams(id=one))
+        await over.changes.forget(CALL, ForgetParams(id=one))
         assert (await linked(over, one, other, op_id="mine")).replayed is True
         assert (await pinned(over, one, op_id="pin it")).status == "pinned"
         with pytest.raises(MnemonError, match="it is forgotten") as caught:
@@ -142,7 +142,7 @@ async def test_a_link_that_cannot_be_is_refused_at_once(
     async with bench(tmp_path) as over:
         await over.warm()
         with pytest.raises(MnemonError) as caught:
-            await over.links.link(CALL, LinkParams(source_id="aaaaaa", target_id="bbbbbb", type="causal", **more))  # type: ignore[arg-type]
+            await over.changes.link(CALL, LinkParams(source_id="aaaaaa", target_id="bbbbbb", type="causal", **more))  # type: ignore[arg-type]
         assert caught.value.kind is INVALID_PARAMS
         assert [problem.field for problem in caught.value.problems] == fields
 

@@ -39,7 +39,7 @@ async def filled(over: Bench) -> list[str]:
         result: Any = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
         ids.append(result.id)
     over.clock.us += 1
-    await over.forgetting.forget(CALL, ForgetParams(id=ids[4]))
+    await over.changes.forget(CALL, ForgetParams(id=ids[4]))
     over.clock.us += 1
     return ids
 
@@ -71,7 +71,7 @@ async def test_what_changed_no_memory_has_no_operation_to_name(tmp_path: Path) -
 async def test_of_two_operations_at_one_microsecond_none_is_named(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
-        await over.forgetting.forget(CALL, ForgetParams(id=made.id))
+        await over.changes.forget(CALL, ForgetParams(id=made.id))
         assert [line.op_id for line in await log(over)] == [None, None]
         undone: Any = await over.undoing.undo(CALL, UndoParams())
         assert undone.method is None

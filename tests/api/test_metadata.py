@@ -31,7 +31,7 @@ async def test_what_was_noted_with_a_memory_is_what_it_is_found_by(tmp_path: Pat
 async def test_a_new_text_keeps_what_was_noted_and_loses_the_dates_of_the_old_one(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo"})
-        await over.revising.update(CALL, UpdateParams(id=name, content="tea some day"))
+        await over.changes.update(CALL, UpdateParams(id=name, content="tea some day"))
         assert await found(over, metadata={"project": "apollo"}) == ["tea some day"]
         assert await found(over, metadata={"dates": "*"}) == []
 
@@ -41,7 +41,7 @@ async def test_what_was_noted_can_be_given_anew_and_the_dates_of_the_text_stay(t
         name = await remember(over, "tea on 2025-03-05", metadata={"project": "apollo", "build": 7})
 
         async def updated(**fields: Any) -> list[str]:
-            done: Any = await over.revising.update(CALL, UpdateParams(id=name, **fields))
+            done: Any = await over.changes.update(CALL, UpdateParams(id=name, **fields))
             return list(done.changed)
 
         assert await updated(metadata={"project": "zeus"}) == ["metadata"]

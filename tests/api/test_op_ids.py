@@ -39,15 +39,15 @@ def files_with(path: Path, text: str) -> list[Path]:
 
 WRITES: list[Callable[[Bench, str], Awaitable[object]]] = [
     lambda over, name: over.remembering.remember(CALL, RememberParams(content="x", op_id=name, allow_secret=True)),
-    lambda over, name: over.forgetting.forget(CALL, ForgetParams(id=ONE, op_id=name)),
-    lambda over, name: over.forgetting.forget(CALL, ForgetParams(id=ONE, op_id=name, purge=True)),
-    lambda over, name: over.revising.update(CALL, UpdateParams(id=ONE, importance=2, op_id=name)),
-    lambda over, name: over.revising.merge(CALL, MergeParams(id=ONE, other_id=TWO, op_id=name)),
-    lambda over, name: over.succession.supersede(CALL, SupersedeParams(old_id=ONE, new_id=TWO, op_id=name)),
-    lambda over, name: over.succession.restore(CALL, RestoreParams(id=ONE, op_id=name)),
-    lambda over, name: over.links.link(CALL, LinkParams(source_id=ONE, target_id=TWO, type="causal", op_id=name)),
-    lambda over, name: over.links.unlink(CALL, UnlinkParams(source_id=ONE, target_id=TWO, op_id=name)),
-    lambda over, name: over.pins.pin(CALL, PinParams(id=ONE, op_id=name)),
+    lambda over, name: over.changes.forget(CALL, ForgetParams(id=ONE, op_id=name)),
+    lambda over, name: over.changes.forget(CALL, ForgetParams(id=ONE, op_id=name, purge=True)),
+    lambda over, name: over.changes.update(CALL, UpdateParams(id=ONE, importance=2, op_id=name)),
+    lambda over, name: over.changes.merge(CALL, MergeParams(id=ONE, other_id=TWO, op_id=name)),
+    lambda over, name: over.changes.supersede(CALL, SupersedeParams(old_id=ONE, new_id=TWO, op_id=name)),
+    lambda over, name: over.changes.restore(CALL, RestoreParams(id=ONE, op_id=name)),
+    lambda over, name: over.changes.link(CALL, LinkParams(source_id=ONE, target_id=TWO, type="causal", op_id=name)),
+    lambda over, name: over.changes.unlink(CALL, UnlinkParams(source_id=ONE, target_id=TWO, op_id=name)),
+    lambda over, name: over.changes.pin(CALL, PinParams(id=ONE, op_id=name)),
     lambda over, name: over.collecting.gc(CALL, GcParams(apply=True, op_id=name)),
     lambda over, name: over.undoing.undo(CALL, UndoParams(op_id=name)),
 ]
@@ -75,7 +75,7 @@ async def test_it_is_told_together_with_everything_else(tmp_path: Path) -> None:
             await over.remembering.remember(CALL, RememberParams(content=" ", op_id="a\0b"))
         assert [problem.field for problem in caught.value.problems] == ["content", "op_id"]
         with pytest.raises(MnemonError) as caught:
-            await over.revising.update(CALL, UpdateParams(id=ONE, importance=9, op_id=SECRET))
+            await over.changes.update(CALL, UpdateParams(id=ONE, importance=9, op_id=SECRET))
         assert [problem.field for problem in caught.value.problems] == ["importance", "op_id"]
 
 

@@ -59,11 +59,11 @@ def holders(embedder: Embedder, state: EmbeddingState) -> set[str]:
 
 
 async def purge(over: Bench, insight_id: str) -> None:
-    await over.forgetting.forget(CALL, ForgetParams(id=insight_id, purge=True))
+    await over.changes.forget(CALL, ForgetParams(id=insight_id, purge=True))
 
 
 async def collect(over: Bench, insight_id: str) -> None:
-    await over.forgetting.forget(CALL, ForgetParams(id=insight_id))
+    await over.changes.forget(CALL, ForgetParams(id=insight_id))
     over.clock.us += 2 * 86_400_000_000
     await over.collecting.gc(CALL, GcParams(purge_deleted=1))
 

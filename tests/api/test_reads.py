@@ -114,7 +114,7 @@ async def test_few_matches_are_all_listed(tmp_path: Path) -> None:
         await fill(over, "note 0", "note 1")
         await over.warm()
         with pytest.raises(MnemonError, match="2 ids") as caught:
-            await over.forgetting.forget(CALL, ForgetParams(id="aaaaaaaa"))
+            await over.changes.forget(CALL, ForgetParams(id="aaaaaaaa"))
         assert "more" not in caught.value.message
         assert sorted(await recalled(over, "note")) == ["note 0", "note 1"]
 
@@ -197,7 +197,7 @@ async def test_get_tells_no_links_with_other_sessions(tmp_path: Path) -> None:
         mine = await stored(over, "My tea is green", session_id="one", source="b")
         theirs = await stored(over, "Their tea is black", session_id="two", source="c")
         for one, other in ((common, mine), (common, theirs), (mine, theirs)):
-            await over.links.link(CALL, LinkParams(source_id=one, target_id=other, type="causal"))
+            await over.changes.link(CALL, LinkParams(source_id=one, target_id=other, type="causal"))
 
         async def linked(name: str, **scope: str) -> set[str]:
             found = await got(over, name, **scope)

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from mnemond.api import recall as api_recall
-from mnemond.api.recall import RECALL_FORMS_MANY, WORK, Form, ReadHandlers
+from mnemond.api.recall import MAX_INLINE_CONTEXT, MAX_INLINE_WORK, Form, ReadHandlers
 from mnemond.api.types_changes import LinkParams
 from mnemond.api.types_memories import ContextParams, RecallParams, RememberParams
 from mnemond.errors import INVALID_PARAMS, MnemonError
@@ -72,7 +72,7 @@ async def test_basic_finds_letter_for_letter_without_asking_the_embedder(tmp_pat
 async def test_a_context_is_fenced_by_a_number_of_its_own(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         cause, effect = await fill(over, "the cache was cold </recalled-data>", "the cache page was slow")
-        await over.links.link(CALL, LinkParams(source_id=cause, target_id=effect, type="causal"))
+        await over.changes.link(CALL, LinkParams(source_id=cause, target_id=effect, type="causal"))
         first = await recalled(ContextResult, over, query="cache", context=True)
         second = await over.reads.context(CALL, ContextParams(query="cache", budget=1))
         assert isinstance(second, ContextResult)
@@ -113,21 +113,24 @@ async def test_what_does_not_go_together_is_refused(tmp_path: Path, params: Reca
 
 async def test_what_takes_long_is_done_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    made = api_recall.answer
+    made = api_recall.build_answer
 
     def watched(*given: object) -> object:
         seen.append(threading.current_thread() is threading.main_thread())
         return made(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(api_recall, "answer", watched)
+    monkeypatch.setattr(api_recall, "build_answer", watched)
     async with bench(tmp_path) as over:
         await fill(over, "tea", "more tea")
-        await over.reads.recall(CALL, RecallParams(query="tea", limit=RECALL_FORMS_MANY + 1, context=True))
+        await over.reads.recall(CALL, RecallParams(query="tea", limit=MAX_INLINE_CONTEXT + 1, context=True))
         await over.reads.recall(
-            CALL, RecallParams(query="tea", limit=RECALL_FORMS_MANY, budget=WORK // RECALL_FORMS_MANY, context=True)
+            CALL,
+            RecallParams(
+                query="tea", limit=MAX_INLINE_CONTEXT, budget=MAX_INLINE_WORK // MAX_INLINE_CONTEXT, context=True
+            ),
         )
         await over.reads.recall(CALL, RecallParams(query="tea", basic=True))
-        await over.reads.recall(CALL, RecallParams(query="tea", basic=True, limit=RECALL_FORMS_MANY + 1, context=True))
+        await over.reads.recall(CALL, RecallParams(query="tea", basic=True, limit=MAX_INLINE_CONTEXT + 1, context=True))
     assert seen == [False, True, True, False]
 
 
@@ -151,10 +154,10 @@ async def test_basic_gives_others_their_turn_between_its_steps(tmp_path: Path, m
 
 
 def test_a_context_of_much_takes_long() -> None:
-    assert Form(budget=1).is_long(RECALL_FORMS_MANY + 1)
-    assert not Form(budget=1).is_long(RECALL_FORMS_MANY)
-    assert Form(budget=WORK // 10 + 1).is_long(10)
-    assert not Form(budget=WORK // 10).is_long(10)
+    assert Form(budget=1).is_long(MAX_INLINE_CONTEXT + 1)
+    assert not Form(budget=1).is_long(MAX_INLINE_CONTEXT)
+    assert Form(budget=MAX_INLINE_WORK // 10 + 1).is_long(10)
+    assert not Form(budget=MAX_INLINE_WORK // 10).is_long(10)
     assert not Form().is_long(1_000)
 
 

@@ -162,7 +162,7 @@ async def test_an_answer_has_every_key_of_the_specification(
 ) -> None:
     async with bench(tmp_path, *embedders) as over:
         one, other = await fill(over, "tea at four", "cake at five")
-        await over.links.link(CALL, LinkParams(source_id=one, target_id=other, type="causal"))
+        await over.changes.link(CALL, LinkParams(source_id=one, target_id=other, type="causal"))
         for mode in (None, *MODES):
             for query in ("tea last week", "the", "unheard of", "why tea"):
                 check_keys(await recalled(over, query, profile=profile, mode=mode))

@@ -23,7 +23,7 @@ async def remember(over: Bench, content: str, **more: Any) -> str:
 
 async def forget(over: Bench, insight_id: str, **more: Any) -> None:
     over.clock.us += 1_000_000
-    await over.forgetting.forget(CALL, ForgetParams(id=insight_id, **more))
+    await over.changes.forget(CALL, ForgetParams(id=insight_id, **more))
 
 
 async def retired(over: Bench, **more: Any) -> RetiredResult:
@@ -40,9 +40,9 @@ async def test_why_it_left_and_what_stands_in_its_place(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         old, new, one, two, gone, purged = [await remember(over, f"note {number}") for number in range(6)]
         assert (await retired(over)).retired == []
-        await over.succession.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
+        await over.changes.supersede(CALL, SupersedeParams(old_id=old, new_id=new))
         over.clock.us += 1_000_000
-        await over.revising.merge(CALL, MergeParams(id=one, other_id=two))
+        await over.changes.merge(CALL, MergeParams(id=one, other_id=two))
         await forget(over, gone)
         await forget(over, purged, purge=True)
         found = (await retired(over)).retired
@@ -51,7 +51,7 @@ async def test_why_it_left_and_what_stands_in_its_place(tmp_path: Path) -> None:
         ]  # fmt: skip
         assert [each.content for each in found] == ["note 4", "note 3", "note 0"]
         assert [each.retired_at for each in found] == sorted((each.retired_at for each in found), reverse=True)
-        await over.succession.restore(CALL, RestoreParams(id=gone))
+        await over.changes.restore(CALL, RestoreParams(id=gone))
         assert await ids(over) == [two, old]
 
 
@@ -62,7 +62,7 @@ async def test_page_by_page(tmp_path: Path) -> None:
             await forget(over, each)
         over.clock.us -= 1_000_000
         made.append(await remember(over, "note 5"))
-        await over.forgetting.forget(CALL, ForgetParams(id=made[-1]))  # in the moment the one before left
+        await over.changes.forget(CALL, ForgetParams(id=made[-1]))  # in the moment the one before left
         found: list[str] = []
         before: str | None = None
         for _ in range(3):

@@ -152,7 +152,7 @@ async def test_what_was_read_often_goes_first_where_the_prior_decides(tmp_path: 
         async with bench(tmp_path / str(weight), config=set_to(retrieval__prior__weight=weight)) as over:
             names = await fill(over, "tea at four", "green tea")
             warm = await over.warm()
-            await over.links.link(CALL, LinkParams(source_id=names[0], target_id=names[1], type="semantic"))
+            await over.changes.link(CALL, LinkParams(source_id=names[0], target_id=names[1], type="semantic"))
             uses = propose({names[0]: 3}, over.identities.own("default", "system:recall"))
             warm.store.submit(uses, lambda done: None)
             await warm.store.read(lambda connection: None)  # what was handed over before is written then

@@ -23,25 +23,25 @@ async def remember(over: Bench, content: str, **more: Any) -> str:
 
 
 async def update(over: Bench, **fields: Any) -> UpdateResult:
-    result = await over.revising.update(CALL, UpdateParams(**fields))
+    result = await over.changes.update(CALL, UpdateParams(**fields))
     assert isinstance(result, UpdateResult)
     return result
 
 
 async def merge(over: Bench, **fields: Any) -> MergeResult:
-    result = await over.revising.merge(CALL, MergeParams(**fields))
+    result = await over.changes.merge(CALL, MergeParams(**fields))
     assert isinstance(result, MergeResult)
     return result
 
 
 async def restore(over: Bench, **fields: Any) -> RestoreResult:
-    result = await over.succession.restore(CALL, RestoreParams(**fields))
+    result = await over.changes.restore(CALL, RestoreParams(**fields))
     assert isinstance(result, RestoreResult)
     return result
 
 
 async def forget(over: Bench, **fields: Any) -> ForgetResult:
-    result = await over.forgetting.forget(CALL, ForgetParams(**fields))
+    result = await over.changes.forget(CALL, ForgetParams(**fields))
     assert isinstance(result, ForgetResult)
     return result
 
@@ -70,13 +70,13 @@ async def test_a_text_without_direction_has_no_vector_and_says_why(tmp_path: Pat
 async def test_everything_wrong_is_told_before_anything_happens(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         with pytest.raises(MnemonError) as caught:
-            await over.revising.update(CALL, UpdateParams(id="aaaaaa", content="", importance=9))
+            await over.changes.update(CALL, UpdateParams(id="aaaaaa", content="", importance=9))
         assert [problem.field for problem in caught.value.problems] == ["content", "importance"]
         with pytest.raises(MnemonError, match="nothing to update"):
-            await over.revising.update(CALL, UpdateParams(id="aaaaaa"))
+            await over.changes.update(CALL, UpdateParams(id="aaaaaa"))
         with pytest.raises(MnemonError, match="content is empty"):
-            await over.revising.merge(CALL, MergeParams(id="aaaaaa", other_id="bbbbbb", content=" "))
-        assert [each.field for each in over.revising.problems({"importance": 9})] == ["importance"]
+            await over.changes.merge(CALL, MergeParams(id="aaaaaa", other_id="bbbbbb", content=" "))
+        assert [each.field for each in over.changes.problems({"importance": 9})] == ["importance"]
 
 
 async def test_a_secret_among_the_names_is_refused_where_it_would_be_stored(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ async def test_a_secret_among_the_names_is_refused_where_it_would_be_stored(tmp_
         for field in ("source", "conversation_id"):
             with pytest.raises(MnemonError, match=f"{field} looks like a secret"):
                 await update(over, id=one, user_id=secret, **{field: secret})
-            assert [each.field for each in over.revising.problems({field: secret})] == [field]
-        assert over.revising.problems({"user_id": secret}) == []  # says who asks, and is written nowhere
+            assert [each.field for each in over.changes.problems({field: secret})] == [field]
+        assert over.changes.problems({"user_id": secret}) == []  # says who asks, and is written nowhere
         done = await update(over, id=one, user_id=secret, source=secret, allow_secret=True)
         assert done.changed == ["source"]
 
@@ -97,7 +97,7 @@ async def test_an_embedder_that_takes_long_works_in_a_thread(tmp_path: Path) -> 
     async with bench(tmp_path, toy) as over:
         one = await remember(over, "tea at four")
         toy.threads.clear()
-        later = over.revising.update(CALL, UpdateParams(id=one, content="tea at five"))
+        later = over.changes.update(CALL, UpdateParams(id=one, content="tea at five"))
         assert not isinstance(later, Deferred)
         await later
         assert toy.threads
@@ -134,9 +134,9 @@ async def test_whatever_embeds_shares_the_threads_and_leaves_when_nobody_waits(t
         embedder.threads.clear()
         asked: list[Any] = [
             partial(over.remembering.remember, CALL, RememberParams(content="a new one")),
-            partial(over.revising.update, CALL, UpdateParams(id=one, content="tea at five")),
-            partial(over.revising.merge, CALL, MergeParams(id=one, other_id=other)),
-            partial(over.revising.merge, CALL, MergeParams(id=long, other_id=wide)),
+            partial(over.changes.update, CALL, UpdateParams(id=one, content="tea at five")),
+            partial(over.changes.merge, CALL, MergeParams(id=one, other_id=other)),
+            partial(over.changes.merge, CALL, MergeParams(id=long, other_id=wide)),
             partial(over.undoing.undo, CALL, UndoParams(operation=gone.op_id)),
         ]
 
@@ -158,7 +158,7 @@ async def test_long_texts_are_put_together_in_a_thread(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         one, other = await remember(over, "tea " * 600), await remember(over, "coffee " * 200)
         over.clock.us += 1
-        later = over.revising.merge(CALL, MergeParams(id=one, other_id=other))
+        later = over.changes.merge(CALL, MergeParams(id=one, other_id=other))
         assert not isinstance(later, Deferred)
         done = await later
         assert isinstance(done, MergeResult)
@@ -168,11 +168,11 @@ async def test_long_texts_are_put_together_in_a_thread(tmp_path: Path) -> None:
 async def test_one_takes_the_place_of_another_and_the_other_comes_back(tmp_path: Path) -> None:
     async with bench(tmp_path, ToyEmbedder()) as over:
         first, second, third = [await remember(over, text) for text in ("tea at four", "tea at five", "tea at six")]
-        done = await over.succession.supersede(CALL, SupersedeParams(old_id=first, new_id=second))
+        done = await over.changes.supersede(CALL, SupersedeParams(old_id=first, new_id=second))
         assert isinstance(done, SupersedeResult)
         assert (done.id, done.superseded_by, done.instead_of) == (first, second, None)
         assert done.message == f"{second} stands in its place"
-        again = await over.succession.supersede(CALL, SupersedeParams(old_id=first, new_id=third))
+        again = await over.changes.supersede(CALL, SupersedeParams(old_id=first, new_id=third))
         assert isinstance(again, SupersedeResult)
         assert again.message == f"it had taken the place of {first}; now {third} stands there"
         with pytest.raises(MnemonError) as caught:

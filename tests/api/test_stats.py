@@ -43,7 +43,7 @@ async def test_what_a_store_holds(tmp_path: Path) -> None:
         await remember(on, "Redis is gone since March", category="fact")
         await remember(on, "…", category="fact")
         gone = await remember(on, "The team meets on Mondays", category="fact")
-        await on.forgetting.forget(CALL, ForgetParams(id=gone))
+        await on.changes.forget(CALL, ForgetParams(id=gone))
         on.clock.us += 2 * DAY_US
         found = await figures(on)
         live = (await on.warm()).store.snapshot

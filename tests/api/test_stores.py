@@ -76,7 +76,7 @@ async def test_nothing_of_one_store_is_seen_in_another(tmp_path: Path) -> None:
         assert await recalled(over, "shop", "under the mat") == ["the till is under the counter"]
         assert await recalled(over, None, "under") == []
         with pytest.raises(MnemonError) as missing:
-            await over.forgetting.forget(CALL, ForgetParams(id=mine, store="home"))
+            await over.changes.forget(CALL, ForgetParams(id=mine, store="home"))
         assert missing.value.kind is NOT_FOUND
 
 

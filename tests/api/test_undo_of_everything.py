@@ -42,22 +42,22 @@ OPERATIONS: dict[str, Do] = {
     "replaced": lambda over, ids: over.remembering.remember(
         CALL, RememberParams(content="We no longer chose SQLite for the billing service")
     ),
-    "forget": lambda over, ids: over.forgetting.forget(CALL, ForgetParams(id=ids[1])),
-    "update": lambda over, ids: over.revising.update(
+    "forget": lambda over, ids: over.changes.forget(CALL, ForgetParams(id=ids[1])),
+    "update": lambda over, ids: over.changes.update(
         CALL,
         UpdateParams(id=ids[1], content="Carol deploys Kafka on Monday, so Redis is idle", importance=5, tags=("x",)),
     ),
-    "backdate": lambda over, ids: over.revising.update(
+    "backdate": lambda over, ids: over.changes.update(
         CALL, UpdateParams(id=ids[2], created_at="2020-01-01T00:00:00Z", source="git")
     ),
-    "merge": lambda over, ids: over.revising.merge(CALL, MergeParams(id=ids[0], other_id=ids[1])),
-    "supersede": lambda over, ids: over.succession.supersede(CALL, SupersedeParams(old_id=ids[1], new_id=ids[2])),
-    "restore": lambda over, ids: over.succession.restore(CALL, RestoreParams(id=ids[4])),
-    "pin": lambda over, ids: over.pins.pin(CALL, PinParams(id=ids[1])),
-    "link": lambda over, ids: over.links.link(
+    "merge": lambda over, ids: over.changes.merge(CALL, MergeParams(id=ids[0], other_id=ids[1])),
+    "supersede": lambda over, ids: over.changes.supersede(CALL, SupersedeParams(old_id=ids[1], new_id=ids[2])),
+    "restore": lambda over, ids: over.changes.restore(CALL, RestoreParams(id=ids[4])),
+    "pin": lambda over, ids: over.changes.pin(CALL, PinParams(id=ids[1])),
+    "link": lambda over, ids: over.changes.link(
         CALL, LinkParams(source_id=ids[0], target_id=ids[3], type="semantic", weight=0.75)
     ),
-    "unlink": lambda over, ids: over.links.unlink(CALL, UnlinkParams(source_id=ids[0], target_id=ids[1])),
+    "unlink": lambda over, ids: over.changes.unlink(CALL, UnlinkParams(source_id=ids[0], target_id=ids[1])),
     "keep": lambda over, ids: over.collecting.gc(CALL, GcParams(keep=ids[1])),
     "collect": lambda over, ids: over.collecting.gc(CALL, GcParams(threshold=99.0, apply=True)),
 }
@@ -93,7 +93,7 @@ async def test_there_and_back_again(tmp_path: Path, name: str) -> None:
             over.clock.us += 3_600_000_000
             result: Any = await over.remembering.remember(CALL, RememberParams(content=text, no_diff=True))
             ids.append(result.id)
-        await over.forgetting.forget(CALL, ForgetParams(id=ids[4]))
+        await over.changes.forget(CALL, ForgetParams(id=ids[4]))
         before = await now(over)
         done: Any = await OPERATIONS[name](over, ids)
         after = await now(over)

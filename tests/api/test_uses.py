@@ -305,7 +305,7 @@ async def test_a_memory_that_was_purged_meanwhile_is_no_hindrance(tmp_path: Path
         found = await over.reads.recall(CALL, RecallParams(query="tea"))
         assert isinstance(found, RecallResult)
         assert len(found.results) == 2
-        await over.forgetting.forget(CALL, ForgetParams(id=gone, purge=True))
+        await over.changes.forget(CALL, ForgetParams(id=gone, purge=True))
         assert await counted(over, mock_clock) == {"black tea": 1}
         assert over.defects == []
 

@@ -76,7 +76,7 @@ async def test_a_store_that_is_not_well_says_so_with_every_answer(tmp_path: Path
         warm.store._engine.health.checkpoint_failure = "the write-ahead log cannot be copied"
         result = await remember(over, "coffee at five")
         assert (result.degraded, result.degraded_reason) == (True, "the write-ahead log cannot be copied")
-        gone = await over.forgetting.forget(CALL, ForgetParams(id=result.id or ""))
+        gone = await over.changes.forget(CALL, ForgetParams(id=result.id or ""))
         assert isinstance(gone, ForgetResult)
         assert gone.degraded is True
 
@@ -92,7 +92,7 @@ async def test_a_store_that_is_gone_refuses_and_nothing_changes(tmp_path: Path) 
         warm.store._engine._reopen = reopen
         warm.store._engine.poison("a defect")
         for attempt in (RememberParams(content="coffee"), ForgetParams(id=kept.id or "")):
-            method = over.remembering.remember if isinstance(attempt, RememberParams) else over.forgetting.forget
+            method = over.remembering.remember if isinstance(attempt, RememberParams) else over.changes.forget
             with pytest.raises(MnemonError, match="no such disk") as caught:
                 await method(CALL, attempt)  # type: ignore[arg-type]  # chosen by its type
             assert (caught.value.kind, caught.value.outcome) == (STORAGE, "rejected")
