@@ -16,8 +16,7 @@ from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.embed.embedder import Embedder
 from mnemond.errors import MnemonError
 from mnemond.index.snapshot import Snapshot
-from mnemond.memory.draft import write_rules
-from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.memory import parse_rfc3339
 from mnemond.store.connection import Connection

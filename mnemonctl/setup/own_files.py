@@ -75,8 +75,8 @@ def start_command(directory: Path) -> Sequence[str]:
 
 # ---------------------------------------------------------------- texts for models
 #
-# `guide.md` and `skill.md` in `prompt/`, the same for every store. They belong to the user once they are there: one that
-# was changed is kept, and this release's is written beside it as `.new`.
+# `guide.md` and `skill.md` in `prompt/`, the same for every store. They belong to the user once they are there: a file
+# that was changed is kept, and this release's is written beside it as `.new`.
 
 
 SKILL: Final = "skill.md"

@@ -13,8 +13,7 @@ import numpy as np
 from mnemond.config.settings import Config, LifecycleSettings
 from mnemond.errors import MnemonError
 from mnemond.memory.compare import parted
-from mnemond.memory.draft import write_rules
-from mnemond.memory.draft import Draft, WriteContext
+from mnemond.memory.draft import Draft, WriteContext, write_rules
 from mnemond.memory.remember import prepare, propose
 from mnemond.model.changes import AddEdge, Change, ChangeSet, PurgeInsight, RetireInsight, Vector
 from mnemond.model.memory import Edge
