@@ -48,6 +48,7 @@ from mnemond.model.answers import (
 )
 from mnemond.model.memory import CATEGORIES, STATUSES, Status, parse_rfc3339
 from mnemond.model.query import ANCHORS, INTENTS, Condition, Filter, Hit, Intent, Query, Recalled, Span
+from mnemond.recall.archive import page_start, retired
 from mnemond.recall.conditions import condition_of
 from mnemond.recall.context import BUDGET, Frame, linearise, relations_among
 from mnemond.recall.profiles import Profile, default_profile, profile_named
@@ -59,7 +60,6 @@ from mnemond.recall.recall import (
     recall_basic,
     search,
 )
-from mnemond.recall.retired import page_start, retired
 from mnemond.text.prompt_escape import quarters
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, handles

@@ -16,7 +16,7 @@ from mnemond.index.writer import MemoryIndex
 from mnemond.model.changes import AddInsight
 from mnemond.model.memory import STATUSES, Insight, Scope, format_us
 from mnemond.model.query import AllOf, AnyOf, Compare, Condition, Filter, NoneOf, Span
-from mnemond.recall.retired import admits
+from mnemond.recall.archive import admits
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, built, insight
 
