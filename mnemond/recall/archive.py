@@ -1,8 +1,8 @@
 """Retired memories: pages of them from the database, and archives, an index of active and retired rows of a store.
 
-`as_of` and similar filters are answered from an archive. The main index has active rows only. An archive is built on demand and updated on the next demand after a write, by the
-difference of the two generations. Active rows come from the store's snapshot with their links, retired ones from its
-database without. A purge drops every archive.
+`as_of` and similar filters are answered from an archive. The main index has active rows only. An archive is built on
+demand and updated on the next demand after a write, by the difference of the two generations. Active rows come from the
+store's snapshot with their links, retired ones from its database without. A purge drops every archive.
 """
 
 from __future__ import annotations
