@@ -19,7 +19,7 @@ from mnemonctl import daemon, fast, files, rpc, service
 from mnemonctl.daemon import Running
 from mnemonctl.setup import check as setup_check
 from mnemonctl.setup.host import SetupEnvironment
-from mnemond.api.admin import view
+from mnemond.api.admin import check_view
 from mnemond.api.types_admin import (
     CheckView,
     CliRunResult,
@@ -339,7 +339,7 @@ def _check_store(facts: Facts, name: str, *, full: bool) -> list[CheckView]:
     try:
         if facts.running is None:
             findings = verify_closed(path, "full" if full else "fast", time.time_ns() // 1000)
-            return [view(name, finding) for finding in findings]
+            return [check_view(name, finding) for finding in findings]
         deadline = fast.LONG_DEADLINE_S if full else fast.DEADLINE_S
         verified = rpc.call(facts.directory, "verify", {"store": name, "full": full}, VerifyResult, deadline)
         return [*verified.checks, *([_check_jobs(facts, name)] if verified.open else [])]

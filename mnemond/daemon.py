@@ -21,7 +21,7 @@ from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
 from mnemond.api.events import Feed, SubscriptionHandlers
 from mnemond.api.extract import ExtractHandlers
-from mnemond.api.history import AuditHandlers, UndoHandlers
+from mnemond.api.history import HistoryHandlers
 from mnemond.api.maintenance import GcHandlers, JobHandlers, StoreListeners, job_reporter
 from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.registry import METHODS
@@ -135,8 +135,7 @@ class Daemon:
                 ChangeHandlers(self.open_stores, identities, clock),
                 ReadHandlers(self.open_stores, monotonic_s, clock, identities.nonce, self.uses.note),
                 SearchHandlers(self.open_stores, clock),
-                AuditHandlers(self.open_stores, clock),
-                UndoHandlers(self.open_stores, identities),
+                HistoryHandlers(self.open_stores, identities, clock),
                 GcHandlers(self.open_stores, identities, clock),
                 EmbedHandlers(self.open_stores, supply, self.embedding_worker, identities),
                 StoreHandlers(self.stores, self.open_stores, self.embedding_worker, self.safekeeping),

@@ -83,7 +83,7 @@ class VerifyHandlers:
         await apply_findings(warm.store, found, tier)
         exchange_check = await _check_exchanges(warm, self._clock.now_us())
         views = [
-            *map(partial(view, name), found),
+            *map(partial(check_view, name), found),
             _check_storage(warm),
             await _check_embedder(warm),
             _check_capacity(warm),
@@ -96,14 +96,14 @@ class VerifyHandlers:
         found = await trio.to_thread.run_sync(verify_closed, path, tier, self._clock.now_us(), limiter=self._threads)
         if self._stores.warm(name) is not None or log_bytes(path):
             raise MnemonError(BUSY, f'the store "{name}" was opened during the check', hint="repeat")
-        return _verify_result(name, list(map(partial(view, name), found)), is_open=False)
+        return _verify_result(name, list(map(partial(check_view, name), found)), is_open=False)
 
 
 def _verify_result(name: str, views: list[CheckView], *, is_open: bool) -> VerifyResult:
     return VerifyResult(store=name, open=is_open, ok=all(each.ok for each in views), checks=views)
 
 
-def view(store: str, finding: Finding) -> CheckView:
+def check_view(store: str, finding: Finding) -> CheckView:
     """Convert a finding to its wire form."""
     check = finding.check
     if finding.skipped is not None:

@@ -23,11 +23,12 @@ from mnemond.store.connection import Connection
 from mnemond.wire.dispatch import Call, handles
 
 
-class AuditHandlers:
-    """history, log, receipt."""
+class HistoryHandlers:
+    """history, log, receipt, undo."""
 
-    def __init__(self, open_stores: OpenStores, clock: Clock) -> None:
+    def __init__(self, open_stores: OpenStores, identities: Identities, clock: Clock) -> None:
         self._open_stores = open_stores
+        self._identities = identities
         self._clock = clock
 
     @handles("history", in_task=True)
@@ -64,29 +65,6 @@ class AuditHandlers:
             )
         )
 
-
-def _event(line: operations.LogLine) -> ReceiptEvent:
-    return ReceiptEvent(
-        event_name=f"memory.{line.operation.replace(':', '.')}",
-        operation=line.operation,
-        created_at=line.created_at,
-        insight_id_hash=None if line.insight_id is None else _hash(line.insight_id),
-        detail_hash=_hash(line.detail) if line.detail else None,
-        detail_present=bool(line.detail),
-    )
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-class UndoHandlers:
-    """undo."""
-
-    def __init__(self, open_stores: OpenStores, identities: Identities) -> None:
-        self._open_stores = open_stores
-        self._identities = identities
-
     @handles("undo", in_task=True)
     async def undo(self, call: Call, params: UndoParams) -> UndoResult:
         """Reverse one operation. Texts are embedded before the transaction, which checks everything again.
@@ -104,6 +82,21 @@ class UndoHandlers:
         vectors = await _vectors(warm, found.texts)
         proposal = undo.propose(found, vectors, identity, warm.rules)
         return await submitted(warm, proposal, UndoResult)
+
+
+def _event(line: operations.LogLine) -> ReceiptEvent:
+    return ReceiptEvent(
+        event_name=f"memory.{line.operation.replace(':', '.')}",
+        operation=line.operation,
+        created_at=line.created_at,
+        insight_id_hash=None if line.insight_id is None else _hash(line.insight_id),
+        detail_hash=_hash(line.detail) if line.detail else None,
+        detail_present=bool(line.detail),
+    )
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def _vectors(warm: OpenStore, texts: tuple[str, ...]) -> undo.Vectors:

@@ -39,7 +39,7 @@ class StoreSettings:
 
     @property
     def sources(self) -> Sources:
-        """Where the settings outside of stores come from."""
+        """Sources of the settings outside of stores."""
         return self._loaded.sources
 
     def file_of(self, name: str) -> Path:

@@ -46,21 +46,21 @@ class BackupHandlers:
         name = self._stores.resolve(params.store)
         warm = await self._open_stores.open(name)
         made = await self._safekeeping.back_up(name)
-        result = types_admin.BackupCreateResult(backup=view(made.backup), dropped=made.dropped)
+        result = types_admin.BackupCreateResult(backup=_backup_view(made.backup), dropped=made.dropped)
         return warm.marked(result)
 
     @handles("backup.list", in_task=True)
     async def list(self, call: Call, params: types_admin.BackupListParams) -> types_admin.BackupListResult:
         """List backups, newest first."""
         found = await self._safekeeping.list(_checked(params.store))
-        return types_admin.BackupListResult(backups=[view(each) for each in found])
+        return types_admin.BackupListResult(backups=[_backup_view(each) for each in found])
 
     @handles("backup.verify", in_task=True)
     async def verify(self, call: Call, params: types_admin.BackupVerifyParams) -> types_admin.BackupVerifyResult:
         """Read every page of a backup. Raises MnemonError: NOT_FOUND, AMBIGUOUS, STORAGE, UNSUPPORTED."""
         backup = await self._safekeeping.find(params.backup, _checked(params.store))
         facts = await self._safekeeping.verify(backup)
-        return types_admin.BackupVerifyResult(backup=view(backup, facts))
+        return types_admin.BackupVerifyResult(backup=_backup_view(backup, facts))
 
     @handles("backup.restore", in_task=True)
     async def restore(self, call: Call, params: types_admin.BackupRestoreParams) -> types_admin.BackupRestoreResult:
@@ -88,7 +88,7 @@ class BackupHandlers:
         )
 
 
-def view(backup: Backup, facts: Facts | None = None) -> types_admin.BackupView:
+def _backup_view(backup: Backup, facts: Facts | None = None) -> types_admin.BackupView:
     """Convert a backup to its wire form, with `facts` read just now or those recorded."""
     known = facts or backup.facts
     return types_admin.BackupView(

@@ -105,7 +105,7 @@ class CausalCandidate(msgspec.Struct, frozen=True):
 
 
 class Redundancy(msgspec.Struct, frozen=True):
-    """How much the memory repeats the nearest one, and the other half of the pair they became."""
+    """Redundancy of the memory with the nearest one, and the other half of the pair they form."""
 
     score: float
     redundant: bool
@@ -290,7 +290,7 @@ class LinkResult(WriteResult, frozen=True):
 
 
 class UnlinkResult(WriteResult, frozen=True):
-    """How many links are gone, of which types. `cause_other_way`: a causal one from target to source is left."""
+    """Number and types of the removed links. `cause_other_way`: a causal one from target to source is left."""
 
     status: Literal["unlinked"]
     source_id: str

@@ -15,7 +15,7 @@ from mnemond.api.admin import DaemonHandlers, ProcessState
 from mnemond.api.changes import ChangeHandlers
 from mnemond.api.embed import EmbedHandlers
 from mnemond.api.embed_worker import EmbeddingWorker
-from mnemond.api.history import AuditHandlers, UndoHandlers
+from mnemond.api.history import HistoryHandlers
 from mnemond.api.maintenance import GcHandlers
 from mnemond.api.recall import ReadHandlers, SearchHandlers
 from mnemond.api.remember import RememberHandlers
@@ -162,8 +162,7 @@ class Bench:
         self.used: list[str] = []
         self.reads = ReadHandlers(self.open_stores, lambda: 0.0, self.clock, self.identities.nonce, self._note_use)
         self.search = SearchHandlers(self.open_stores, self.clock)
-        self.audit = AuditHandlers(self.open_stores, self.clock)
-        self.undoing = UndoHandlers(self.open_stores, self.identities)
+        self.history = HistoryHandlers(self.open_stores, self.identities, self.clock)
         self.collecting = GcHandlers(self.open_stores, self.identities, self.clock)
         life = ProcessState(uptime_s=lambda: 12.3456, connections=lambda: 7, request_stop=self._stop)
         self.daemon = DaemonHandlers(path, config or Config(), self.stores, self.open_stores, life)

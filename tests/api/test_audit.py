@@ -45,13 +45,13 @@ async def remember(over: Bench, content: str, **more: Any) -> RememberResult:
 
 
 async def history(over: Bench, **params: Any) -> HistoryResult:
-    result = await over.audit.history(CALL, HistoryParams(**params))
+    result = await over.history.history(CALL, HistoryParams(**params))
     assert isinstance(result, HistoryResult)
     return result
 
 
 async def undo(over: Bench, **params: Any) -> UndoResult:
-    result = await over.undoing.undo(CALL, UndoParams(**params))
+    result = await over.history.undo(CALL, UndoParams(**params))
     assert isinstance(result, UndoResult)
     return result
 
@@ -194,19 +194,19 @@ async def test_the_log_is_newest_first_and_holds_no_text(tmp_path: Path) -> None
     async with bench(tmp_path) as over:
         made = await remember(over, "tea at four")
         await over.changes.forget(CALL, ForgetParams(id=made.id or ""))
-        lines = await over.audit.log(CALL, LogParams(limit=5))
+        lines = await over.history.log(CALL, LogParams(limit=5))
         assert isinstance(lines, list)
         assert all(isinstance(line, LogLine) for line in lines)
         assert [(line.operation, line.insight_id) for line in lines] == [("forget", made.id), ("remember", made.id)]
         assert not any("tea" in line.detail for line in lines)
-        assert len(await over.audit.log(CALL, LogParams(limit=1))) == 1
+        assert len(await over.history.log(CALL, LogParams(limit=1))) == 1
 
 
 async def test_a_receipt_gives_no_id_away(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
         made = await remember(over, "tea at four")
         await gc(over, apply=True)
-        receipt = await over.audit.receipt(CALL, LogParams(limit=7))
+        receipt = await over.history.receipt(CALL, LogParams(limit=7))
         assert isinstance(receipt, ReceiptResult)
         assert (receipt.schema, receipt.store, receipt.limit, receipt.count) == ("mnemond.receipt.v1", "default", 7, 2)
         assert (receipt.privacy.raw_detail_included, receipt.privacy.hash_algorithm) == (False, "sha256")
@@ -217,7 +217,7 @@ async def test_a_receipt_gives_no_id_away(tmp_path: Path) -> None:
         assert (last.operation, last.insight_id_hash) == ("gc", None)
         assert (made.id or "-").encode() not in msgspec.json.encode(receipt)
         await forgotten_line(over)
-        bare = await over.audit.receipt(CALL, LogParams(limit=1))
+        bare = await over.history.receipt(CALL, LogParams(limit=1))
         assert isinstance(bare, ReceiptResult)
         assert (bare.events[0].detail_hash, bare.events[0].detail_present) == (None, False)
 

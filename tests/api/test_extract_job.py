@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 from trio.testing import MockClock
 
-from mnemond.api.history import UndoHandlers
 from mnemond.api.types_changes import UndoParams
 from mnemond.jobs.extract import PORTION
 from mnemond.jobs.scheduler import IDLE_S
@@ -203,7 +202,7 @@ async def test_a_fact_is_taken_back_by_its_operation(tmp_path: Path, mock_clock:
         await it.say("I prefer tabs over spaces.")
         await it.run()
         ((op_id,),) = await it.rows("SELECT op_id FROM memory_operations")
-        undo = UndoHandlers(it.at.open_stores, it.at.over.identities)
+        undo = it.at.over.history
         await undo.undo(CALL, UndoParams(operation=op_id))
         assert await it.memories() == []
         assert (await it.run()).outcome == "nothing"

@@ -27,7 +27,7 @@ METHOD_OF = {
 
 
 async def log(over: Bench, limit: int = 20) -> list[LogLine]:
-    lines = await over.audit.log(CALL, LogParams(limit=limit))
+    lines = await over.history.log(CALL, LogParams(limit=limit))
     assert isinstance(lines, list)
     return lines
 
@@ -53,10 +53,10 @@ async def test_a_line_names_its_operation(tmp_path: Path, name: str) -> None:
         lines = await log(over)
         assert {line.op_id for line in lines[:-before]} == {done.op_id}
         over.clock.us += 1
-        undone: Any = await over.undoing.undo(CALL, UndoParams(operation=lines[0].op_id))
+        undone: Any = await over.history.undo(CALL, UndoParams(operation=lines[0].op_id))
         assert (undone.undone, undone.method) == (done.op_id, METHOD_OF.get(name, name))
         over.clock.us += 1
-        again: Any = await over.undoing.undo(CALL, UndoParams(operation=(await log(over))[0].op_id))
+        again: Any = await over.history.undo(CALL, UndoParams(operation=(await log(over))[0].op_id))
         assert (again.undone, again.method) == (undone.op_id, "undo")
 
 
@@ -73,7 +73,7 @@ async def test_of_two_operations_at_one_microsecond_none_is_named(tmp_path: Path
         made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
         await over.changes.forget(CALL, ForgetParams(id=made.id))
         assert [line.op_id for line in await log(over)] == [None, None]
-        undone: Any = await over.undoing.undo(CALL, UndoParams())
+        undone: Any = await over.history.undo(CALL, UndoParams())
         assert undone.method is None
 
 
@@ -82,7 +82,7 @@ async def test_what_the_log_forgot_is_taken_back_without_its_method(tmp_path: Pa
         made: Any = await over.remembering.remember(CALL, RememberParams(content="tea at four"))
         warm = await over.warm()
         await warm.store.read(lambda connection: connection.run("DELETE FROM oplog"))
-        undone: Any = await over.undoing.undo(CALL, UndoParams())
+        undone: Any = await over.history.undo(CALL, UndoParams())
         assert (undone.undone, undone.method) == (made.op_id, None)
 
 

@@ -49,7 +49,7 @@ WRITES: list[Callable[[Bench, str], Awaitable[object]]] = [
     lambda over, name: over.changes.unlink(CALL, UnlinkParams(source_id=ONE, target_id=TWO, op_id=name)),
     lambda over, name: over.changes.pin(CALL, PinParams(id=ONE, op_id=name)),
     lambda over, name: over.collecting.gc(CALL, GcParams(apply=True, op_id=name)),
-    lambda over, name: over.undoing.undo(CALL, UndoParams(op_id=name)),
+    lambda over, name: over.history.undo(CALL, UndoParams(op_id=name)),
 ]
 
 
@@ -91,7 +91,7 @@ async def test_a_write_is_taken_back_by_any_name_it_was_given(tmp_path: Path, na
     async with bench(tmp_path) as over:
         made = await over.remembering.remember(CALL, RememberParams(content="tea at four", op_id=name))
         assert isinstance(made, RememberResult)
-        undone = await over.undoing.undo(CALL, UndoParams(operation=name))
+        undone = await over.history.undo(CALL, UndoParams(operation=name))
         assert isinstance(undone, UndoResult)
         assert (undone.undone, undone.method) == (name, "remember")
 
@@ -100,9 +100,9 @@ async def test_the_beginning_of_a_name_has_six_characters_at_least(tmp_path: Pat
     async with bench(tmp_path) as over:
         await over.remembering.remember(CALL, RememberParams(content="tea at four", op_id="import-7"))
         with pytest.raises(MnemonError, match="whole") as caught:
-            await over.undoing.undo(CALL, UndoParams(operation="impor"))
+            await over.history.undo(CALL, UndoParams(operation="impor"))
         assert caught.value.kind is NOT_FOUND
-        await over.undoing.undo(CALL, UndoParams(operation="import"))
+        await over.history.undo(CALL, UndoParams(operation="import"))
 
 
 DIGESTS: list[tuple[str, dict[str, object], str]] = [

@@ -137,7 +137,7 @@ async def test_whatever_embeds_shares_the_threads_and_leaves_when_nobody_waits(t
             partial(over.changes.update, CALL, UpdateParams(id=one, content="tea at five")),
             partial(over.changes.merge, CALL, MergeParams(id=one, other_id=other)),
             partial(over.changes.merge, CALL, MergeParams(id=long, other_id=wide)),
-            partial(over.undoing.undo, CALL, UndoParams(operation=gone.op_id)),
+            partial(over.history.undo, CALL, UndoParams(operation=gone.op_id)),
         ]
 
         async def ask(method: Any) -> None:

@@ -98,10 +98,10 @@ async def test_there_and_back_again(tmp_path: Path, name: str) -> None:
         done: Any = await OPERATIONS[name](over, ids)
         after = await now(over)
         assert after != before
-        undone: Any = await over.undoing.undo(CALL, UndoParams())
+        undone: Any = await over.history.undo(CALL, UndoParams())
         assert undone.undone == done.op_id
         assert undone.edges_missing == 0
         assert await now(over) == before
-        await over.undoing.undo(CALL, UndoParams(operation=undone.op_id))
+        await over.history.undo(CALL, UndoParams(operation=undone.op_id))
         assert await now(over) == after
         assert not over.defects
