@@ -1,8 +1,8 @@
-"""extract: what was said in agents' sessions is read for facts, and each fact is remembered.
+"""extract: extract the facts of queued exchanges, and remember each fact.
 
-An exchange goes through small transactions: begun (its tries are counted before anything can go wrong), planned (its
-facts take the place of what it said), then one for each fact, which remembers it and takes it out of the queue at once.
-A process that ends anywhere between leaves a row that says what is left, so nothing is lost and nothing is done twice.
+An exchange goes through small transactions: begun (its attempts are counted before anything can fail), planned (its
+facts replace its text), then one for each fact, which remembers it and removes it from the queue. A crash at any point
+leaves a row with the remaining work, so nothing is lost or done twice.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from mnemond.store.exchanges import PendingExchange
 NAME: Final = "extract"
 
 HOST: Final = "host:"
-"""Before the name of the host that causes a write (spec 15)."""
+"""Prefix of the host's name in `triggered_by`."""
 
 PORTION: Final = 16
-"""Exchanges of one run, half a second of work; then it is looked whether somebody uses the store."""
+"""Exchanges of one run, half a second of work; a longer queue continues when the store is unused again."""
 
 DEFECT: Final = "a defect in mnemond ended its reading; the daemon's log says more"
 
 _NOT_ITS_FAULT: Final = (BUSY, STOPPING, STORAGE)
-"""What keeps any write from being written: no matter of one exchange."""
+"""Errors that affect every write, not one exchange."""
 
 
 class ExtractionContext(msgspec.Struct, frozen=True):
-    """What the facts of a store are read and written with, as it is now.
+    """The rules and the embedder of a store.
 
-    `lacking` says why there is no `embedder`; `threads` are those in which it embeds; `missing` is called when a memory
-    was stored without a vector.
+    `lacking` is the reason for a missing `embedder`; it embeds in `threads`; `missing` is called when a memory was
+    stored without a vector.
     """
 
     rules: WriteRules
@@ -56,8 +56,8 @@ class ExtractionContext(msgspec.Struct, frozen=True):
 
 
 class ExtractDeps(msgspec.Struct, frozen=True):
-    """What the job works with: the desk of a store, by its name; names for its writes; and where a defect ends, so that
-    it ends the reading of one exchange and no other."""
+    """The dependencies of the job: the extraction context of a store, by its name; write contexts; and a guard that
+    limits a defect to one exchange."""
 
     desk: Callable[[str], Awaitable[ExtractionContext]]
     identity: Callable[[str, str], WriteContext]
@@ -65,22 +65,21 @@ class ExtractDeps(msgspec.Struct, frozen=True):
 
 
 class Extract:
-    """Soon after something was said, while the store is unused, and every `lifecycle.extract_interval`: what failed is
-    tried again then. How it ran is not kept over a restart, so that what an earlier daemon left is read as soon as the
-    store is open."""
+    """Runs soon after an exchange was queued, and every `lifecycle.extract_interval` to retry failures. Runs are not
+    recorded, so that the queue of an earlier daemon is read as soon as the store is open."""
 
     name = NAME
     summary = "what was said in agents' sessions is read for facts, and these are remembered"
     first_s = 0.0
 
     def __init__(self, interval_s: float, means: ExtractDeps, engine: Engine | None = None) -> None:
-        """`engine` reads; without one the rules do. It is called in a thread, and may take its time."""
+        """`engine` extracts facts, by default the rules. It is called in a thread."""
         self.interval_s = interval_s
         self._means = means
         self._engine = engine or RuleEngine()
 
     async def run(self, work: Work) -> Done:
-        """Read what waits, the oldest first; asked for, all of it, and, `sure`, what was set aside as well."""
+        """Read queued exchanges, the oldest first; on request all, and with `sure` failed ones as well."""
         desk = await self._means.desk(work.store.name)
         if not desk.rules.config.extraction.enabled:
             return Done("nothing", detail="extraction.enabled is false")
@@ -102,8 +101,7 @@ class Extract:
         return work.done(remembered, _told(read))
 
     async def _one(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> int:
-        """Go as far with one exchange as it goes; how many memories it became. Raises MnemonError where nothing can be
-        written at all."""
+        """Process one exchange; return the number of memories. Raises MnemonError where nothing can be written."""
         if not await work.store.rewrite(lambda it: exchanges.begin(it, waiting.number)):
             return 0
         planned = waiting if waiting.facts is not None else await self._planned(work, desk, waiting)
@@ -118,7 +116,7 @@ class Extract:
         return await self._written(work, desk, planned, made[0])
 
     async def _planned(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> PendingExchange | None:
-        """It with its facts; None where there are none, or where they could not be found."""
+        """Return the exchange with its facts; None without facts or after a failure."""
         found: list[list[Fact]] = []
         with self._means.guard():
             found.append(await work.think(facts_of, waiting, work.store.snapshot, desk.rules.config, self._engine))
@@ -135,7 +133,7 @@ class Extract:
     async def _written(
         self, work: Work, desk: ExtractionContext, planned: PendingExchange, ready: Sequence[FactWrite]
     ) -> int:
-        """Write one fact after another. One that is refused takes no other with it: it stays in the row."""
+        """Write one fact after another. A refused one stays in the row and does not affect the others."""
         remembered, refused, why, row = 0, list[Fact](), "", planned
         for at, write in enumerate(ready):
             left = [*(each.fact for each in ready[at + 1 :]), *refused]
@@ -158,7 +156,7 @@ class Extract:
     async def _submitted(
         self, work: Work, desk: ExtractionContext, row: PendingExchange, write: FactWrite, settled: SettleFact
     ) -> RememberResult:
-        """One fact, as an operation named after the exchange and its number in it, caused by the host."""
+        """Write one fact, as an operation of the host named after the exchange and the fact's number."""
         own = self._means.identity(work.store.name, f"{HOST}{row.exchange.host}")
         identity = msgspec.structs.replace(own, op_id=f"{row.id}/{row.written + 1}")
         made_by = None if desk.embedder is None else desk.embedder.fingerprint
@@ -170,13 +168,13 @@ class Extract:
 
 
 async def _portion(work: Work, after: int) -> list[PendingExchange]:
-    """The oldest that wait behind a number: those whose time has come, or, where somebody asked for the run, all."""
+    """Read the oldest exchanges after a number: those due or, on a requested run, all."""
     now_us = None if work.asked else work.identity.now_us
     return await work.store.read(lambda it: exchanges.oldest(it, PORTION, after, now_us))
 
 
 async def _ready(work: Work, desk: ExtractionContext, planned: PendingExchange) -> list[FactWrite]:
-    """The facts of a plan, read and embedded."""
+    """Prepare and embed the facts of an exchange."""
     snapshot, facts = work.store.snapshot, decoded(planned.facts or "[]")
 
     def read() -> list[FactWrite]:
@@ -191,7 +189,7 @@ async def _fail(work: Work, waiting: PendingExchange, why: str) -> None:
 
 
 async def _expire(work: Work) -> None:
-    """Let go of what is too old, where there is any: a run that finds nothing writes nothing."""
+    """Remove expired exchanges; write only if there are any."""
     if await work.store.read(lambda it: exchanges.count_expired(it, work.now_us)):
         await work.store.rewrite(lambda it: exchanges.expire(it, work.now_us))
 

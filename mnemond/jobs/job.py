@@ -1,4 +1,4 @@
-"""What a job is, what it is given for one run, and what it answers."""
+"""The job protocol, the input and the result of a run, and changes in slices."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from mnemond.store.store import Store
 T = TypeVar("T")
 
 METHOD: Final = "jobs"
-"""What operations of jobs are called where others have the name of their method."""
+"""Method name of the operations of jobs."""
 
 HOUR_S: Final = 3_600.0
 DAY_S: Final = 24 * HOUR_S
 
-
 RESTS: Final = 3.0
-"""For so many times as long as a write took, a job leaves a store alone that somebody used meanwhile; a quarter of the
-writer's time is its own then. Beside 500 requests a second, which take most of what one interpreter can do, a prune
-without rests took the rest and more: recalls queued up for a second and longer."""
+"""Pause after a write, as a multiple of its duration, if the store was used meanwhile; a job then takes a quarter of
+the writer's time. Beside 500 requests a second, which take most of what one interpreter can do, a prune without rests
+took the rest and more: recalls queued up for a second and longer."""
 
 
 def _never() -> float:
@@ -39,8 +38,8 @@ def _never() -> float:
 
 
 class Done(msgspec.Struct, frozen=True):
-    """What a run came to; the fields are those of `JobRecord`. Of a dry run, what it would have come to. `again`: it
-    left something, and is due again at once."""
+    """The result of a run, or the expected one of a dry run; the fields are those of `JobRecord`. `again`: work is
+    left, so the job is due again at once."""
 
     outcome: RunOutcome
     changed: int = 0
@@ -52,11 +51,11 @@ class Done(msgspec.Struct, frozen=True):
 class Work(msgspec.Struct, frozen=True):
     """One run of the job `name` on a store.
 
-    All its transactions are parts of one operation, `identity`, so that it is taken back as a whole. `now_us` is what
-    counts as now for the age of memories, `aged_us` what is kept of it (`model.ageing`). `sure`: it may change more
-    than it would dare by itself. `dry_run`: nothing may be written. `begun`: by trio's clock. `threads`: where to
-    think for longer than the event loop can wait. `used_at`: when somebody asked something of the store last, by trio's
-    clock.
+    All its transactions are parts of one operation, `identity`, so that it is undone as a whole. `now_us` is the
+    effective time for the age of memories, `aged_us` the accumulated one to record (see `effective_now`). `asked`: run
+    on request. `sure`: changes beyond the safety limits are confirmed. `dry_run`: nothing may be written. `begun`: by
+    trio's clock. `threads`: for computations too long for the event loop. `used_at`: returns the time of the last
+    request to the store, by trio's clock.
     """
 
     name: str
@@ -72,40 +71,40 @@ class Work(msgspec.Struct, frozen=True):
     used_at: Callable[[], float] = _never
 
     def seconds(self) -> float:
-        """Since the run began. For the event loop's thread."""
+        """Return the seconds since the run began. For the event loop's thread."""
         return trio.current_time() - self.begun
 
     async def make_room(self, since: float) -> None:
-        """Between two writes, of which the first began at `since`: rest, if anybody else wants something meanwhile."""
+        """Pause between two writes, the first begun at `since`, if the store was used meanwhile."""
         if self.used_at() >= since:
             await trio.sleep(RESTS * (trio.current_time() - since))
 
     def done(self, changed: int, detail: str = "", *, undoable: bool = False) -> Done:
-        """It went through, and changed so much."""
+        """Return the result of a successful run."""
         op_id = self.identity.op_id if undoable and changed and not self.dry_run else None
         return Done("done" if changed else "nothing", changed, detail, op_id)
 
     def facts(self, done: Done, seconds: float) -> tuple[tuple[str, str], ...]:
-        """What the transaction of the last change writes down beside it."""
+        """Return the record of the run, to be written in the transaction of its last change."""
         record = JobRecord(
             self.identity.now, self.aged_us, done.outcome, done.changed, done.detail, round(seconds, 3), done.op_id
         )
         return (job_fact(self.name, record),)
 
     async def think(self, function: Callable[..., T], *arguments: object) -> T:
-        """What a function of values returns, worked out beside the event loop."""
+        """Call a function of values in a thread."""
         return await trio.to_thread.run_sync(function, *arguments, limiter=self.threads)
 
     async def note(self, done: Done) -> Done:
-        """Write down how a run ended whose last change, if it made any, was written before. Raises MnemonError."""
+        """Record a run whose last change, if any, was written before. Raises MnemonError."""
         if not self.dry_run:
             facts = self.facts(done, self.seconds())
             await self.store.rewrite(lambda connection: meta.note(connection, facts))
         return done
 
     async def in_parts(self, change: Callable[[Connection], tuple[int, bool]], undertaken: str = "") -> Done:
-        """Call `change`, each time in a transaction of its own, until it says (how many it changed, False): there is
-        no more. The last of these transactions notes the run. Raises MnemonError."""
+        """Call `change`, each time in a transaction of its own, until it returns (number changed, False). The last
+        transaction records the run. Raises MnemonError."""
         changed, more = 0, True
         while more:
             seconds, before, since = self.seconds(), changed, trio.current_time()
@@ -124,16 +123,16 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Job(Protocol):
-    """Something to be done to a store every so often. Running it twice does what running it once does."""
+    """Periodic maintenance of a store. Idempotent."""
 
     @property
     def name(self) -> str:
-        """What it is called, by people too."""
+        """The name, as shown to users."""
         ...
 
     @property
     def summary(self) -> str:
-        """What it does, in a line."""
+        """A one-line description."""
         ...
 
     @property
@@ -143,26 +142,26 @@ class Job(Protocol):
 
     @property
     def first_s(self) -> float:
-        """Seconds that a store is open before the first run of all, at most an interval."""
+        """Seconds from the opening of a store to the very first run, at most an interval."""
         ...
 
     async def run(self, work: Work) -> Done:
-        """Do it, as transactions so short that no other write waits long; cancelled at any moment it leaves whole ones.
+        """Run in transactions so short that no other write waits long. May be cancelled at any moment.
 
         Raises MnemonError.
         """
         ...
 
 
-# Many memories changed as many small writes, with everybody else's writes between them.
+# Changes of many memories in small writes, between which other writes run.
 
 
 Choose = Callable[[Snapshot, Sequence[str]], Sequence[Change]]
-"""What becomes of some memories, by the store as it is when their turn comes."""
+"""Return the changes of some memories against the current snapshot."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """What the log says of a run: `operation`, once a slice, or (`once`) with the last alone."""
+    """The log line of a run: `operation`, once a slice, or (`once`) only with the last slice."""
 
     operation: str
     once: bool = False
@@ -176,9 +175,9 @@ class _Slice(msgspec.Struct, frozen=True):
 
 
 async def in_slices(work: Work, ids: Sequence[str], size: int, choose: Choose, line: Line) -> Done:
-    """Change memories, at most `size` a write, one write after another; the last one notes the run.
+    """Change memories, at most `size` a write, one write after another; the last one records the run.
 
-    Raises MnemonError; what was written before is whole and stays.
+    Raises MnemonError; earlier writes stay.
     """
     changed = 0
     undoable = not line.once
@@ -199,13 +198,12 @@ async def in_slices(work: Work, ids: Sequence[str], size: int, choose: Choose, l
 def _decided(work: Work, part: _Slice, changes: Sequence[Change], line: Line) -> ChangeSet:
     many = sum(isinstance(change, RetireInsight | SetImportance) for change in changes)
     total = part.before + many
-    told = total if line.once else many
     change_set = work.identity.change_set(
         METHOD,
         tuple(changes),
         Maintained(changed=many, op_id=work.identity.op_id),
         operation=line.operation if part.last or not line.once else "",
-        detail=f"{work.identity.triggered_by} memories={told}",
+        detail=f"{work.identity.triggered_by} memories={total if line.once else many}",
     )
     if not part.last:
         return change_set

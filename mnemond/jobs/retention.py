@@ -1,4 +1,4 @@
-"""graph_metrics: how central every memory is, written down."""
+"""Jobs on memories and rows: graph metrics, decay refresh, expiry, pruning, trimming of logs; and the list of jobs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mnemond.jobs.extract import Extract, ExtractDeps
 from mnemond.jobs.job import DAY_S, HOUR_S, Done, Job, Line, Work, in_slices
 from mnemond.jobs.storage import Backup, Checkpoint, Copy, FullVerify, Vacuum, Verify
 from mnemond.memory.retention import (
-    DECAY_REFRESH_TOLERANCE,
+    IMPORTANCE_TOLERANCE,
     candidates,
     difference,
     expired,
     most_at_once,
     refreshed,
-    retired_expiry,
-    retired_pruning,
+    retire_expired,
+    retire_pruned,
     stale,
 )
 from mnemond.store import edges, operations
@@ -26,14 +26,14 @@ from mnemond.store.edges import Metric
 from mnemond.store.verify import Examiner
 
 READ: Final = 2_000
-"""Rows read at once."""
+"""Metrics rows per read."""
 
 WRITTEN: Final = 250
-"""Rows a transaction: about 3 ms of the writer's time."""
+"""Metrics rows per transaction: about 3 ms of the writer's time."""
 
 
 class GraphMetrics:
-    """Every day. Communities are not looked for: nothing asks for them."""
+    """Store PageRank and degree of every memory, daily."""
 
     name = "graph_metrics"
     summary = "how central every memory is, written down"
@@ -41,7 +41,7 @@ class GraphMetrics:
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:
-        """Write down what is not known yet, or was otherwise."""
+        """Write new and changed metrics."""
         found = await work.think(difference, work.store.snapshot, await _written(work))
         changed = len(found.put) + len(found.remove)
         if work.dry_run:
@@ -76,18 +76,13 @@ async def _written(work: Work) -> list[Metric]:
             return found
 
 
-# decay_refresh: the stored effective importance of every memory follows the time that passed.
-
-
-DECAY_REFRESH_SLICE: Final = 100
-"""Memories a write: 3 to 5 ms of the writer's time in a store of 10,000 (10 to 17 ms with the flush, on two busy
+REFRESH_SLICE: Final = 100
+"""Memories per write: 3 to 5 ms of the writer's time in a store of 10,000 (10 to 17 ms with the flush, on two busy
 cores)."""
-
-DECAY_REFRESH_SHOWN: Final = Line("decay", once=True)
 
 
 class DecayRefresh:
-    """Every `lifecycle.decay_interval`."""
+    """Update stored effective importances, every `lifecycle.decay_interval`."""
 
     name = "decay_refresh"
     summary = "stored effective importance follows the time that passed"
@@ -97,27 +92,22 @@ class DecayRefresh:
         self.interval_s = interval_s
 
     async def run(self, work: Work) -> Done:
-        """Write what reads otherwise by now; asked for by somebody, whatever differs at all."""
-        tolerance = 0.0 if work.asked else DECAY_REFRESH_TOLERANCE
+        """Write the importances that are off by more than the tolerance; on request, all that differ."""
+        tolerance = 0.0 if work.asked else IMPORTANCE_TOLERANCE
         ids = await work.think(stale, work.store.snapshot, work.now_us, tolerance)
         if work.dry_run:
             return work.done(len(ids))
-        return await in_slices(
-            work, ids, DECAY_REFRESH_SLICE, lambda now, some: refreshed(now, some, work.now_us), DECAY_REFRESH_SHOWN
-        )
+        line = Line("decay", once=True)
+        return await in_slices(work, ids, REFRESH_SLICE, lambda now, some: refreshed(now, some, work.now_us), line)
 
 
-# expire: memories whose time is over leave the store.
-
-
-EXPIRE_SLICE: Final = 5
-"""Memories a write, as of a prune."""
-
-EXPIRE_SHOWN: Final = Line("expire")
+RETIRED_SLICE: Final = 5
+"""Memories retired per write: about 20 ms of the writer's time in a store of 10,000 with 26 links a memory, nearly all
+of it for the links. A write that prunes for itself takes up to twice as many."""
 
 
 class Expire:
-    """Every hour: recall leaves them out at the moment they name."""
+    """Retire expired memories, hourly; recall leaves them out from the moment of expiry."""
 
     name = "expire"
     summary = "memories whose time is over leave the store"
@@ -125,27 +115,16 @@ class Expire:
     interval_s = HOUR_S
 
     async def run(self, work: Work) -> Done:
-        """Let go of what expired. A clock that runs ahead lets go of two days' worth a run."""
+        """Retire expired memories. A clock that runs ahead retires two days' worth a run."""
         ids = await work.think(expired, work.store.snapshot, work.now_us)
         if work.dry_run:
             return work.done(len(ids))
-        return await in_slices(
-            work, ids, EXPIRE_SLICE, lambda now, some: retired_expiry(now, some, work.now_us), EXPIRE_SHOWN
-        )
-
-
-# prune: what is beyond a store's capacity, or has faded away, leaves recall.
-
-
-PRUNE_SLICE: Final = 5
-"""Memories a write: about 20 ms of the writer's time in a store of 10,000 with 26 links a memory, nearly all of it for
-the links. A write that prunes for itself takes up to twice as many."""
-
-PRUNE_SHOWN: Final = Line("auto-prune")
+        line = Line("expire")
+        return await in_slices(work, ids, RETIRED_SLICE, lambda now, some: retire_expired(now, some, work.now_us), line)
 
 
 class Prune:
-    """Every `lifecycle.prune_interval`."""
+    """Retire memories beyond the capacity and faded ones, every `lifecycle.prune_interval`."""
 
     name = "prune"
     summary = "what is beyond the capacity, or has faded away, leaves recall"
@@ -157,40 +136,33 @@ class Prune:
         self._config_of = config_of
 
     async def run(self, work: Work) -> Done:
-        """Prune, unless that is more of the store than a run takes without being told to."""
+        """Prune, unless that is a larger share of the store than a run may take without confirmation."""
         snapshot, config = work.store.snapshot, self._config_of(work.store.name)
         planned = await work.think(candidates, snapshot, config, work.now_us)
         wanted, most = len(planned.ids), most_at_once(snapshot.live)
         if wanted > most and not work.sure:
-            return await work.note(Done("stopped", wanted, _question(wanted, snapshot.live, most)))
+            question = (
+                f"it would prune {wanted:,} of {snapshot.live:,} memories, and does no more than {most:,} at once"
+                " unasked; if that is right: mnemonctl jobs run prune --yes"
+            )
+            return await work.note(Done("stopped", wanted, question))
         if work.dry_run:
             return work.done(wanted)
-        lifecycle = config.lifecycle
         return await in_slices(
             work,
             planned.ids,
-            PRUNE_SLICE,
-            lambda now, some: retired_pruning(now, some, planned, lifecycle),
-            PRUNE_SHOWN,
+            RETIRED_SLICE,
+            lambda now, some: retire_pruned(now, some, planned, config.lifecycle),
+            Line("auto-prune"),
         )
 
 
-def _question(wanted: int, live: int, most: int) -> str:
-    return (
-        f"it would prune {wanted:,} of {live:,} memories, and does no more than {most:,} at once unasked; "
-        "if that is right: mnemonctl jobs run prune --yes"
-    )
-
-
-# oplog_trim and operations_expiry: what is kept for a while only goes.
-
-
 LINES: Final = 500
-"""Rows a transaction: some milliseconds."""
+"""Log or outcome rows per transaction: some milliseconds."""
 
 
 class OplogTrim:
-    """Every day. Every write trims the log as well; this is for a ring that was made smaller."""
+    """Trim the log, daily. Every write trims it as well; this is for a reduced `lifecycle.max_oplog`."""
 
     name = "oplog_trim"
     summary = "the log keeps its newest lines"
@@ -202,7 +174,7 @@ class OplogTrim:
         self._most = most
 
     async def run(self, work: Work) -> Done:
-        """Remove the oldest lines, as many as are too many."""
+        """Remove the oldest lines beyond the limit."""
         if work.dry_run:
             return work.done(max(0, await work.store.read(operations.count_lines) - self._most))
         return await work.in_parts(self._some)
@@ -213,7 +185,7 @@ class OplogTrim:
 
 
 class OperationsExpiry:
-    """Every day."""
+    """Remove outcomes that are too old to be replayed, daily."""
 
     name = "operations_expiry"
     summary = "outcomes kept for repeated requests go after seven days"
@@ -221,7 +193,7 @@ class OperationsExpiry:
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:
-        """Forget outcomes that nobody repeats any more."""
+        """Remove expired outcomes."""
         if work.dry_run:
             return work.done(await work.store.read(lambda it: operations.count_expired(it, work.now_us)))
 
@@ -232,17 +204,16 @@ class OperationsExpiry:
         return await work.in_parts(some)
 
 
-# The jobs of a daemon, as the configuration has them.
+# The jobs of a daemon.
 
 
 MIN_S: Final = 60.0
-"""The shortest interval: a run writes down that it ran."""
+"""The shortest interval; every run is recorded."""
 
 
 def jobs_of(config: Config, config_of: Callable[[str], Config], copy: Copy, reading: ExtractDeps) -> tuple[Job, ...]:
-    """Every job, in the order they run in where several are due: what was said, what ages and what leaves first, then
-    what is counted and copied. `config_of` returns the settings of a store, by its name; `copy` makes a backup;
-    `reading` is what exchanges are read with."""
+    """Return every job in the order they run in when several are due. `config_of` returns the settings of a store, by
+    its name; `copy` makes a backup; `reading` is for the extraction of exchanges."""
     lifecycle = config.lifecycle
     jobs: list[Job] = [
         Extract(_interval(lifecycle.extract_interval), reading),
@@ -261,7 +232,7 @@ def jobs_of(config: Config, config_of: Callable[[str], Config], copy: Copy, read
 
 
 def looks_of(config: Config, examiner: Examiner) -> tuple[Job, ...]:
-    """The jobs that look at what others leave, and run after them."""
+    """Return the verification jobs, which run after all others."""
     interval = config.lifecycle.full_verify_interval
     if seconds(interval) > 0:
         return FullVerify(_interval(interval), examiner), Verify(examiner)

@@ -1,4 +1,4 @@
-"""Every open store has an attendant; this starts them, and is asked about them."""
+"""The scheduler: one runner per open store runs its jobs one at a time, while the store is unused."""
 
 from __future__ import annotations
 
@@ -19,19 +19,16 @@ from mnemond.model.memory import aged, effective_now, parse_rfc3339
 from mnemond.store.meta import read_jobs
 from mnemond.store.store import Store
 
-# When each job of a store is due, how it ran last, and why it does not run just now.
-
-
 FIRST_PAUSE_S: Final = 60.0
 """Seconds before a job that failed is tried again, doubled each time."""
 
 ATTEMPTS: Final = 5
-"""Attempts in a row (spec 13); then it waits for its interval."""
+"""Attempts in a row; then the job waits for its interval."""
 
 
 class Entry:
-    """One job of one store. Times are seconds of trio's clock, which never jumps: the machine's is asked once, when the
-    store is opened, how long ago the job ran last."""
+    """One job of one store: when it is due, its last run, and why it does not run now. Times are seconds of trio's
+    clock, which never jumps; the wall clock is only used for the time since the last run when the store is opened."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -44,13 +41,13 @@ class Entry:
 
     @property
     def question(self) -> str | None:
-        """What it asks before it goes on."""
+        """The question to confirm before the job continues."""
         stopped = self.record is not None and self.record.outcome == "stopped"
         return self.record.detail if stopped and self.record is not None else None
 
     def remember(self, record: JobRecord | None, wall_us: int, now: float) -> None:
-        """How it ran last, by what was written down. Longer ago than its interval: it is due. A clock that was put
-        back since counts as no time."""
+        """Load the record of the last run. The job is due an interval after it; a clock set back counts as no elapsed
+        time."""
         self.record = record
         if record is None:
             self.due = now + min(self.job.first_s, self.job.interval_s)
@@ -59,19 +56,18 @@ class Entry:
         self.due = now + max(0.0, self.job.interval_s - elapsed_s)
 
     def hurry(self, now: float) -> None:
-        """There is something for it to do: it is due now, or, where it runs, once more behind that. One that failed
-        keeps its pause."""
+        """Make the job due now or, while it runs, once more afterwards. A failed one keeps its pause."""
         self._hurried = True
         if self.error is None:
             self.due = min(self.due, now)
 
     def begun(self) -> None:
-        """It runs now: what there is to do it finds."""
+        """Mark the start of a run, which covers all earlier requests to hurry."""
         self._hurried = False
 
     def finished(self, record: JobRecord, now: float, *, again: bool = False) -> None:
-        """It ran; the next time is an interval from now, or, where something came meanwhile, now. What is left was due
-        when it began: it has waited long enough as well."""
+        """Record a successful run; the next is due after an interval, or now if hurried meanwhile. With `again` the job
+        keeps its earlier due time, since the remaining work has waited as long."""
         self.record, self.error, self.skipped, self.failures = record, None, None, 0
         if again:
             self.due = min(self.due, now)
@@ -79,7 +75,7 @@ class Entry:
             self.due = now if self._hurried else now + self.job.interval_s
 
     def failed(self, why: str, now: float) -> None:
-        """It did not; it is tried again after a pause."""
+        """Record a failed run, to be retried after a pause."""
         self.failures = self.failures % ATTEMPTS + 1
         pause_s = FIRST_PAUSE_S * 2.0 ** (self.failures - 1)
         self.error, self.skipped = why, None
@@ -94,51 +90,48 @@ class JobSchedule:
         self.by_name = {entry.job.name: entry for entry in self.entries}
 
     def remember(self, records: Mapping[str, JobRecord], wall_us: int, now: float) -> None:
-        """What was written down by an earlier daemon."""
+        """Load the records of an earlier daemon."""
         for entry in self.entries:
             entry.remember(records.get(entry.job.name), wall_us, now)
 
     def next(self) -> Entry:
-        """The job whose turn is first; of several the one that stands first."""
+        """Return the job due first; ties in the order of the jobs."""
         return min(self.entries, key=lambda entry: entry.due)
 
     def skip(self, now: float, why: str) -> None:
-        """What is due does not run now."""
+        """Note why the due jobs do not run now."""
         for entry in self.entries:
             if entry.due <= now:
                 entry.skipped = why
 
 
 def record_of(done: Done, ran_at: str, aged_us: int, seconds: float) -> JobRecord:
-    """What a run came to, as it is kept."""
+    """Convert the result of a run to its record."""
     return JobRecord(ran_at, aged_us, done.outcome, done.changed, done.detail, round(seconds, 3), done.op_id)
 
 
-# The one task that runs the jobs of one store, one at a time, while nobody uses it.
-
-
 IDLE_S: Final = 2.0
-"""Seconds without a request from which a store counts as unused (spec 13)."""
+"""Seconds without a request after which a store counts as unused."""
 
 PATIENCE_S: Final = 600.0
-"""Seconds after which a job that is due runs although the store is used: it never takes the writer for long, and a
-store that somebody looks at every second would otherwise never be put in order."""
+"""Seconds after which a due job runs although the store is used: a store read every second would otherwise never be
+maintained, and a job never takes the writer for long."""
 
 MAX_ASKED: Final = 16
-"""Runs that wait to be carried out because somebody asked for them."""
+"""Maximum number of queued requested runs."""
 
 USED: Final = "the store is in use; it runs when nobody asked anything for 2 s, or after 10 minutes"
 WRITING: Final = "the store is being written; it runs when nothing waits to be written, or after 10 minutes"
 
 Guard = Callable[[], AbstractContextManager[object]]
-"""Where a defect ends, so that it ends nothing else."""
+"""Return a context manager that contains and logs defects."""
 
 
 class JobContext(msgspec.Struct, frozen=True):
-    """What every attendant works with.
+    """The dependencies of every runner.
 
-    `identity` names an operation of the daemon's own: of which store, caused by what. `tell` hears of each run: the
-    store's name, the job's, and what it came to.
+    `identity` returns the write context of a background operation, by store and trigger. `tell` is called after each
+    run with the names of the store and the job, and the result.
     """
 
     clock: Clock
@@ -149,12 +142,13 @@ class JobContext(msgspec.Struct, frozen=True):
 
 
 def one_thread() -> trio.CapacityLimiter:
-    """Where the jobs of all stores think: more of them at once would only fight the event loop for the interpreter."""
+    """Return the limiter for computations of all jobs: more threads would only compete with the event loop for the
+    interpreter."""
     return trio.CapacityLimiter(1)
 
 
 class Asked:
-    """A run that somebody asked for, and what it came to."""
+    """A requested run and its result."""
 
     def __init__(self, entry: Entry, *, dry_run: bool, sure: bool) -> None:
         self.entry, self.dry_run, self.sure = entry, dry_run, sure
@@ -162,13 +156,13 @@ class Asked:
         self.result: Done | MnemonError | None = None
 
     def settle(self, result: Done | MnemonError) -> None:
-        """Tell whoever waits."""
+        """Set the result and wake the caller."""
         self.result = result
         self.finished.set()
 
 
 class StoreJobRunner:
-    """For the event loop's thread. `attend` is the task; all else returns at once or waits for it."""
+    """Runs the jobs of one store in the task `attend`. For the event loop's thread."""
 
     def __init__(self, store: Store, jobs: Sequence[Job], means: JobContext) -> None:
         self.store = store
@@ -177,35 +171,33 @@ class StoreJobRunner:
         self._means = means
         self._asked: deque[Asked] = deque()
         self._current: Asked | None = None
-        self._used_at = trio.current_time()  # whoever opened it asks something of it
+        self._used_at = trio.current_time()  # a store is opened for a request
         self._known = trio.Event()
         self._woken = trio.Event()
         self._resting = trio.Event()
         self._ended = False
         self._scope = trio.CancelScope()
 
-    # ------------------------------------------------------------ what others do
-
     def used(self) -> None:
-        """Somebody asked something of the store."""
+        """Note a request to the store."""
         self._used_at = trio.current_time()
 
     def hurry(self, name: str) -> None:
-        """Somebody gave this job something to do: it runs as soon as the store is unused."""
+        """Run this job as soon as the store is unused."""
         self.used()
         self.agenda.by_name[name].hurry(trio.current_time())
         self._woken.set()
 
     def leave(self) -> None:
-        """The store is being closed: begin nothing any more, and leave what was begun."""
+        """Stop: start no more runs and cancel the current one."""
         self._ended = True
         self._scope.cancel()
 
     async def run(self, name: str, *, dry_run: bool = False, sure: bool = False) -> Done:
-        """Run a job of `agenda.by_name` as soon as the one before is done, in use or not; what it came to.
+        """Run a job of `agenda.by_name` as soon as the current one is done, even if the store is in use.
 
-        It is carried out even when the caller is cancelled meanwhile. Raises MnemonError: what kept it from it, BUSY
-        when too many wait, STOPPING when the daemon stops.
+        Runs even when the caller is cancelled meanwhile. Raises MnemonError: the failure of the run, BUSY when too many
+        are queued, STOPPING when the daemon stops.
         """
         if self._ended:
             raise _stopping()
@@ -259,11 +251,11 @@ class StoreJobRunner:
         try:
             records = await self.store.read(read_jobs)
         except MnemonError:
-            records = {}  # whatever is wrong with the store is said by the runs that are due now
+            records = {}  # the runs due now report the failure of the store
         self.agenda.remember(records, self._means.clock.now_us(), trio.current_time())
 
     def _next(self) -> tuple[Entry, float]:
-        """The job whose turn is next, and the seconds until something has to be looked at again."""
+        """Return the next job, and the seconds until it may run or must be checked again."""
         now, entry = trio.current_time(), self.agenda.next()
         if entry.due > now:
             return entry, entry.due - now
@@ -336,7 +328,7 @@ def _stopping() -> MnemonError:
 
 
 class Scheduler:
-    """For the event loop's thread; `run` owns the tasks."""
+    """Starts and stops the runners of all open stores. For the event loop's thread; `run` owns the tasks."""
 
     def __init__(self, jobs: Sequence[Job], means: JobContext) -> None:
         self.jobs = tuple(jobs)
@@ -357,45 +349,44 @@ class Scheduler:
             await trio.sleep_forever()
 
     def end(self) -> None:
-        """The daemon stops: begin nothing any more; whoever waits for a run is told."""
+        """Stop all runners; waiting callers get STOPPING."""
         self._ended = True
         if self._nursery is not None:
             self._nursery.cancel_scope.cancel()
 
     def attach(self, store: Store) -> None:
-        """Look after a store that was opened."""
+        """Start the runner of an opened store."""
         attendant = self._attendants[store.name] = StoreJobRunner(store, self.jobs, self._means)
         if self._nursery is not None and not self._ended:
             self._nursery.start_soon(attendant.attend)
 
     def detach(self, name: str) -> None:
-        """A store is being closed while the daemon goes on: leave it alone."""
+        """Stop the runner of a store that is being closed."""
         attendant = self._attendants.pop(name, None)
         if attendant is not None:
             attendant.leave()
 
     def used(self, name: str) -> None:
-        """Somebody asked something of a store, which may not be open yet."""
+        """Note a request to a store, which may not be open yet."""
         attendant = self._attendants.get(name)
         if attendant is not None:
             attendant.used()
 
     def hurry(self, store: str, job: str) -> None:
-        """There is something to do for this job of a store, which may be closed by now: then it is done once it is open
-        again."""
+        """Make a job of a store due now. If the store is closed by now, the job runs once it is open again."""
         attendant = self._attendants.get(store)
         if attendant is not None:
             attendant.hurry(job)
 
     def of(self, name: str) -> StoreJobRunner:
-        """Who looks after an open store. Raises MnemonError(STOPPING) when nobody does yet, or any more."""
+        """Return the runner of an open store. Raises MnemonError(STOPPING) if none runs."""
         attendant = self._attendants.get(name)
         if self._nursery is None or self._ended or attendant is None:
             raise MnemonError(STOPPING, "no jobs are run: the daemon starts or stops", hint="repeat in a moment")
         return attendant
 
     def questions(self, name: str) -> list[str]:
-        """What jobs of a store ask before they go on, each by its name."""
+        """Return the questions of a store's jobs, each with the job's name."""
         attendant = self._attendants.get(name)
         entries = () if attendant is None else attendant.agenda.entries
         return [f"{entry.job.name}: {entry.question}" for entry in entries if entry.question is not None]

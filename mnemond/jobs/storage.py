@@ -1,4 +1,4 @@
-"""vacuum: the file is written anew where much of it is unused, or its pages have no checksums yet."""
+"""Jobs on the files of a store: vacuum, backup, checkpoint and verification."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from mnemond.store.verify import Examiner, Finding, apply_findings
 from mnemond.store.verify_checks import Tier
 
 UNUSED_SHARE: Final = 0.25
-"""Of the file that may be unused pages, which later writes fill; writing it anew keeps writes waiting, two seconds for
-120 MB on a busy machine."""
+"""Share of unused pages, which later writes fill, from which the file is rewritten. Writes wait meanwhile, two seconds
+for 120 MB on a busy machine."""
 
 UNUSED_BYTES: Final = 4 << 20
-"""Unused bytes that are not worth the writing, whatever their share."""
+"""Unused bytes below which a rewrite is not worthwhile."""
 
 
 class Pages(NamedTuple):
-    """Of a store's file: bytes in all, bytes unused, and whether its pages lack checksums that they could have."""
+    """Bytes and unused bytes of a store's file; `plain`: its pages lack checksums that they could have."""
 
     bytes: int
     unused: int
@@ -33,12 +33,12 @@ class Pages(NamedTuple):
 
     @property
     def due(self) -> bool:
-        """Whether it should be written anew."""
+        """True if the file should be rewritten."""
         return self.plain or (self.unused >= UNUSED_BYTES and self.unused >= UNUSED_SHARE * self.bytes)
 
 
 class Vacuum:
-    """Every day. The first time for a file of before there were checksums, of which a copy is kept beside it."""
+    """Rewrite the file, daily if needed. Of a file without checksums a copy is kept beside it."""
 
     name = "vacuum"
     summary = "the file is written anew where much of it is unused, or without checksums"
@@ -46,8 +46,7 @@ class Vacuum:
     interval_s = DAY_S
 
     async def run(self, work: Work) -> Done:
-        """Write it anew, where that is due. Raises MnemonError(STORAGE), the file being as it was, when there is no
-        room for that."""
+        """Rewrite the file if due. Raises MnemonError(STORAGE), with the file unchanged, when there is no room."""
         if work.store.degraded_reason is not None:
             return Done("nothing", detail="the store is not well; its file is left as it is")
         found = await work.store.read(_measure)
@@ -62,7 +61,7 @@ class Vacuum:
 
 
 def kept_as(path: Path) -> Path:
-    """Where the copy of a file without checksums lies."""
+    """Return the path of the copy of a file without checksums."""
     return path.with_name(f"{path.name}.bak-plain")
 
 
@@ -82,7 +81,7 @@ def _keep(path: Path) -> None:
 
 
 def _rewrite(connection: Connection) -> bool:
-    """Through the log, so that whatever ends the process leaves the old file or the new one."""
+    """Rewrite through the write-ahead log, so that a crash leaves the old file or the new one."""
     try:
         connection.checkpoint(truncate=True)
         rewrite_file(connection)
@@ -92,20 +91,15 @@ def _rewrite(connection: Connection) -> bool:
     return True
 
 
-# backup: a copy of the store, as often as somebody wants one. How it is made is handed in.
-
-
 Copy = Callable[[Store, int], Awaitable[str]]
-"""Makes a copy at a time (microseconds) and lets go of those that are one too many; says in a line what it did.
-Raises MnemonError."""
-
+"""Make a backup at a time (microseconds), remove surplus ones, and return a one-line summary. Raises MnemonError."""
 
 FIRST_S: Final = 600.0
-"""Seconds that a store is open before its first copy: one that was just made has nothing worth copying."""
+"""Seconds from the opening of a store to its first backup: a new one has nothing worth copying."""
 
 
 class Backup:
-    """As often as it is configured."""
+    """Copy the store, every `lifecycle.backup_interval`."""
 
     name = "backup"
     summary = "a copy of the store, and none too many"
@@ -116,23 +110,20 @@ class Backup:
         self._copy = copy
 
     async def run(self, work: Work) -> Done:
-        """Make one."""
+        """Make a backup."""
         if work.dry_run:
             return work.done(1)
         return await work.note(work.done(1, await self._copy(work.store, work.identity.now_us)))
 
 
-# checkpoint: the write-ahead log is cut back to nothing where it has grown and nobody writes.
-
-
 LARGE_BYTES: Final = 4 << 20
-"""What the log may keep: it is copied into the database from so much on, and its file stays as large as it was."""
+"""Size of the write-ahead log from which it is truncated."""
 
 INTERVAL_S: Final = 600.0
 
 
 class Checkpoint:
-    """Every ten minutes. How it ran is not kept over a restart, which starts with a log cut back anyway."""
+    """Truncate a grown write-ahead log, every ten minutes. Runs are not recorded: a restart truncates it anyway."""
 
     name = "checkpoint"
     summary = "the write-ahead log is cut back where it has grown"
@@ -140,16 +131,16 @@ class Checkpoint:
     interval_s = INTERVAL_S
 
     async def run(self, work: Work) -> Done:
-        """Cut it back. What another process still reads stays until the next time."""
+        """Truncate the log, unless another process reads it."""
         many = await work.think(log_bytes, work.store.path)
         if many < LARGE_BYTES:
             return work.done(0)
-        if work.dry_run or await work.store.read(_cut_back):
+        if work.dry_run or await work.store.read(_truncate):
             return work.done(many, "bytes of log")
         return Done("nothing", detail="another process reads the log; it is cut back later")
 
 
-def _cut_back(connection: Connection) -> bool:
+def _truncate(connection: Connection) -> bool:
     try:
         connection.checkpoint(truncate=True)
     except BusyError:
@@ -157,16 +148,13 @@ def _cut_back(connection: Connection) -> bool:
     return True
 
 
-# verify and full_verify: what must always be true of a store is looked at: much of it each hour, all each week.
-
-
-SAID: Final = 3
-"""Problems that the failure of a run names."""
+MAX_NAMED: Final = 3
+"""Problems named in the error of a run."""
 
 
 class Verify:
-    """Every hour; how it ran is not kept over a restart, so that it runs after one. Nothing stored is changed; memory
-    that is not what the file says is read anew."""
+    """Check the invariants of a store quickly, every hour and after a restart. Nothing stored is changed; data in
+    memory that differs from the file is reloaded."""
 
     name = "verify"
     summary = "rows, files and memory are compared; nothing stored is changed"
@@ -177,14 +165,14 @@ class Verify:
         self._examiner = examiner
 
     async def run(self, work: Work) -> Done:
-        """Raises MnemonError(STORAGE) that says what is not as it should be."""
-        _refuse(await _looked(self._examiner, work, "fast"))
+        """Raise MnemonError(STORAGE) with the problems found."""
+        _refuse(await _examine(self._examiner, work, "fast"))
         return work.done(0)
 
 
 class FullVerify:
-    """As often as it is configured: every page, text, word, link and vector. A file that is found to be sound may be
-    written again. Somebody who says `--yes` goes on without what is known to be missing."""
+    """Check every page, text, word, link and vector, every `lifecycle.full_verify_interval`. A file found sound may be
+    written again. With `--yes` known losses are accepted."""
 
     name = "full_verify"
     summary = "all of the store is looked at, every page of its file too; nothing stored is changed"
@@ -196,16 +184,16 @@ class FullVerify:
         self._examiner = examiner
 
     async def run(self, work: Work) -> Done:
-        """Raises MnemonError(STORAGE) that says what is not as it should be."""
+        """Raise MnemonError(STORAGE) with the problems found."""
         if work.sure and not work.dry_run:
             await work.store.accept_loss()
-        found = await _looked(self._examiner, work, "full")
+        found = await _examine(self._examiner, work, "full")
         _refuse(found)
         done = work.done(0, f"{len(found)} checks")
         return done if work.store.read_only is not None else await work.note(done)
 
 
-async def _looked(examiner: Examiner, work: Work, tier: Tier) -> list[Finding]:
+async def _examine(examiner: Examiner, work: Work, tier: Tier) -> list[Finding]:
     found = await examiner.examine(work.store, tier, work.identity.now_us, work.threads)
     await apply_findings(work.store, found, tier)
     return found
@@ -214,5 +202,5 @@ async def _looked(examiner: Examiner, work: Work, tier: Tier) -> list[Finding]:
 def _refuse(found: Sequence[Finding]) -> None:
     problems = [f"{each.check.name}: {problem.what}" for each in found for problem in each.problems]
     if problems:
-        more = f" and {len(problems) - SAID} more" if len(problems) > SAID else ""
-        raise MnemonError(STORAGE, "; ".join(problems[:SAID]) + more, hint="mnemonctl doctor says more")
+        more = f" and {len(problems) - MAX_NAMED} more" if len(problems) > MAX_NAMED else ""
+        raise MnemonError(STORAGE, "; ".join(problems[:MAX_NAMED]) + more, hint="mnemonctl doctor says more")

@@ -1,9 +1,9 @@
-"""Does a new memory repeat, correct or refine an old one? The decision table of spec 7.2, as a pure function.
+"""Decide whether a new memory repeats, corrects or refines an old one: a decision table as a pure function.
 
-Retiring or dropping a memory that says something of its own is the worst a memory can do, and similarity alone cannot
-see it: contradictions share more words than paraphrases do. So the table suggests, and what is done about it has three
-conditions more: a replacement accounts for what it replaces and is about the same thing, and only what stands word for
-word in an old memory is skipped (docs/decisions/0006; each can be switched off in `Safeguards`).
+Retiring or dropping a memory that says something of its own is the worst error, and similarity alone cannot prevent
+it: contradictions share more words than paraphrases do. So the table only suggests, with three more conditions: a
+replacement covers the old text and is about the same thing, and only a verbatim part of an old memory is skipped
+(docs/decisions/0006; each can be switched off in `Safeguards`).
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from mnemond.text.contrast import change_cues, labels, numbers, polarity
 from mnemond.text.similarity import Overlap, normalised, overlap, token_set
 from mnemond.text.tokens import tokens
 
-# The cosines from which an embedder is heard when a new memory is compared with an old one (spec 7.2, 7.3).
+# Cosine thresholds.
 
 
 MEASURED: Final = {
     "minilm_static_256_int8": math.inf,
     "minilm_l6_v2_int8": math.inf,
 }
-"""From which cosine on, in the model's own scale, no contradiction was found (docs/decisions/0006): for neither of the
-built-in models is there one.
+"""Cosines, on the model's own scale, above which no contradiction was measured (docs/decisions/0006); neither of the
+built-in models has one.
 
 The static model adds up words without their order, and contradictions are more alike to it (median .96) than
 paraphrases (.90). The transformer gives contradictions up to .97, its own figure for a pair moves by up to .05 with
@@ -88,10 +88,10 @@ class DiffRules(msgspec.Struct, frozen=True):
 def cosine_thresholds(
     model: str, settings: DiffSettings, scale: Callable[[float], float], safeguards: Safeguards = SAFEGUARDS
 ) -> CosineThresholds:
-    """What `settings` means for the embedder called `model`; the tag of an Ollama model (":latest") does not count.
+    """Scale `settings` to the embedder `model`; the tag of an Ollama model (":latest") is ignored.
 
-    `scale` maps a threshold of the reference embedder to this one (spec 7.3). A model nobody has measured is heard
-    from the line on where it would call two texts duplicates, and only beside the evidence of words.
+    `scale` maps a threshold of the reference embedder to this one. The cosine of an unmeasured model counts from its
+    duplicate threshold on, and only beside word overlap.
     """
     override, duplicate = scale(settings.cosine_override), scale(settings.duplicate)
     if safeguards.raise_override:
@@ -100,10 +100,9 @@ def cosine_thresholds(
 
 
 def on_reference_scale(cosine: float, rules: DiffRules) -> float:
-    """A cosine of the embedder as one of the reference scale, so that it can be compared with other rows' similarity.
+    """Map a cosine of the embedder to the reference scale, comparable with other rows' similarity.
 
-    Straight lines through 0, the update threshold, the duplicate threshold and 1: a cosine on a threshold comes out
-    on that threshold exactly, one between two of them between the two, and an uncalibrated cosine comes out as it is.
+    Piecewise linear through 0, the update threshold, the duplicate threshold and 1; thresholds map exactly.
     """
     own, reference = rules.cosines, rules.settings
     known = ((0.0, 0.0), (own.update, reference.update), (own.duplicate, reference.duplicate), (1.0, 1.0))
@@ -118,20 +117,20 @@ def on_reference_scale(cosine: float, rules: DiffRules) -> float:
 Action = Literal["DUPLICATE", "CONFLICT", "UPDATE", "ADD"]
 
 GENERAL = "general"
-"""The category that is compatible with every other (spec 7.2, test 3)."""
+"""The category that is compatible with every other."""
 
 SAME = "the texts are the same, apart from case, spaces and the punctuation around them"
 
 LONGEST = 1.5
-"""How much longer, in tokens, a duplicate found by its cosine may be than the old memory (spec 7.2, test 5)."""
+"""Maximum ratio of lengths, in tokens, of a duplicate found by its cosine to the old memory."""
 
 _DIGIT = re.compile(r"\d")
 _NUMERALS = re.compile(r"\d+|[一二两兩三四五六七八九十]+")
 
 
 class Side(msgspec.Struct, frozen=True, gc=False):
-    """One of the two memories, with everything the decision looks at; `entities` are canonical names, `said_on` is the
-    day it was said (ISO), "" when nobody knows."""
+    """One of the two memories, with the features the decision needs; `entities` are canonical names, `said_on` is the
+    day it was said (ISO), "" if unknown."""
 
     text: str
     normalised: str
@@ -145,12 +144,12 @@ class Side(msgspec.Struct, frozen=True, gc=False):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What a new memory is beside one old one.
+    """The relation of a new memory to an old one.
 
-    `suggestion` is what the table says, `action` what is done: milder, where following the table would lose something.
-    `similarity` decides; it is the token similarity or, where the cosine is heard, the cosine on the reference scale;
-    `cosine` itself is the embedder's own. `related`: both stay because their categories differ, and a relation
-    between them is due. `reason` is a sentence without any of the content.
+    `suggestion` is the result of the table, `action` the final one: milder where the table would lose something.
+    `similarity` decides; it is the token similarity or, where the cosine counts, the cosine on the reference scale;
+    `cosine` itself is the embedder's own. `related`: both stay because their categories differ, and are linked.
+    `reason` is a sentence without any of the content.
     """
 
     action: Action
@@ -166,7 +165,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def held_back(self) -> bool:
-        """Whether both stay although the table would not have it, so that somebody should look at the older one."""
+        """True if both stay against the suggestion, so that the older one needs review."""
         return self.action == "ADD" != self.suggestion
 
 
@@ -179,7 +178,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class _Pair(msgspec.Struct, frozen=True):
-    """Two sides and what has been worked out about them; `heard`: the similarity is that of the cosine."""
+    """Two sides and their comparison; `heard`: the similarity is that of the cosine."""
 
     old: Side
     new: Side
@@ -192,11 +191,11 @@ class _Pair(msgspec.Struct, frozen=True):
 
 
 DAY = len("2026-05-12")
-"""Characters of a time that say its day."""
+"""Length of the date in a timestamp."""
 
 
 def side(text: str, category: str, entities: Iterable[str], said_at: str = "") -> Side:
-    """A memory made ready for `judge`; `said_at` is when it was said (RFC 3339). Linear time."""
+    """Compute the features for `judge`; `said_at` is when it was said (RFC 3339). Linear time."""
     return Side(
         text=text,
         normalised=normalised(text),
@@ -211,7 +210,7 @@ def side(text: str, category: str, entities: Iterable[str], said_at: str = "") -
 
 
 def judge(old: Side, new: Side, cosine: float | None, rules: DiffRules) -> Verdict:
-    """The first test of spec 7.2 that holds, and what is done about it.
+    """Apply the first matching test of the table, then the safeguards.
 
     `cosine` is None where the two have no comparable vectors; one that is not a number counts as none.
     """
@@ -233,10 +232,9 @@ def judge(old: Side, new: Side, cosine: float | None, rules: DiffRules) -> Verdi
 
 
 def overall(matches: Sequence[Match]) -> Match | None:
-    """The row that decides: a duplicate before all others, then the highest similarity, then the newer row.
+    """Return the row that decides: a duplicate first, then the highest similarity, then the newer row.
 
-    A row that stays beside the new one asks for nothing, however similar it is, and has no say while another asks for
-    something. None when there are no rows.
+    A row that stays beside the new one decides only if there is no other. None when there are no rows.
     """
     return max(matches, key=_weight, default=None)
 
@@ -269,7 +267,7 @@ def _compared(old: Side, new: Side, cosine: float | None, rules: DiffRules) -> _
 
 
 def _suggested(pair: _Pair, rules: DiffRules) -> tuple[Action, str]:
-    """What the table says, and why."""
+    """Return the suggestion of the table and its reason."""
     old, new, alike = pair.old, pair.new, _alike(pair, rules)
     if old.normalised == new.normalised:
         return "DUPLICATE", SAME
@@ -285,7 +283,7 @@ def _suggested(pair: _Pair, rules: DiffRules) -> tuple[Action, str]:
 
 
 def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> tuple[Action, str]:
-    """What is done about a suggestion, and what speaks against following it; "" when nothing does."""
+    """Return the action for a suggestion and the objection to following it; "" if none."""
     old, new = pair.old, pair.new
     if (
         suggestion != "ADD"
@@ -316,7 +314,7 @@ def _taken(pair: _Pair, rules: DiffRules, suggestion: Action) -> tuple[Action, s
 
 
 def _contrast(pair: _Pair) -> str:
-    """What makes two similar texts contradict each other; "" when nothing does."""
+    """Return why two similar texts contradict each other; "" if they do not."""
     if pair.polarity_flip:
         return "one denies what the other says"
     if pair.number_change:
@@ -333,7 +331,7 @@ def _nothing_new(pair: _Pair, rules: DiffRules) -> bool:
 
 
 def _something_else(pair: _Pair, words: list[str], new_words: list[str]) -> str:
-    """Why the new text is not about what the old one is about; "" when it may be.
+    """Return why the new text is about something else than the old one; "" if it may be about the same.
 
     A number that names something is not corrected by another: sprint 12 is not sprint 13. Nor is a number where a word
     has been exchanged besides: the bump of one package says nothing about that of another. Names that have nothing in
@@ -355,7 +353,7 @@ def _something_else(pair: _Pair, words: list[str], new_words: list[str]) -> str:
 
 
 def _exchanged(pair: _Pair) -> str:
-    """Why a contrast is not a correction: more is exchanged than what is corrected; "" when not."""
+    """Return why a contrast is not a correction, because more than the corrected part differs; "" if it may be one."""
     old, new = pair.old, pair.new
     if pair.number_change or pair.polarity_flip:
         if other_names(old.text, new.text):
@@ -372,7 +370,7 @@ def _exchanged(pair: _Pair) -> str:
 
 
 def _numbered_apart(old: str, new: str) -> bool:
-    """Whether the labels of `new` leave out one of `old` whose noun they have."""
+    """Return True if `old` has a label with a noun of `new`'s labels that `new` lacks."""
     if _NUMERALS.findall(old) == _NUMERALS.findall(new):
         return False
     named = labels(new)
@@ -381,11 +379,11 @@ def _numbered_apart(old: str, new: str) -> bool:
 
 
 def _replaces(pair: _Pair, rules: DiffRules, contrast: bool) -> bool:
-    """Whether the new text accounts for the old one, so that no more than one statement is retired with it.
+    """Return True if the new text covers the old one, so that no more than one statement is retired with it.
 
-    A cosine that is heard says so itself. Else the old words return, nearly all of them, in their order or with little
-    beside them, and make up a good part of the new text. Without a contrast no word is exchanged for another ("the
-    miracles in Mark" are not those in Luke); with one, half that part will do, and there are other signs.
+    A cosine that counts is sufficient. Otherwise nearly all the old words return, in their order or with little beside
+    them, and make up a good part of the new text. Without a contrast no word is exchanged for another ("the miracles in
+    Mark" are not those in Luke); with one, half that part is enough, and there are other signs.
     """
     if pair.heard or not rules.safeguards.cover:
         return True
@@ -400,7 +398,7 @@ def _replaces(pair: _Pair, rules: DiffRules, contrast: bool) -> bool:
 
 
 def _corrects(pair: _Pair, rules: DiffRules) -> bool:
-    """Whether a contrast is about the same thing.
+    """Return True if a contrast is about the same thing.
 
     Most of the old words return where the new text announces a change; most words of each are the other's where one
     of them negates; and where numbers differ, nearly all the other words are alike ("bump a to 1.2" says nothing
@@ -421,18 +419,18 @@ def _words(one: Side) -> frozenset[str]:
 
 
 def _without_digits(words: frozenset[str]) -> frozenset[str]:
-    """Those without a digit: a version may be among the names of a text."""
+    """Drop words with a digit, such as versions."""
     return frozenset(word for word in words if _DIGIT.search(word) is None)
 
 
 def _in_order(old: str, new: Side) -> bool:
-    """Whether the words of `old` that `new` has come in the same order there."""
+    """Return True if the words common with `new` come in the same order there."""
     words = iter(tokens(new.text))
     return all(word in words for word in tokens(old) if word in new.tokens)
 
 
 def _alike(pair: _Pair, rules: DiffRules) -> str:
-    """Rounded down below the least that counts, so that it does not read as if it reached it."""
+    """Describe the similarity, rounded down below the threshold so that it does not appear to reach it."""
     share = pair.similarity * 100
     shown = int(share) if pair.similarity < rules.settings.update else round(share)
     return f"they are {shown}% alike in {'meaning' if pair.heard else 'words'}"

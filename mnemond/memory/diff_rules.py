@@ -1,7 +1,7 @@
-"""What is said otherwise from one text to the next, word by word: what sets of words cannot see.
+"""Rules of diff on word order and exchanged words, which sets of words cannot express, and the redundancy score.
 
 "Copy to the server" and "Copy from the server" have the same words as far as similarity counts them, and so have "Alice
-reports to Bob" and "Bob reports to Alice", `x == y` and `x != y`. Where such a thing is exchanged, both texts are kept.
+reports to Bob" and "Bob reports to Alice", `x == y` and `x != y`. With such a difference both texts are kept.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from mnemond.text.resources import regex
 from mnemond.text.tokens import FUNCTION_WORDS, PAIRED_SCRIPTS, fold, index_term, tokens
 
 MAX_CELLS: Final = 40_000
-"""Pairs of words that are compared, some 10 ms: texts of 200 words that have nothing in common. Of longer ones that
-differ in more than that nothing is said here."""
+"""Maximum number of compared word pairs, some 10 ms: texts of 200 words with nothing in common. Longer differences are
+not analysed."""
 
 ARTICLES: Final = frozenset({"a", "an", "the"})
 """Words whose absence changes nothing. All other function words may: from and to, all and some, may and must."""
@@ -39,7 +39,7 @@ _VERB_FORMS: Final = frozenset({
     "is", "are", "was", "were", "be", "been", "being", "am", "has", "have", "had", "do", "does", "did", "having",
     "是", "为", "為", "有",
 })  # fmt: skip
-"""Words that stand for each other without another thing being said."""
+"""Interchangeable words."""
 
 _WORD: Final = regex(rf"[{PAIRED_SCRIPTS}]|[^\s{PAIRED_SCRIPTS}]+")
 _OPENING: Final = "\"'`‘“«‹({"
@@ -57,16 +57,16 @@ _DIGIT: Final = regex(r"\d")
 
 
 class Change(NamedTuple):
-    """Words that went, and those that came in their place; either may be none."""
+    """Removed words and the words in their place; either may be empty."""
 
     gone: tuple[str, ...]
     come: tuple[str, ...]
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of a text in order, folded, without articles and punctuation around them. What else there is belongs to
-    a word: C++ is not C#, -5 is not 5, .env is not env; and a mark that stands alone is one: < is not >. The A of "room
-    A" is no article."""
+    """Return the folded words of a text in order, without articles and surrounding punctuation. Other characters belong
+    to a word: C++ is not C#, -5 is not 5, .env is not env; and a mark that stands alone is a word: < is not >. The A of
+    "room A" is no article."""
     words: list[str] = []
     before = "."
     for at, raw in enumerate(_WORD.findall(text)):
@@ -90,7 +90,7 @@ def _bare(raw: str) -> str:
 
 
 def is_part(new: Sequence[str], old: Sequence[str]) -> bool:
-    """Whether `new` stands in `old`, word for word, and no word around it restricts what it says there."""
+    """Return True if `new` occurs in `old` verbatim, and no word around it restricts its statement."""
     if not new:
         return True
     width = len(new)
@@ -101,7 +101,7 @@ def is_part(new: Sequence[str], old: Sequence[str]) -> bool:
 
 
 def says_otherwise(old: Sequence[str], new: Sequence[str], *, denies: bool, contrast: bool) -> str:
-    """Why `new` says something else than `old`, although their words are alike; "" when it may be the same thing.
+    """Return why `new` says something else than `old`, although their words are alike; "" if it may be the same.
 
     `contrast`: a number or a denial is expected to differ; `denies`: it is the denial, and words may then go with it.
     """
@@ -115,7 +115,7 @@ def says_otherwise(old: Sequence[str], new: Sequence[str], *, denies: bool, cont
 
 
 def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """What has to be exchanged, taken away and added, as little as possible; none where that takes too long to find."""
+    """Compute the minimal exchanges, removals and additions; empty where that would take too long."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -134,7 +134,7 @@ def changes_between(old: Sequence[str], new: Sequence[str]) -> list[Change]:
 
 
 def _in_common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of a longest common subsequence, ascending."""
+    """Return the index pairs of a longest common subsequence, ascending."""
     lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
     for at in range(len(one) - 1, -1, -1):
         row, below, word = lengths[at], lengths[at + 1], one[at]
@@ -154,7 +154,7 @@ def _in_common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]
 
 
 def _stand_for_each_other(gone: Sequence[str], come: Sequence[str], *, denies: bool) -> bool:
-    """Whether nothing but a number, a denial or a form of a verb is exchanged."""
+    """Return True if only a number, a denial or a verb form is exchanged."""
     if polarity(" ".join(gone)) != polarity(" ".join(come)):
         return True
     if _differ_in_brackets(gone, come):
@@ -165,16 +165,16 @@ def _stand_for_each_other(gone: Sequence[str], come: Sequence[str], *, denies: b
         return True
     if denies and any(_is_content(word) for word in one + other):
         return True  # a statement and its denial are told apart clause by clause (rank/exchange)
-    return list(map(_stem_rewording, one)) == list(map(_stem_rewording, other))
+    return list(map(_stem, one)) == list(map(_stem, other))
 
 
 def _differ_in_brackets(gone: Sequence[str], come: Sequence[str]) -> bool:
-    """Whether nothing differs but whether an interval is closed."""
+    """Return True if only the brackets of an interval differ."""
     return [word.strip(_BRACKETS) for word in gone] == [word.strip(_BRACKETS) for word in come]
 
 
 def _moved(changes: Sequence[Change]) -> bool:
-    """Whether a word goes at one place and comes at another. "There is no man who plays" denies "a man plays"."""
+    """Return True if a content word moves. "There is no man who plays" denies "a man plays"."""
     return any(
         _is_content(word) and word in later.come
         for at, change in enumerate(changes)
@@ -187,11 +187,11 @@ def _is_content(word: str) -> bool:
     return word not in FUNCTION_WORDS and any(map(str.isalnum, word))
 
 
-def _stem_rewording(word: str) -> str:
+def _stem(word: str) -> str:
     return index_term(word) or word
 
 
-# Signs that a contradiction is none: what was said of one thing is said otherwise of another.
+# Signs that an apparent contradiction is about another thing.
 #
 # "Reads do not take the lock" does not correct "Writes take the lock". A correction repeats what it corrects and
 # changes one thing about it; where more is exchanged, both memories are true, and retiring one of them loses it. Each
@@ -223,7 +223,7 @@ _RELATIVE_DAY = regex(
     r"|next (?:week|month)|just now|(?:an?|\d+|two|three) (?:hours?|days?|weeks?) ago)\b"
     r"|今[天日晚早]|昨[天日晚]|明[天日晚]|刚才|剛才|[上下这這本]个?[周週月]"
 )
-"""What means another day when it is said on another."""
+"""Expressions relative to the day of speaking."""
 
 _ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?")
 _OPTION = regex(r"(?<![\w-])-[a-zA-Z](?![\w-])")
@@ -238,25 +238,24 @@ _CLAUSE_ENDS = regex(
 )
 
 _STRICT_CUES = frozenset({"no longer", "不再", "deprecated", "取消", "放弃"})
-"""Changes that negate: they say of the same thing that it is so no more."""
+"""Change cues that negate the same statement."""
 
 _BESIDE_A_NEGATION = frozenset({
     "anymore", "any", "more", "longer", "now", "currently", "again", "ever", "still", "yet", "already", "really",
     "actually", "not", "no", "never", "cannot", *"不没別别无無未再能会會可以了的已經现現在",
 })  # fmt: skip
-"""What a negation may bring along or leave out without speaking of anything else: words, and characters of Chinese."""
+"""Words and Chinese characters that a negation may add or drop without changing the subject."""
 
 
 def other_names(old: str, new: str) -> bool:
-    """Whether each text has a name with a digit in it that the other lacks: "H100" and "A100", "test_login_1"."""
+    """Return True if each text has a name with a digit that the other lacks: "H100" and "A100", "test_login_1"."""
     one, other = _names(old), _names(new)
     return bool(one - other) and bool(other - one)
 
 
 def other_times(old: str, new: str, old_numbers: frozenset[str], new_numbers: frozenset[str]) -> bool:
-    """Whether both texts say when, and not the same, looking back: what happened then and what happened now both
-    happened. When something is due, or is done every night, can be corrected. A date that a text begins with, or that
-    stands in its heading, says what it is about."""
+    """Return True if both texts report events at different times, which both happened. The time of something due or
+    recurring can be corrected. A date at the beginning or in a heading identifies the subject."""
     if (one := _heading_date(old)) and (other := _heading_date(new)) and one != other:
         return True
     if not (_looks_back(old) and _looks_back(new)):
@@ -270,7 +269,7 @@ def other_times(old: str, new: str, old_numbers: frozenset[str], new_numbers: fr
 
 
 def other_occasion(old: str, new: str, said_on: str, new_said_on: str) -> str:
-    """Why two texts that may be the same, letter for letter, are not one statement; "" when they may be."""
+    """Return why two texts, even if equal letter for letter, are not one statement; "" if they may be."""
     if old.rstrip().endswith(_QUESTION) != new.rstrip().endswith(_QUESTION):
         return "one asks what the other says"
     if _OPTION.findall(old) != _OPTION.findall(new) and _OPTION.findall(fold(old)) == _OPTION.findall(fold(new)):
@@ -281,14 +280,14 @@ def other_occasion(old: str, new: str, said_on: str, new_said_on: str) -> str:
 
 
 def other_subject(old: Sequence[str], new: Sequence[str]) -> str:
-    """Why texts that begin with an address are not about the same thing; "" when they are. `old`, `new`: words."""
+    """Return why texts that begin with an address have different subjects; "" if not. `old`, `new`: words."""
     if old and new and old[0] != new[0] and _ADDRESS.fullmatch(old[0]) and _ADDRESS.fullmatch(new[0]):
         return "they are about different addresses"
     return ""
 
 
 def other_statement(old: str, new: str) -> bool:
-    """Whether what the texts say first, reasons aside, is not one statement and its negation."""
+    """Return True if the first clauses, reasons aside, are not one statement and its negation."""
     one, other = _first_clause(old), _first_clause(new)
     if not _said(one) ^ _said(other):
         return polarity(one) == polarity(other)
@@ -296,17 +295,17 @@ def other_statement(old: str, new: str) -> bool:
 
 
 def _takes_back(gone: set[str], rest: str) -> bool:
-    """Whether what the new statement lacks of the old one is denied behind it: "at ten, not at nine"."""
+    """Return True if the words missing in the new statement are denied after it: "at ten, not at nine"."""
     return bool(gone) and gone <= _said(rest) and polarity(rest) == 1
 
 
 def other_beginning(old: str, new: str) -> bool:
-    """Whether the texts begin with different words: nearly always they then speak of different things."""
+    """Return True if the texts begin with different words, as nearly always with different subjects."""
     return _beginning(old) != _beginning(new)
 
 
 def negates(cues: Iterable[str]) -> bool:
-    """Whether one of these change cues says that something is so no more."""
+    """Return True if one of these change cues negates the old statement."""
     return not _STRICT_CUES.isdisjoint(cues)
 
 
@@ -315,7 +314,7 @@ def _dates(text: str) -> set[str]:
 
 
 def _heading_date(text: str) -> str:
-    """The date that says what a text is about; "" when none does."""
+    """Return the date that identifies the subject of a text; "" if none."""
     folded = " ".join(fold(text).split())
     found = _DATE.search(folded)
     if found is None:
@@ -331,8 +330,8 @@ def _looks_back(text: str) -> bool:
 
 
 def _beginning(text: str) -> str:
-    """The first word that is no part of a negation."""
-    return next((_stem_exchange(word) for word in tokens(text) if word not in _BESIDE_A_NEGATION), "")
+    """Return the stem of the first word that is no part of a negation."""
+    return next((_stem(word) for word in tokens(text) if word not in _BESIDE_A_NEGATION), "")
 
 
 def _names(text: str) -> set[str]:
@@ -348,35 +347,31 @@ def _first_clause(text: str) -> str:
 
 
 def _said(text: str) -> set[str]:
-    """Stems of the words, characters of scripts without spaces; without what belongs to a negation."""
+    """Return the stems of the words, or characters of scripts without spaces, without those of a negation."""
     said: set[str] = set()
     for word in tokens(text):
-        said.update(word if _PAIRED.match(word) else [_stem_exchange(word)])
+        said.update(word if _PAIRED.match(word) else [_stem(word)])
     return said - _BESIDE_A_NEGATION
 
 
-def _stem_exchange(word: str) -> str:
-    return index_term(word) or word
-
-
-# How much two memories say the same, from what their embeddings and their keywords share (spec 7.4, 7.15).
+# Redundancy score (Mnemosyne): from the normalised mutual information of embeddings and the Jaccard index of keywords.
 
 
 Floats = npt.NDArray[np.floating]
 Bins = npt.NDArray[np.int64]
 
 BINS = 16
-"""Bins of a vector's components between −3 and 3 standard deviations (S2)."""
+"""Bins of a vector's components between −3 and 3 standard deviations (Mnemosyne)."""
 
 CLIP = 3.0
 """Standard deviations from the mean beyond which components count as the last bin."""
 
 TEMPORAL_HALF_LIFE_HOURS = 24.0
-"""Hours after which the bonus of nearness in time halves (S2, table C3)."""
+"""Hours after which the bonus of proximity in time halves (Mnemosyne)."""
 
 
 def redundancy(cosine: float | None, jaccard: float, settings: RedundancySettings) -> float:
-    """RS = α·NMI + (1 − α)·J, in [0, 1], and never falling in either of its two.
+    """Compute RS = α·NMI + (1 − α)·J in [0, 1], monotonic in both.
 
     `jaccard` of the keywords, in [0, 1]. Without a cosine the first term is 0 and the weights stay.
     """
@@ -385,7 +380,7 @@ def redundancy(cosine: float | None, jaccard: float, settings: RedundancySetting
 
 
 def is_redundant(score: float, settings: RedundancySettings) -> bool:
-    """Whether RS lies above the threshold; a score at the threshold does not."""
+    """Return True if RS lies strictly above the threshold."""
     return score > settings.threshold
 
 
@@ -412,7 +407,7 @@ def nmi_analytic(cosine: float, bins: int = BINS) -> float:
 
 
 def nmi_binned(one: Floats, other: Floats, bins: int = BINS, *, corrected: bool = True) -> float:
-    """The same from histograms of the components themselves, in [0, 1] (S2); `corrected` after Miller and Madow.
+    """Compute NMI from histograms of the components, in [0, 1] (Mnemosyne); `corrected` after Miller and Madow.
 
     Shape (dimension,) each. Biased upwards, and meaningless for sparse vectors. 0 for vectors of different or no
     dimensions, for constant ones, for ones that are not finite, and for a cosine up to 0.
@@ -430,7 +425,7 @@ def nmi_binned(one: Floats, other: Floats, bins: int = BINS, *, corrected: bool 
 
 
 def _binned(vector: Floats, bins: int) -> Bins | None:
-    """Bin of each component; None when it says nothing."""
+    """Return the bin of each component; None if not finite or constant."""
     wide = vector.astype(np.float64)
     if not np.isfinite(wide).all():
         return None
@@ -443,7 +438,7 @@ def _binned(vector: Floats, bins: int) -> Bins | None:
 
 
 def _entropy(numbers: Bins, corrected: bool) -> float:
-    """Nats, from the counts of equal numbers; corrected by (occupied − 1) / 2n."""
+    """Compute the entropy in nats from the counts of equal numbers; corrected by (occupied − 1) / 2n."""
     counts = np.unique(numbers, return_counts=True)[1]
     shares = counts / len(numbers)
     bias = (len(counts) - 1) / (2.0 * len(numbers)) if corrected else 0.0
@@ -451,7 +446,7 @@ def _entropy(numbers: Bins, corrected: bool) -> float:
 
 
 def edge_similarity(cosine: float | None, jaccard: float, settings: EdgeSimilaritySettings) -> float:
-    """(1 − α_key)·cos + α_key·J, in [0, 1]: meaning ahead of words, as S2 intends (spec 7.15).
+    """Compute (1 − α_key)·cos + α_key·J in [0, 1], which weights meaning above words (Mnemosyne).
 
     No cosine, or a negative one, counts as 0.
     """
@@ -460,5 +455,5 @@ def edge_similarity(cosine: float | None, jaccard: float, settings: EdgeSimilari
 
 
 def pair_weight(similarity: float, settings: EdgeSimilaritySettings) -> float:
-    """Weight of the edge between two redundant memories of that edge similarity."""
+    """Return the weight of the edge of a pair with this edge similarity."""
     return min(1.0, max(settings.threshold, similarity))

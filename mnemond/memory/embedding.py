@@ -1,4 +1,4 @@
-"""Giving memories the vectors they lack, and measuring what a cosine means to a store's embedder."""
+"""Embedding of stored memories, calibration of a store's embedder, and the switch to another one."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from mnemond.store.meta import EmbedderRecord, made_by, read_embedder, write_emb
 from mnemond.store.operations import Proposal, View
 
 FEWEST: Final = 100
-"""Embedded memories of a store from which on it can be calibrated. Medians of a few dozen follow the subjects that
-happen to be stored: thresholds scaled by them made candidates of noise."""
+"""Minimum number of embedded memories for a calibration. Medians of a few dozen depend on the subjects that happen to
+be stored: thresholds scaled by them turned noise into candidates."""
 
 
 class Text(NamedTuple):
-    """What is to be embedded."""
+    """A text to embed."""
 
     id: str
     content: str
 
 
 class Answered(NamedTuple):
-    """A text and its vector, which is None where the embedder knows no word of it."""
+    """A text and its vector, None where the embedder knows no word of it."""
 
     text: Text
     vector: Vector | None
 
 
 class Measured(NamedTuple):
-    """A calibration, and how many pairs and self-paraphrases it is made of."""
+    """A calibration, and the number of pairs and self-paraphrases behind it."""
 
     calibration: Calibration
     pairs: int
@@ -53,12 +53,12 @@ class Measured(NamedTuple):
 
 
 def record_of(embedder: Embedder) -> EmbedderRecord:
-    """What a store keeps of its embedder."""
+    """Return the stored identity of an embedder."""
     return EmbedderRecord(embedder.name, embedder.dimension, embedder.fingerprint)
 
 
 def wanted_by(supply: Supply) -> Callable[[], EmbedderRecord | None]:
-    """What tells a new store which embedder it has; one that is not to be had just now is adopted later."""
+    """Return a function for the embedder of a new store; an unavailable one is adopted later."""
 
     def wanted() -> EmbedderRecord | None:
         try:
@@ -72,21 +72,18 @@ def wanted_by(supply: Supply) -> Callable[[], EmbedderRecord | None]:
     return wanted
 
 
-# ------------------------------------------------------------ which
-
-
 def every_text(snapshot: Snapshot) -> list[Text]:
-    """Every live memory, in the order of their rows."""
+    """Return the texts of all live memories in row order."""
     return [_text(snapshot, row) for row in np.flatnonzero(snapshot.alive()).tolist()]
 
 
 def texts_without_vector(snapshot: Snapshot) -> list[Text]:
-    """Every live memory that was not embedded."""
+    """Return the texts of all live memories without a vector."""
     return [_text(snapshot, row) for row in snapshot.without_vector().tolist()]
 
 
 def texts_to_stage(snapshot: Snapshot, staged: Mapping[str, str], without: Container[str]) -> list[Text]:
-    """Every live memory, those in `without` excepted, whose text is not the one its staged vector was made of."""
+    """Return the texts of all live memories, except `without`, that have no staged vector of their current text."""
     texts = (text for text in every_text(snapshot) if text.id not in without)
     return [text for text in texts if staged.get(text.id) != content_hash(text.content)]
 
@@ -96,13 +93,10 @@ def _text(snapshot: Snapshot, row: int) -> Text:
     return Text(insight.id, insight.content)
 
 
-# ------------------------------------------------------------ embedding
-
-
 def embed_each(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answered], dict[str, MnemonError]]:
-    """The vectors of a batch, and by id why some texts were refused while others, or the server itself, were well.
+    """Embed a batch; return the vectors, and by id the errors of texts refused by a working embedder.
 
-    Blocks. Raises MnemonError(UNAVAILABLE) when the embedder is not to be had at all.
+    Blocks. Raises MnemonError(UNAVAILABLE) when the embedder is unavailable.
     """
     try:
         vectors = embedder.embed([text.content for text in texts])
@@ -123,14 +117,14 @@ def _one_by_one(embedder: Embedder, texts: Sequence[Text]) -> tuple[list[Answere
         found, error = embed_each(embedder, [text])
         answered += found
         refused |= error
-    if not answered:  # it answers and embeds nothing: that is no fault of the texts
+    if not answered:  # an embedder that embeds nothing is at fault, not the texts
         raise next(iter(refused.values()))
     return answered, refused
 
 
 def propose(answers: Sequence[Answered], identity: WriteContext, embedder: Embedder, *, anew: bool) -> Proposal:
-    """The write of vectors, for the memories that still say what was embedded. Without `anew` only those that have
-    none by then. Its outcome counts the vectors written."""
+    """Propose to write vectors of memories whose text is unchanged. Without `anew` only those that have none by then.
+    The outcome counts the vectors written."""
     return identity.proposal(
         method="embed.run",
         decide=partial(_decide, answers, identity, record_of(embedder), anew),
@@ -168,15 +162,12 @@ def _still(snapshot: Snapshot, text: Text, anew: bool) -> bool:
     return anew or not snapshot.has_vector(row)
 
 
-# ------------------------------------------------------------ measuring
-
-
 def measure(snapshot: Snapshot, embedder: Embedder) -> Measured:
-    """How the embedder's cosines spread over a store: between random pairs of its memories, and between memories and
-    themselves without 30 % of their words (spec 7.3). Equal for equal stores. Blocks.
+    """Measure the embedder's cosines on a store: between random pairs of its memories, and between memories and
+    themselves without 30 % of their words. Deterministic. Blocks.
 
-    Raises MnemonError: INVALID_PARAMS for fewer than FEWEST embedded memories, UNAVAILABLE for an embedder that is not
-    to be had, and one that cannot tell a paraphrase from something else.
+    Raises MnemonError: INVALID_PARAMS for fewer than FEWEST embedded memories, UNAVAILABLE for an unavailable embedder
+    or one that cannot tell a paraphrase from an unrelated text.
     """
     rows = [row for row in np.flatnonzero(snapshot.alive()).tolist() if snapshot.has_vector(row)]
     if len(rows) < FEWEST:
@@ -203,14 +194,14 @@ def _known(cosines: Sequence[float | None]) -> list[float]:
     return [cosine for cosine in cosines if cosine is not None]
 
 
-# A store changes its embedder: begun, given up, finished, and measured. Parts of transactions of the caller's.
+# The switch to another embedder; the functions run inside the caller's transactions.
 #
-# Edges and effective importances stay as they are: automatic semantic edges keep the weights of the embedder that
-# found them, and the memories written after the cut-over are compared by the new one.
+# Edges and effective importances stay as they are: automatic semantic edges keep the weights of the former embedder,
+# and memories written after the cut-over are compared by the new one.
 
 
 def adopt(connection: Connection, record: EmbedderRecord, now: str) -> bool:
-    """Give a store that has no embedder one; False when it has one by now."""
+    """Set the embedder of a store that has none; return False if it has one by now."""
     if read_embedder(connection) is not None:
         return False
     write_embedder(connection, record)
@@ -219,8 +210,8 @@ def adopt(connection: Connection, record: EmbedderRecord, now: str) -> bool:
 
 
 def begin(connection: Connection, asked: ChangeSet, record: SwitchRecord) -> Outcome:
-    """Record that a switch is under way. Raises MnemonError: BUSY when there is one, INVALID_PARAMS when the store has
-    this embedder already."""
+    """Record the start of a switch. Raises MnemonError: BUSY during a switch, INVALID_PARAMS when the store has this
+    embedder already."""
     if (done := _replayed(connection, asked)) is not None:
         return done
     if (other := read_switch(connection)) is not None:
@@ -242,7 +233,7 @@ def begin(connection: Connection, asked: ChangeSet, record: SwitchRecord) -> Out
 
 
 def drop(connection: Connection, asked: ChangeSet) -> Outcome:
-    """Give the switch up. Raises MnemonError(NOT_FOUND) when there is none."""
+    """Abort the switch. Raises MnemonError(NOT_FOUND) when there is none."""
     if (done := _replayed(connection, asked)) is not None:
         return done
     record = read_switch(connection)
@@ -260,7 +251,7 @@ def drop(connection: Connection, asked: ChangeSet) -> Outcome:
 
 
 def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str] | None, now: str) -> list[str] | None:
-    """See `staged.cut_over`; one line of the log says that it happened."""
+    """Finish the switch (see `embedder_switch.cut_over`) and log it."""
     lacking = embedder_switch.cut_over(connection, record, without)
     if lacking == []:
         operations.log(connection, "embed.switch", None, f"{record.to.name} took over", now)
@@ -268,8 +259,8 @@ def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str
 
 
 def calibrated(connection: Connection, asked: ChangeSet, fingerprint: str, measured: Calibration) -> Outcome:
-    """Keep what was measured of the embedder with this fingerprint. Raises MnemonError(BUSY) when another one took
-    over meanwhile."""
+    """Store the calibration of the embedder with this fingerprint. Raises MnemonError(BUSY) when another one took over
+    meanwhile."""
     if (done := _replayed(connection, asked)) is not None:
         return done
     record = read_embedder(connection)
@@ -288,7 +279,7 @@ def _replayed(connection: Connection, asked: ChangeSet) -> Outcome | None:
 
 
 def _noted(connection: Connection, asked: ChangeSet, outcome: Outcome, detail: str) -> Outcome:
-    """A line in the log, and the answer to a repeat."""
+    """Log the operation, and record its outcome for repeated requests."""
     operations.log(connection, asked.method, None, detail, asked.now)
     if asked.client_op_id:
         operations.record(connection, asked, outcome)

@@ -1,4 +1,4 @@
-"""A queued exchange becomes facts, and each fact a write: everything but the order of things, which a job sees to."""
+"""The exchange queue: queueing an exchange, its facts, and their writes. The extract job runs them in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from mnemond.config.settings import Config
-from mnemond.extract.facts import Context, Engine, Fact, Message
+from mnemond.extract.facts import Engine, Fact, Message
 from mnemond.extract.rules import HostFact
 from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted
@@ -48,54 +48,52 @@ from mnemond.text.tokens import capped
 from mnemond.text.transcripts import without_echoes
 
 SUMMARY: Final = "summary"
-"""What the metadata of a summary's memories say they are."""
+"""`kind` in the metadata of memories of a summary."""
 
 MAX_SUMMARIES: Final = 200
-"""Memories of what conversations were about, newest first, among which an older summary is looked for."""
+"""Newest memories searched for an older summary of the same conversation."""
 
 
 def facts_of(waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
-    """What of an exchange is worth remembering and was not told by memory itself, also by what was written since it was
-    queued, nor purged since; of a summary all of it, in parts that a memory can hold. Blocks as the engine does, for
-    the rules 50 ms."""
+    """Extract the facts of an exchange, without echoes of memories and without facts purged since; a summary becomes
+    facts as a whole, in parts of the size of a memory. Blocks as the engine does, for the rules 50 ms."""
     purged = parse_digests(waiting.purged)
     return [
-        fact for fact in _said(waiting, snapshot, config, engine) if not purged or digest(fact.content) not in purged
+        fact
+        for fact in _extracted(waiting, snapshot, config, engine)
+        if not purged or digest(fact.content) not in purged
     ]
 
 
-def _said(waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
+def _extracted(waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
     context = context_of(snapshot, Provenance().scope, config.extraction, said.at_us)
     if said.kind == "summary":
-        return _summarised(without_echoes(said.reply, known), context)
-    told = (("user", said.prompt), ("assistant", said.reply))
-    messages = [Message(role, without_echoes(text, known), said_us=said.at_us) for role, text in told if text]
+        text = without_echoes(said.reply, known)
+        given = HostFact(content=text, intent="event", category="context", attributed_to="assistant")
+        return list(host_facts([given], msgspec.structs.replace(context, threshold=1)).facts)
+    texts = (("user", said.prompt), ("assistant", said.reply))
+    messages = [Message(role, without_echoes(text, known), said_us=said.at_us) for role, text in texts if text]
     window = config.extraction.message_window
     return list(extract_exchange(messages, context, window=window, engine=engine).facts)
-
-
-def _summarised(text: str, context: Context) -> list[Fact]:
-    given = HostFact(content=text, intent="event", category="context", attributed_to="assistant")
-    return list(host_facts([given], msgspec.structs.replace(context, threshold=1)).facts)
 
 
 _facts = msgspec.json.Decoder(list[Fact])
 
 
 def encoded(facts: Sequence[Fact]) -> str:
-    """Facts as they stand in a row of the queue."""
+    """Encode facts for a row of the queue."""
     return msgspec.json.encode(facts).decode()
 
 
 def decoded(text: str) -> list[Fact]:
-    """Facts of a row. Raises msgspec.MsgspecError for a row that is damaged."""
+    """Decode the facts of a row. Raises msgspec.MsgspecError for a damaged row."""
     return _facts.decode(text)
 
 
 def write_of(fact: Fact, waiting: PendingExchange, snapshot: Snapshot, config: Config) -> FactWrite:
-    """A fact made ready, with where it comes from; everything but its vector. It is for every session: the host's own
-    is the conversation."""
+    """Prepare a fact with its provenance, without its vector. It is for every session: the host's session is stored as
+    the conversation."""
     said, is_summary = waiting.exchange, waiting.exchange.kind == "summary"
     provenance = Provenance(
         conversation_id=said.conversation_id or None,
@@ -115,7 +113,7 @@ def propose_exchange_reading(
     rules: WriteRules,
     made_by: str | None,
 ) -> Proposal:
-    """The write of one fact, in whose transaction the queue lets go of it; its outcome is `Remembered`."""
+    """Propose the write of one fact, which is removed from the queue in the same transaction."""
     proposal = propose_fact(write, identity, rules)
     decide = partial(_decide_exchange_reading, proposal, waiting, settled)
     return proposal._replace(decide=decide, made_by=made_by)
@@ -131,7 +129,7 @@ def _decide_exchange_reading(
 
 
 def _instead_of_older(reached: ChangeSet, conversation: str, snapshot: Snapshot) -> ChangeSet:
-    """With what an earlier summary of the conversation said out of recall: the new one was made of it as well."""
+    """Retire the memories of an earlier summary of the conversation, which the new one includes."""
     added = next((change.insight for change in reached.changes if isinstance(change, AddInsight)), None)
     if added is None or not conversation:
         return reached
@@ -148,30 +146,30 @@ def _is_summary_of(conversation: str, it: Insight) -> bool:
     return msgspec.json.decode(it.metadata, type=dict[str, object]).get("kind") == SUMMARY
 
 
-# Queueing what was said in a turn: cut to a bound, without secrets, once.
+# Queueing an exchange: shortened, redacted, deduplicated.
 
 
 METHOD: Final = "queue"
-"""What operations are called that put something into the queue."""
+"""Method name of queueing operations."""
 
 MARGIN: Final = 4_096
-"""Characters on either side of a cut that are looked through for secrets before they go: what the first cut took a part
-of, the second one takes all of. A private key of 4,096 bits has 3,300."""
+"""Characters on either side of a cut that are redacted before the final cut, so that no part of a secret remains. A
+private key of 4,096 bits has 3,300."""
 
 GAP: Final = "\n…\n"
-"""Where the middle of a text was."""
+"""Replaces the middle of a text."""
 
 
 class Tidied(msgspec.Struct, frozen=True):
-    """An exchange as it may be stored, and the kinds of secrets that it had."""
+    """An exchange to store, and the kinds of secrets that were redacted."""
 
     exchange: QueuedExchange
     redacted: tuple[str, ...]
 
 
 def shortened(text: str, most: int) -> str:
-    """`text`, or, where it is longer than `most` characters, its beginning and its end with `GAP` between them: what a
-    message is about stands at its ends. Each end stops between two words where there are any."""
+    """Shorten a text to `most` characters: keep its beginning and end, which carry the subject of a message, with `GAP`
+    between them. Cuts between words if possible."""
     if len(text) <= most:
         return text
     half = (most - len(GAP)) // 2
@@ -182,7 +180,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def tidied(exchange: QueuedExchange) -> Tidied:
-    """`exchange` within its bounds and without secrets, its key hashed. Takes up to 7 ms."""
+    """Shorten and redact an exchange, and hash its key. Takes up to 7 ms."""
     kinds: dict[str, None] = {}
     prompt = _clean(exchange.prompt, LONGEST_PROMPT, kinds)
     reply = _clean(exchange.reply, LONGEST_REPLY, kinds)
@@ -203,18 +201,18 @@ def _clean(text: str, most: int, kinds: dict[str, None]) -> str:
 
 
 def _name(name: str) -> str:
-    """A name as it may be stored: none where it is a secret, since redacted ones of different people are the same."""
+    """Return a name to store: "" if it is a secret, since redacted names of different people would be equal."""
     kept = name[:LONGEST_NAME].replace("\0", " ").strip()
     return "" if find_secrets(kept) else kept
 
 
 def _hash(*parts: str) -> str:
-    """A key that tells nothing of what it was made from."""
+    """Return a key that does not reveal its parts."""
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def propose_queueing(exchange: QueuedExchange, identity: WriteContext) -> Proposal:
-    """The write. It is tidied up in the writer's thread, so that the event loop need not wait for it."""
+    """Propose the write. The exchange is tidied in the writer's thread, off the event loop."""
     return identity.proposal(METHOD, partial(_decide_queueing, exchange, identity))
 
 

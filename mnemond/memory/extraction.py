@@ -1,7 +1,6 @@
-"""extract: what is worth remembering of a conversation, each fact remembered in a write of its own (spec 9, phase 2).
+"""extract: the facts of a conversation, each remembered in a write of its own.
 
-Reading comes first and needs no store but to know names; then every fact goes the way of any memory, through diff,
-on the channel `extract`. A fact whose write fails takes no other with it.
+Every fact passes diff like any memory, on the channel `extract`. A failed write does not affect other facts.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ from mnemond.text.transcripts import IsMemory
 
 CHANNEL: Final = "extract"
 VERBATIM: Final = "verbatim"
-"""The engine that takes every message as it is."""
+"""The engine that stores every message unchanged."""
 
 MAX_RELATIONSHIPS: Final = 200
-"""Memories of who has to do with whom, newest first, among which an outdated one is looked for."""
+"""Newest relationship memories searched for an outdated one."""
 
 _NAMED: Final = regex(rf"\A(?:{UNKNOWN}'s name is |用户的名字是)([^,.;，。]{{1,60}})")
 
@@ -58,8 +57,8 @@ Resolution = Literal["DUPLICATE", "SUPERSEDE", "COEXIST"]
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Where facts come from and whom they are for. `resolves`: they may take the place of what they contradict. `tags`
-    and `metadata` (plain values) are for each of them."""
+    """Origin and scope of facts. `resolves`: they may replace what they contradict. `tags` and `metadata` (plain values)
+    are for each of them."""
 
     conversation_id: str | None = None
     scope: Scope = Scope()
@@ -69,7 +68,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact made ready to be written. `vector` comes later, `embed_error` says why it does not."""
+    """A fact prepared for its write; the vector is added by `embedded`."""
 
     fact: Fact
     prepared: remember.Prepared
@@ -78,18 +77,18 @@ class FactWrite(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def content(self) -> str:
-        """What would be stored."""
+        """The redacted text."""
         return self.prepared.clean.content
 
     def embedded(self, vector: Vector | None, error: str | None) -> FactWrite:
-        """With its vector, or why it has none."""
+        """Add the vector, or the reason for a missing one."""
         return msgspec.structs.replace(
             self, prepared=msgspec.structs.replace(self.prepared, vector=vector, embed_error=error)
         )
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """What became of a fact. `memory_id` holds it now, None when nothing does; `previous_id` was replaced by it."""
+    """The result for a fact. `memory_id` holds it now, None if discarded; `previous_id` was replaced by it."""
 
     action: Action
     resolution: Resolution | None
@@ -98,13 +97,10 @@ class Fate(msgspec.Struct, frozen=True):
     reason: str
 
 
-# ---------------------------------------------------------------- reading
-
-
 def context_of(
     snapshot: Snapshot, scope: Scope, settings: ExtractionSettings, observed_us: int, threshold: int | None = None
 ) -> Context:
-    """What an exchange is read with beside `snapshot`: who speaks, and which names are known."""
+    """Return the context of extraction: settings, speaker and known names."""
     return Context(
         observed_us=observed_us,
         threshold=settings.importance_threshold if threshold is None else threshold,
@@ -117,9 +113,9 @@ def context_of(
 def extract_exchange(
     messages: Sequence[Message], context: Context, *, window: int, whole: bool = False, engine: Engine | None = None
 ) -> Extraction:
-    """The facts of the latest exchange of a conversation, without secrets; of all of it where `whole`.
+    """Extract the redacted facts of the latest exchange of a conversation, or of all of it with `whole`.
 
-    `window`: how many messages before that are looked at. Blocks for up to a second a megabyte.
+    `window`: number of earlier messages for context. Blocks for up to a second per megabyte.
     """
     clean = cleaned(messages)
     if whole:
@@ -129,7 +125,7 @@ def extract_exchange(
 
 
 def cleaned(messages: Sequence[Message]) -> list[Message]:
-    """Messages without secrets, and as they can be stored: what somebody pasted may hold anything."""
+    """Redact messages and remove characters that cannot be stored."""
     return [_clean(each) for each in messages]
 
 
@@ -140,12 +136,12 @@ def _clean(message: Message) -> Message:
 
 
 def host_facts(given: Sequence[HostFact], context: Context) -> Extraction:
-    """Facts that somebody else found, completed."""
+    """Complete the facts that a host extracted."""
     return completed(given, context)
 
 
 def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
-    """Every message that is no system message, as it is (spec 9, `infer=false`)."""
+    """Return every message but system messages as a fact, unchanged (Mem0's `infer=False`)."""
     given = [
         HostFact(
             content=capped(each.content.replace("\0", " ")),
@@ -163,7 +159,7 @@ def verbatim(messages: Sequence[Message], context: Context) -> Extraction:
 
 
 def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
-    """What the person whose memories these are is called, as an earlier exchange told it; the newest counts."""
+    """Return the user's name as stored from an earlier exchange; the newest one."""
     for insight in _relationships(snapshot, scope):
         found = _NAMED.match(insight.content) if insight.scope == scope else None
         if found is not None:
@@ -171,13 +167,13 @@ def known_speaker(snapshot: Snapshot, scope: Scope) -> str | None:
     return None
 
 
-# ---------------------------------------------------------------- writing
+# The write of a fact.
 
 
 def prepare(
     fact: Fact, provenance: Provenance, now_us: int, known: Known, config: Config, *, as_it_is: bool = False
 ) -> FactWrite:
-    """A fact read as any memory is; everything but its vector. `as_it_is`: neither judged nor compared."""
+    """Prepare a fact like any memory, without its vector. `as_it_is`: skip substance check and diff."""
     draft = Draft(
         content=fact.content,
         category=fact.category,
@@ -199,7 +195,7 @@ def prepare(
     )
     substance = Substance(prepared.reading.substance.score, "keep") if as_it_is else prepared.reading.substance
     reading = msgspec.structs.replace(prepared.reading, mentions=mentions, substance=substance)
-    if prepared.clean.redacted:  # what it was taken to relate may be the very secret
+    if prepared.clean.redacted:  # its relations may contain the secret
         fact = msgspec.structs.replace(fact, content=prepared.clean.content, relations=(), entities=mentions)
     return FactWrite(
         fact=fact,
@@ -210,7 +206,7 @@ def prepare(
 
 
 def propose(write: FactWrite, identity: WriteContext, rules: WriteRules) -> Proposal:
-    """The write of one fact, to be decided when its turn comes; its outcome is `Remembered`."""
+    """Propose the write of one fact."""
     proposal = remember.propose(write.prepared, identity, rules)
     return proposal._replace(decide=partial(_decide, write, identity, rules))
 
@@ -222,7 +218,7 @@ def _decide(write: FactWrite, identity: WriteContext, rules: WriteRules, view: V
 def decide(
     write: FactWrite, identity: WriteContext, rules: WriteRules, snapshot: Snapshot, similarity: Cosines | None
 ) -> ChangeSet:
-    """What a fact comes to beside those of `snapshot`; nothing is written."""
+    """Decide on a fact against `snapshot`; nothing is written."""
     old = _outdated(write, snapshot) if write.resolves else None
     if old is not None:  # it leaves, so nothing is to be paired with it
         rules = _without_pairs(rules)
@@ -242,7 +238,7 @@ def _without_pairs(rules: WriteRules) -> WriteRules:
 
 
 def fate(outcome: RememberResult) -> Fate:
-    """What became of a fact, in the words of spec 9."""
+    """Convert the outcome of remember to the result for a fact."""
     match outcome.action:
         case "added":
             coexists = outcome.reason.startswith(COEXISTS)
@@ -273,7 +269,7 @@ def _beside(
     similarity: Cosines | None,
     other: ChangeSet,
 ) -> ChangeSet:
-    """The fact added although it would take a memory's place (`add_only` of spec 10)."""
+    """Add the fact although it would replace a memory."""
     prepared = msgspec.structs.replace(
         write.prepared, draft=msgspec.structs.replace(write.prepared.draft, no_diff=True),
         reading=msgspec.structs.replace(write.prepared.reading, side=None),
@@ -288,17 +284,17 @@ def _beside(
 
 
 def _outdated(write: FactWrite, snapshot: Snapshot) -> Insight | None:
-    """The memory that gives the subject of the fact another value of a relation that has one value at a time."""
+    """Find the memory with another value of a functional relation of the same subject."""
     said = [each for each in write.fact.relations if each.type in FUNCTIONAL]
     if not said:
         return None
     scope = write.prepared.draft.scope
     for insight in _relationships(snapshot, scope):
-        told = [FactRelation(*(str(each.get(name)) for name in _PARTS)) for each in _relations_in(insight)]
+        known = [FactRelation(*(str(each.get(name)) for name in _PARTS)) for each in _relations_in(insight)]
         is_older = parse_rfc3339(insight.created_at) <= write.fact.said_us
         if (
             is_older
-            and any(_changes(new, old) for new in said for old in told)
+            and any(_changes(new, old) for new in said for old in known)
             and kept_because(insight, scope, Moment(write.fact.said_us, write.fact.said_us)) is None
         ):
             return insight
@@ -314,7 +310,7 @@ def _changes(new: FactRelation, old: FactRelation) -> bool:
 
 
 def _relationships(snapshot: Snapshot, scope: Scope) -> list[Insight]:
-    """What extraction found out about who has to do with whom, newest first."""
+    """Return the extracted relationship memories, newest first."""
     wanted = Filter(channel=CHANNEL, stated_intent="relationship", scope=scope, all_sessions=True)
     return snapshot.newest(wanted, MAX_RELATIONSHIPS)
 
@@ -327,7 +323,7 @@ def _relations_in(insight: Insight) -> list[dict[str, object]]:
 
 
 def _instead_of(old: Insight, reached: ChangeSet, snapshot: Snapshot) -> ChangeSet:
-    """The fact in the place of `old`, whose value is out of date."""
+    """Replace `old`, whose value is outdated, by the fact."""
     added = next(change.insight for change in reached.changes if isinstance(change, AddInsight))
     others = [change for change in reached.changes if not (isinstance(change, RetireInsight) and change.id == old.id)]
     gone = RetireInsight(old.id, "superseded", successor=added.id, invalid_at=added.valid_from)
@@ -342,7 +338,7 @@ def _instead_of(old: Insight, reached: ChangeSet, snapshot: Snapshot) -> ChangeS
 
 
 def _as_fact(fact: Fact, reached: ChangeSet) -> ChangeSet:
-    """What is added says what fact it was extracted as."""
+    """Store the attributes of the fact in the metadata of the added memory."""
     changes = tuple(_tagged(fact, change) if isinstance(change, AddInsight) else change for change in reached.changes)
     return msgspec.structs.replace(reached, changes=changes)
 
@@ -358,13 +354,10 @@ def _tagged(fact: Fact, change: AddInsight) -> Change:
     return msgspec.structs.replace(change, insight=insight)
 
 
-# The vectors of facts: all at once, because an embedder is asked once for many as fast as for one.
-
-
 def embedded(embedder: Embedder | None, writes: Sequence[FactWrite], lacking: str | None) -> list[FactWrite]:
-    """Facts with their vectors: one by one where all at once fails and the first alone does not (spec 9, phase 1c).
+    """Embed facts as one batch, or one by one where the batch fails and the first fact alone does not.
 
-    `lacking` says why there is no embedder. What would be discarded is not embedded. Blocks as the embedder does.
+    `lacking` is the reason for a missing embedder. Facts to be discarded are not embedded. Blocks as the embedder does.
     """
     if embedder is None:
         return [each.embedded(None, lacking) for each in writes]
@@ -385,11 +378,8 @@ def _lack(vector: Vector | None) -> str | None:
     return UNKNOWN_WORDS if vector is None else None
 
 
-# Which texts are memories already, word for word.
-
-
 def known_in(snapshot: Snapshot) -> IsMemory:
-    """Whether a normalised text is that of an active memory. Takes a look-up, and nothing of it is kept."""
+    """Return a predicate that is true for the normalised text of an active memory."""
 
     def known(text: str) -> bool:
         return bool(text) and any(normalised(snapshot.insight(row).content) == text for row in snapshot.twins(text))

@@ -1,4 +1,4 @@
-"""The capacity prune: a store above its cap lets go of what matters least, never of what was just written (spec 13)."""
+"""Retention: capacity and probability pruning, gc, expiry, decay refresh, graph metrics, and counting of uses."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from mnemond.text.secrets import redact
 def prune(
     snapshot: Snapshot, adding: int, lifecycle: LifecycleSettings, now_us: int, spare: frozenset[str]
 ) -> list[Change]:
-    """Retire the least important rows that are not immune, at most `prune_batch`, as many as are too many.
+    """Retire the least important rows that are not immune: the excess over the capacity, at most `prune_batch`.
 
-    Their importance is worked out for `now_us`: the stored one is as old as the last write that touched it. `spare`
-    are ids that this operation changes otherwise. Of equal ones the oldest goes first. When all are immune, none.
+    Their importance is computed for `now_us`: the stored one is as old as the last write of the row. `spare` are ids
+    that this operation changes otherwise. Ties: the oldest first.
     """
     excess = snapshot.live + adding - lifecycle.max_insights
     if lifecycle.max_insights <= 0 or excess <= 0:
         return []
     changes: list[Change] = []
     left = min(excess, lifecycle.prune_batch)
-    for row in least_important(snapshot, lifecycle, now_us):
+    for row in weakest(snapshot, lifecycle, importances(snapshot, now_us), math.inf):
         insight = snapshot.insight(row)
         if insight.id in spare or keeps_company(snapshot, insight):
             continue
@@ -54,11 +54,6 @@ def prune(
     return changes
 
 
-def least_important(snapshot: Snapshot, lifecycle: LifecycleSettings, now_us: int) -> list[int]:
-    """Live rows that are not immune by importance, use or pin, the least important first, of equal ones the oldest."""
-    return weakest(snapshot, lifecycle, importances(snapshot, now_us), math.inf)
-
-
 def weakest(
     snapshot: Snapshot,
     lifecycle: LifecycleSettings,
@@ -66,8 +61,10 @@ def weakest(
     below: float,
     seen: Mask | None = None,
 ) -> list[int]:
-    """Of these rows the ones whose value lies below a threshold. `values` and `seen` (rows that count at all, None: all
-    live ones) have shape (rows,)."""
+    """Return the rows that are not immune with a value below a threshold, lowest first, ties by age.
+
+    `values` and `seen` (candidate rows, None: all live ones) have shape (rows,).
+    """
     wanted = ~immune(snapshot, lifecycle) & (values < below) & (snapshot.alive() if seen is None else seen)
     rows = np.flatnonzero(wanted)
     found: list[int] = rows[np.lexsort((rows, snapshot.columns.created_us[rows], values[rows]))].tolist()
@@ -75,7 +72,7 @@ def weakest(
 
 
 def importances(snapshot: Snapshot, now_us: int) -> npt.NDArray[np.float64]:
-    """Effective importance of every row at `now_us`, shape (rows,)."""
+    """Compute the effective importance of every row at `now_us`, shape (rows,)."""
     return effective_importances(
         snapshot.columns.importance,
         snapshot.columns.accesses,
@@ -85,7 +82,7 @@ def importances(snapshot: Snapshot, now_us: int) -> npt.NDArray[np.float64]:
 
 
 def immune(snapshot: Snapshot, lifecycle: LifecycleSettings) -> npt.NDArray[np.bool_]:
-    """Which rows no prune takes for what they are: important, often used, or pinned; shape (rows,)."""
+    """Return a mask of the rows that are never pruned: important, often used, or pinned; shape (rows,)."""
     found: npt.NDArray[np.bool_] = (
         (snapshot.columns.importance >= lifecycle.immune_importance)
         | (snapshot.columns.accesses >= lifecycle.immune_access)
@@ -95,24 +92,24 @@ def immune(snapshot: Snapshot, lifecycle: LifecycleSettings) -> npt.NDArray[np.b
 
 
 def keeps_company(snapshot: Snapshot, insight: Insight) -> bool:
-    """Whether it is the older of a pair, which stays for the younger's sake."""
+    """Return True for the older memory of a pair, which is kept for the younger's sake."""
     partner = partner_of(snapshot, insight)
     return partner is not None and (insight.created_at, insight.id) < (partner.created_at, partner.id)
 
 
-# gc: which memories matter least by now, and what is done about them: kept, let go of, or removed (spec 13).
+# gc: list the least important memories, and keep, retire or purge them.
 
 
 KEPT_ACCESSES = 3
-"""Uses that keeping a memory counts for: enough to make it immune (spec 13)."""
+"""Uses counted for keeping a memory: enough to make it immune."""
 
 PURGED_AT_ONCE = 100
 """Rows a purge removes at once. Writes wait meanwhile: in a store of 20,000 memories 0.9 s for removing them, and as
-long again or twice for writing the file anew."""
+long again or twice for rewriting the file."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """Which memories gc looks at: those of less effective importance than `threshold`, at most `limit` of them."""
+    """Memories that gc considers: at most `limit` with an effective importance below `threshold`."""
 
     threshold: float
     limit: int
@@ -120,7 +117,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 class Flagged(NamedTuple):
-    """A memory whose text may have to be written again, and when it was made."""
+    """A memory whose text may need rewriting, and its creation time."""
 
     shown: GcFlagged
     created_at: str
@@ -129,7 +126,7 @@ class Flagged(NamedTuple):
 def weak(
     snapshot: Snapshot, bounds: Bounds, lifecycle: LifecycleSettings, now_us: int
 ) -> tuple[list[GcCandidate], int]:
-    """The least important memories, least first, and how many there are in all. Nothing immune is among them.
+    """Return the least important memories that are not immune, least first, and their total number.
 
     Takes a microsecond a row or two: not for the event loop.
     """
@@ -159,13 +156,13 @@ def _everything(scope: Scope) -> Filter:
 
 
 def visible_rows(snapshot: Snapshot, scope: Scope) -> list[int]:
-    """Live rows that a scope admits; of nobody in particular, all."""
+    """Return the live rows that a scope admits."""
     mask = snapshot.visible(_everything(scope))
     return list(range(snapshot.rows)) if mask is None else mask.nonzero()[0].tolist()
 
 
 def review(snapshot: Snapshot, rows: Iterable[int]) -> list[Flagged]:
-    """Of these rows the ones whose texts may grow stale, say too little, or give a secret away.
+    """Return the rows whose texts have quality warnings or contain secrets.
 
     Takes some tens of microseconds a row: not for the event loop, and not for many rows at once.
     """
@@ -181,17 +178,14 @@ def _flagged(it: Insight) -> Flagged:
 
 
 def worst_first(flagged: Iterable[Flagged]) -> list[GcFlagged]:
-    """Most warnings first, of equally many the more important, then the newer."""
+    """Sort by number of warnings, then importance, then newest first."""
     newest = sorted(flagged, key=lambda each: (each.created_at, each.shown.id), reverse=True)
     shown = (each.shown for each in newest)
     return sorted(shown, key=lambda each: (-len(each.quality_warnings), -each.importance))
 
 
-# ------------------------------------------------------------------ writes
-
-
 def propose_keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteContext) -> Proposal:
-    """The write that makes gc leave a memory alone. Refused when it is not active any more."""
+    """Propose to keep a memory out of gc. Refused when it is not active any more."""
     return identity.proposal("gc", partial(_keep, insight_id, lifecycle, identity))
 
 
@@ -209,7 +203,7 @@ def _keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteContext,
         id=insight_id,
         content=it.content,
         new_access=kept.access_count,
-        effective_importance=0.0,  # the store works it out
+        effective_importance=0.0,  # computed by the store
         immune=is_immune,
         op_id=identity.op_id,
         replayed=False,
@@ -218,7 +212,7 @@ def _keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteContext,
 
 
 def propose_apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteContext) -> Proposal:
-    """The write that takes out of recall what `weak` lists by then, as one operation."""
+    """Propose to retire the memories that `weak` returns by then, as one operation."""
     return identity.proposal("gc", partial(_apply, bounds, lifecycle, identity))
 
 
@@ -236,8 +230,7 @@ def _apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteContext,
 
 
 def propose_purge(days: int, identity: WriteContext) -> Proposal:
-    """The write that removes rows that left recall longer than `days` ago, the longest ago first, so many at most that
-    other writes need not wait long."""
+    """Propose to remove rows retired more than `days` ago, the oldest first, at most PURGED_AT_ONCE."""
     return identity.proposal("gc", partial(_purge, days, identity))
 
 
@@ -268,46 +261,43 @@ def _change_set(
     )
 
 
-# The decay refresh: stored effective importance follows the time that passes (spec 7.14, 13).
+# Decay refresh: update the stored effective importance as time passes.
 #
-# What ranks or prunes works the importance out for itself (docs/decisions/0008); the stored one is for whoever looks
-# at a row. So a row is written anew only where it would read otherwise: a memory of importance .5 twice a day, one
-# that has faded hardly ever, and each no more than a hundred times until it is nearly gone.
+# Ranking and pruning compute the importance themselves (docs/decisions/0008); the stored one is for display. So a row
+# is rewritten only where it would read otherwise: a memory of importance .5 twice a day, a faded one hardly ever.
 
 
-DECAY_REFRESH_TOLERANCE: Final = 0.005
-"""How far a stored value may be from the true one: half of the last digit people are shown."""
+IMPORTANCE_TOLERANCE: Final = 0.005
+"""Maximum error of a stored importance: half of the last displayed digit."""
 
-DECAY_REFRESH_DIGITS: Final = 6
-"""Decimals that are stored, as by every other write."""
+IMPORTANCE_DIGITS: Final = 6
+"""Stored decimals, as by every other write."""
 
 
-def stale(snapshot: Snapshot, now_us: int, tolerance: float = DECAY_REFRESH_TOLERANCE) -> list[str]:
-    """Ids of the live memories whose stored importance is further than `tolerance` from that at `now_us`, in the order
-    of their rows. Takes a microsecond a row: not for the event loop."""
+def stale(snapshot: Snapshot, now_us: int, tolerance: float = IMPORTANCE_TOLERANCE) -> list[str]:
+    """Return the ids of the live memories whose stored importance is off by more than `tolerance` at `now_us`, in row
+    order. Takes a microsecond a row: not for the event loop."""
     rows = np.flatnonzero(snapshot.alive())
     stored = np.array([snapshot.insight(row).effective_importance for row in rows.tolist()], dtype=np.float64)
-    true = np.round(importances(snapshot, now_us)[rows], DECAY_REFRESH_DIGITS)
+    true = np.round(importances(snapshot, now_us)[rows], IMPORTANCE_DIGITS)
     return [snapshot.insight(row).id for row in rows[np.abs(true - stored) > tolerance].tolist()]
 
 
 def refreshed(snapshot: Snapshot, ids: Sequence[str], now_us: int) -> list[SetImportance]:
-    """What these memories' importance is at `now_us`, of those that are live and say otherwise."""
+    """Return the changes that correct the stored importance of these memories, where live and different."""
     rows = [row for each in ids if (row := snapshot.row_of(each)) is not None]
     if not rows:
         return []
-    values = np.round(importances(snapshot, now_us)[rows], DECAY_REFRESH_DIGITS).tolist()
+    values = np.round(importances(snapshot, now_us)[rows], IMPORTANCE_DIGITS).tolist()
     found = [(snapshot.insight(row), value) for row, value in zip(rows, values, strict=True)]
     return [SetImportance(it.id, value) for it, value in found if it.effective_importance != value]
 
 
-# Expiry: a memory whose time is over leaves the store as it left recall before, with a line in its history (spec 13).
-#
-# No read shows it from the moment on that it names, so this may come late.
+# Expiry. Reads leave expired memories out from the moment of expiry, so their retirement may come late.
 
 
 def expired(snapshot: Snapshot, now_us: int) -> list[str]:
-    """Ids of the live memories that expire at `now_us` or before, those first that expired first. Takes some tenths of
+    """Return the ids of the live memories that expire at `now_us` or before, the earliest first. Takes some tenths of
     a microsecond a row: not for the event loop."""
     found: list[tuple[int, str]] = []
     for row in np.flatnonzero(snapshot.alive()).tolist():
@@ -317,14 +307,13 @@ def expired(snapshot: Snapshot, now_us: int) -> list[str]:
     return [each for _, each in sorted(found)]
 
 
-def retired_expiry(snapshot: Snapshot, ids: Sequence[str], now_us: int) -> list[Change]:
-    """The changes that let them go, of those that are live and still to expire."""
-    leaving = [it for each in ids if (it := _due(snapshot, each, now_us)) is not None]
-    going = {it.id for it in leaving}
+def retire_expired(snapshot: Snapshot, ids: Sequence[str], now_us: int) -> list[Change]:
+    """Return the changes that retire these memories, where they are live and still due."""
+    leaving = {it.id: it for each in ids if (it := _due(snapshot, each, now_us)) is not None}
     changes: list[Change] = []
-    for it in leaving:
-        freed = [each for each in parted(snapshot, it) if isinstance(each, PutInsight)]
-        changes += [each for each in freed if each.insight.id not in going]
+    for it in leaving.values():
+        unpaired = [each for each in parted(snapshot, it) if isinstance(each, PutInsight)]
+        changes += [each for each in unpaired if each.insight.id not in leaving]
         changes.append(RetireInsight(it.id, "expired"))
     return changes
 
@@ -336,26 +325,26 @@ def _due(snapshot: Snapshot, insight_id: str, now_us: int) -> Insight | None:
     return it if is_due else None
 
 
-# How central every memory of a store is (spec 7.7, 13), and what of that has to be written down.
+# Graph metrics: stored PageRank and degree of every memory.
 
 
-GRAPH_METRICS_DIGITS: Final = 9
-"""Decimals of a PageRank: where its rounds end (spec 7.7)."""
+PAGERANK_DIGITS: Final = 9
+"""Decimals of a PageRank, at which its iteration converges."""
 
-GRAPH_METRICS_TOLERANCE: Final = 0.01
-"""Part of a PageRank by which it may differ from the one written down: every write moves all of them a little."""
+PAGERANK_TOLERANCE: Final = 0.01
+"""Relative error of a stored PageRank: every write moves all of them a little."""
 
 
 class Difference(NamedTuple):
-    """Rows to write, and memories whose row has to go."""
+    """Rows to write, and memories whose row to remove."""
 
     put: list[Metric]
     remove: list[str]
 
 
 def measured(snapshot: Snapshot) -> list[Metric]:
-    """Every live memory's metrics. Takes some ten microseconds a row: not for the event loop."""
-    mass = np.round(pagerank(snapshot).mass, GRAPH_METRICS_DIGITS)
+    """Compute the metrics of every live memory. Takes some ten microseconds a row: not for the event loop."""
+    mass = np.round(pagerank(snapshot).mass, PAGERANK_DIGITS)
     return [
         Metric(snapshot.insight(row).id, float(mass[row]), int(snapshot.columns.degree[row]))
         for row in np.flatnonzero(snapshot.alive()).tolist()
@@ -363,7 +352,7 @@ def measured(snapshot: Snapshot) -> list[Metric]:
 
 
 def difference(snapshot: Snapshot, written: Iterable[Metric]) -> Difference:
-    """What has to be written down beside what is. Not for the event loop."""
+    """Compare current and stored metrics. Not for the event loop."""
     known = {each.insight_id: each for each in written}
     wanted = measured(snapshot)
     put = [each for each in wanted if not _is_close(each, known.get(each.insight_id))]
@@ -374,30 +363,26 @@ def _is_close(one: Metric, other: Metric | None) -> bool:
     return (
         other is not None
         and one.degree == other.degree
-        and math.isclose(
-            one.pagerank, other.pagerank, rel_tol=GRAPH_METRICS_TOLERANCE, abs_tol=10**-GRAPH_METRICS_DIGITS
-        )
+        and math.isclose(one.pagerank, other.pagerank, rel_tol=PAGERANK_TOLERANCE, abs_tol=10**-PAGERANK_DIGITS)
     )
 
 
-# The pruning that nobody asks for: what is beyond the capacity of a store, and what has faded away (spec 13).
+# Background pruning: memories beyond the capacity of a store, and faded ones.
 #
-# A write prunes a few memories by itself where it makes a store too large (`pipelines.capacity`); this is for the
-# rest, and stops where it would take too much at once: a clock that jumped, or a setting that was mistyped, looks
-# like that.
+# A write prunes a few memories itself where it makes a store too large (`prune`); this is for the rest, and stops where
+# it would take too much at once, as after a clock jump or a mistyped setting.
 
 
-BRAKE: Final = 0.05
-"""Share of a store that one run prunes at most without being told to (spec 13, clock rules)."""
-
+MAX_SHARE: Final = 0.05
+"""Share of a store that one run prunes at most unless confirmed."""
 
 PRUNING_FULLNESS: Final = 0.9
 """Share of `lifecycle.max_insights` from which faded memories are pruned (Mnemosyne, probability pruning)."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
-    """Memories to prune, in the order they go. `faded`: those that go whatever the size of the store. `used_us`: when
-    each was used last."""
+    """Memories to prune, in order. `faded`: those to prune whatever the size of the store. `used_us`: the time of each
+    one's last use."""
 
     ids: tuple[str, ...]
     faded: frozenset[str]
@@ -405,12 +390,12 @@ class Candidates(msgspec.Struct, frozen=True):
 
 
 def most_at_once(live: int) -> int:
-    """Of a store with so many live memories a run takes no more than these; one it may always take."""
-    return max(1, math.floor(live * BRAKE))
+    """Return the maximum number of memories a run prunes in a store of `live` memories; at least one."""
+    return max(1, math.floor(live * MAX_SHARE))
 
 
 def candidates(snapshot: Snapshot, config: Config, now_us: int) -> Candidates:
-    """What a prune would take at `now_us`; nothing immune, nor the older of a pair. Not for the event loop."""
+    """Return the memories to prune at `now_us`; nothing immune, nor the older of a pair. Not for the event loop."""
     lifecycle, faded = config.lifecycle, _faded(snapshot, config, now_us)
     excess = _excess(snapshot, lifecycle) - len(faded)
     ids = list(faded)
@@ -427,7 +412,7 @@ def candidates(snapshot: Snapshot, config: Config, now_us: int) -> Candidates:
 
 
 def _used_us(snapshot: Snapshot, insight_id: str) -> int | None:
-    """When a live memory was used last, or made; None when it is not live."""
+    """Return when a live memory was last used or created; None when it is not live."""
     row = snapshot.row_of(insight_id)
     return None if row is None else int(snapshot.columns.accessed_us[row])
 
@@ -437,7 +422,8 @@ def _excess(snapshot: Snapshot, lifecycle: LifecycleSettings) -> int:
 
 
 def _faded(snapshot: Snapshot, config: Config, now_us: int) -> list[str]:
-    """What no link keeps any more, the most faded first (S2, probability pruning)."""
+    """Return the memories with a pruning score below the threshold, the lowest first (Mnemosyne, probability
+    pruning)."""
     cap, pruning = config.lifecycle.max_insights, config.pruning
     if not pruning.enabled or cap <= 0 or snapshot.live <= PRUNING_FULLNESS * cap:
         return []
@@ -448,26 +434,24 @@ def _faded(snapshot: Snapshot, config: Config, now_us: int) -> list[str]:
 
 
 def prune_scores(snapshot: Snapshot, now_us: int) -> Scores:
-    """PS of every row, shape (rows,): its heaviest link to a live memory times how little it has faded (spec 7.6).
-
-    The same as `rank.decay.prune_score` row by row. Ages count from the last use; those of dead rows mean nothing.
-    """
+    """Compute `decay.prune_score` of every row, shape (rows,). Ages count from the last use; values of dead rows are
+    meaningless."""
     strongest = np.full(snapshot.rows, -1.0)
     owners, links = snapshot.fan(range(snapshot.rows))
     np.maximum.at(strongest, owners, links["weight"].astype(np.float64))
     strongest[strongest < 0.0] = ISOLATED_WEIGHT
     boosts = np.array([snapshot.insight(row).boost_days for row in range(snapshot.rows)], dtype=np.float64)
     ages = np.maximum(0.0, (now_us - snapshot.columns.accessed_us) / DAY_US - boosts)
-    with np.errstate(over="ignore"):  # what is infinitely old has faded to nothing
+    with np.errstate(over="ignore"):  # infinite age gives 0
         left: Scores = (1.0 - DECAY.floor) / (1.0 + np.exp((ages - DECAY.midpoint_days) / DECAY.steepness_days))
     return strongest * left
 
 
-def retired_pruning(
+def retire_pruned(
     snapshot: Snapshot, ids: Sequence[str], planned: Candidates, lifecycle: LifecycleSettings
 ) -> list[Change]:
-    """The changes that prune these of what was planned, as far as it is still right: they are live, not immune, and
-    were not used since; those that have not faded, while the store is too large."""
+    """Return the changes that prune these planned memories, where still due: live, not immune and not used since;
+    those that have not faded, while the store is too large."""
     spared = immune(snapshot, lifecycle)
     excess = _excess(snapshot, lifecycle)
     changes: list[Change] = []
@@ -483,23 +467,23 @@ def retired_pruning(
     return changes
 
 
-# Counting that memories were recalled: what is read often lasts longer (spec 11.8).
+# Counting uses: memories recalled often decay more slowly.
 
 
 RECENCY: Final = ("recency",)
-"""How a result was found that fills up an answer: nothing but its age speaks for it."""
+"""`via` of a result that only fills up an answer by its age."""
 
 
 def is_used(score: float, via: tuple[str, ...], confidence: Confidence, touch: TouchSettings = TouchSettings()) -> bool:  # noqa: B008 - frozen
-    """Whether a result counts as used. One that hardly anything speaks for does not: three uses make a memory immune,
-    and whatever a store has is found by something (the score of the published ranking says that itself)."""
+    """Return True if a result counts as used. Weak results do not: three uses make a memory immune, and every memory is
+    a weak result of something."""
     if touch.policy == "never" or score < touch.min_score:
         return False
     return touch.policy == "any" or (via != RECENCY and confidence != "low")
 
 
 def propose(times: Mapping[str, int], identity: WriteContext) -> ChangeSet:
-    """The write that counts them all; memories that are gone meanwhile are left alone."""
+    """Return the write that counts these uses; memories retired meanwhile are ignored."""
     changes = tuple(CountUse(insight_id, many, identity.now) for insight_id, many in times.items())
     return identity.change_set(
         method="recall", changes=changes, outcome=Used(op_id=identity.op_id), operation="", subject=None, detail=""

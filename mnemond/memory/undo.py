@@ -1,6 +1,6 @@
-"""undo: one whole operation is taken back, as a new operation that can be taken back itself.
+"""undo: revert one whole operation, as a new operation that can be undone itself.
 
-Nothing is taken back of a memory that was changed again since: whoever wants that undoes the later operation first.
+An operation whose memories were changed again since is refused; the later operation must be undone first.
 """
 
 from __future__ import annotations
@@ -36,22 +36,19 @@ from mnemond.store.operations import Proposal, View
 from mnemond.text.entities import extract
 from mnemond.text.hypothetical import hypothetical_queries
 
-# What an operation did as a whole, read from its history, and what undoes that.
-#
-# Pure: what is stored now comes in as values.
+# The effect of an operation, read from its history, and its reversal; pure functions.
 
 
 Key = tuple[str, str, str]
 
 BOOST = ("boost_days", "last_boosted_at")
-"""What a memory gains by being paired."""
+"""Fields that pairing changes."""
 
 ELSEWHERE = (
     "updated_at", "effective_importance", "access_count", "last_accessed_at", "superseded_by", "paired_with", *BOOST
 )  # fmt: skip
-"""Fields that change without anybody having revised the memory: by being recalled, linked, paired with what came later,
-or by what became of another one. An undo is not held up by them. That somebody said it again holds one up: what the
-undo would take away was said twice."""
+"""Fields that change without a revision of the memory: by recall, links, pairing, or changes of other memories. They do
+not prevent an undo. Corroboration does: the undo would remove a statement that was made twice."""
 
 
 class Memory(msgspec.Struct):
@@ -69,7 +66,7 @@ class Link(msgspec.Struct):
 
 
 class Effect(msgspec.Struct):
-    """Everything an operation did. `purged`: memories of which nothing is kept, so that it cannot be taken back."""
+    """Everything an operation did. `purged`: memories of which nothing is kept, so that it cannot be undone."""
 
     memories: dict[str, Memory]
     links: dict[Key, Link]
@@ -77,12 +74,12 @@ class Effect(msgspec.Struct):
 
     @property
     def of_links_alone(self) -> bool:
-        """Whether it changed no memory."""
+        """True if it changed no memory."""
         return all(each.before == each.after for each in self.memories.values())
 
 
 def effect_of(records: Sequence[Record]) -> Effect:
-    """The rows of one operation, in order, as one effect."""
+    """Combine the history rows of one operation, in order."""
     effect = Effect({}, {}, [])
     for record in records:
         if record.after is None:
@@ -108,20 +105,20 @@ def _note_links(links: dict[Key, Link], before: State | None, after: State) -> N
 
 
 def key_of(edge: Edge) -> Key:
-    """What no two edges of a store have in common."""
+    """Return the unique key of an edge."""
     return edge.source_id, edge.target_id, edge.edge_type
 
 
 def is_as_left(now: Insight, left: Insight) -> bool:
-    """Whether a memory still says what an operation left it saying."""
+    """Return True if a memory was not revised since the operation."""
     return all(
         getattr(now, field) == getattr(left, field) for field in Insight.__struct_fields__ if field not in ELSEWHERE
     )
 
 
 def reverted(memory: Memory, current: Insight, now: str) -> Insight:
-    """The value a memory had before, with what happened to it elsewhere since: its use counts on, what it gained by
-    being paired stays, and so does its partner, who may be no more what it was (`pairing.mutual` looks)."""
+    """Return the former value of a memory, with changes from elsewhere since: later uses, boosts and partner stay; the
+    partner may be paired otherwise by now (see `compare.mutual`)."""
     before, after = memory.before, memory.after
     assert before is not None, "it was made by the operation: there is no value to go back to"  # noqa: S101
     gained = after.access_count - before.access_count
@@ -141,13 +138,13 @@ def reverted(memory: Memory, current: Insight, now: str) -> Insight:
 
 
 def _chosen(fields: Sequence[str], before: Insight, after: Insight, current: Insight) -> Insight:
-    """Whose value of some fields counts: what was before, unless they are not as the operation left them any more."""
+    """Return the source of some fields: `before`, unless they were changed since the operation."""
     as_left = all(getattr(current, field) == getattr(after, field) for field in fields)
     return before if as_left else current
 
 
 class Edges(msgspec.Struct, frozen=True):
-    """Edges to take away, edges to put back, and edges that cannot be: a memory at their end is out of recall."""
+    """Edges to remove, edges to restore, and edges that cannot be restored because a memory at an end is retired."""
 
     removed: list[Edge]
     restored: list[Edge]
@@ -155,8 +152,8 @@ class Edges(msgspec.Struct, frozen=True):
 
 
 def edges_back(links: Mapping[Key, Link], current: Mapping[Key, Edge | None], absent: frozenset[str]) -> Edges:
-    """How edges come back to what they were, but for those that somebody changed since. `absent`: ends of them that
-    are not active once the operation is undone."""
+    """Return the edge changes that restore the former links, except those changed since. `absent`: ends that are not
+    active after the undo."""
     found = Edges([], [], [])
     for key, link in links.items():
         here = current.get(key)
@@ -172,29 +169,32 @@ def edges_back(links: Mapping[Key, Link], current: Mapping[Key, Edge | None], ab
     return found
 
 
-MAX_TRIED = 100
-"""Operations looked at for one that can be taken back, when none is named."""
+# The write.
 
-SHOWN = 5
-"""Matches an ambiguous prefix lists."""
+
+MAX_TRIED = 100
+"""Operations examined for one that can be undone, when none is named."""
+
+MAX_MATCHES = 5
+"""Matches listed for an ambiguous prefix."""
 
 MAX_COMPARED = 8
-"""Memories of one operation that are compared with those that are active once they are back; a millisecond each."""
+"""Restored memories of one operation that are compared with active ones; a millisecond each."""
 
 LATER = "it was changed while this was prepared; it is embedded later"
-"""Why a memory that is back has no vector though nothing failed."""
+"""Reason of a missing vector without a failure."""
 
 SHORTEST = 6
-"""Characters of the beginning of an op_id; a whole one may have fewer."""
+"""Minimum characters of an op_id prefix; a whole op_id may have fewer."""
 
 SYSTEM = "system:"
-"""How `triggered_by` begins where nobody asked for an operation: such a one is taken back only by name."""
+"""Prefix of `triggered_by` of background operations, which are undone only by op_id."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """The operation to take back (None: the newest that can be), and the former texts that have no vector any more.
+    """The operation to undo (None: the newest that can be), and its former texts without a vector.
 
-    `operation` is a whole op_id once it was looked up, and until then what somebody wrote.
+    `operation` is a whole op_id once looked up, before that the prefix as given.
     """
 
     operation: str | None
@@ -202,14 +202,14 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Vectors(msgspec.Struct, frozen=True):
-    """Vectors of texts (None where there is none), and why some are missing."""
+    """Vectors of texts (None where missing), and the reason for missing ones."""
 
     of: Mapping[str, object]  # Vector | None
     error: str | None = None
 
 
 class _Means(NamedTuple):
-    """What an undo is carried out with."""
+    """The inputs of an undo."""
 
     vectors: Vectors
     now: str
@@ -219,16 +219,16 @@ class _Means(NamedTuple):
 
 
 def look(connection: Connection, named: str | None) -> Found:
-    """The operation that `named` means, by its op_id or the beginning of it; None: the newest that can be taken back.
+    """Find the operation with an op_id or prefix; None: the newest that can be undone.
 
-    Raises MnemonError when there is none, when it is ambiguous, and when the operation cannot be taken back.
+    Raises MnemonError when there is none, when it is ambiguous, and when the operation cannot be undone.
     """
     plan = _planned(connection, named)
     return Found(plan.op_id, _unembedded(plan, connection, read_embedder(connection)))
 
 
 def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | None) -> tuple[str, ...]:
-    """Texts that will be active, and whose row has no vector of them."""
+    """Return the texts that will be active without a stored vector."""
     texts = [
         before.content
         for before, current in plan.returning()
@@ -239,11 +239,8 @@ def _unembedded(plan: _Plan, connection: Connection, embedder: EmbedderRecord | 
 
 
 def propose(found: Found, vectors: Vectors, identity: WriteContext, rules: WriteRules) -> Proposal:
-    """The write. Everything `look` checked is checked again when its turn comes."""
-    return identity.proposal(
-        method="undo",
-        decide=partial(_decide, found, vectors, identity, rules),
-    )
+    """Propose the undo. Everything `look` checked is checked again in the writer."""
+    return identity.proposal("undo", partial(_decide, found, vectors, identity, rules))
 
 
 def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: WriteRules, view: View) -> ChangeSet:
@@ -260,7 +257,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
         undone=plan.op_id,
         method=method_of(connection, plan.moment, plan.effect.memories),
         memories=[
-            *_told(returning, view.snapshot, rules, identity.now_us),
+            *_undone(returning, view.snapshot, rules, identity.now_us),
             *(UndoneMemory(each, "relinked", []) for each in plan.relinked()),
         ],
         edges_restored=edges.logical_links(links.restored),
@@ -280,7 +277,7 @@ def _decide(found: Found, vectors: Vectors, identity: WriteContext, rules: Write
     )
 
 
-# ------------------------------------------------------------------ which operation
+# Selection of the operation.
 
 
 def _planned(connection: Connection, named: str | None) -> _Plan:
@@ -288,7 +285,7 @@ def _planned(connection: Connection, named: str | None) -> _Plan:
 
 
 def _resolved(connection: Connection, named: str) -> str:
-    found = history.operations_beginning(connection, named, SHOWN + 1)
+    found = history.operations_beginning(connection, named, MAX_MATCHES + 1)
     if len(found) == 1 and (len(named) >= SHORTEST or found[0] == named):
         return found[0]
     if not found or len(named) < SHORTEST:
@@ -299,17 +296,17 @@ def _resolved(connection: Connection, named: str) -> str:
             hint="`mnemonctl log` shows what was done lately, `mnemonctl history ID` the operations of a memory",
             outcome="rejected",
         )
-    more = " and more" if len(found) > SHOWN else ""
+    listed = ", ".join(each[:64] for each in found[:MAX_MATCHES]) + (" and more" if len(found) > MAX_MATCHES else "")
     raise MnemonError(
         AMBIGUOUS,
-        f"{named[:64]!a} is the beginning of several op_ids: {', '.join(each[:64] for each in found[:SHOWN])}{more}",
+        f"{named[:64]!a} is the beginning of several op_ids: {listed}",
         hint="write more of the op_id",
         outcome="rejected",
     )
 
 
 def _newest(connection: Connection) -> _Plan:
-    """The newest operation that is not an undo itself, that somebody asked for, and that can be taken back."""
+    """Return the newest requested operation that is not an undo itself and can be undone."""
     for tried, done in enumerate(history.newest_first(connection)):
         if tried == MAX_TRIED:
             break
@@ -328,11 +325,8 @@ def _newest(connection: Connection) -> _Plan:
     )
 
 
-# ------------------------------------------------------------------ whether it can be taken back
-
-
 class _Plan(msgspec.Struct, frozen=True):
-    """An operation that can be taken back, when it was done, and its memories as they are now."""
+    """An operation that can be undone, its time, and its memories as they are now."""
 
     op_id: str
     moment: str
@@ -340,24 +334,24 @@ class _Plan(msgspec.Struct, frozen=True):
     current: dict[str, Insight]
 
     def changed(self) -> Iterator[tuple[Memory, Insight]]:
-        """Every memory that is another one since, and as it is now."""
+        """Yield every changed memory, and its current value."""
         for insight_id, memory in self.effect.memories.items():
             if memory.before != memory.after:
                 yield memory, self.current[insight_id]
 
     def relinked(self) -> list[str]:
-        """Memories of which nothing but links changed."""
+        """Return the memories of which only links changed."""
         return [each for each, memory in self.effect.memories.items() if memory.before == memory.after]
 
     def returning(self) -> Iterator[tuple[Insight, Insight]]:
-        """Memories that are active with a former value afterwards: that, and as they are now."""
+        """Yield (former, current) value of the memories that will be active."""
         for memory, current in self.changed():
             if memory.before is not None and memory.before.status == "active":
                 yield memory.before, current
 
 
 def _plan(connection: Connection, op_id: str) -> _Plan:
-    """Raises MnemonError when the operation cannot be taken back."""
+    """Raise MnemonError when the operation cannot be undone."""
     records = history.of_operation(connection, op_id)
     effect = effect_of(records)
     current: dict[str, Insight] = {}
@@ -388,7 +382,7 @@ def _plan(connection: Connection, op_id: str) -> _Plan:
 
 
 def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
-    """A memory that another left its place to since stays: without it neither would be in recall."""
+    """Refuse to retire a memory that superseded another since: neither would be in recall."""
     coming = {before.id for before, _ in plan.returning()}
     for _, current in plan.changed():
         if current.status != "active" or current.id in coming:
@@ -403,7 +397,7 @@ def _check_places(connection: Connection, plan: _Plan, last: int) -> None:
 
 
 def _check_links(connection: Connection, plan: _Plan) -> None:
-    """An operation on links alone goes back only where its links are as it left them."""
+    """Refuse to undo an operation on links alone if its links were changed since."""
     for key, link in plan.effect.links.items():
         ends = [insights.read(connection, end) for end in key[:2]]
         off = next((end for end, it in zip(key, ends, strict=False) if it is None or it.status != "active"), None)
@@ -424,12 +418,12 @@ def _refusal(sentence: str, hint: str) -> MnemonError:
     return MnemonError(INVALID_PARAMS, sentence, hint=hint, outcome="rejected")
 
 
-# ------------------------------------------------------------------ what takes it back
+# The changes.
 
 
-def _told(returning: Sequence[Return], snapshot: Snapshot, rules: WriteRules, now_us: int) -> Iterator[UndoneMemory]:
-    """What became of each, and of the first of them what they are at odds with now, apart from one another: they stood
-    side by side before, and the snapshot does not know yet what they say."""
+def _undone(returning: Sequence[Return], snapshot: Snapshot, rules: WriteRules, now_us: int) -> Iterator[UndoneMemory]:
+    """Yield the result for each memory, the first of them with their conflicts with other memories. Conflicts among
+    themselves are left out: they were active together before, and the snapshot does not have their texts yet."""
     changing = [change.id if isinstance(change, RetireInsight) else change.insight.id for change in returning]
     left = MAX_COMPARED
     for change in returning:
@@ -449,7 +443,7 @@ def _told(returning: Sequence[Return], snapshot: Snapshot, rules: WriteRules, no
 
 
 def _memories(plan: _Plan, means: _Means) -> Iterator[Return]:
-    """What brings each memory back."""
+    """Yield the change that reverts each memory."""
     for memory, current in plan.changed():
         change = _back(memory, current, means)
         if change is not None:
@@ -505,6 +499,6 @@ def _links(plan: _Plan, view: View, returning: list[Return]) -> Edges:
 
 
 def _edge_changes(links: Edges) -> list[Change]:
-    """Removed first: an edge that is put back takes the place of what it was changed to, instead of adding to it."""
+    """Remove first: a restored edge must replace its later version, not combine with it."""
     changes: list[Change] = [RemoveEdge(each.source_id, each.target_id, each.edge_type) for each in links.removed]
     return changes + [AddEdge(each) for each in links.restored]

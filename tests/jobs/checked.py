@@ -11,7 +11,7 @@ import numpy as np
 from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
 from mnemond.jobs.job import Done, Job, Work
 from mnemond.jobs.retention import DecayRefresh, Expire, GraphMetrics, OperationsExpiry, OplogTrim, Prune
-from mnemond.memory.retention import DECAY_REFRESH_TOLERANCE, most_at_once
+from mnemond.memory.retention import IMPORTANCE_TOLERANCE, most_at_once
 from mnemond.model.memory import MAX_US, effective_importance, parse_rfc3339
 from mnemond.store.edges import read_metrics
 from tests.jobs.factories import DAY_US, HOUR_S, Keeping
@@ -27,7 +27,7 @@ class CheckedDecay(DecayRefresh):
     async def run(self, work: Work) -> Done:
         done = await super().run(work)
         if not work.dry_run:
-            snapshot, tolerance = work.store.snapshot, 0.0 if work.asked else DECAY_REFRESH_TOLERANCE
+            snapshot, tolerance = work.store.snapshot, 0.0 if work.asked else IMPORTANCE_TOLERANCE
             for row in np.flatnonzero(snapshot.alive()).tolist():
                 it = snapshot.insight(row)
                 days = (work.now_us - parse_rfc3339(it.last_accessed_at or it.created_at)) / DAY_US

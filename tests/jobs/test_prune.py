@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
 from mnemond.errors import MnemonError
 from mnemond.jobs.job import Done
-from mnemond.jobs.retention import PRUNE_SLICE, Prune
+from mnemond.jobs.retention import RETIRED_SLICE, Prune
 from mnemond.store.store import Store
 from tests.jobs.factories import HOUR_S, HandClock, kept
 from tests.store.factories import insight_id
@@ -46,12 +46,12 @@ async def test_a_store_beyond_its_capacity_loses_the_least_important(tmp_path: P
 async def test_a_run_of_many_writes_is_taken_back_as_one(tmp_path: Path, mock_clock: MockClock) -> None:
     job = pruning(10)
     async with kept(tmp_path, mock_clock, job) as over:
-        await over.remember(*range(1, 2 * PRUNE_SLICE + 12), importance=2)
-        for one in range(1, 2 * PRUNE_SLICE + 11):
+        await over.remember(*range(1, 2 * RETIRED_SLICE + 12), importance=2)
+        for one in range(1, 2 * RETIRED_SLICE + 11):
             await over.link(one, one + 1)
         before = await over.mirrored()
         done = await over.attendant.run("prune", sure=True)
-        assert (done.changed, len(over.live())) == (2 * PRUNE_SLICE + 1, 10)
+        assert (done.changed, len(over.live())) == (2 * RETIRED_SLICE + 1, 10)
         await over.take_back(done.op_id or "")
         after = await over.mirrored()
         assert after.keys() == before.keys()
@@ -144,7 +144,7 @@ async def test_a_prune_that_is_cut_short_leaves_whole_writes_and_is_not_known_to
     job = pruning(1)
     async with kept(tmp_path, mock_clock, job) as over:
         before = await over.records()
-        await over.remember(*range(1, 3 * PRUNE_SLICE), importance=2)
+        await over.remember(*range(1, 3 * RETIRED_SLICE), importance=2)
         many, written = len(over.live()), Store.write
 
         async def and_stopped(store: Store, write: object) -> object:
@@ -158,5 +158,5 @@ async def test_a_prune_that_is_cut_short_leaves_whole_writes_and_is_not_known_to
             with pytest.raises(MnemonError):
                 await over.attendant.run("prune", sure=True)
         await over.mirrored()
-        assert len(over.live()) == many - PRUNE_SLICE
+        assert len(over.live()) == many - RETIRED_SLICE
         assert await over.records() == before

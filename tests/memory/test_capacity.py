@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from mnemond.config.settings import LifecycleSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.retention import importances, least_important, prune
+from mnemond.memory.retention import importances, prune, weakest
 from mnemond.model.changes import PutInsight, RetireInsight
 from mnemond.model.memory import Edge, Insight, effective_importance, format_us
 
@@ -98,7 +99,7 @@ def test_what_the_operation_changes_otherwise_is_spared() -> None:
 def test_dead_rows_are_not_counted_and_do_not_go_again() -> None:
     index = MemoryIndex.build([(memory("a", days=9), None), (memory("b"), None)], [], 0)
     snapshot = index.apply([RetireInsight("a", "forgotten")])
-    assert least_important(snapshot, LifecycleSettings(), NOW_US) == [1]
+    assert weakest(snapshot, LifecycleSettings(), importances(snapshot, NOW_US), math.inf) == [1]
     assert pruned(snapshot, 2) == []
     assert pruned(snapshot, 1) == ["b"]
 

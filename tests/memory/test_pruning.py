@@ -12,7 +12,7 @@ from mnemond.config.settings import Config, LifecycleSettings, PruningSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
 from mnemond.memory.decay import effective_age, prune_score
-from mnemond.memory.retention import candidates, most_at_once, prune_scores, retired_pruning
+from mnemond.memory.retention import candidates, most_at_once, prune_scores, retire_pruned
 from mnemond.model.changes import RetireInsight
 from mnemond.model.memory import Edge, Insight, format_us
 
@@ -91,7 +91,7 @@ def test_what_is_planned_is_looked_at_again_when_its_turn_comes() -> None:
     assert planned.ids == ("a", "b", "c")
     used = memory("a", days=3, access_count=1, last_accessed_at=format_us(NOW_US))
     later = snapshot_of(used, memory("c", days=1, importance=4), memory("e"), memory("b", days=2))
-    changes = retired_pruning(later, planned.ids, planned, lifecycle)
+    changes = retire_pruned(later, planned.ids, planned, lifecycle)
     assert changes == [RetireInsight("b", "pruned")]
-    within = retired_pruning(later, planned.ids, planned, LifecycleSettings(max_insights=4))
+    within = retire_pruned(later, planned.ids, planned, LifecycleSettings(max_insights=4))
     assert within == []
