@@ -57,8 +57,8 @@ Resolution = Literal["DUPLICATE", "SUPERSEDE", "COEXIST"]
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """Origin and scope of facts. `resolves`: they may replace what they contradict. `tags` and `metadata` (plain values)
-    are for each of them."""
+    """Origin and scope of facts. `resolves`: they may replace what they contradict. `tags` and `metadata` (plain
+    values) are for each of them."""
 
     conversation_id: str | None = None
     scope: Scope = Scope()
