@@ -165,7 +165,6 @@ class Extent(NamedTuple):
     retired: bool = False
 
     def with_row(self, created: int, valid: int, ends: int, quarantined: bool, active: bool) -> Extent:
-        """Return the bounds with one more row, whose times are given in microseconds."""
         return Extent(
             max(self.latest_us, valid),
             max(self.latest_stated_us, valid) if valid > created else self.latest_stated_us,
@@ -258,7 +257,6 @@ class Table:
             self._enter(insight, row, rows[row - start])
 
     def _values(self, insight: Insight, document: Document) -> tuple[int | float, ...]:
-        """The numbers of one row, in the order of the columns."""
         names, scope, created = self.names, insight.scope, parse_rfc3339(insight.created_at)
         return (
             names.categories.encode(insight.category), names.source(insight.source), names.users.encode(scope.user_id),
@@ -271,7 +269,6 @@ class Table:
         )  # fmt: skip
 
     def _enter(self, insight: Insight, row: int, values: tuple[int | float, ...]) -> None:
-        """Register a row under its names, and in what is known of all rows."""
         names, columns = self.names, self.columns
         for canonical, spelling in _spelled(insight):
             code = names.entity(canonical, spelling)

@@ -96,7 +96,6 @@ class Conversations:
         return Neighbours(self._of.view(), self._before.view(), self._after.view())
 
     def compacted(self, kept: Rows) -> Conversations:
-        """Return the rows `kept`, in that order. The others have left before."""
         fewer = Conversations()
         fewer._names = self._names
         fewer._of = GrowableArray(self._of.view()[kept])

@@ -236,7 +236,6 @@ class Editor:
         self._first: dict[int, Sequence[FirstLink]] = {}
 
     def begin(self, newer: int, links: Sequence[FirstLink]) -> None:
-        """Give a new row its first links, to older rows, each once per type."""
         if self._touched or self._late or self._first:
             for older, kind, weight, ways in links:
                 if ways & OUTWARDS:

@@ -207,7 +207,6 @@ class Quantised:
         return len(self._scales)
 
     def keep_up(self, vectors: Floats) -> None:
-        """Encode the rows of `vectors` that have no code yet."""
         used, rows = len(self), len(vectors)
         self._matrix = grown(self._matrix, used, rows)
         if rows == used + 1:
@@ -306,7 +305,6 @@ class Dense(NamedTuple):
         return None if self.approximate is None else self.approximate.lacking
 
     def _shortlist(self, vector: Vector, k: int, mask: Mask | None) -> Rows:
-        """Rows that include the k nearest, found by their codes or along the graph."""
         wanted = max(RESCORED, RESCORED_EACH * k)
         graph = None if self.approximate is None else self.approximate.graph
         if graph is not None and (found := self._along(graph, vector, k, wanted, mask)) is not None:
@@ -478,7 +476,6 @@ class VectorAccelerators:
         return Dense(matrix, vectors.present.view(), codes if coded else None, graph, codes)
 
     def compacted(self, kept: Rows, renumbered: Rows) -> VectorAccelerators:
-        """Return those of the rows `kept`, ascending; `renumbered[row]` is a kept row's new number."""
         fewer = VectorAccelerators(self.settings, 0)
         fewer._quantised = self._quantised.compacted(kept)
         fewer._approximate = self._approximate.compacted(kept, renumbered)

@@ -286,7 +286,6 @@ class Staging:
         return self._finish()
 
     def _add(self) -> None:
-        """Append a row for each memory that waits for one."""
         if not self._adding:
             return
         waiting, self._adding = self._adding, []

@@ -101,13 +101,11 @@ class BackupDirectory:
         _note_of(backup.path).unlink(missing_ok=True)
 
     def all(self) -> list[Backup]:
-        """Return the backups of every store, newest first."""
         folders = self._root.iterdir() if self._root.is_dir() else ()
         found = [each for folder in folders if is_valid_name(folder.name) for each in self.of(folder.name)]
         return sorted(found, key=lambda each: (each.name, each.store), reverse=True)
 
     def of(self, store: str) -> list[Backup]:
-        """Return the backups of one store, newest first."""
         folder = self.directory(store)
         if not folder.is_dir():
             return []

@@ -175,7 +175,6 @@ def remove_strays(connection: Connection, insight_id: str) -> int:
 
 
 def read(connection: Connection, source_id: str, target_id: str, edge_type: str) -> Edge | None:
-    """Return one edge, if it exists."""
     known = numbers_of(connection, {source_id, target_id})
     row = connection.row(
         f"SELECT {', '.join(_REST)} FROM edge_rows WHERE {_KEY}",  # noqa: S608 - names only
@@ -214,7 +213,6 @@ _ENDING = (
 
 
 def _named(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The other end and the rest of an edge, its type by name."""
     other, kind, *rest = row
     return other, EDGE_TYPES[kind], *rest
 
@@ -295,7 +293,6 @@ def mention(connection: Connection, insight_id: str, mentions: Sequence[Entity],
 
 
 def replace_mentions(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
-    """Replace the entities that a memory names."""
     connection.run("DELETE FROM memory_entities WHERE memory_id = ?", (insight_id,))
     mention(connection, insight_id, mentions, now)
 
@@ -344,5 +341,4 @@ def put_metrics(connection: Connection, metrics: Sequence[Metric], now: str) -> 
 
 
 def remove_metrics(connection: Connection, insight_ids: Sequence[str]) -> None:
-    """Delete the rows of memories."""
     connection.run_many("DELETE FROM node_metrics WHERE insight_id = ?", [(each,) for each in insight_ids])

@@ -181,7 +181,6 @@ class Engine:
             self._resync(f"ROLLBACK failed: {second}")
 
     def _lost_files(self, outcome: Certainty) -> MnemonError | None:
-        """The error for all writes once the files were removed."""
         file = self._files.replaced()
         if file is None:
             return None

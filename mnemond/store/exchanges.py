@@ -230,7 +230,6 @@ def revive(connection: Connection) -> int:
 
 
 def backlog(connection: Connection) -> Backlog:
-    """Count what is left to do."""
     row = connection.row(
         "SELECT coalesce(sum(state = 'pending'), 0), coalesce(sum(state = 'failed'), 0) FROM exchanges"
         " WHERE state <> 'done'"
@@ -254,7 +253,6 @@ def last_error(connection: Connection) -> str | None:
 
 
 def count_expired(connection: Connection, now_us: int) -> int:
-    """Count the exchanges that `expire` would delete."""
     before = format_us(now_us - KEPT_US)
     return connection.count("SELECT count(*) FROM exchanges WHERE state <> 'pending' AND queued_at < ?", (before,))
 
@@ -355,7 +353,6 @@ def _digest_of(fact: object) -> str:
 
 
 def _all_texts(value: object) -> str:
-    """Every string in a JSON value, one per line."""
     if isinstance(value, dict):
         return "\n".join(map(_all_texts, value.values()))
     if isinstance(value, list):

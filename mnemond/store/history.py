@@ -84,7 +84,6 @@ def append(connection: Connection, change_set: ChangeSet, entries: Sequence[Entr
 
 
 def of_operation(connection: Connection, op_id: str) -> list[Record]:
-    """Return the rows of one operation, in order."""
     rows = connection.rows(f"SELECT {_FIELDS} FROM memory_operations WHERE op_id = ? ORDER BY id", (op_id,))  # noqa: S608
     return [_record(row) for row in rows]
 
@@ -299,7 +298,6 @@ def purge(connection: Connection, insight_ids: Collection[str]) -> None:
 
 
 def _without(state: State | None, insight_ids: Collection[str]) -> State | None:
-    """A state without the edges that touch memories."""
     if state is None:
         return None
     gone = frozenset(insight_ids)

@@ -139,7 +139,6 @@ def purge(connection: Connection, insight_id: str) -> None:
 
 
 def read(connection: Connection, insight_id: str) -> Insight | None:
-    """Return one insight in any state."""
     row = connection.row(f"SELECT {_NAMES} FROM insights WHERE id = ?", (insight_id,))  # noqa: S608 - names only
     return None if row is None else _checked(row)
 
@@ -360,6 +359,5 @@ def numbers_of(connection: Connection, ids: AbstractSet[str]) -> Mapping[str, in
 
 
 def number_of(connection: Connection, insight_id: str) -> int | None:
-    """Return the number of one memory, None if there is none."""
     known = connection.numbers.get(insight_id)
     return known if known is not None else numbers_of(connection, {insight_id}).get(insight_id)

@@ -115,7 +115,6 @@ def _oplog(source: Connection, now_us: int) -> Iterator[tuple[Value, ...]]:
 
 
 def _vector(blob: object, version: int) -> np.ndarray[Any, np.dtype[np.float32]] | None:
-    """A unit vector; None for other bytes."""
     if not isinstance(blob, bytes) or not blob:
         return None
     values = _plausible(blob, "<f8") if version < FLOAT32_VERSION else None
@@ -166,7 +165,6 @@ def _whole(value: object, default: int, least: int, most: int) -> int:
 
 
 def _weight(value: object, default: float, most: float) -> float:
-    """A finite number from 0 to `most`."""
     number = float(value) if isinstance(value, int | float) else default
     return min(max(number, 0.0), most) if math.isfinite(number) else default
 
@@ -277,7 +275,6 @@ def _convert(source: Connection, target: Path, now_us: int) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a database and the files next to it; the database itself last."""
     for part in ("-journal", "-shm", "-wal", ""):
         path.with_name(path.name + part).unlink(missing_ok=True)
 

@@ -194,7 +194,6 @@ def expire_some(connection: Connection, now_us: int, limit: int) -> int:
 
 
 def count_expired(connection: Connection, now_us: int) -> int:
-    """Count the outcomes older than the retention. Reads the whole table."""
     return connection.count("SELECT count(*) FROM operations WHERE created_at < ?", (format_us(now_us - RETENTION_US),))
 
 

@@ -180,7 +180,6 @@ class StoreRegistry:
             ) from error
 
     def path(self, name: str) -> Path:
-        """Return the file of a store, whether or not it exists."""
         return self._root / check_name(name) / DATABASE_FILE
 
     def exists(self, name: str) -> bool:
@@ -257,7 +256,6 @@ class StoreRegistry:
             return not existed
 
     async def _open_cold(self, name: str) -> Store:
-        """Open or create, with the name's lock held."""
         if (store := self._stores.get(name)) is not None:
             return store
         path, attempt = self.path(name), CancellableOpen()

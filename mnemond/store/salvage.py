@@ -129,8 +129,6 @@ def _unsalvageable(why: str) -> MnemonError:
 
 
 class _Table:
-    """One table on its way from the damaged file to the new one."""
-
     def __init__(self, name: str, sound: Connection, any_: Connection, new: Connection) -> None:
         self._name = name
         self._sound, self._any, self._new = sound, any_, new
@@ -267,7 +265,6 @@ def _drop_dangling(new: Connection) -> dict[str, int]:
 
 
 def _reference(new: Connection, table: str, row: object, parent: str, number: int) -> tuple[str, str, str, str]:
-    """A table, its column, and the table and the column it refers to."""
     (found,) = (each for each in new.rows(f"PRAGMA foreign_key_list({table})") if each[0] == number)
     return table, found[3], parent, found[4]
 

@@ -302,7 +302,6 @@ class Store:
         self._writer.submit(write, notify)
 
     async def write(self, write: Write) -> Outcome:
-        """Queue one write and return its outcome. Raises MnemonError."""
         return cast("Outcome", await _answer(lambda done: self.submit(write, done)))
 
     async def read(self, query: Callable[[Connection], T]) -> T:
@@ -386,7 +385,6 @@ class Store:
 
 
 async def _answer(call: Callable[[Callable[[object], None]], None]) -> object:
-    """Wait for the writer's callback; return its value, or raise it when it is a MnemonError."""
     answers: list[object] = []
     finished = trio.Event()
 

@@ -184,7 +184,6 @@ def _set_importances(
 
 
 def _completed(outcome: Outcome, applied: _Applied, weights: dict[str, float]) -> Outcome:
-    """The outcome with what is only known after writing."""
     match outcome:
         case RememberResult(id=insight_id) | UpdateResult(id=insight_id) | GcKept(id=insight_id) if (
             insight_id in weights
