@@ -248,14 +248,14 @@ class EmbedHandlers:
             total=warm.store.snapshot.live, started_at=identity.now, op_id=identity.op_id, replayed=False,
         )  # fmt: skip
         asked = _operation("embed.switch", identity, outcome)
-        found = await warm.store.rewrite(partial(embedding.begin, asked=asked, record=record))
+        found = await warm.store.rewrite(partial(embedding.begin, requested=asked, record=record))
         if not found.replayed:  # a replayed switch may be complete by now
             self._worker.set_switch(name, record, embedder)
         return found
 
     async def _abort(self, warm: OpenStore, identity: WriteContext) -> Outcome:
         asked = _operation("embed.switch", identity, Maintained(op_id=identity.op_id))
-        found = await warm.store.rewrite(partial(embedding.drop, asked=asked))
+        found = await warm.store.rewrite(partial(embedding.drop, requested=asked))
         if not found.replayed:  # a later switch may be under way by now
             self._worker.set_switch(warm.store.name, None)
         return found
@@ -269,7 +269,7 @@ class EmbedHandlers:
         )  # fmt: skip
         asked = _operation("embed.calibrate", identity, outcome)
         return await warm.store.rewrite(
-            partial(embedding.calibrated, asked=asked, fingerprint=embedder.fingerprint, measured=found)
+            partial(embedding.save_calibration, requested=asked, fingerprint=embedder.fingerprint, measured=found)
         )
 
     async def _replayed(self, warm: OpenStore, method: str, identity: WriteContext) -> Outcome | None:

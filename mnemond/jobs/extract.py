@@ -96,9 +96,9 @@ class Extract:
             read += len(found)
             found = await _portion(work, found[-1].number)
             if found and not work.asked:
-                return msgspec.structs.replace(work.done(remembered, _told(read)), again=True)
+                return msgspec.structs.replace(work.done(remembered, _summary(read)), again=True)
         await _expire(work)
-        return work.done(remembered, _told(read))
+        return work.done(remembered, _summary(read))
 
     async def _one(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> int:
         """Process one exchange; return the number of memories. Raises MnemonError where nothing can be written."""
@@ -194,5 +194,5 @@ async def _expire(work: Work) -> None:
         await work.store.rewrite(lambda it: exchanges.expire(it, work.now_us))
 
 
-def _told(read: int) -> str:
+def _summary(read: int) -> str:
     return f"exchanges read: {read}" if read else ""

@@ -120,7 +120,7 @@ maintained, and a job never takes the writer for long."""
 MAX_ASKED: Final = 16
 """Maximum number of queued requested runs."""
 
-USED: Final = "the store is in use; it runs when nobody asked anything for 2 s, or after 10 minutes"
+USED: Final = "the store is in use; it runs after 2 s without a request, or after 10 minutes"
 WRITING: Final = "the store is being written; it runs when nothing waits to be written, or after 10 minutes"
 
 Guard = Callable[[], AbstractContextManager[object]]
@@ -212,14 +212,12 @@ class StoreJobRunner:
         raise asked.result or _stopping()
 
     async def until_known(self) -> None:
-        """Wait until it knows how jobs ran before the store was opened."""
+        """Wait until the records of earlier runs are loaded."""
         await self._known.wait()
 
     async def until_resting(self) -> None:
-        """Wait until it waits itself: for a time, or for the store to be unused."""
+        """Wait until the runner rests: for a time, or for the store to be unused."""
         await self._resting.wait()
-
-    # ------------------------------------------------------------ the task
 
     async def attend(self) -> None:
         """Run jobs until cancelled, or `leave`."""

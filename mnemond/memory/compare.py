@@ -52,7 +52,7 @@ NOTHING = Compared((), None)
 
 
 class Moment(NamedTuple):
-    """When the new text was said, and when it is written, in microseconds."""
+    """Times at which the new text was said and is written, in microseconds."""
 
     said_us: int
     now_us: int

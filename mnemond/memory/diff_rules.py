@@ -46,10 +46,10 @@ _OPENING: Final = "\"'`‘“«‹({"
 _CLOSING: Final = "\"'`’”»›)}.,;:!?…。，、；：！？"
 _ENDS: Final = ".!?。！？:："
 _NOTHING_SAID: Final = frozenset("-–—•·….,;:!?。，、；：！？")
-"""Marks that may stand alone and say nothing."""
+"""Punctuation marks that carry no meaning when isolated."""
 
 _AROUND: Final = (("*", "*"), ("_", "_"), ("<", ">"))
-"""Marks that are taken off a word where they stand on both sides: emphasis, and an address."""
+"""Marks that are stripped from a word when on both sides: emphasis, and an address."""
 
 _BRACKETS: Final = "[]()"
 _LIST_MARKERS: Final = frozenset("-*+•‣◦–—")
@@ -164,7 +164,7 @@ def _stand_for_each_other(gone: Sequence[str], come: Sequence[str], *, denies: b
     if not one or not other:
         return True
     if denies and any(_is_content(word) for word in one + other):
-        return True  # a statement and its denial are told apart clause by clause (rank/exchange)
+        return True  # a statement and its denial are compared clause by clause (`other_statement`)
     return list(map(_stem, one)) == list(map(_stem, other))
 
 
@@ -387,16 +387,16 @@ def is_redundant(score: float, settings: RedundancySettings) -> bool:
 def with_temporal_bonus(
     score: float, hours_apart: float, factor: float, half_life_hours: float = TEMPORAL_HALF_LIFE_HOURS
 ) -> float:
-    """RS·(1 + f·2^(−|Δh| / half-life)): what was said twice within hours repeats itself the more (S2, table C3)."""
+    """Compute RS·(1 + f·2^(−|Δh| / half-life)): repetitions within hours are more redundant (Mnemosyne)."""
     nearness: float = 2.0 ** (-abs(hours_apart) / half_life_hours)
     return score * (1.0 + factor * nearness)
 
 
 def nmi_analytic(cosine: float, bins: int = BINS) -> float:
-    """Normalised mutual information of two vectors with jointly Gaussian components of that correlation, in [0, 1].
+    """Compute the normalised mutual information of two vectors with jointly Gaussian components, in [0, 1].
 
     −½·ln(1 − ρ²) over the entropy of one binned component, ½·ln(2πe) − ln(6 / bins). 0 for cosines up to 0, because
-    information knows no sign and an opposite is no repetition; 0 for fewer than two bins, which tell nothing.
+    mutual information has no sign and an opposite is no repetition; 0 for fewer than two bins.
     """
     if bins < 2 or not cosine > 0.0:
         return 0.0

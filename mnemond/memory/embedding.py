@@ -209,10 +209,10 @@ def adopt(connection: Connection, record: EmbedderRecord, now: str) -> bool:
     return True
 
 
-def begin(connection: Connection, asked: ChangeSet, record: SwitchRecord) -> Outcome:
+def begin(connection: Connection, requested: ChangeSet, record: SwitchRecord) -> Outcome:
     """Record the start of a switch. Raises MnemonError: BUSY during a switch, INVALID_PARAMS when the store has this
     embedder already."""
-    if (done := _replayed(connection, asked)) is not None:
+    if (done := _replayed(connection, requested)) is not None:
         return done
     if (other := read_switch(connection)) is not None:
         raise MnemonError(
@@ -229,12 +229,12 @@ def begin(connection: Connection, asked: ChangeSet, record: SwitchRecord) -> Out
             outcome="rejected",
         )
     embedder_switch.begin(connection, record)
-    return _noted(connection, asked, asked.outcome, f"to {record.to.name}")
+    return _logged(connection, requested, requested.outcome, f"to {record.to.name}")
 
 
-def drop(connection: Connection, asked: ChangeSet) -> Outcome:
+def drop(connection: Connection, requested: ChangeSet) -> Outcome:
     """Abort the switch. Raises MnemonError(NOT_FOUND) when there is none."""
-    if (done := _replayed(connection, asked)) is not None:
+    if (done := _replayed(connection, requested)) is not None:
         return done
     record = read_switch(connection)
     if record is None:
@@ -244,10 +244,10 @@ def drop(connection: Connection, asked: ChangeSet) -> Outcome:
         )  # fmt: skip
     count = embedder_switch.clear(connection)
     outcome = EmbedSwitchResult(
-        "aborted", record.to.name, EMBEDDER_KEPT, dropped=count, op_id=asked.op_id,
+        "aborted", record.to.name, EMBEDDER_KEPT, dropped=count, op_id=requested.op_id,
         replayed=False,
     )  # fmt: skip
-    return _noted(connection, asked, outcome, f"aborted, {count} vectors dropped")
+    return _logged(connection, requested, outcome, f"aborted, {count} vectors dropped")
 
 
 def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str] | None, now: str) -> list[str] | None:
@@ -258,10 +258,10 @@ def cut_over(connection: Connection, record: SwitchRecord, without: Sequence[str
     return lacking
 
 
-def calibrated(connection: Connection, asked: ChangeSet, fingerprint: str, measured: Calibration) -> Outcome:
+def save_calibration(connection: Connection, requested: ChangeSet, fingerprint: str, measured: Calibration) -> Outcome:
     """Store the calibration of the embedder with this fingerprint. Raises MnemonError(BUSY) when another one took over
     meanwhile."""
-    if (done := _replayed(connection, asked)) is not None:
+    if (done := _replayed(connection, requested)) is not None:
         return done
     record = read_embedder(connection)
     if record is None or record.fingerprint != fingerprint:
@@ -271,16 +271,16 @@ def calibrated(connection: Connection, asked: ChangeSet, fingerprint: str, measu
         )  # fmt: skip
     unrelated, paraphrase = measured.unrelated, measured.paraphrase
     write_embedder(connection, msgspec.structs.replace(record, unrelated=unrelated, paraphrase=paraphrase))
-    return _noted(connection, asked, asked.outcome, f"unrelated {unrelated:.3f}, paraphrase {paraphrase:.3f}")
+    return _logged(connection, requested, requested.outcome, f"unrelated {unrelated:.3f}, paraphrase {paraphrase:.3f}")
 
 
-def _replayed(connection: Connection, asked: ChangeSet) -> Outcome | None:
-    return operations.replay(connection, asked) if asked.client_op_id else None
+def _replayed(connection: Connection, requested: ChangeSet) -> Outcome | None:
+    return operations.replay(connection, requested) if requested.client_op_id else None
 
 
-def _noted(connection: Connection, asked: ChangeSet, outcome: Outcome, detail: str) -> Outcome:
+def _logged(connection: Connection, requested: ChangeSet, outcome: Outcome, detail: str) -> Outcome:
     """Log the operation, and record its outcome for repeated requests."""
-    operations.log(connection, asked.method, None, detail, asked.now)
-    if asked.client_op_id:
-        operations.record(connection, asked, outcome)
+    operations.log(connection, requested.method, None, detail, requested.now)
+    if requested.client_op_id:
+        operations.record(connection, requested, outcome)
     return outcome

@@ -223,7 +223,7 @@ def decide(
     if prepared.discarded:
         reason = "says too little to be kept"
         outcome = _outcome(prepared, identity, id=None, action="discarded", reason=reason, embedded=False)
-        return _change_set(identity, (), outcome, "discard", None, "too little substance")
+        return identity.change_set("remember", (), outcome, operation="discard", detail="too little substance")
     return _Decision(prepared, identity, rules, snapshot, similarity).change_set()
 
 
@@ -308,7 +308,10 @@ class _Decision:
             **_match_fields(best),
         )
         detail = f"similarity={best.verdict.similarity:.3f}"
-        return _change_set(self._identity, (PutInsight(survivor, "BOOST"),), outcome, "diff-skip", best.id, detail)
+        changes = (PutInsight(survivor, "BOOST"),)
+        return self._identity.change_set(
+            "remember", changes, outcome, operation="diff-skip", subject=best.id, detail=detail
+        )
 
     def _boosted(self, old: Insight) -> float:
         since = parse_rfc3339(old.last_boosted_at or old.created_at)
@@ -421,7 +424,14 @@ class _Decision:
             outcome = msgspec.structs.replace(outcome, auto_pruned=count)
         draft = self._draft
         detail = f"{draft.category} importance={draft.importance} channel={draft.channel}{more}"
-        return _change_set(self._identity, (*changes, *pruned), outcome, operation, self._identity.id, detail)
+        return self._identity.change_set(
+            "remember",
+            (*changes, *pruned),
+            outcome,
+            operation=operation,
+            subject=self._identity.id,
+            detail=detail,
+        )
 
 
 def _likeness(prepared: Prepared, snapshot: Snapshot) -> Floats | None:
@@ -486,22 +496,4 @@ def _outcome(prepared: Prepared, identity: WriteContext, **fields: object) -> Re
             replayed=False,
         ),
         **fields,
-    )
-
-
-def _change_set(
-    identity: WriteContext,
-    changes: tuple[Change, ...],
-    outcome: RememberResult,
-    operation: str,
-    subject: str | None,
-    detail: str,
-) -> ChangeSet:
-    return identity.change_set(
-        method="remember",
-        changes=changes,
-        outcome=outcome,
-        detail=detail,
-        operation=operation,
-        subject=subject,
     )

@@ -21,7 +21,7 @@ from mnemond.memory.draft import WriteContext
 from mnemond.model.answers import GcCandidate, GcFlagged
 from mnemond.model.changes import Change, ChangeSet, CountUse, PurgeInsight, PutInsight, RetireInsight, SetImportance
 from mnemond.model.memory import DAY_US, Insight, Scope, effective_importances, format_us, parse_rfc3339
-from mnemond.model.outcomes import GcDone, GcKept, Outcome, Used
+from mnemond.model.outcomes import GcDone, GcKept, Used
 from mnemond.model.query import Confidence, Filter
 from mnemond.store import insights
 from mnemond.store.edges import Metric
@@ -208,7 +208,8 @@ def _keep(insight_id: str, lifecycle: LifecycleSettings, identity: WriteContext,
         op_id=identity.op_id,
         replayed=False,
     )
-    return _change_set(identity, (PutInsight(kept),), outcome, "gc-keep", insight_id, "access+3")
+    changes = (PutInsight(kept),)
+    return identity.change_set("gc", changes, outcome, operation="gc-keep", subject=insight_id, detail="access+3")
 
 
 def propose_apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteContext) -> Proposal:
@@ -226,7 +227,7 @@ def _apply(bounds: Bounds, lifecycle: LifecycleSettings, identity: WriteContext,
         changes += [*parted(view.snapshot, it), RetireInsight(it.id, "forgotten")]
     outcome = GcDone("retired", len(ids), ids, left=many - len(ids), op_id=identity.op_id, replayed=False)
     detail = f"threshold={bounds.threshold} retired={len(ids)}"
-    return _change_set(identity, tuple(changes), outcome, "gc", None, detail)
+    return identity.change_set("gc", tuple(changes), outcome, detail=detail)
 
 
 def propose_purge(days: int, identity: WriteContext) -> Proposal:
@@ -240,25 +241,7 @@ def _purge(days: int, identity: WriteContext, view: View) -> ChangeSet:
     left = insights.count_retired_before(view.connection, moment) - len(ids)
     outcome = GcDone("purged", len(ids), ids, left=left, op_id=identity.op_id, replayed=False)
     changes = tuple(PurgeInsight(each) for each in ids)
-    return _change_set(identity, changes, outcome, "gc", None, f"older_than_days={days} purged={len(ids)}")
-
-
-def _change_set(
-    identity: WriteContext,
-    changes: tuple[Change, ...],
-    outcome: Outcome,
-    operation: str,
-    subject: str | None,
-    detail: str,
-) -> ChangeSet:
-    return identity.change_set(
-        method="gc",
-        changes=changes,
-        outcome=outcome,
-        detail=detail,
-        operation=operation,
-        subject=subject,
-    )
+    return identity.change_set("gc", changes, outcome, detail=f"older_than_days={days} purged={len(ids)}")
 
 
 # Decay refresh: update the stored effective importance as time passes.

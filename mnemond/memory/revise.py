@@ -403,7 +403,7 @@ def _refuse_unfit_supersede(named: Insight, old: Insight, new: Insight) -> None:
     if lost := readers_lost(old.scope, new.scope):
         raise invalid(
             [FieldProblem("new_id", f"{new.id} is for {lost} alone; others who see {old.id} would lose it")],
-            hint="remember the new one for everybody the old one is for, or forget the old one",
+            hint="remember the new one with the scope of the old one, or forget the old one",
         )
 
 

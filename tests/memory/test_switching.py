@@ -86,13 +86,13 @@ def test_what_was_measured_of_another_embedder_is_not_kept(db: Connection) -> No
         made(EmbedCalibrateResult, "mine", model="toy", unrelated=0.3, paraphrase=0.8), method="embed.calibrate"
     )
     with pytest.raises(MnemonError, match="another embedder") as caught:
-        embedding.calibrated(db, request, "other-1", MEASURED)
+        embedding.save_calibration(db, request, "other-1", MEASURED)
     assert caught.value.kind is BUSY
-    assert embedding.calibrated(db, request, EMBEDDER.fingerprint, MEASURED) == request.outcome
+    assert embedding.save_calibration(db, request, EMBEDDER.fingerprint, MEASURED) == request.outcome
     record = read_embedder(db)
     assert record is not None
     assert (record.unrelated, record.paraphrase) == (0.3, 0.8)
-    again = embedding.calibrated(db, request, "other-1", MEASURED)
+    again = embedding.save_calibration(db, request, "other-1", MEASURED)
     assert getattr(again, "replayed", None) is True
 
 
