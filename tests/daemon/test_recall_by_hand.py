@@ -157,7 +157,7 @@ mnemonctl: intent is 'because'; it must be one of why, when, entity, general
 $ mnemonctl recall --compact --context tea
 mnemonctl: compact and context exclude each other: a context has no results
 $ mnemonctl recall --budget 5 tea
-mnemonctl: budget is the size of a context; ask for context (--context) as well
+mnemonctl: budget is the size of a context; give context (--context) as well
 $ mnemonctl recall --seed -1 tea
 mnemonctl: seed is -1; allowed are 0 to 9007199254740991
 $ mnemonctl recall --seed chance tea
