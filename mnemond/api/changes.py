@@ -67,13 +67,14 @@ class ChangeHandlers:
         fields = msgspec.structs.asdict(params)
         if problems := update.problems(fields):
             raise invalid(with_op_id(problems, params.op_id), hint="nothing was written")
-        values = update.new_values(fields, allow_secret=params.allow_secret)
+        values, redacted = update.new_values(fields, allow_secret=params.allow_secret)
         warm = await self._open_stores.use(params.store)
         identity = self._identities.of(warm, params)
-        embedding = await embedding_of(warm, None if values.content is msgspec.UNSET else values.content)
+        embedding = await embedding_of(warm, values.get("content"))
         wish = update.Update(
             id=params.id,
             values=values,
+            redacted=redacted,
             scope=scope_of(params),
             vector=embedding.vector,
             embed_error=embedding.error,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TypedDict
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from mnemond.config.settings import Config
 from mnemond.errors import FieldProblem
@@ -54,20 +55,19 @@ REBUILT: dict[str, frozenset[EdgeType]] = {
 """Types of edges that depend on a field and are rebuilt when it changes."""
 
 
-class NewValues(msgspec.Struct, frozen=True, kw_only=True):
-    """The new values, redacted; UNSET ones stay as they are."""
+class NewValues(TypedDict, total=False):
+    """The new values of an update; absent fields stay as they are."""
 
-    content: str | UnsetType = UNSET
-    category: str | UnsetType = UNSET
-    importance: int | UnsetType = UNSET
-    tags: tuple[str, ...] | UnsetType = UNSET
-    entities: tuple[str, ...] | UnsetType = UNSET
-    entity_mode: str = "merge"
-    source: str | UnsetType = UNSET
-    conversation_id: str | UnsetType | None = UNSET
-    created_at: str | UnsetType = UNSET
-    metadata: dict[str, object] | UnsetType | None = UNSET
-    redacted: tuple[str, ...] = ()
+    content: str
+    category: str
+    importance: int
+    tags: tuple[str, ...]
+    entities: tuple[str, ...]
+    entity_mode: str
+    source: str
+    conversation_id: str | None
+    created_at: str
+    metadata: dict[str, object] | None
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +75,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     values: NewValues
+    redacted: tuple[str, ...] = ()
     scope: Scope = Scope()
     vector: object = None  # Vector | None
     embed_error: str | None = None
@@ -89,25 +90,29 @@ def problems(fields: dict[str, object]) -> list[FieldProblem]:
     return found
 
 
-def new_values(fields: dict[str, object], *, allow_secret: bool) -> NewValues:
-    """Return valid fields in NFC and redacted. Raises MnemonError(INVALID_PARAMS) as `clean` does."""
-    given: dict[str, object] = {
-        name: value for name, value in fields.items() if name in (*FIELDS, "entity_mode") and value is not UNSET
-    }
-    bare = msgspec.convert(given, NewValues)
+def new_values(fields: dict[str, object], *, allow_secret: bool) -> tuple[NewValues, tuple[str, ...]]:
+    """Return valid fields in NFC and redacted, and the kinds of secrets. Raises MnemonError(INVALID_PARAMS) as `clean`
+    does."""
+    given = {name: value for name, value in fields.items() if name in (*FIELDS, "entity_mode") and value is not UNSET}
+    values = msgspec.convert(given, NewValues)
     tidy = clean(
-        "" if bare.content is UNSET else bare.content,
-        () if bare.tags is UNSET else bare.tags,
-        () if bare.entities is UNSET else bare.entities,
-        {} if bare.metadata is UNSET or bare.metadata is None else bare.metadata,
+        values.get("content", ""),
+        values.get("tags", ()),
+        values.get("entities", ()),
+        values.get("metadata") or {},
         allow_secret=allow_secret,
     )
-    noted = msgspec.json.decode(tidy.metadata, type=dict[str, object])
-    cleaned = {"content": tidy.content, "tags": tidy.tags, "entities": tidy.entities, "metadata": noted}
-    moment = {} if bare.created_at is UNSET else {"created_at": format_us(parse_rfc3339(bare.created_at))}
-    return msgspec.structs.replace(
-        bare, **{name: value for name, value in cleaned.items() if name in given}, **moment, redacted=tidy.redacted
-    )
+    if "content" in values:
+        values["content"] = tidy.content
+    if "tags" in values:
+        values["tags"] = tidy.tags
+    if "entities" in values:
+        values["entities"] = tidy.entities
+    if "metadata" in values:
+        values["metadata"] = msgspec.json.decode(tidy.metadata, type=dict[str, object])
+    if "created_at" in values:
+        values["created_at"] = format_us(parse_rfc3339(values["created_at"]))
+    return values, tidy.redacted
 
 
 def propose(update: Update, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
@@ -151,7 +156,7 @@ def _decide(update: Update, identity: WriteContext, find: Find, rules: WriteRule
 
 def _changed(old: Insight, new: Insight, values: NewValues) -> tuple[str, ...]:
     """Return the changed fields. The dates in the metadata follow from the text and are no change of their own."""
-    compared = FIELDS if values.metadata is not UNSET else FIELDS[: FIELDS.index("metadata")]
+    compared = FIELDS if "metadata" in values else FIELDS[: FIELDS.index("metadata")]
     return tuple(name for name in compared if getattr(new, name) != getattr(old, name))
 
 
@@ -163,8 +168,8 @@ def _outcome(
     changed: tuple[str, ...],
     links: EdgesCreated,
 ) -> UpdateResult:
-    anew, content = "content" in changed, update.values.content
-    found = () if content is UNSET else quality_warnings(content)
+    anew = "content" in changed
+    found = quality_warnings(update.values["content"]) if "content" in update.values else ()
     return UpdateResult(
         id=present.insight.id,
         status="updated" if changed else "unchanged",
@@ -173,7 +178,7 @@ def _outcome(
         embed_error=update.embed_error if anew else None,
         edges_created=links,
         effective_importance=present.insight.effective_importance,
-        redacted=list(update.values.redacted),
+        redacted=list(update.redacted),
         quality_warnings=quality_labels(found),
         quality_details=list(found),
         op_id=identity.op_id,
@@ -183,16 +188,12 @@ def _outcome(
 
 def _revised(old: Insight, values: NewValues, snapshot: Snapshot, config: Config) -> tuple[Insight, Reading | None]:
     """Return the memory with its new and derived values, and the reading they are derived from, if any."""
-    plain = (name for name in FIELDS if name not in ("entities", "metadata"))
-    new = msgspec.structs.replace(
-        old,
-        **{name: value for name in plain if (value := getattr(values, name)) is not UNSET},
-        metadata=_metadata(old, values),
-    )
+    plain = {name: value for name, value in values.items() if name not in ("entities", "entity_mode", "metadata")}
+    new = msgspec.structs.replace(old, **plain, metadata=_metadata(old, values))
     if new.created_at != old.created_at and old.valid_from == old.created_at:
         new = msgspec.structs.replace(new, valid_from=new.created_at)
     reads = any(getattr(new, name) != getattr(old, name) for name in ("content", "created_at", "source"))
-    if not reads and values.entities is UNSET:
+    if not reads and "entities" not in values:
         if new.tags != old.tags:
             new = msgspec.structs.replace(new, keywords=keywords_of(new, new.entities, snapshot))
         return new, None
@@ -204,11 +205,11 @@ def _revised(old: Insight, values: NewValues, snapshot: Snapshot, config: Config
 def _metadata(old: Insight, values: NewValues) -> str:
     """Return the new metadata: the given object, and the entries that only the store itself writes: the dates of the
     text, and the relations by which a later fact replaces the memory."""
-    if values.metadata is UNSET:
+    if "metadata" not in values:
         return old.metadata
     had = msgspec.json.decode(old.metadata, type=dict[str, object])
     own = {name: value for name, value in had.items() if name == RESERVED or not is_plain(value)}
-    metadata = (values.metadata or {}) | own
+    metadata = (values["metadata"] or {}) | own
     return as_text(metadata) if metadata else NO_METADATA
 
 
@@ -217,12 +218,13 @@ def _names(old: Insight, new: Insight, values: NewValues, snapshot: Snapshot) ->
 
     Where none are given with a new text, those stay that the old text does not name itself: they were provided.
     """
-    if values.entities is not UNSET:
-        return values.entities, values.entity_mode
+    mode = values.get("entity_mode", "merge")
+    if "entities" in values:
+        return values["entities"], mode
     if new.content == old.content:
         return old.entities, "provided"
     found = {entity.canonical for entity in extract(old.content, mode="auto", known=snapshot.entity_spelling)}
-    return tuple(name for name in old.entities if canonical_name(name) not in found), values.entity_mode
+    return tuple(name for name in old.entities if canonical_name(name) not in found), mode
 
 
 def _relinked(

@@ -63,10 +63,10 @@ class RevisionWorld(AuditWorld):
     def update(self, insight_id: str, *, op: str | None = None, **fields: Any) -> UpdateResult:
         if found := update.problems({"id": insight_id, **fields}):
             raise AssertionError(found)
-        values = update.new_values(fields, allow_secret=False)
+        values, redacted = update.new_values(fields, allow_secret=False)
         scope = fields.get("scope", Scope())
-        vector = None if values.content is msgspec.UNSET else vector_for(values.content)
-        wish = update.Update(id=insight_id, values=values, scope=scope, vector=vector)
+        vector = vector_for(values["content"]) if "content" in values else None
+        wish = update.Update(id=insight_id, values=values, redacted=redacted, scope=scope, vector=vector)
         return self._done(update.propose(wish, self._identity(op), one_active, self.rules), UpdateResult)
 
     def supersede(self, insight_id: str, successor: str, *, op: str | None = None) -> SupersedeResult:
