@@ -24,8 +24,7 @@ from mnemond.recall.question import (
     rare_word_vector,
     scores_with_hypothetical,
 )
-from mnemond.recall.question_features import Question
-from mnemond.recall.ranking import Ranking, VectorScores, vector_scores
+from mnemond.recall.ranking import Question, Ranking, VectorScores, vector_scores
 from mnemond.recall.result_order import Lap, RankingRequest, RankingResult, distinct, explained
 from mnemond.recall.two_stage import PARTS, STANDING, Ranked, rank
 from mnemond.recall.walks import Traversed, traverse

@@ -20,8 +20,7 @@ from mnemond.index.selection import at_least_kth, in_order
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.changes import Vector
 from mnemond.recall.corrections import asks_past, asks_state
-from mnemond.recall.question_features import Question, SoftList, TermList
-from mnemond.recall.ranking import VectorScores
+from mnemond.recall.ranking import Question, SoftList, TermList, VectorScores
 from mnemond.text.caches import text_cache
 from mnemond.text.entities import extract
 from mnemond.text.features import inner_terms

@@ -15,11 +15,11 @@ from mnemond.index.arrays import Floats, Mask, Rows
 from mnemond.index.snapshot import Snapshot
 from mnemond.model.memory import DAY_US
 from mnemond.recall.corrections import ASSISTANT, UNSORTED, newer_first
-from mnemond.recall.question_features import Question
 from mnemond.recall.ranking import (
     SMALLEST,
     Candidates,
     ContextScores,
+    Question,
     Ranking,
     VectorScores,
     adjacent_words,

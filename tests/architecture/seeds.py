@@ -35,7 +35,7 @@ PURE = (
     "config/settings", "model/seeded", "text/seeded", "index/seeded", "extract/seeded",
     "memory/compare", "memory/decay", "memory/diff", "memory/diff_rules", "memory/edge_builders",
     "recall/beam", "recall/causal_order", "recall/conditions", "recall/corrections", "recall/default_profile",
-    "recall/fusion", "recall/profiles", "recall/published_profiles", "recall/question", "recall/question_features",
+    "recall/fusion", "recall/profiles", "recall/published_profiles", "recall/question",
     "recall/ranking", "recall/rerank", "recall/result_order", "recall/two_stage", "recall/walks",
     "wire/framing", "wire/hook_payload", "wire/jsonrpc", "wire/params",
     "api/registry", "api/types_admin", "api/types_changes", "api/types_extract", "api/types_memories",

@@ -7,8 +7,7 @@ import pytest
 
 from mnemond.index.bm25 import term_number
 from mnemond.recall.question import build_question
-from mnemond.recall.question_features import Question
-from mnemond.recall.ranking import adjacent_words
+from mnemond.recall.ranking import Question, adjacent_words
 from tests.index.worlds import insight
 from tests.recall.talk import store
 

@@ -28,7 +28,7 @@ from mnemond.recall.question import (
     rare_word_vector,
     rarity,
 )
-from mnemond.recall.question_features import Question
+from mnemond.recall.ranking import Question
 from mnemond.text.tokens import index_term
 from tests.examples import examples
 from tests.index.worlds import DIMENSION, insight, unit

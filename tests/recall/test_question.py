@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemond.recall.question_features import Gathered, Question, SoftList, TermList, gathered_relatives, gathered_terms
+from mnemond.recall.ranking import Gathered, Question, SoftList, TermList, gathered_relatives, gathered_terms
 
 
 def floats(*values: float) -> np.ndarray:
