@@ -53,7 +53,7 @@ test: $(VENV)/.ready-dev ## the tests, without the long ones
 
 check: $(VENV)/.ready-dev ## everything a change must pass; the same as .ci/run
 	@rm -f .coverage*
-	@$(SIDE_BY_SIDE) check-processes check-rules check-memory check-coverage check-async check-types check-lint check-format check-imports check-dependencies check-docs
+	@$(SIDE_BY_SIDE) check-processes check-rules check-memory check-coverage check-async check-types check-lint check-format check-imports check-dependencies check-docs check-shape
 	@echo "make check: all passed"
 
 check-all: check ## check, then the long fault, fuzz and load runs, every property with all its examples, real agents
