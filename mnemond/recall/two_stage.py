@@ -145,7 +145,8 @@ def _trust(
     neutral = np.add.reduce(parts[:NEUTRAL], axis=0)
     of_names = question.weights * question.names
     if of_names.any():
-        neutral -= np.float32(rates[0]) * (words.gains @ of_names)
+        with np.errstate(invalid="ignore"):  # OpenBLAS may raise the flag for lanes beside the matrix
+            neutral -= np.float32(rates[0]) * (words.gains @ of_names)
     return trust(speaker_share(neutral, named, ranking.speaker_rows), float(similar.max()))
 
 
