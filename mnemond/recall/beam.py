@@ -1,4 +1,4 @@
-"""Beam search: from all anchors at once along the best-scoring links, with the path to each row.
+"""Beam search: along the best-scoring links, from all anchors at once or from each of them, with the path to each row.
 
 Widths, depths and weights by intent are those of mnemon. The result does not depend on the order of stored links: of
 equal scores the smaller id goes first; of equal paths to a row the one from the better row of the previous depth, then
@@ -159,13 +159,15 @@ class Reached(NamedTuple):
 
 class Beam(NamedTuple):
     """Parameters of a search. `mask`: rows that may be reached, shape (rows,), None for all; `cosines` with the query,
-    shape (rows,), negative ones count as 0, None without vectors."""
+    shape (rows,), negative ones count as 0, None without vectors. `each_anchor`: search from each anchor with a
+    frontier and visited rows of its own, as mnemon does, and keep the best path to each row."""
 
     limits: BeamLimits
     weights: EdgeWeights
     path: TraversalSettings
     cosines: Floats | None = None
     mask: Mask | None = None
+    each_anchor: bool = False
 
 
 def search(snapshot: Snapshot, anchors: Rows, scores: Scores, beam: Beam) -> Reached:
@@ -173,7 +175,9 @@ def search(snapshot: Snapshot, anchors: Rows, scores: Scores, beam: Beam) -> Rea
 
     Each depth follows every link of the frontier in both directions and keeps the best path to each row, without
     cycles. New rows are reached best first as the budget allows; the best `width` of the rows that are new or have a
-    better path form the next frontier.
+    better path form the next frontier. With `each_anchor` the searches follow each other, best anchor first, and share
+    the budget, of which every anchor has its own place before the first one starts; of equally good paths to a row the
+    one from the better anchor counts.
     """
     return _Search(snapshot, beam).run(anchors, np.asarray(scores, dtype=np.float64))
 
@@ -217,8 +221,31 @@ class _Search:
         self._left = beam.limits.budget
 
     def run(self, anchors: Rows, scores: Scores) -> Reached:
-        limits = self._beam.limits
         frontier = self._start(anchors, scores)
+        if self._beam.each_anchor:
+            self._follow_each(frontier)
+        else:
+            self._follow(frontier)
+        rows = self._best.nonzero()[0]
+        best = self._best[rows].astype(np.int64)
+        return Reached(rows, self._paths.score[best], best, self._paths)
+
+    def _follow_each(self, anchors: _Frontier) -> None:
+        """Follow one anchor after the other, each as if no other row had been reached."""
+        overall = self._best
+        for place in range(len(anchors.rows)):
+            self._best = np.zeros_like(overall)
+            self._best[anchors.rows[place]] = anchors.paths[place]
+            one = slice(place, place + 1)
+            self._follow(_Frontier(anchors.rows[one], anchors.paths[one], anchors.passed[one]))
+            reached = self._best.nonzero()[0]
+            found = self._best[reached]
+            better = self._paths.score[found] > self._paths.score[overall[reached]]
+            overall[reached[better]] = found[better]
+        self._best = overall
+
+    def _follow(self, frontier: _Frontier) -> None:
+        limits = self._beam.limits
         for hops in range(1, limits.depth + 1):
             if not len(frontier.rows):
                 break
@@ -227,9 +254,6 @@ class _Search:
             kept = best_in_order(self._snapshot, found.row, found.score, limits.width)
             passed = np.concatenate((frontier.passed[found.place[kept]], found.row[kept, None]), axis=1)
             frontier = _Frontier(found.row[kept], paths[kept], passed)
-        rows = self._best.nonzero()[0]
-        best = self._best[rows].astype(np.int64)
-        return Reached(rows, self._paths.score[best], best, self._paths)
 
     def _start(self, anchors: Rows, scores: Scores) -> _Frontier:
         kept = best_in_order(self._snapshot, anchors, scores, self._left)

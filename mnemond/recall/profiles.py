@@ -33,7 +33,8 @@ class Profile(msgspec.Struct, frozen=True):
 
     `anchors`: signals to use unless a query names others; `shares`: the weight of each in rank fusion, all alike if
     empty. `graph`, `named` and `new`: weights of links, shared entities and recency in units of the ranking.
-    `hard_windows`: a question that names a time excludes all else. `sources`: of the numbers.
+    `hard_windows`: a question that names a time excludes all else. `each_anchor`: a beam starts from each anchor by
+    itself, not from all at once. `sources`: of the numbers.
     """
 
     name: ProfileName
@@ -48,6 +49,7 @@ class Profile(msgspec.Struct, frozen=True):
     named: float = 1.0
     new: float = 1.0
     hard_windows: bool = False
+    each_anchor: bool = False
 
     @property
     def fusion(self) -> Fusion:
@@ -80,6 +82,7 @@ MNEMON = Profile(
     settings=profile_defaults("mnemon").retrieval,
     anchors=ANCHORS,
     hard_windows=True,
+    each_anchor=True,
     sources={"all": "the design pages of mnemon"},
 )
 """The ranking of mnemon as published, for comparison."""

@@ -51,7 +51,8 @@ def traverse(
     match mode:
         case "beam":
             weights, limits = EDGE_WEIGHTS[request.intent], BEAM_LIMITS[request.intent]
-            beam = Beam(limits, weights, profile.settings.traversal, cosines, request.visible)
+            path, each = profile.settings.traversal, profile.each_anchor
+            beam = Beam(limits, weights, path, cosines, request.visible, each)
             return _beam(snapshot, anchors, scores, beam)
         case "ppr":
             found = personalised_pagerank(snapshot, anchors, scores, request.visible)

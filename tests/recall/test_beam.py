@@ -66,11 +66,12 @@ def searched(
     intent: Intent = "WHY",
     cosines: dict[str, float] | None = None,
     hidden: str = "",
+    each_anchor: bool = False,
 ) -> Found:
     """What is found from some anchors; whatever else may be, every row stands there once."""
     mask = np.array([snapshot.insight(row).id not in hidden for row in range(snapshot.rows)]) if hidden else None
     known = None if cosines is None else cosines_of(snapshot, cosines)
-    beam = Beam(limits, EDGE_WEIGHTS[intent], TraversalSettings(path_score=form), known, mask)
+    beam = Beam(limits, EDGE_WEIGHTS[intent], TraversalSettings(path_score=form), known, mask, each_anchor)
     reached = search(snapshot, at(snapshot, anchors), np.array(list(anchors.values())), beam)
     assert (np.diff(reached.rows) > 0).all()
     assert (reached.paths.hops[reached.best] == [len(reached.path(place)) for place in range(len(reached.rows))]).all()
@@ -205,6 +206,25 @@ def test_anchors_that_are_not_followed_are_results_all_the_same() -> None:
     assert set(rows) == {"a", "b", "c"}
 
 
+def test_each_anchor_has_a_beam_of_its_own() -> None:
+    """From all at once, b has its best path from a, so that no path without a cycle leads from c to a."""
+    row: list[Link] = [("a", "b", "causal", 0.5), ("b", "c", "causal", 0.5)]
+    anchors = {"a": 1.0, "c": 0.9}
+    together = searched(graph("abc", row), anchors, form="sum")
+    assert [together[name][0] for name in "abc"] == pytest.approx([1.0, 1.35, 1.7])
+    apart = searched(graph("abc", row), anchors, form="sum", each_anchor=True)
+    assert [apart[name][0] for name in "abc"] == pytest.approx([1.6, 1.35, 1.7])
+    assert apart["a"][1] == (("c", "causal", 0.5), ("b", "causal", 0.5))
+
+
+def test_the_beams_of_all_anchors_share_the_budget() -> None:
+    row: list[Link] = [("a", "c", "causal", 0.5), ("b", "d", "causal", 0.5)]
+    snapshot = graph("abcd", row)
+    for budget, expected in ((1, "a"), (2, "ab"), (3, "abc"), (4, "abcd")):
+        limits = BeamLimits(9, 4, budget)
+        assert "".join(sorted(searched(snapshot, {"a": 1.0, "b": 0.5}, limits=limits, each_anchor=True))) == expected
+
+
 def test_equal_ways_go_by_the_better_parent_then_its_id_then_the_type() -> None:
     roof: list[Link] = [("a", "c", "causal", 0.5), ("b", "c", "causal", 0.5)]
     assert searched(graph("bac", roof), {"b": 0.5, "a": 0.5})["c"][1] == (("a", "causal", 0.5),)
@@ -244,6 +264,7 @@ class Case(NamedTuple):
     form: PathScore
     names: list[str]
     shuffled: list[Link]
+    each_anchor: bool
 
 
 @st.composite
@@ -261,6 +282,7 @@ def cases(draw: st.DrawFn) -> Case:
         draw(st.sampled_from(("mean", "sum", "magma", "activation"))),
         draw(st.permutations(NAMES)),
         draw(st.permutations(edges)),
+        draw(st.booleans()),
     )
 
 
@@ -268,7 +290,7 @@ def cases(draw: st.DrawFn) -> Case:
 @examples(150)
 def test_as_the_obvious_way(case: Case) -> None:
     snapshot = graph(NAMES, case.edges)
-    rows = searched(snapshot, case.anchors, limits=case.limits, form=case.form, cosines=case.cosines)
+    rows = _searched(snapshot, case, case.anchors)
     assert rows == _obviously(case)
 
 
@@ -278,8 +300,12 @@ def test_the_same_however_it_was_written(case: Case) -> None:
     one = graph(NAMES, case.edges)
     other = graph(case.names, case.shuffled, one_by_one=True)
     turned = dict(reversed(case.anchors.items()))
-    assert searched(one, case.anchors, limits=case.limits, form=case.form, cosines=case.cosines) == searched(
-        other, turned, limits=case.limits, form=case.form, cosines=case.cosines
+    assert _searched(one, case, case.anchors) == _searched(other, case, turned)
+
+
+def _searched(snapshot: Snapshot, case: Case, anchors: dict[str, float]) -> Found:
+    return searched(
+        snapshot, anchors, limits=case.limits, form=case.form, cosines=case.cosines, each_anchor=case.each_anchor
     )
 
 
@@ -292,10 +318,26 @@ class _Way(NamedTuple):
 
 def _obviously(case: Case) -> Found:
     """The rules of the beam one row after another."""
-    settings = TraversalSettings(path_score=case.form)
     ranked = sorted(case.anchors.items(), key=lambda anchor: (-anchor[1], anchor[0]))[: case.limits.budget]
-    best = {name: _Way(score, score, name, ()) for name, score in ranked}
-    front = [best[name] for name, _ in ranked][: case.limits.starts]
+    anchors = [_Way(score, score, name, ()) for name, score in ranked]
+    best = {way.names[-1]: way for way in anchors}
+    front = anchors[: case.limits.starts]
+    left = case.limits.budget - len(anchors)
+    if not case.each_anchor:
+        _follow(case, front, best, left)
+        return {name: (way.score, way.hops) for name, way in best.items()}
+    for start in front:
+        own = {start.names[-1]: start}
+        left = _follow(case, [start], own, left)
+        for name, way in own.items():
+            if name not in best or way.score > best[name].score:
+                best[name] = way
+    return {name: (way.score, way.hops) for name, way in best.items()}
+
+
+def _follow(case: Case, front: list[_Way], best: dict[str, _Way], left: int) -> int:
+    """Follow links from `front`, put what is found into `best`, and return what is left of the budget."""
+    settings = TraversalSettings(path_score=case.form)
     for hops in range(1, case.limits.depth + 1):
         ways: dict[str, _Way] = {}
         for way in front:
@@ -307,11 +349,12 @@ def _obviously(case: Case) -> Found:
                     ways[name] = longer
         ordered = sorted(ways.values(), key=lambda way: (-way.score, way.names[-1]))
         new = [way for way in ordered if way.names[-1] not in best]
-        left_out = new[max(0, case.limits.budget - len(best)) :]
+        left_out = new[left:]
+        left -= len(new) - len(left_out)
         front = [way for way in ordered if way not in left_out]
         best.update({way.names[-1]: way for way in front})
         front = front[: case.limits.width]
-    return {name: (way.score, way.hops) for name, way in best.items()}
+    return left
 
 
 def _neighbours(edges: list[Link], name: str) -> list[tuple[str, int, float]]:
