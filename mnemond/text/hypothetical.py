@@ -160,10 +160,20 @@ _MENDING = regex(
 )
 _AVOIDING = regex(
     r"(?:(?:always|please|you should|we should|should|better)\s+)?(?:avoid(?:\s+using)?|don['’]t use|do not use|"
-    r"never use|don['’]t|do not|never|beware of)(?:\s+|\Z)(?:the\s+)?|(?:要|应该|应|尽量|请)?"
-    r"(?:避免(?:使用)?|不要(?:使用|用)?|别用)",
+    r"never use|beware of)(?:\s+|\Z)(?:the\s+)?|(?:要|应该|应|尽量|请)?(?:避免(?:使用)?|不要(?:使用|用)?|别用)",
     re.IGNORECASE,
 )
+_NO_TOPIC = regex(
+    # A clause, or an order: "What should be avoided with commit secrets?" is no question.
+    r"(?:we|i|it|they|you|he|she|this|that|these|those|there|what|who|which|everything|nothing|something|never|don['’]t"
+    r"|do\s+not|always|please|if|when)\b|(?:我们|我|他们|它们?|这|那|你|大家)"
+    r"|.{0,250}?\b(?:is|are|was|were|has|have|had|does|did|do|will|would|should|can|could|must|may|might|\w{1,12}n['’]t"
+    r"|cannot|failed|fails|crashed|broke|breaks|hung|returned|returns|threw|throws|raised|raises|got|gets|went|goes|stopped"
+    r"|stops|worked|works|needed|needs|took|takes|kept|keeps)\b"
+    r"|.{0,250}?\b(?:of|to|with|for|and|or|the|an?|that|because|by|from|in|on|at)\Z",
+    re.IGNORECASE,
+)
+"""A topic that would not make a grammatical question."""
 
 
 class _Ending(msgspec.Struct, frozen=True):
@@ -197,13 +207,14 @@ _REASON = _Ending(
 
 
 def hypothetical_queries(kind: str | None, text: str, *, most: int = MAX_QUERIES) -> tuple[str, ...]:
-    """Up to `most` questions that `text` answers, from the templates of its trigger type; none without a topic."""
+    """Up to `most` questions that `text` answers, from the templates of its trigger type; none without a noun phrase as
+    a topic."""
     templates = TEMPLATES.get(kind or "")
     if templates is None:
         return ()
     clause = first_clause(text, longest=2 * MAX_CLAUSE)
     topic = shortened(_problem(clause) if kind == "problem-solution" else _failure(clause))
-    if not topic:
+    if not topic or _NO_TOPIC.match(topic):
         return ()
     english, chinese = templates
     questions = english if _HAN.search(topic) is None else chinese

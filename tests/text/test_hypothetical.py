@@ -170,6 +170,22 @@ def test_other_triggers_ask_nothing(kind: str | None) -> None:
     assert hypothetical_queries(kind, "Fixed the login test") == ()
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("learning-failure", "We failed to deploy on Friday"),
+        ("learning-failure", "It did not work"),
+        ("learning-failure", "Don't commit secrets, it failed before"),
+        ("learning-failure", "The build was slow and failed"),
+        ("learning-failure", "我们失败了"),
+        ("problem-solution", "Login returned 500 after the upgrade, fixed by clearing the cache"),
+        ("problem-solution", "The server couldn't start; fixed by raising the limit"),
+    ],
+)
+def test_a_clause_is_no_topic(kind: str, text: str) -> None:
+    assert hypothetical_queries(kind, text) == ()
+
+
 @pytest.mark.parametrize("text", ["", "  ", "...", "Avoid ", "Problem:"])
 def test_without_a_topic_nothing_is_asked(text: str) -> None:
     assert hypothetical_queries("learning-failure", text) == ()
