@@ -40,6 +40,7 @@ from mnemond.store import exchanges
 from mnemond.store.connection import SqliteError
 from mnemond.store.exchanges import Backlog
 from mnemond.store.files import FileFigures, file_figures, log_bytes, size_bytes
+from mnemond.store.operations import refusals
 from mnemond.store.registry import StoreRegistry
 from mnemond.store.store import Store
 from mnemond.store.verify import Examiner, Finding, apply_findings, open_reader, verify_closed
@@ -329,18 +330,18 @@ class StatsHandlers:
         warm = await self._open_stores.use(params.store)
         snapshot, now_us = warm.store.snapshot, self._clock.now_us()
         with warm.store.file_in_use():
-            figures = await trio.to_thread.run_sync(_read_figures, warm.store, limiter=self._threads)
+            figures, refused = await trio.to_thread.run_sync(_read_figures, warm.store, limiter=self._threads)
         embedding = None if warm.embedder is None else warm.embedder.name
         result = await trio.to_thread.run_sync(
             _stats_result, warm.store.name, embedding, snapshot, figures, now_us, limiter=self._threads
         )
-        return warm.marked(result)
+        return warm.marked(msgspec.structs.replace(result, refused=refused))
 
 
-def _read_figures(store: Store) -> FileFigures:
+def _read_figures(store: Store) -> tuple[FileFigures, dict[str, dict[str, int]]]:
     connection = open_reader(store)
     try:
-        return file_figures(connection, store.path)
+        return file_figures(connection, store.path), refusals(connection)
     except SqliteError as error:
         message = f"{store.path} cannot be read: {error}"
         raise MnemonError(STORAGE, message, hint="mnemonctl doctor says more") from error
@@ -376,6 +377,7 @@ def _stats_result(
         index_bytes=index,
         index_total_bytes=sum(index.values()),
         rows=snapshot.rows,
+        refused={},
     )
 
 

@@ -658,7 +658,7 @@ class StatsResult(Result, frozen=True, kw_only=True):
     most frequent. `embedded_share` in [0, 1]. Quantiles are null for an empty store: days since memories were made and
     last used, and effective importance; `importance_bands` counts memories by it. `*_bytes` of the database, its
     write-ahead log, free pages in it, and the index in memory by part; `rows` are those of the index, dead ones
-    included."""
+    included. `refused`: texts that the substance filter refused, by day (UTC, newest first, at most 30) and reason."""
 
     store: str
     total_insights: int
@@ -680,6 +680,7 @@ class StatsResult(Result, frozen=True, kw_only=True):
     index_bytes: dict[str, int]
     index_total_bytes: int
     rows: int
+    refused: dict[str, dict[str, int]]
 
 
 STATS = method(

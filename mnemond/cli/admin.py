@@ -6,7 +6,7 @@ The client runs all but the first two by itself; their options and texts are her
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import starmap
+from itertools import islice, starmap
 from typing import Annotated, Final
 
 import msgspec
@@ -103,7 +103,18 @@ def _stats(result: StatsResult, style: Style) -> str:
         f"              {_some(result.importance_bands)}",
         f"  file        {size(result.database_bytes)}{free}, log {size(result.log_bytes)}",
         f"  index       {size(result.index_total_bytes)} in {plural(result.rows, 'row')}{index}",
+        *_refusals(result.refused),
     )
+
+
+SHOWN_DAYS: Final = 7
+"""Days whose refusals people are shown."""
+
+
+def _refusals(refused: dict[str, dict[str, int]]) -> Iterator[str]:
+    """Yield the refusals of the substance filter, a line for each of the newest days."""
+    for number, (day, reasons) in enumerate(islice(refused.items(), SHOWN_DAYS)):
+        yield f"  {'' if number else 'refused':<11} {one_line(day)}  {_some(reasons)}"
 
 
 def _some(found: dict[str, int]) -> str:

@@ -131,6 +131,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
         operation: str | None = None,
         subject: str | None = None,
         undoes: str | None = None,
+        refused: str = "",
     ) -> ChangeSet:
         """Return a `ChangeSet` with this identity."""
         return ChangeSet(
@@ -146,6 +147,7 @@ class WriteContext(msgspec.Struct, frozen=True, kw_only=True):
             operation=operation,
             subject=subject,
             undoes=undoes,
+            refused=refused,
         )
 
 

@@ -223,7 +223,9 @@ def decide(
     if prepared.discarded:
         reason = "says too little to be kept"
         outcome = _outcome(prepared, identity, id=None, action="discarded", reason=reason, embedded=False)
-        return identity.change_set("remember", (), outcome, operation="discard", detail="too little substance")
+        refused = prepared.reading.substance.reason
+        detail = "too little substance"
+        return identity.change_set("remember", (), outcome, operation="discard", detail=detail, refused=refused or "")
     return _Decision(prepared, identity, rules, snapshot, similarity).change_set()
 
 

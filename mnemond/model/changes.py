@@ -239,7 +239,8 @@ class ChangeSet(msgspec.Struct, frozen=True):
     repeat gets the same one. `request_digest` distinguishes a repeat from another request with the same op_id.
     `operation` and `subject` are those of the line in the log (default: the method, and the first memory that changed;
     an empty operation leaves no line). `undoes` is the op_id of the operation that this one reverses. `facts` are rows
-    (key, value) of the store's `meta` table to write with it. `queue` holds changes to queued exchanges, which appear
+    (key, value) of the store's `meta` table to write with it. `refused`: the substance filter refused the text for this
+    reason, which is counted by day. `queue` holds changes to queued exchanges, which appear
     neither in the index nor in the history.
     """
 
@@ -256,4 +257,5 @@ class ChangeSet(msgspec.Struct, frozen=True):
     subject: str | None = None
     undoes: str | None = None
     facts: tuple[tuple[str, str], ...] = ()
+    refused: str = ""
     queue: tuple[QueueExchange | SettleFact, ...] = ()

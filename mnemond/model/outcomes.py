@@ -113,11 +113,17 @@ class Redundancy(msgspec.Struct, frozen=True):
     boost_days: float
 
 
+Refusal = Literal["courtesy", "question", "short", "weak"]
+"""The reason for a discard: only a greeting or thanks, only questions, too few words, or no cue of anything lasting."""
+
+
 class Substance(msgspec.Struct, frozen=True):
-    """Score of the information in the text; enforced only on the channels hook, batch and extract."""
+    """Score of the information in the text; enforced only on the channels hook, batch and extract. `reason` of a
+    discard; the key is left out if the text is kept."""
 
     score: float
     decision: Literal["keep", "discard"]
+    reason: Refusal | UnsetType = UNSET
 
 
 class RememberResult(WriteResult, frozen=True):

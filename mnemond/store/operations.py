@@ -1,5 +1,5 @@
 """Operations: writes that are decided under the writer, the outcomes of those a caller may repeat (`operations` table),
-and the log of what was done (`oplog` table)."""
+the log of what was done (`oplog` table), and counts of what was refused."""
 
 from __future__ import annotations
 
@@ -252,3 +252,31 @@ def trim_some_lines(connection: Connection, most: int, limit: int) -> int:
 
 def count_lines(connection: Connection) -> int:
     return connection.count("SELECT count(*) FROM oplog")
+
+
+# Refusals of the substance filter, counted by day and reason in the `metrics` table.
+
+
+_REFUSED: Final = "refused."
+REFUSAL_DAYS: Final = 30
+"""Days whose refusals are reported."""
+
+
+def count_refusal(connection: Connection, reason: str, now: str) -> None:
+    """Count a refusal on the day (UTC) of `now`."""
+    connection.run(
+        "INSERT INTO metrics(name, bucket, value) VALUES(?, substr(?, 1, 10), 1)"
+        " ON CONFLICT(name, bucket) DO UPDATE SET value = value + 1",
+        (_REFUSED + reason, now),
+    )
+
+
+def refusals(connection: Connection) -> dict[str, dict[str, int]]:
+    """Return the refusals by day, newest first, and reason, of the last `REFUSAL_DAYS` days that have any."""
+    found: dict[str, dict[str, int]] = {}
+    sql = "SELECT bucket, name, value FROM metrics WHERE name GLOB ? ORDER BY bucket DESC, name"
+    for day, name, count in connection.rows(sql, (f"{_REFUSED}*",)):
+        if day not in found and len(found) == REFUSAL_DAYS:
+            break
+        found.setdefault(day, {})[name.removeprefix(_REFUSED)] = int(count)
+    return found

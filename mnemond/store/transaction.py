@@ -129,6 +129,8 @@ def run(
         operations.log(connection, operation, subject, change_set.detail, change_set.now)
     if change_set.client_op_id:
         operations.record(connection, change_set, outcome)
+    if change_set.refused:
+        operations.count_refusal(connection, change_set.refused, change_set.now)
     if change_set.facts:
         meta.note(connection, change_set.facts)
     return Written(outcome, purged=applied.purged)

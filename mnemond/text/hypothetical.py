@@ -163,6 +163,19 @@ _AVOIDING = regex(
     r"never use|beware of)(?:\s+|\Z)(?:the\s+)?|(?:要|应该|应|尽量|请)?(?:避免(?:使用)?|不要(?:使用|用)?|别用)",
     re.IGNORECASE,
 )
+_SYMPTOMS = {
+    "failed": "failing", "fails": "failing", "crashed": "crashing", "crashes": "crashing", "broke": "breaking",
+    "breaks": "breaking", "hung": "hanging", "hangs": "hanging", "returned": "returning", "returns": "returning",
+    "threw": "throwing", "throws": "throwing", "raised": "raising", "raises": "raising", "stopped": "stopping",
+    "stops": "stopping",
+}  # fmt: skip
+"""Verbs of a problem with the form that makes its clause the object of a question: "the build failing with OOM"."""
+
+_SYMPTOM = regex(
+    rf"(?<=[\w)`'\"] )(?:{'|'.join(_SYMPTOMS)})"
+    r"(?= (?:with|on|in|at|after|when|during|for|if|because|to|\d|an?|the)\b)"
+)
+
 _NO_TOPIC = regex(
     # A clause, or an order: "What should be avoided with commit secrets?" is no question.
     r"(?:we|i|it|they|you|he|she|this|that|these|those|there|what|who|which|everything|nothing|something|never|don['’]t"
@@ -222,8 +235,9 @@ def hypothetical_queries(kind: str | None, text: str, *, most: int = MAX_QUERIES
 
 
 def _problem(clause: str) -> str:
-    """The clause without "we fixed" before the problem and without the remedy after it."""
-    return _without(_without(clause, _TELLING), _MENDING, _MEANS)
+    """The clause without "we fixed" before the problem and without the remedy after it, as the object of a verb."""
+    problem = _without(_without(clause, _TELLING), _MENDING, _MEANS)
+    return _SYMPTOM.sub(lambda verb: _SYMPTOMS[verb[0]], problem, count=1)
 
 
 def _failure(clause: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from mnemond.model.outcomes import QualityDetail, Substance
+from mnemond.model.outcomes import QualityDetail, Refusal, Substance
 from mnemond.text.cues import Reading, reading
 from mnemond.text.resources import fill, on_first_use, read, regex
 from mnemond.text.tokens import latin_words, tokens
@@ -139,7 +139,17 @@ def substance(text: str, *, has_reference: bool, causal: bool, min_confidence: f
     read = reading(text)
     points = BASE + _gains(read, has_reference=has_reference, causal=causal) - _losses(text, read)
     score = max(0, min(100, points)) / 100
-    return Substance(score, "discard" if round(1 - score, 9) >= min_confidence else "keep")
+    if round(1 - score, 9) < min_confidence:
+        return Substance(score, "keep")
+    return Substance(score, "discard", _refusal(text, read))
+
+
+def _refusal(text: str, read: Reading) -> Refusal:
+    if _is_courtesy(read):
+        return "courtesy"
+    if only_questions(text):
+        return "question"
+    return "short" if len(read.words) < SHORT_TOKENS else "weak"
 
 
 def only_questions(text: str) -> bool:
@@ -164,10 +174,13 @@ def _gains(read: Reading, *, has_reference: bool, causal: bool) -> int:
 
 
 def _losses(text: str, read: Reading) -> int:
-    size = len(read.words)
+    short = len(read.words) < SHORT_TOKENS
+    return GREETING * _is_courtesy(read) + SHORT * short + QUESTION * only_questions(text)
+
+
+def _is_courtesy(read: Reading) -> bool:
     most = GREETING_TOKENS if read.plain.isascii() else GREETING_PAIRS
-    greeting = size <= most and read.words <= courtesy_tokens()
-    return GREETING * greeting + SHORT * (size < SHORT_TOKENS) + QUESTION * only_questions(text)
+    return len(read.words) <= most and read.words <= courtesy_tokens()
 
 
 # ---------------------------------------------------------------- lists

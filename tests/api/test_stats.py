@@ -7,6 +7,7 @@ from pathlib import Path
 from mnemond.api.admin import StatsHandlers
 from mnemond.api.types_admin import Quantiles, StatsResult
 from mnemond.api.types_memories import ForgetParams, RememberParams
+from mnemond.model.memory import format_us
 from mnemond.model.outcomes import RememberResult
 from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
@@ -69,3 +70,21 @@ async def test_the_mirror_grows_with_what_it_holds(tmp_path: Path) -> None:
             await remember(on, f"memory {number} about module {number * 31} of the team")
         after = (await figures(on)).index_bytes
     assert all(after[part] > before[part] for part in ("vectors", "words", "links", "passages", "columns", "memories"))
+
+
+async def test_refusals_are_counted_by_day_and_reason(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        for text in (
+            "ok thanks!",
+            "Thanks a lot!",
+            "Should we use Redis?",
+            "Chose SQLite because Redis is unknown",
+        ):
+            await on.remembering.remember(CALL, RememberParams(content=text, channel="hook"))
+        await on.remembering.remember(CALL, RememberParams(content="ok thanks!"))  # by hand nothing is refused
+        today = format_us(on.clock.us)[:10]
+        on.clock.us += DAY_US
+        await on.remembering.remember(CALL, RememberParams(content="ok thanks!", channel="hook"))
+        tomorrow = format_us(on.clock.us)[:10]
+        found = await figures(on)
+    assert list(found.refused.items()) == [(tomorrow, {"courtesy": 1}), (today, {"courtesy": 2, "question": 1})]

@@ -131,6 +131,14 @@ def test_any_text_has_a_type_or_none_and_a_short_first_clause(text: str) -> None
         ),
         (
             "problem-solution",
+            "Docker build failed with OOM on CI, fixed by a larger runner",
+            (
+                "How do I fix Docker build failing with OOM on CI?",
+                "What causes Docker build failing with OOM on CI?",
+            ),
+        ),
+        (
+            "problem-solution",
             "数据库锁死的错误，通过设置超时解决了",
             ("如何解决数据库锁死的错误？", "数据库锁死的错误是什么原因造成的？"),
         ),
@@ -178,7 +186,7 @@ def test_other_triggers_ask_nothing(kind: str | None) -> None:
         ("learning-failure", "Don't commit secrets, it failed before"),
         ("learning-failure", "The build was slow and failed"),
         ("learning-failure", "我们失败了"),
-        ("problem-solution", "Login returned 500 after the upgrade, fixed by clearing the cache"),
+        ("problem-solution", "It crashed on start, fixed by clearing the cache"),
         ("problem-solution", "The server couldn't start; fixed by raising the limit"),
     ],
 )
