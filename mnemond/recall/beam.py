@@ -160,7 +160,7 @@ class Reached(NamedTuple):
 class Beam(NamedTuple):
     """Parameters of a search. `mask`: rows that may be reached, shape (rows,), None for all; `cosines` with the query,
     shape (rows,), negative ones count as 0, None without vectors. `each_anchor`: search from each anchor with a
-    frontier and visited rows of its own, as mnemon does, and keep the best path to each row."""
+    frontier and visited rows of its own, as mnemon does."""
 
     limits: BeamLimits
     weights: EdgeWeights
@@ -175,9 +175,12 @@ def search(snapshot: Snapshot, anchors: Rows, scores: Scores, beam: Beam) -> Rea
 
     Each depth follows every link of the frontier in both directions and keeps the best path to each row, without
     cycles. New rows are reached best first as the budget allows; the best `width` of the rows that are new or have a
-    better path form the next frontier. With `each_anchor` the searches follow each other, best anchor first, and share
-    the budget, of which every anchor has its own place before the first one starts; of equally good paths to a row the
-    one from the better anchor counts.
+    better path form the next frontier.
+
+    With `each_anchor` the searches follow each other, best anchor first. Each follows a row once, from the best path of
+    the depth that reaches it, but a path may also end at a row that was reached before, its own anchor included: so the
+    best anchor is credited with the links between it and what it led to. Each row has the best score of all searches.
+    The budget is shared; every anchor has its place in it before the first search starts.
     """
     return _Search(snapshot, beam).run(anchors, np.asarray(scores, dtype=np.float64))
 
@@ -231,18 +234,34 @@ class _Search:
         return Reached(rows, self._paths.score[best], best, self._paths)
 
     def _follow_each(self, anchors: _Frontier) -> None:
-        """Follow one anchor after the other, each as if no other row had been reached."""
-        overall = self._best
         for place in range(len(anchors.rows)):
-            self._best = np.zeros_like(overall)
-            self._best[anchors.rows[place]] = anchors.paths[place]
             one = slice(place, place + 1)
-            self._follow(_Frontier(anchors.rows[one], anchors.paths[one], anchors.passed[one]))
-            reached = self._best.nonzero()[0]
-            found = self._best[reached]
-            better = self._paths.score[found] > self._paths.score[overall[reached]]
-            overall[reached[better]] = found[better]
-        self._best = overall
+            self._follow_one(_Frontier(anchors.rows[one], anchors.paths[one], anchors.passed[one]))
+
+    def _follow_one(self, frontier: _Frontier) -> None:
+        """Follow one anchor to rows that this search has not visited, and score every row at the end of a link."""
+        limits, mask = self._beam.limits, self._beam.mask
+        visited = np.zeros(len(self._best), dtype=np.bool_)
+        visited[frontier.rows] = True
+        for hops in range(1, limits.depth + 1):
+            if not len(frontier.rows):
+                break
+            links = self._links(frontier, hops)
+            seen = np.arange(len(links.row)) if mask is None else mask[links.row].nonzero()[0]
+            found = links.at(self._best_per_row(links, seen))
+            new = (~visited[found.row]).nonzero()[0]
+            new = new[best_in_order(self._snapshot, found.row[new], found.score[new], self._left)]
+            self._left -= len(new)
+            visited[found.row[new]] = True
+            better = found.score > self._paths.score[self._best[found.row]]
+            kept = visited[found.row].nonzero()[0]
+            reached, better = found.at(kept), better[kept]
+            paths = self._record(reached, frontier.paths[reached.place], hops)
+            self._best[reached.row[better]] = paths[better]
+            following = new[: limits.width]
+            numbers = np.zeros(len(found.row), dtype=np.int64)
+            numbers[kept] = paths
+            frontier = _Frontier(found.row[following], numbers[following], found.row[following, None])
 
     def _follow(self, frontier: _Frontier) -> None:
         limits = self._beam.limits
@@ -251,6 +270,7 @@ class _Search:
                 break
             found = self._candidates(frontier, hops)
             paths = self._record(found, frontier.paths[found.place], hops)
+            self._best[found.row] = paths
             kept = best_in_order(self._snapshot, found.row, found.score, limits.width)
             passed = np.concatenate((frontier.passed[found.place[kept]], found.row[kept, None]), axis=1)
             frontier = _Frontier(found.row[kept], paths[kept], passed)
@@ -262,11 +282,27 @@ class _Search:
         none = np.zeros(len(rows), dtype=np.int64)
         anchors_only = _Candidates(rows, none, none.astype(np.uint8), none.astype(np.float32), scores, scores)
         paths = self._record(anchors_only, none, 0)
+        self._best[rows] = paths
         followed = slice(self._beam.limits.starts)
         return _Frontier(rows[followed], paths[followed], rows[followed, None])
 
     def _candidates(self, frontier: _Frontier, hops: int) -> _Candidates:
         """Return the best link to each row that now has a better path, with as many new rows as the budget allows."""
+        beam = self._beam
+        links = self._links(frontier, hops)
+        before = self._best[links.row]
+        better = links.score > self._paths.score[before]
+        if beam.mask is not None:
+            better &= beam.mask[links.row]
+        if self._left <= 0:
+            better &= before != NO_PATH
+        found = better.nonzero()[0]
+        found = self._without_cycles(links, frontier, found)
+        found = self._within_budget(links, self._best_per_row(links, found))
+        return links.at(found)
+
+    def _links(self, frontier: _Frontier, hops: int) -> _Candidates:
+        """Return every link from the frontier, scored."""
         beam = self._beam
         place, fan = self._snapshot.fan(frontier.rows.tolist())
         row, kind, weight = fan["row"].astype(np.int64), fan["type"], fan["weight"]
@@ -274,17 +310,7 @@ class _Search:
         if beam.cosines is not None:
             steps += self._similarity * np.maximum(beam.cosines[row], 0.0)
         total = extended(self._paths.total[frontier.paths][place], steps, beam.path)
-        links = _Candidates(row, place, kind, weight, total, path_scores(total, hops, beam.path))
-        before = self._best[row]
-        better = links.score > self._paths.score[before]
-        if beam.mask is not None:
-            better &= beam.mask[row]
-        if self._left <= 0:
-            better &= before != NO_PATH
-        found = better.nonzero()[0]
-        found = self._without_cycles(links, frontier, found)
-        found = self._within_budget(links, self._best_per_row(links, found))
-        return links.at(found)
+        return _Candidates(row, place, kind, weight, total, path_scores(total, hops, beam.path))
 
     def _without_cycles(self, links: _Candidates, frontier: _Frontier, found: Rows) -> Rows:
         known = self._best[links.row[found]] != NO_PATH
@@ -327,6 +353,11 @@ class _Search:
         """Store the new path of every row; return the numbers of the paths."""
         made = self._made
         end = self._made = made + len(links.row)
+        if end > len(self._paths.row):
+            grown = _allocate(2 * end)
+            for name, old in self._paths._asdict().items():
+                getattr(grown, name)[:made] = old[:made]
+            self._paths = grown
         paths = self._paths
         paths.row[made:end] = links.row
         paths.parent[made:end] = parents
@@ -335,9 +366,7 @@ class _Search:
         paths.hops[made:end] = hops
         paths.total[made:end] = links.total
         paths.score[made:end] = links.score
-        numbers = np.arange(made, end)
-        self._best[links.row] = numbers
-        return numbers
+        return np.arange(made, end)
 
 
 def _first_of_equal(links: _Candidates, found: Rows, mine: Rows) -> Rows:

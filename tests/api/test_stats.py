@@ -9,6 +9,7 @@ from mnemond.api.types_admin import Quantiles, StatsResult
 from mnemond.api.types_memories import ForgetParams, RememberParams
 from mnemond.model.memory import format_us
 from mnemond.model.outcomes import RememberResult
+from mnemond.store.operations import REFUSAL_DAYS
 from mnemond.wire.params import StoreParams
 from tests.api.factories import CALL, Bench, ToyEmbedder, bench
 
@@ -88,3 +89,14 @@ async def test_refusals_are_counted_by_day_and_reason(tmp_path: Path) -> None:
         tomorrow = format_us(on.clock.us)[:10]
         found = await figures(on)
     assert list(found.refused.items()) == [(tomorrow, {"courtesy": 1}), (today, {"courtesy": 2, "question": 1})]
+
+
+async def test_the_refusals_of_thirty_days_are_shown(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as on:
+        for _ in range(REFUSAL_DAYS + 2):
+            await on.remembering.remember(CALL, RememberParams(content="ok thanks!", channel="hook"))
+            on.clock.us += DAY_US
+        found = await figures(on)
+        newest = format_us(on.clock.us - DAY_US)[:10]
+    assert len(found.refused) == REFUSAL_DAYS
+    assert next(iter(found.refused)) == newest

@@ -84,25 +84,25 @@ $ mnemonctl recall --mode probabilistic --seed 7 --now 2024-03-20T12:00:00Z --js
 """,
     "as published": f"""\
 {OUTAGE}$ mnemonctl recall --profile mnemon --explain why backups stopped
-1. 00000003  2024-03-12  general/3
-   Nobody was told about the backups
-   score .85 · confidence high · keyword .50 · similarity .69 · graph 1.0
-   reached 00000001 -causal .90-> 00000002 -temporal 1.0-> here
-   made of keyword +0.06 · similarity +0.21 · graph +0.58
-   above the next best by graph +0.58
-
-2. 00000001  2024-03-12  general/3
+1. 00000001  2024-03-12  general/3
    The disk was full
-   score .30 · confidence medium · keyword 0 · similarity .30 · graph .36
-   reached 00000002 -causal .90-> here
-   made of similarity +0.09 · graph +0.21
+   score .34 · confidence medium · keyword 0 · similarity .30 · graph .44
+   reached 00000001 -causal .90-> 00000002 -causal .90-> here
+   made of similarity +0.09 · graph +0.25
+   above the next best by graph +0.25
 
-3. 00000002  2024-03-12  general/3
+2. 00000002  2024-03-12  general/3
    Backups stopped on Tuesday night
-   score .34 · confidence high · keyword 1.0 · similarity .75
-   reached 00000001 -causal .90-> here
-   made of keyword +0.12 · similarity +0.22
-   above the next best by similarity +0.14, keyword +0.12
+   score .92 · confidence high · keyword 1.0 · similarity .75 · graph 1.0
+   reached 00000002 -causal .90-> 00000001 -causal .90-> here
+   made of keyword +0.12 · similarity +0.22 · graph +0.58
+   above the next best by graph +0.33, similarity +0.14, keyword +0.12
+
+3. 00000003  2024-03-12  general/3
+   Nobody was told about the backups
+   score .27 · confidence high · keyword .50 · similarity .69
+   reached 00000001 -causal .90-> 00000002 -temporal 1.0-> here
+   made of keyword +0.06 · similarity +0.21
 
 3 memories in store "$STORE" (sparse results)
 causes are listed before their effects

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,14 +208,15 @@ def test_anchors_that_are_not_followed_are_results_all_the_same() -> None:
 
 
 def test_each_anchor_has_a_beam_of_its_own() -> None:
-    """From all at once, b has its best path from a, so that no path without a cycle leads from c to a."""
+    """From all at once, b has its best path from a, so that no path without a cycle leads from c to a. By itself a is
+    credited with the way there and back, as published; b, once followed, with the way from c as well."""
     row: list[Link] = [("a", "b", "causal", 0.5), ("b", "c", "causal", 0.5)]
     anchors = {"a": 1.0, "c": 0.9}
     together = searched(graph("abc", row), anchors, form="sum")
     assert [together[name][0] for name in "abc"] == pytest.approx([1.0, 1.35, 1.7])
     apart = searched(graph("abc", row), anchors, form="sum", each_anchor=True)
-    assert [apart[name][0] for name in "abc"] == pytest.approx([1.6, 1.35, 1.7])
-    assert apart["a"][1] == (("c", "causal", 0.5), ("b", "causal", 0.5))
+    assert [apart[name][0] for name in "abc"] == pytest.approx([1.7, 2.05, 1.7])
+    assert apart["a"][1] == (("a", "causal", 0.5), ("b", "causal", 0.5))
 
 
 def test_the_beams_of_all_anchors_share_the_budget() -> None:
@@ -322,39 +324,53 @@ def _obviously(case: Case) -> Found:
     anchors = [_Way(score, score, name, ()) for name, score in ranked]
     best = {way.names[-1]: way for way in anchors}
     front = anchors[: case.limits.starts]
-    left = case.limits.budget - len(anchors)
-    if not case.each_anchor:
-        _follow(case, front, best, left)
-        return {name: (way.score, way.hops) for name, way in best.items()}
-    for start in front:
-        own = {start.names[-1]: start}
-        left = _follow(case, [start], own, left)
-        for name, way in own.items():
-            if name not in best or way.score > best[name].score:
-                best[name] = way
+    if case.each_anchor:
+        left = case.limits.budget - len(anchors)
+        for start in front:
+            left = _follow_one(case, start, best, left)
+    else:
+        _follow(case, front, best)
     return {name: (way.score, way.hops) for name, way in best.items()}
 
 
-def _follow(case: Case, front: list[_Way], best: dict[str, _Way], left: int) -> int:
-    """Follow links from `front`, put what is found into `best`, and return what is left of the budget."""
-    settings = TraversalSettings(path_score=case.form)
+def _follow(case: Case, front: list[_Way], best: dict[str, _Way]) -> None:
     for hops in range(1, case.limits.depth + 1):
-        ways: dict[str, _Way] = {}
-        for way in front:
-            for name, kind, weight in sorted(_neighbours(case.edges, way.names[-1])):
-                longer = _longer(way, name, (kind, weight), hops, case, settings)
-                if name in way.names or (name in best and longer.score <= best[name].score):
-                    continue
-                if name not in ways or longer.score > ways[name].score:
-                    ways[name] = longer
+        ways = _ways(case, front, hops, lambda way, longer: longer.names[-1] not in way.names and _better(longer, best))
         ordered = sorted(ways.values(), key=lambda way: (-way.score, way.names[-1]))
         new = [way for way in ordered if way.names[-1] not in best]
-        left_out = new[left:]
-        left -= len(new) - len(left_out)
+        left_out = new[max(0, case.limits.budget - len(best)) :]
         front = [way for way in ordered if way not in left_out]
         best.update({way.names[-1]: way for way in front})
         front = front[: case.limits.width]
+
+
+def _follow_one(case: Case, start: _Way, best: dict[str, _Way], left: int) -> int:
+    """Follow one anchor, put better paths into `best`, and return what is left of the budget."""
+    front, visited = [start], {start.names[-1]}
+    for hops in range(1, case.limits.depth + 1):
+        ways = _ways(case, front, hops, lambda way, longer: True)
+        ordered = sorted(ways.values(), key=lambda way: (-way.score, way.names[-1]))
+        new = [way for way in ordered if way.names[-1] not in visited][:left]
+        left -= len(new)
+        visited |= {way.names[-1] for way in new}
+        best.update({way.names[-1]: way for way in ordered if way.names[-1] in visited and _better(way, best)})
+        front = new[: case.limits.width]
     return left
+
+
+def _better(way: _Way, best: dict[str, _Way]) -> bool:
+    return way.names[-1] not in best or way.score > best[way.names[-1]].score
+
+
+def _ways(case: Case, front: list[_Way], hops: int, wanted: Callable[[_Way, _Way], bool]) -> dict[str, _Way]:
+    """The best way to each neighbour of `front`, the first of equal ones."""
+    settings, ways = TraversalSettings(path_score=case.form), dict[str, _Way]()
+    for way in front:
+        for name, kind, weight in sorted(_neighbours(case.edges, way.names[-1])):
+            longer = _longer(way, name, (kind, weight), hops, case, settings)
+            if wanted(way, longer) and (name not in ways or longer.score > ways[name].score):
+                ways[name] = longer
+    return ways
 
 
 def _neighbours(edges: list[Link], name: str) -> list[tuple[str, int, float]]:

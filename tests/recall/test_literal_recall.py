@@ -76,28 +76,29 @@ def test_the_intent_is_read_from_the_question_unless_it_is_given() -> None:
 # ------------------------------------------------------------ signals and scores
 
 
-def test_a_path_sums_up_so_that_the_farthest_memory_is_the_best() -> None:
-    """S: a 1, b 1 + .7·.75, c .7·.6 more, d 1 + .2·.5; from 0 to 1 that is 0, .555556, 1, .105820."""
+def test_a_path_sums_up_and_may_lead_back() -> None:
+    """From a, 1: b 1.525 and d 1.1, then c 1.945. Links also lead back to rows already visited: from b to a,
+    2.05, and from c to b, 2.365. From 0 to 1 that is .750988, 1, .667984 and 0."""
     rows = [
         insight(name, text, at=at) for at, (name, text) in enumerate(zip("abcd", ("zebra", "x", "y", "z"), strict=True))
     ]
     links: list[Link] = [("a", "b", "causal", 0.75), ("b", "c", "causal", 0.6), ("a", "d", "temporal", 0.5)]
     found = literal(world(rows, links), "why zebra", ("keyword",))
     assert {hit.insight.id: hit.signals.graph for hit in found.hits} == pytest.approx(
-        {"a": 0.0, "b": 0.555556, "c": 1.0, "d": 0.105820}, abs=1e-6
+        {"a": 0.750988, "b": 1.0, "c": 0.667984, "d": 0.0}, abs=1e-6
     )
-    assert by_id(found) == pytest.approx({"a": 0.222222, "b": 0.432099, "c": 0.777778, "d": 0.082305}, abs=1e-6)
+    assert by_id(found) == pytest.approx({"a": 0.806324, "b": 0.777778, "c": 0.519543, "d": 0.0}, abs=1e-6)
     assert ids(found) == ["a", "b", "c", "d"]  # asked why: causes before their effects
     assert (found.meta.anchor_count, found.meta.traversed, found.meta.mode) == (1, 4, "beam")
 
 
 def test_the_cosine_of_a_row_is_part_of_the_step_to_it() -> None:
-    """With λ2 = .4 a row of cosine .5 gains .2 on one without: b 1 + .25 + .2, c 1 + .25, and a the 1 it began with."""
+    """With λ2 = .4 a cosine of .05 is worth .02: b 1 + .25 + .02, c 1 + .25, and a, from b, .25 more."""
     rows = [insight("a", "zebra", at=1), insight("b", "x", at=2), insight("c", "y", at=3)]
     links: list[Link] = [("a", "b", "causal", 1.0), ("a", "c", "causal", 1.0)]
     found = literal(world(rows, links, {"a": 0.0, "b": 0.05}), "zebra", ("keyword", "vector"), vectors=True)
     graph = {hit.insight.id: hit.signals.graph for hit in found.hits}
-    assert graph == pytest.approx({"a": 0.0, "b": 1.0, "c": 0.25 / 0.27})
+    assert graph == pytest.approx({"a": 1.0, "b": 0.02 / 0.27, "c": 0.0})
 
 
 def test_signals_are_shares_of_words_and_names_and_the_cosine() -> None:
