@@ -108,7 +108,7 @@ $ mnemonctl recall --mode probabilistic --seed 7 --now 2024-03-20T12:00:00Z --js
 causes are listed before their effects
 took 1.0 ms
 $ mnemonctl recall --profile mnemon what happened last week --now 2024-03-20T12:00:00Z -q -n 1
-The disk was full
+Nobody was told about the backups
 """,
     "as text for a prompt": f"""\
 {OUTAGE}$ mnemonctl recall --context --text why backups | tail -n +2 | sed -E 's/[0-9a-f]{{16}}/NONCE/g'
