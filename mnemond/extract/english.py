@@ -14,6 +14,7 @@ from mnemond.extract.findings import (
     Family,
     Finding,
     Judged,
+    Left,
     Scene,
     finding,
     identity,
@@ -27,6 +28,7 @@ from mnemond.extract.findings import (
 from mnemond.extract.first_person import about, possessive
 from mnemond.text.cues import reading
 from mnemond.text.dates import DateMention
+from mnemond.text.entity_shapes import is_ordinary
 from mnemond.text.quality import courtesy_tokens
 from mnemond.text.resources import regex
 from mnemond.text.similarity import token_set
@@ -71,14 +73,15 @@ def findings(text: str, scene: Scene) -> Judged:
         return "progress" if scene.itemised and "root cause" not in bare else _of_agent(bare, scene)
     corrects = scene.corrected or reading(sentence).has("correction")
     reasons: list[str] = []
-    kept: list[Finding] = []
+    kept: list[Finding | Left] = []
     for part in statements(bare, lambda piece: says_name(piece) or _family(piece, scene) is not None, is_request):
         judged = _judge(without_request(part, lambda head: _family(head, scene) is not None), scene, reminded=reminded)
         if isinstance(judged, str):
             reasons.append(judged)
+            kept.append(Left(part, judged))
         else:  # a choice of one thing "rather than" another corrects nothing
             kept.append(msgspec.structs.replace(judged, corrects=corrects and judged.family not in _DIRECT))
-    return kept or reasons[0]
+    return reasons[0] if len(reasons) == len(kept) else kept
 
 
 def _family(part: str, scene: Scene) -> Family | None:
@@ -99,7 +102,7 @@ def _judge(part: str, scene: Scene, *, reminded: bool) -> Finding | str:
         return _name_of_speaker(part, scene)
     if _POINTING.search(part):
         return "unclear reference"
-    whole = resolved(part, None) or resolved(part, scene.named_last())
+    whole = resolved(part, None) or resolved(part, scene.named_last()) or with_person_named(part, scene.person_last())
     if whole is None or _OBJECTLESS.match(whole):
         return "unclear reference"
     family = _family(whole, scene)
@@ -211,7 +214,9 @@ _QUESTION: Final = regex(
 )
 _REQUEST: Final = regex(
     r"(?:i|we)(?:'d| would) (?:like|love|appreciate)\b|i want (?:to|you|it|this|that|the|a|an)\b|i (?:need|have)"
-    r" (?:you|to|a|an|the|it|this|that|some|help)\b"
+    r" (?:you|to|the|it|this|that|some|help)\b|i need an?\b|i have an? (?:[\w-]+ )?(?:question|problem|bug|task|meeting|feeling"
+    r"|look|idea|request|doubt|function|class|test|file|list|script|table|dataframe|string|query|component|loop|error|issue"
+    r"|array|object)\b"
     r"|we (?:need|have|ought) to\b|we should\b|you (?:should|can|could|may|might|must|need"
     r"|have)\b(?!.{0,12}\b(?:always|never)\b)"
     r"|i(?:'m| am) (?:trying|getting|seeing|looking|wondering|not sure|torn|stuck|confused|thinking|going to|about to"
@@ -323,11 +328,45 @@ def resolved(sentence: str, last: str | None) -> str | None:
     return f"{last}{rest}" if _VERB.match(rest) else None
 
 
+_KIN: Final = (
+    r"(?:wife|husband|partner|son|daughter|mother|father|mum|mom|dad|sister|brother|boss|manager|colleague|flatmate"
+    r"|roommate|friend|neighbou?r|aunt|uncle|cousin|grandmother|grandfather|niece|nephew|teacher|supervisor|doctor|dog"
+    r"|cat|baby|toddler|landlord|client|teammate|mentor|girlfriend|boyfriend|fiancée?)"
+)
+_PERSON_NAMED: Final = regex(
+    rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?(?P<kin>{_KIN})(?:,? (?P<called>[A-Z][\w'-]+))?(?!s\b)"
+    r"|(?P<name>(?<![\w.])[A-Z][a-zà-ÿ]{2,20}(?: [A-Z][a-zà-ÿ]{2,20})?)(?= (?:is|was|has|had|works?|lives?|owns?|leads?"
+    r"|likes|loves|hates|said|joined|plays|runs|takes|does|goes|uses|wants|prefers)\b)"
+)
+_HE: Final = regex(r"(?P<word>he|she|his|her)(?P<is>'s)?(?= \w)", re.IGNORECASE)
+
+
+def person_in(text: str, speaker: str) -> str | None:
+    """The only person that `text` names; "" if it names several, None if it names none."""
+    found = dict.fromkeys(
+        each["called"] or (f"{possessive(speaker)} {each['kin']}" if each["kin"] else each["name"])
+        for each in _PERSON_NAMED.finditer(text)
+        if each["kin"] or not is_ordinary(each["name"].split()[0])
+    )
+    return None if not found else next(iter(found)) if len(found) == 1 else ""
+
+
+def with_person_named(sentence: str, person: str | None) -> str | None:
+    """`sentence` with a leading "he" or "she" replaced by `person`; None if there is none."""
+    found = _HE.match(sentence)
+    if found is None or person is None:
+        return None
+    rest = sentence[found.end() :]
+    if found["word"].lower() in ("his", "her"):
+        return f"{possessive(person)}{rest}"
+    return f"{person}{' is' if found['is'] else ''}{rest}"
+
+
 # ---------------------------------------------------------------- several statements in one sentence
 
 _SEAM: Final = regex(
-    r"\s*(?:[,;]\s*(?:(?:and|but|so)\s+)?(?:now\s+)?|\s(?:and|but|so)\s+(?:now\s+)?)(?=(?:i|my|we)(?:['’](?:m|ve|d|ll"
-    r"|re))?\s+\w)",
+    r"\s*(?:[,;]\s*(?:(?:and|but|so)\s+)?(?:now\s+)?|\s(?:and|but|so)\s+(?:now\s+)?)(?=(?:i|my|we|our|he|she)(?:['’](?:m"
+    r"|ve|d|ll|re))?\s+\w)",
     re.IGNORECASE,
 )
 _TAIL: Final = regex(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -122,13 +122,15 @@ def chinese() -> Language:
 
 class Scene(msgspec.Struct, frozen=True):
     """The speaker and the time of a sentence. `name` replaces "I"; `named_last` returns the last name in the sentences
-    before, of the same group, None if they name nothing; `corrected`: the sentence before says that something is wrong;
+    before, of the same group, None if they name nothing; `person_last` the only person in the nearest sentence before
+    that names any, None if there are several; `corrected`: the sentence before says that something is wrong;
     `itemised`: the sentence is in a list."""
 
     name: str
     by_agent: bool
     said_us: int
     named_last: Callable[[], str | None]
+    person_last: Callable[[], str | None] = lambda: None
     corrected: bool = False
     itemised: bool = False
 
@@ -142,8 +144,15 @@ class Finding(Classified, frozen=True, kw_only=True):
     relation: str | None = None
 
 
-Judged = list[Finding] | str
-"""The findings of a sentence, or the reason why nothing is kept of it."""
+class Left(NamedTuple):
+    """A part of a sentence that is not kept though another is, and the reason."""
+
+    text: str
+    reason: str
+
+
+Judged = list[Finding | Left] | str
+"""The findings of a sentence and the parts left out, or the reason why nothing is kept of it."""
 
 
 def finding(family: Family, content: str, *, corrects: bool = False, dated: bool = False) -> Finding:
@@ -177,7 +186,7 @@ MIN_SUBSTANCE: Final = 0.45
 """`quality.substance` of a sentence that is kept."""
 
 _CAPITAL: Final = regex(r"(?<!\A)\b[A-Z][\w&-]+|\A[A-Z][\w&-]+")
-_SPAN: Final = regex(r"`[^`]+`")
+_SPAN: Final = regex(r"`[^`]+`|\b[a-z]{1,30}(?:-[a-z0-9]{1,30}){0,4}-\d\w{0,20}\b|\b(?=\w{0,20}\d)[a-z]\w{1,30}\b")
 
 
 def is_substantial(content: str) -> bool:

@@ -27,7 +27,10 @@ _PERSON: Final = regex(
 _SHORT: Final = {"m": "is", "ve": "has", "d": "would", "ll": "will", "s": "is"}
 _HAD: Final = frozenset({"been", "had", "gone", "done", "seen", "made", "written", "chosen", "taken", "better"})
 _AND: Final = regex(rf"(\b(?:and|but|or)(?:\s+(?:{_ADVERB}))?\s+)([a-z]+?n['’]t|[a-z]+)\b(?!\s*[,.]|\s+(?:is|are)\b)")
-_YOU: Final = regex(r"(?<![\w'’])(?P<you>[Yy]ou)(?P<are>['’]re| are)?(?![\w'’])|(?<![\w'’])(?P<your>[Yy]our)(?![\w'’])")
+_YOU: Final = regex(
+    r"(?<![\w'’])(?P<you>[Yy]ou)(?P<are>['’]re| are)?(?P<do> don['’]t| do not)?(?![\w'’])"
+    r"|(?<![\w'’])(?P<your>[Yy]our)(?![\w'’])"
+)
 
 
 def about(name: str, sentence: str, addressed: str = ASSISTANT) -> str:
@@ -82,7 +85,7 @@ def _agreeing(found: re.Match[str]) -> str:
 def _second_person(addressed: str, found: re.Match[str]) -> str:
     if found["your"]:
         return _capital(possessive(addressed), found["your"])
-    return _capital(addressed, found["you"]) + (" is" if found["are"] else "")
+    return _capital(addressed, found["you"]) + (" is" if found["are"] else " does not" if found["do"] else "")
 
 
 def _capital(words: str, like: str) -> str:

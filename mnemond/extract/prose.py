@@ -88,7 +88,7 @@ _END = regex(r"[。！？]+[」』”’）\"')]*|(?<![.!?…])[.!?…]++[\"'”
 _ABBREVIATION = regex(
     r"(?:\b(?:e\.g|i\.e|cf|vs|dr|mr|mrs|ms|prof|st|nos?|fig|approx|resp|incl|al|ca|eq|sec|ver|vol|ch|pp|dept|est|jr|sr"
     r"|inc|ltd"
-    r"|co|corp|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|(?<![\w.])[A-Za-z])\.$",
+    r"|co|corp|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|(?<![\w./])(?-i:[A-Z]))\.$",
     re.IGNORECASE,
 )
 _ENDS_ANYWAY = regex(r"\bno\.$", re.IGNORECASE)

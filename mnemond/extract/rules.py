@@ -15,7 +15,7 @@ import msgspec
 
 from mnemond.extract import chinese, english
 from mnemond.extract.chinese import is_chinese
-from mnemond.extract.english import is_question, is_request
+from mnemond.extract.english import is_question, is_request, person_in
 from mnemond.extract.facts import (
     FUNCTIONAL,
     MAX_SENTENCE,
@@ -36,7 +36,7 @@ from mnemond.extract.facts import (
     stated_name,
     with_person,
 )
-from mnemond.extract.findings import Finding, Judged, Scene
+from mnemond.extract.findings import Finding, Judged, Left, Scene
 from mnemond.extract.findings import english as english_families
 from mnemond.extract.first_person import about
 from mnemond.extract.prose import MAX_READ, Sentence, own_sentences, prose, sentences
@@ -70,6 +70,9 @@ MAX_CORRECTION = 40
 
 MAX_BEFORE = 3
 """Sentences before one that are searched for the antecedent of "it"."""
+
+MAX_BACK = 20
+"""Sentences of earlier messages that are searched for the person that "he" or "she" stands for."""
 
 AGENT_DOUBT = 0.1
 """How much less the confidence in an agent's statement is."""
@@ -107,6 +110,7 @@ class _Reading:
         self._dropped: list[Dropped] = []
         self._names = {"user": self._user_name(), "assistant": "The assistant"}
         self._before: list[Sentence] = []
+        self._said = [each.text for message in context.earlier for each in prose(message.content).sentences][-MAX_BACK:]
         self._seen: set[str] = set()
 
     def extraction(self) -> Extraction:
@@ -151,6 +155,7 @@ class _Reading:
             self._before.append(sentence)
             heard.append(token_set(sentence.text))
         self._heard += heard[-MAX_HEARD:]
+        self._said = [*self._said, *(each.text for each in self._before)][-MAX_BACK:]
         self._before.clear()
 
     def _judge(self, message: Message, sentence: Sentence) -> Fact | None:
@@ -162,7 +167,12 @@ class _Reading:
         if self._is_repeated(sentence.text):
             self._drop(sentence.text, "said before")
             return None
-        kept = [fact for each in judged if (fact := self._fact(each, message)) is not None]
+        kept: list[Fact] = []
+        for each in judged:
+            if isinstance(each, Left):
+                self._drop(each.text, each.reason)
+            elif (fact := self._fact(each, message)) is not None:
+                kept.append(fact)
         self._facts += kept
         return kept[-1] if kept else None
 
@@ -177,6 +187,7 @@ class _Reading:
             by_agent=message.role == "assistant",
             said_us=self._said_us(message),
             named_last=lambda: self._named_last(sentence.group),
+            person_last=self._person_last,
             corrected=self._is_corrected(sentence.group),
             itemised=sentence.itemised,
         )
@@ -217,6 +228,13 @@ class _Reading:
                 return None
             if named := named_last(sentence.text):
                 return named
+        return None
+
+    def _person_last(self) -> str | None:
+        """The only person in the nearest sentence before that names any, also of a message before."""
+        for text in (*(each.text for each in reversed(self._before)), *reversed(self._said)):
+            if (person := person_in(text, self._names["user"])) is not None:
+                return person or None
         return None
 
     def _joined(self, fact: Fact, sentence: Sentence) -> Fact | None:
