@@ -214,8 +214,8 @@ _QUESTION: Final = regex(
 )
 _REQUEST: Final = regex(
     r"(?:i|we)(?:'d| would) (?:like|love|appreciate)\b|i want (?:to|you|it|this|that|the|a|an)\b|i (?:need|have)"
-    r" (?:you|to|the|it|this|that|some|help)\b|i need an?\b|i have an? (?:[\w-]+ )?(?:question|problem|bug|task|meeting|feeling"
-    r"|look|idea|request|doubt|function|class|test|file|list|script|table|dataframe|string|query|component|loop|error|issue"
+    r" (?:you|to|the|it|this|that|some|help)\b|i need an?\b|i have an? (?:[\w-]+ )?(?:question|problem|bug|task"
+    r"|meeting|feeling|look|idea|request|doubt|function|class|test|file|list|script|table|dataframe|string|query|component|loop|error|issue"
     r"|array|object)\b"
     r"|we (?:need|have|ought) to\b|we should\b|you (?:should|can|could|may|might|must|need"
     r"|have)\b(?!.{0,12}\b(?:always|never)\b)"
