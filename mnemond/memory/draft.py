@@ -40,7 +40,7 @@ from mnemond.store.meta import EmbedderRecord
 from mnemond.store.operations import Proposal, View
 from mnemond.text.caches import text_cache
 from mnemond.text.contrast import numbers
-from mnemond.text.cues import CausalCue, causal_cue
+from mnemond.text.cues import causal_cue
 from mnemond.text.dates import DateMention, dates
 from mnemond.text.entities import extract
 from mnemond.text.features import keywords
@@ -445,7 +445,6 @@ class Reading(msgspec.Struct, frozen=True):
     tokens: frozenset[str]
     side: Side | None
     mentions: tuple[Entity, ...]
-    cue: CausalCue | None
     dates: tuple[DateMention, ...]
     quality: tuple[QualityDetail, ...]
     substance: Substance
@@ -501,18 +500,18 @@ def read(
 ) -> Reading:
     """Analyse a redacted text; relative dates are resolved against `said_us` (microseconds)."""
     mentions = extract(text, entities, mode=entity_mode, known=known)
-    cue = causal_cue(text)
     found = dates(text, said_us)
     names = [entity.canonical for entity in mentions]
     subject = side(text, category, names, format_us(said_us)) if compared else None
     referring = bool(mentions or found or (numbers(text) if subject is None else subject.numbers))
-    weighed = substance(text, has_reference=referring, causal=cue is not None, min_confidence=min_confidence)
+    weighed = substance(
+        text, has_reference=referring, causal=causal_cue(text) is not None, min_confidence=min_confidence
+    )
     kind = trigger_type(text, source)
     return Reading(
         tokens=token_set(text),
         side=subject,
         mentions=mentions,
-        cue=cue,
         dates=found,
         quality=quality_warnings(text),
         substance=weighed,
@@ -563,7 +562,6 @@ def new_memory(insight: Insight, reading: Reading) -> NewMemory:
         created_us=parse_rfc3339(insight.created_at),
         tokens=reading.tokens,
         entities=reading.mentions,
-        cue=reading.cue,
         event_us=None if insight.event_start is None else parse_rfc3339(insight.event_start),
     )
 

@@ -18,7 +18,7 @@ from mnemond.model.changes import AddEdge, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, MAX_METADATA, Edge, EdgeType, Entity, Insight, Relation
 from mnemond.model.outcomes import EdgesCreated
 from mnemond.text.caches import register, text_cache
-from mnemond.text.cues import CausalCue, causal_cue, deciding, direction
+from mnemond.text.causes import Claim, claims, claims_between
 from mnemond.text.similarity import share_of_larger, token_set
 
 
@@ -70,7 +70,6 @@ class NewMemory(msgspec.Struct, frozen=True):
     created_us: int
     tokens: frozenset[str]
     entities: tuple[Entity, ...]
-    cue: CausalCue | None
     event_us: int | None = None
 
 
@@ -105,7 +104,8 @@ class StoreView(Protocol):
         ...
 
 
-# Causal edges: to recent rows that share words with the new memory, where one of the two has a causal cue.
+# Causal edges: to recent rows that share words with the new memory, where one of the two repeats a clause of the
+# other's that names a cause or an effect.
 
 
 CONFLICTING_SHARE = 0.5
@@ -114,70 +114,63 @@ CONFLICTING_SHARE = 0.5
 OVERLAP_DIGITS = 6
 """Decimals of the stored overlap."""
 
-MAX_CACHED_CUES = 1024
-"""Cached causal cues; consecutive writes look at the same few recent rows."""
+MAX_CACHED_CLAIMS = 1024
+"""Memories whose claims are cached; consecutive writes look at the same few recent rows."""
 
-_cues: dict[tuple[str, int], CausalCue | None] = {}
-register(_cues.clear)
-"""By id and hash of the content, so that no text is kept."""
+_claims: dict[tuple[str, int], tuple[Claim, ...]] = {}
+register(_claims.clear)
+"""By id and hash of the content, so that no whole text is kept."""
 
 
 def build_causal(new: NewMemory, around: StoreView, settings: GraphSettings) -> list[Relation]:
-    """Return a relation from cause to effect for each of the newest rows that shares enough words with `new`.
-
-    The cue of the new memory decides which of the two is the cause, else that of the other row; without any, no edge.
-    """
-    _remember(new.id, new.content, new.cue)
+    """Return a relation from cause to effect for each of the newest rows that shares enough words with `new` and
+    repeats a clause of it, or the other way round."""
+    own = _remember(new.id, new.content)
     found: list[Relation] = []
     for insight, event_us in around.recent(settings.causal.lookback):
-        if new.cue is None and cue_of(insight) is None:
+        others = claims_of(insight)
+        if not own and not others:
             continue  # true of most, and one look-up, while the overlap is counted word by word
         shared = share_of_larger(token_set(insight.content), new.tokens)
         if shared >= settings.causal.min_overlap and insight.id != new.id:
-            relation = _relation(new, insight, event_us, shared)
-            if relation is not None:
-                found.append(relation)
+            decided = claims_between(own, new.content, others, insight.content)
+            if decided is not None:
+                conflict = _in_conflict(new.event_us, event_us, is_cause=decided.new_is_cause)
+                found.append(_relation(insight.id, decided.claim, shared, conflict, is_cause=decided.new_is_cause))
     return found
 
 
-def _relation(new: NewMemory, insight: Insight, event_us: int | None, shared: float) -> Relation | None:
-    previous = cue_of(insight) if new.cue is None else None
-    cue = deciding(new.cue, previous)
-    if cue is None:
-        return None
-    is_cause = direction(new.cue, previous) == "new_to_previous"
-    conflict = _later(new.event_us, event_us) if is_cause else _later(event_us, new.event_us)
+def _relation(other: str, claim: Claim, shared: float, conflict: bool, *, is_cause: bool) -> Relation:
     weight = shared * CONFLICTING_SHARE if conflict else shared
     # `time_conflict` is present only if there is one.
     flag = ',"time_conflict":true' if conflict else ""
-    metadata = f'{{"overlap":{round(shared, OVERLAP_DIGITS)},{_reason(cue)},"created_by":"auto"{flag}}}'
-    return Relation(
-        insight.id, "causal", weight, there=metadata if is_cause else None, back=None if is_cause else metadata
-    )
+    reason = _reason(claim.sub_type, claim.signal)
+    metadata = f'{{"overlap":{round(shared, OVERLAP_DIGITS)},{reason},"created_by":"auto"{flag}}}'
+    return Relation(other, "causal", weight, there=metadata if is_cause else None, back=None if is_cause else metadata)
 
 
-def _later(cause_us: int | None, effect_us: int | None) -> bool:
+def _in_conflict(new_us: int | None, other_us: int | None, *, is_cause: bool) -> bool:
+    """True if the cause is later than its effect."""
+    cause_us, effect_us = (new_us, other_us) if is_cause else (other_us, new_us)
     return cause_us is not None and effect_us is not None and cause_us > effect_us
 
 
-def cue_of(insight: Insight) -> CausalCue | None:
-    """Return the causal cue of a stored memory, cached."""
-    try:
-        return _cues[insight.id, hash(insight.content)]
-    except KeyError:
-        return _remember(insight.id, insight.content, causal_cue(insight.content))
+def claims_of(insight: Insight) -> tuple[Claim, ...]:
+    """Return the claims of a stored memory, cached."""
+    found = _claims.get((insight.id, hash(insight.content)))
+    return _remember(insight.id, insight.content) if found is None else found
 
 
-def _remember(row: str, content: str, cue: CausalCue | None) -> CausalCue | None:
-    if len(_cues) >= MAX_CACHED_CUES:
-        _cues.clear()
-    _cues[row, hash(content)] = cue
-    return cue
+def _remember(row: str, content: str) -> tuple[Claim, ...]:
+    if len(_claims) >= MAX_CACHED_CLAIMS:
+        _claims.clear()
+    found = _claims[row, hash(content)] = claims(content)
+    return found
 
 
-@text_cache(maxsize=MAX_CACHED_CUES)
-def _reason(cue: CausalCue) -> str:
-    return f'"sub_type":"{cue.sub_type}","signal":{msgspec.json.encode(cue.signal).decode()}'
+@text_cache(maxsize=MAX_CACHED_CLAIMS)
+def _reason(sub_type: str, signal: str) -> str:
+    return f'"sub_type":"{sub_type}","signal":{msgspec.json.encode(signal).decode()}'
 
 
 # Entity edges: to the newest other rows that share an entity, weighted by its rarity.

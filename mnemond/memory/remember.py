@@ -37,7 +37,7 @@ from mnemond.memory.draft import (
     read,
     with_reading,
 )
-from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, cue_of
+from mnemond.memory.edge_builders import OVERLAP_DIGITS, Built, build_all, claims_of
 from mnemond.memory.retention import prune
 from mnemond.model.changes import (
     AddEdge,
@@ -53,7 +53,7 @@ from mnemond.model.memory import DAY_US, EDGE_TYPES, Edge, Insight, effective_im
 from mnemond.model.outcomes import CausalCandidate, EdgesCreated, RememberResult, ScopeView, SemanticCandidate
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
-from mnemond.text.cues import CausalCue, direction
+from mnemond.text.causes import Claim, claims_between
 from mnemond.text.similarity import token_set
 from mnemond.text.tokens import index_terms
 
@@ -73,9 +73,9 @@ def causal_candidates(
     if row is None or not settings.max_candidates:
         return []
     it = snapshot.insight(row)
-    cue, words = cue_of(it), token_set(it.content)
+    own, words = claims_of(it), token_set(it.content)
     found = [
-        _candidate(snapshot.insight(near), hop, EDGE_TYPES[kind], cue, words)
+        _candidate(snapshot.insight(near), hop, EDGE_TYPES[kind], it, own, words)
         for near, hop, kind in _near(snapshot, row, it, settings.max_candidates, max_hops)
     ]
     found.sort(key=lambda each: (each.causal_signal is None, each.hop, -each.overlap, each.id))
@@ -119,15 +119,16 @@ def with_candidates(
     return msgspec.structs.replace(outcome, causal_candidates=causal, semantic_candidates=semantic)
 
 
-def _candidate(other: Insight, hop: int, via: str, cue: CausalCue | None, words: frozenset[str]) -> CausalCandidate:
+def _candidate(
+    other: Insight, hop: int, via: str, it: Insight, own: tuple[Claim, ...], words: frozenset[str]
+) -> CausalCandidate:
     known = token_set(other.content)
     shared = _overlap(len(known & words), max(len(words), len(known)))
-    previous = cue_of(other) if cue is None else None
-    signal, sub_type = None, "causes"
-    way: Literal["from_candidate", "to_candidate"] = "from_candidate"
-    if (decided := cue or previous) is not None:
-        signal, sub_type = decided.signal, decided.sub_type
-        way = "to_candidate" if direction(cue, previous) == "new_to_previous" else way
+    decided = claims_between(own, it.content, claims_of(other), other.content)
+    if decided is None:
+        return CausalCandidate(other.id, other.content, hop, via, None, "causes", "from_candidate", shared)
+    way: Literal["from_candidate", "to_candidate"] = "to_candidate" if decided.new_is_cause else "from_candidate"
+    signal, sub_type = decided.claim.signal, decided.claim.sub_type
     return CausalCandidate(other.id, other.content, hop, via, signal, sub_type, way, shared)
 
 

@@ -246,7 +246,6 @@ def _lists() -> _Lists:
 
 Role = Literal["effect", "cause"]
 SubType = Literal["causes", "enables", "prevents"]
-Direction = Literal["new_to_previous", "previous_to_new"]
 
 
 class CausalCue(msgspec.Struct, frozen=True):
@@ -342,20 +341,6 @@ def causal_cue(text: str) -> CausalCue | None:
     return None if first is None else CausalCue(role=first[0], sub_type=sub_type, signal=first[1])
 
 
-def direction(new: CausalCue | None, previous: CausalCue | None) -> Direction | None:
-    """The direction of a causal edge between two memories, by the cue of the new one, else of the previous one."""
-    if new is not None:
-        return "previous_to_new" if new.role == "effect" else "new_to_previous"
-    if previous is not None:
-        return "new_to_previous" if previous.role == "effect" else "previous_to_new"
-    return None
-
-
-def deciding(new: CausalCue | None, previous: CausalCue | None) -> CausalCue | None:
-    """The cue that gives `direction`; its sub-type and signal belong to the edge."""
-    return new if new is not None else previous
-
-
 def _may_have_causal_cue(text: str, folded: str) -> bool:
     """False if `text` has none of the words that every cue has one of: so are four of five texts."""
     words = latin_words(text)
@@ -377,7 +362,7 @@ def _is_causal(signal: str, folded: str, start: int, end: int) -> bool:
     before, after = folded[max(0, start - _CONTEXT) : start], folded[end : end + _CONTEXT]
     match signal:
         case "since":
-            return _opens_reason(before, after)
+            return opens_reason(before, after)
         case "blocks":
             return _is_verb(before, after) and (
                 _OBJECT_STARTS.match(after) is not None or _SUBJECT_BEFORE.search(before) is not None
@@ -404,8 +389,8 @@ def _is_verb(before: str, after: str) -> bool:
     return is_noun is None and _OBJECT_AFTER.match(after) is not None
 
 
-def _opens_reason(before: str, after: str) -> bool:
-    """True if "since" starts a clause that gives a reason rather than a time."""
+def opens_reason(before: str, after: str) -> bool:
+    """True if "since", between two folded texts, starts a clause that gives a reason rather than a time."""
     if _SPAN_BEFORE.search(before) or _LIFE_AFTER.match(after):
         return False
     return any(shape.match(after) for shape in (_PERSON_AFTER, _VERB_AFTER, _SUBJECT_AND_VERB_AFTER))

@@ -84,4 +84,4 @@ async def test_nothing_that_saves_time_keeps_a_purged_word(tmp_path: Path, remov
         assert "mnemond.recall.question.question_terms" in before
         await remove(over, done.id)
         assert holders(embedder, state) == set()
-        assert not edge_builders._cues
+        assert not edge_builders._claims

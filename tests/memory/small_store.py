@@ -8,7 +8,6 @@ import msgspec
 
 from mnemond.memory.edge_builders import HOUR_US, NewMemory
 from mnemond.model.memory import Entity, Insight
-from mnemond.text.cues import causal_cue
 from mnemond.text.similarity import token_set
 
 NOON = 1_771_416_000_000_000
@@ -68,4 +67,4 @@ class SmallStore:
 def newcomer(content: str = "", *entities: str, event_us: int | None = None) -> NewMemory:
     """A memory of noon, "new"; its entities are their own canonical names."""
     named = tuple(Entity(name, name, "concept") for name in entities)
-    return NewMemory("new", content, NOON, token_set(content), named, causal_cue(content), event_us)
+    return NewMemory("new", content, NOON, token_set(content), named, event_us)

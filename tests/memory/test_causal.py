@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mnemond.config.settings import GraphSettings
 from mnemond.memory import edge_builders
-from mnemond.memory.edge_builders import MAX_CACHED_CUES, build_causal
+from mnemond.memory.edge_builders import MAX_CACHED_CLAIMS, build_causal
 from tests.memory.small_store import NOON, Row, SmallStore, newcomer
 from tests.recall.reading import added, metadata
 
@@ -33,7 +33,7 @@ CASES = [
     (
         "Redis gap in the team",
         "The Redis gap blocks the migration",
-        ("old", "new", 0.5),
+        ("new", "old", 0.5),
         "prevents",
         "blocks",
     ),
@@ -117,9 +117,9 @@ def test_a_row_that_was_rewritten_is_read_again() -> None:
 
 
 def test_what_is_remembered_of_rows_is_bounded() -> None:
-    for number in range(MAX_CACHED_CUES + 5):
+    for number in range(MAX_CACHED_CLAIMS + 5):
         build_causal(newcomer(f"row {number}"), SmallStore(), SETTINGS)
-    assert len(edge_builders._cues) <= MAX_CACHED_CUES
+    assert len(edge_builders._claims) <= MAX_CACHED_CLAIMS
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

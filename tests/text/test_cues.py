@@ -19,8 +19,6 @@ from mnemond.text.cues import (
     _lists,
     causal_cue,
     cue_counts,
-    deciding,
-    direction,
     intent_of,
     reading,
 )
@@ -300,39 +298,6 @@ def test_the_first_cue_decides_the_role_and_the_strongest_the_sub_type() -> None
     )
     assert causal_cue("Enabled caching because it is slow") == CausalCue("effect", "enables", "because")
     assert causal_cue("blocking the loop, because of I/O") == CausalCue("effect", "prevents", "because")
-
-
-@pytest.mark.parametrize(
-    ("new", "previous", "expected", "sub_type"),
-    [
-        (
-            "Chose SQLite because the team lacks Redis experience",
-            "Team lacks Redis experience",
-            "previous_to_new",
-            "causes",
-        ),
-        (
-            "The flaky NFS mount leads to WAL corruption",
-            "WAL corruption seen on the build server",
-            "new_to_previous",
-            "enables",
-        ),
-        ("The Redis skills gap is real", "Chose SQLite because of the Redis gap", "new_to_previous", "causes"),
-        ("WAL corruption on the server", "The NFS mount causes WAL corruption", "previous_to_new", "causes"),
-        ("It fails because of the mount", "The NFS mount prevents locking", "previous_to_new", "causes"),
-    ],
-)
-def test_direction_goes_from_cause_to_effect(new: str, previous: str, expected: str, sub_type: str) -> None:
-    cues = causal_cue(new), causal_cue(previous)
-    assert direction(*cues) == expected
-    decided = deciding(*cues)
-    assert decided is not None
-    assert decided.sub_type == sub_type
-
-
-def test_no_cue_no_direction() -> None:
-    assert direction(None, None) is None
-    assert deciding(None, None) is None
 
 
 @given(

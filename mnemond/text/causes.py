@@ -1,0 +1,635 @@
+"""Cause and effect in a text: the clauses on both sides of its connectives, and which of them another text repeats.
+
+"Chose SQLite because the team lacks Redis experience" states two things, the effect before "because" and the cause
+behind it. A memory that says "Team lacks Redis experience" repeats the second, hence is the cause of the first. The
+direction of a causal link depends on this comparison alone: a connective that joins two other things links nothing, and
+in doubt there is no link, since a wrong one misleads every search that follows it.
+
+The connectives are in data/causes.toml.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final, Literal
+
+import msgspec
+
+from mnemond.text.cues import causal_cue, opens_reason
+from mnemond.text.resources import on_first_use, one_of, read, regex, words_of
+from mnemond.text.tokens import capped, fold, index_term, tokens
+
+Role = Literal["cause", "effect"]
+SubType = Literal["causes", "enables", "prevents"]
+
+MAX_READ: Final = 8_000
+"""Characters of a text that are searched for connectives: the longest memory."""
+
+MAX_CLAUSE: Final = 400
+"""Characters of a clause that are compared, next to the connective: more than any sentence has."""
+
+MAX_CLAIMS: Final = 16
+"""Connectives of a text that are read, which limits the time for a text of nothing but "because"."""
+
+FULL: Final = 0.7
+"""Share of a clause's words that the other text must have. The thresholds were chosen on pairs of sentences in three
+languages (docs/decisions/0030)."""
+
+PARTIAL: Final = 0.5
+"""As `FULL`, for a text that has little else than the clause: `MOSTLY` of its own words are in it."""
+
+MOSTLY: Final = 0.6
+
+MARGIN: Final = 0.2
+"""Distance of the shares of both clauses below which neither of them is clearly the repeated one."""
+
+MIN_SHARED: Final = 2
+"""Shared words that make a match: one is a common topic."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """One connective: the words of its two clauses, in order. `signal` is the connective, folded, with single spaces.
+
+    `subject`: the word that the sentence begins with, which the clauses may leave out or replace by a pronoun.
+    `reached`: the effect was the purpose, which is the cause if another text states it as a wish. `is_noun`: the cause
+    is a noun phrase, which leaves no subject out.
+    """
+
+    cause: tuple[str, ...]
+    effect: tuple[str, ...]
+    sub_type: SubType
+    signal: str
+    subject: str = ""
+    reached: bool = False
+    is_noun: bool = False
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/causes.toml"""
+
+    reason: tuple[str, ...]
+    reason_noun: tuple[str, ...]
+    result: tuple[str, ...]
+    enables: tuple[str, ...]
+    prevents: tuple[str, ...]
+    purpose: tuple[str, ...]
+    reached: tuple[str, ...]
+    wishes: frozenset[str]
+    wishes_chinese: tuple[str, ...]
+    dropped: frozenset[str]
+    dropped_chinese: tuple[str, ...]
+    endings: frozenset[str]
+    irregular: dict[str, str]
+
+
+@on_first_use
+def _lists() -> _File:
+    return read("causes", _File)
+
+
+_KINDS: Final = ("reason", "reason_noun", "result", "enables", "prevents", "purpose", "reached")
+
+
+@on_first_use
+def _kind_of() -> dict[str, str]:
+    return {phrase: kind for kind in _KINDS for phrase in getattr(_lists(), kind)}
+
+
+@on_first_use
+def _first_words() -> frozenset[str]:
+    """The words that a Latin connective begins with, as `latin_words` has them."""
+    return frozenset(phrase.split()[0] for phrase in _kind_of() if phrase[0] < "\u2e80")
+
+
+def _pattern() -> str:
+    """Longest first, so that "as a result of" is not read as "as a result"."""
+    phrases = list(_kind_of())
+    latin = one_of(phrase for phrase in phrases if phrase[0] < "\u2e80")
+    chinese = one_of(phrase for phrase in phrases if phrase[0] >= "\u2e80")
+    return rf"\b(?:{latin})\b(?!['-])|{chinese}|(?:(?<=[,;。!?])|^)\s*[因故](?![为為此而素公子地人])"
+
+
+_CONNECTIVE: Final = regex(_pattern, re.IGNORECASE)
+_SENTENCE_END: Final = regex(
+    r"(?<!\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bNr)[.!?](?=\s|$)|[。!?\n]"
+)
+_WORD: Final = regex(r"[^\W_]+(?:['.-][^\W_]+)*")
+
+
+def claims(text: str) -> tuple[Claim, ...]:
+    """Return what `text` states about causes and effects, in order; empty for most texts. Linear time."""
+    if not _may_claim(text):
+        return ()
+    plain = _plain(text[:MAX_READ])
+    strongest = causal_cue(text)
+    found: list[Claim] = []
+    before = ""
+    for sentence in _sentences(plain):
+        for claim in _claims_of(sentence, before):
+            if strongest is not None and strongest.sub_type == "prevents" and claim.sub_type == "causes":
+                claim = msgspec.structs.replace(claim, sub_type=strongest.sub_type)
+            found.append(claim)
+            if len(found) == MAX_CLAIMS:
+                return tuple(found)
+        before = sentence
+    return tuple(found)
+
+
+def _may_claim(text: str) -> bool:
+    words = frozenset(_LETTERS.findall(text.lower()))
+    if not words.isdisjoint(_NAMING):
+        return True
+    return not words.isdisjoint(_first_words()) or (not text.isascii() and _CHINESE_CUE.search(text) is not None)
+
+
+_NAMING: Final = words_of("reason cause grund ursache")
+_LETTERS: Final = regex(r"[^\W\d_]+")
+_CHINESE_CUE: Final = regex(lambda: one_of({phrase for phrase in _kind_of() if phrase[0] >= "\u2e80"} | {"因", "故"}))
+
+
+def _plain(text: str) -> str:
+    """Compatibility forms removed, so that commas are commas; letter case kept, which shows German nouns."""
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", capped(text)).replace("’", "'")
+    return plain.replace("、", ",").replace(" – ", ", ").replace(" — ", ", ").replace("—", ", ").replace(" - ", ", ")
+
+
+def _sentences(plain: str) -> Iterator[str]:
+    start = 0
+    for end in _SENTENCE_END.finditer(plain):
+        if sentence := plain[start : end.start()].strip():
+            yield sentence
+        start = end.end()
+    if sentence := plain[start:].strip():
+        yield sentence
+
+
+def _claims_of(sentence: str, previous: str) -> Iterator[Claim]:
+    """Yield the claims of a sentence; `previous` is the sentence before it, the cause of "Therefore …"."""
+    if (reason := _reason_named(sentence)) is not None:
+        yield reason
+        return
+    marks = [mark for mark in _CONNECTIVE.finditer(sentence) if _is_connective(sentence, mark)]
+    edges = [0, *(mark.start() for mark in marks), len(sentence)]
+    ends = [0, *(mark.end() for mark in marks)]
+    for place, mark in enumerate(marks):
+        before = sentence[ends[place] : mark.start()]
+        after = sentence[mark.end() : edges[place + 2]]
+        if _is_denied(before):
+            continue
+        signal = " ".join(fold(mark[0]).split())
+        kind = _kind_of().get(signal, "reason" if signal == "因" else "result")
+        if signal in _PAIRED and (middle := _PAIRED[signal].search(after)) is not None:
+            kind, before, after = "result", after[: middle.start()], before + after[middle.end() :]
+        sides = _sides(kind, before, after, previous)
+        if sides is None:
+            continue
+        cause, effect = (content_words(side) for side in sides)
+        if cause and effect:
+            subject = content_words(sentence[: edges[1]] or previous)[:1] or content_words(previous)[:1]
+            yield Claim(
+                cause,
+                effect,
+                _sub_type(kind, signal),
+                _SPOKEN.get(signal, signal),
+                subject[0] if subject else "",
+                reached=kind == "reached",
+            )
+
+
+_REASON_IS: Final = (
+    regex(
+        r"(?:the|one|der|die)\s+(?:\w+\s+)?(?P<signal>reason|cause|grund|ursache)\s+(?:for|of|why|that|behind|für|dafür)?"
+        r"(?P<effect>.{3,200}?),?\s(?:is|was|ist|war)(?:\s+that|\s+because|,\s+dass)\s(?P<cause>.{3,400})",
+        re.IGNORECASE,
+    ),
+    regex(
+        r"(?:the|one|der|die)\s+(?:\w+\s+)?(?P<signal>reason|cause|grund|ursache)\s+(?:for|of|why|that|behind|für|dafür)?"
+        r"(?P<effect>.{3,200}),?\s(?:is|was|were|are|ist|war|waren)\s(?!not|nicht|kein|un(?:clear|known))(?P<cause>.{3,400})",
+        re.IGNORECASE,
+    ),
+)
+"""A sentence that names a reason first: "The reason for the delay is a missing form"."""
+
+
+def _reason_named(sentence: str) -> Claim | None:
+    for pattern in _REASON_IS:
+        if (found := pattern.match(sentence)) is not None:
+            cause, effect = content_words(found["cause"]), content_words(found["effect"])
+            return Claim(cause, effect, "causes", fold(found["signal"])) if cause and effect else None
+    return None
+
+
+_PAIRED: Final[dict[str, re.Pattern[str]]] = {"是由": regex("(?:引起|造成|导致|引发|决定)的?")}
+"""Connectives whose second half stands behind the cause."""
+
+
+def _sub_type(kind: str, signal: str) -> SubType:
+    if kind == "prevents" or signal in ("prevented by", "blocked by"):
+        return "prevents"
+    is_enabling = kind in ("enables", "purpose", "reached") or signal in _ENABLING
+    return "enables" if is_enabling else "causes"
+
+
+_ENABLING: Final = frozenset(("leads to", "lead to", "led to", "leading to", "enabled by", "made possible by"))
+"""As text/cues has them."""
+
+
+_SPOKEN: Final = {"because of": "because"}
+"""Signals that are reported in a shorter form."""
+
+
+def _sides(kind: str, before: str, after: str, previous: str) -> tuple[str, str] | None:
+    """Return the texts of cause and effect, or None if one of them is missing."""
+    is_first = not content_words(before)
+    if kind in ("result", "enables", "prevents"):
+        cause = previous if is_first else before
+        return cause[-MAX_CLAUSE:], after[:MAX_CLAUSE]
+    if is_first:
+        halves = _leading_clause(after) if kind != "reason_noun" else _leading_phrase(after)
+        if halves is None:
+            return (after[:MAX_CLAUSE], previous[-MAX_CLAUSE:]) if previous else None
+        return halves[0][:MAX_CLAUSE], halves[1][:MAX_CLAUSE]
+    if kind == "reason_noun":
+        phrase, rest = _phrase(after)
+        return phrase[:MAX_CLAUSE], f"{before[-MAX_CLAUSE:]} {rest[:MAX_CLAUSE]}"
+    return after[:MAX_CLAUSE], before[-MAX_CLAUSE:]
+
+
+_MAIN_CLAUSE: Final = regex(
+    r",(?!\s*(?:wie|dass|die|der|das|den|dem|was|weil|wenn|ob|als|und|oder|aber|which|who|where|and|or|but|as)\b)\s*"
+)
+
+
+def _leading_clause(after: str) -> tuple[str, str] | None:
+    """Cut "A, B" behind "Because": at the first comma that no subordinate clause or list follows."""
+    cut = _MAIN_CLAUSE.search(after) or _COMMA.search(after) or _PRONOUN.search(after)
+    return None if cut is None else (after[: cut.start()], after[cut.end() :])
+
+
+_COMMA: Final = regex(r",\s*")
+_PRONOUN: Final = regex(
+    r"(?<!\b(?:of|to|at|on))(?<!\b(?:for|and))(?<!\bwith)(?<=\w)\s+(?=(?:we|I|he|she|they)\b(?!\s*$))"
+)
+_LINKING: Final = words_of(
+    "von vom des der dem den die das im in am an auf zu zum zur bei mit für aus und eines einer einem einen of in on",
+    "at to from with for and or between by",
+)
+_STARTERS: Final = words_of(
+    "the we our i my he she it they you a an all every no this that these those his her their there most some"
+)
+
+
+def _leading_phrase(after: str) -> tuple[str, str] | None:
+    """Cut "A B" behind "Due to": at a comma; else before the subject of an English main clause, or the verb of a German
+    one, which is the first small word behind a noun."""
+    if (comma := _COMMA.search(after)) is not None:
+        return after[: comma.start()], after[comma.end() :]
+    words = list(_WORD.finditer(after))
+    for (earlier, word), number in zip(pairwise(words), range(1, len(words)), strict=True):
+        is_start = word[0].lower() in _STARTERS and number > 1
+        is_verb = earlier[0][:1].isupper() and word[0].islower() and _GERMAN.search(after) is not None
+        if (is_start or is_verb) and earlier[0].lower() not in _LINKING and word[0].lower() not in _LINKING:
+            return after[: word.start()], after[word.start() :]
+    return None
+
+
+_GERMAN: Final = regex(r"\b(?:der|die|das|des|dem|den|ein|eine|eines|einer|einem|ist|wird|hat|wir|sich|nicht|und|im)\b")
+
+
+def _phrase(after: str) -> tuple[str, str]:
+    """Cut the noun phrase off that begins `after`, inside a sentence: at a comma, or behind its last German noun."""
+    if (comma := _COMMA.search(after)) is not None:
+        return after[: comma.start()], after[comma.end() :]
+    halves = _leading_phrase(after) if _GERMAN.search(after) else None
+    return halves or (after, "")
+
+
+_DENIED: Final = regex(
+    r"(?:\b(?:not|n't|never|nicht|kein|keine|keinen|neither|nor|hardly|cannot)|n't|不是|并非|不|没有|并不是|没|非)"
+    r"\s*(?:simply|merely|just|actually|directly|only\s+just|etwa|an|die|der|das|be|have|has|been|really)?\s*$",
+    re.IGNORECASE,
+)
+
+
+def _is_denied(before: str) -> bool:
+    """True if a negation stands right before a connective: "not because", "did not lead to", "nicht wegen"."""
+    return _DENIED.search(before[-40:]) is not None or _DENIED_NOUN.search(before[-40:]) is not None
+
+
+_DENIED_NOUN: Final = regex(r"\b(?:if|whether|ob|falls|unless)\b[^,;]{0,30}$", re.IGNORECASE)
+
+
+# ---------------------------------------------------------------- connectives that are other words as well
+
+_VERB: Final = (
+    r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|must|should|may|might|kept|keeps|went|got|ran"
+    r"|lost|broke|came|left|fell|made|took|gave|grew|became|needs?|wants?|says?|said|\w{2,}ed|\w+n't)"
+)
+_CLAUSE_AFTER: Final = regex(
+    rf"\s+(?:(?:the|our|my|his|her|their|its|this|that|every|each|all|no|both|two|three|some|most|an?)\s+(?:[\w'-]+\s+)"
+    rf"{{1,5}}?{_VERB}\b|(?:it|we|they|he|she|i|you|nobody|everyone|everybody|there)\s+[\w'-]+)",
+    re.IGNORECASE,
+)
+_SO_OTHERWISE: Final = regex(
+    r"\s+(?:much|many|far|long|called|that|as|on|forth|do|did|does|is|are|am|was|were|good|bad|tired|happy|very|little"
+    r"|few|often|soon|well|hard|glad|sorry|to|what|and|or|be|it\s+goes)\b|\s*$|\s*[,.!?]",
+    re.IGNORECASE,
+)
+_SO_BEFORE: Final = regex(r"(?:^|[,;:(]|\b(?:and|und)|, ?)\s*$", re.IGNORECASE)
+_SO_SUBJECT: Final = regex(
+    r"\s+(?:the|we|our|i|my|he|she|it|they|you|all|no|there|this|these|those|his|her|their|every|now)\b", re.IGNORECASE
+)
+_NO_SO_BEFORE: Final = regex(
+    r"\b(?:do|did|does|doing|done|think|thinks|hope|say|says|said|or|ever|even|if|how|why|just|not|is|are|was|am|been)"
+    r"\s*$",
+    re.IGNORECASE,
+)
+_GERMAN_VERB: Final = regex(
+    r"\s+(?:ist|sind|war|waren|hat|haben|hatte|kann|können|wird|werden|wurde|steht|stehen|liegt|liegen|kommt|kommen|sitzt"
+    r"|gibt|gab|geht|drüben|drin|vorne|hinten|oben|unten|draußen|muss|soll|war's|lässt|lassen)\b",
+    re.IGNORECASE,
+)
+_AT_CLAUSE_START: Final = regex(r"(?:^|[,;:(])\s*(?:(?:and|but|und|aber|doch)\s+)?$", re.IGNORECASE)
+_PARTICIPLE_OF_CAUSE: Final = regex(
+    r"\b(?:verursacht|ausgelöst|bedingt|hervorgerufen|entstanden|zerstört|beschädigt|blockiert|verhindert|unterbrochen)\b",
+    re.IGNORECASE,
+)
+_ADJECTIVE_BEFORE: Final = regex(
+    r"\b(?:the|a|an|this|that|no|any|my|our|his|her|their|its|main|root|der|die)\s+$", re.IGNORECASE
+)
+_BE_BEFORE: Final = regex(
+    r"\b(?:is|are|was|were|be|been|being|get|gets|got|getting|'s|have|has|wird|werden|wurde|wurden|worden|ist|sind|war)"
+    r"\s+(?:\w+ly\s+)?$",
+    re.IGNORECASE,
+)
+
+
+_PURPOSE_BEFORE: Final = regex(r"\b(?:in\s+order|so\s+as)\s+to\s+$", re.IGNORECASE)
+
+
+def _is_connective(sentence: str, mark: re.Match[str]) -> bool:
+    """False if a word that is sometimes a connective is something else here: "since 2019", "so much", "as of"."""
+    word = " ".join(mark[0].lower().split())
+    before, after = sentence[max(0, mark.start() - 60) : mark.start()], sentence[mark.end() : mark.end() + 90]
+    check = _CHECKS.get(word)
+    if check is not None:
+        return check(before, after)
+    if word in _VERBS:
+        # "the blocked queue", "the causes of": an adjective or a noun; "was caused" has its cause elsewhere.
+        return not any(shape.search(before) for shape in (_ADJECTIVE_BEFORE, _BE_BEFORE, _PURPOSE_BEFORE))
+    return not (word == "thanks to" and _GRATITUDE.search(before + "|" + after) is not None)
+
+
+_VERBS: Final = words_of(
+    "cause causes caused causing triggered triggers force forces forced enable enables enabled prevents prevented",
+    "allow allows allowed let lets prevent preventing blocks blocked blocking stops stopped hinders hindered ensures",
+    "ensured verursacht bewirkt blockiert hindert verhindert erlaubt ermöglicht zwingt",
+)
+_GRATITUDE: Final = regex(
+    r"\b(?:many|special|big|huge|give|and)\s+\||\|\s*(?:everyone|everybody|all\s+who|you|(?:\w+\s+){1,3}(?:for|who)\b)",
+    re.IGNORECASE,
+)
+
+
+def _is_so(before: str, after: str) -> bool:
+    if _SO_OTHERWISE.match(after) or _NO_SO_BEFORE.search(before):
+        return False
+    return _SO_BEFORE.search(before) is not None or _SO_SUBJECT.match(after) is not None
+
+
+def _is_as(before: str, after: str) -> bool:
+    return _CLAUSE_AFTER.match(after) is not None and not _AS_BEFORE.search(before) and bool(before.strip())
+
+
+_AS_BEFORE: Final = regex(
+    r"\b(?:such|same|so|well|soon|long|far|just|as\s+\w+|exactly|known|works?|act|acts|used|be|treat|see)\s*$"
+)
+
+
+def _is_for(before: str, after: str) -> bool:
+    return before.rstrip().endswith((",", ";")) and _CLAUSE_AFTER.match(after) is not None
+
+
+def _is_since(before: str, after: str) -> bool:
+    return opens_reason(before.lower(), after.lower()) or (
+        _CLAUSE_AFTER.match(after) is not None and not _HAS_PERFECT.search(before) and _PRESENT.match(after) is not None
+    )
+
+
+_HAS_PERFECT: Final = regex(r"\b(?:has|have|had|ever|long|been)\b[^,;]*$|'ve\b[^,;]*$", re.IGNORECASE)
+_PRESENT: Final = regex(r"(?:\s+[\w'-]+){1,5}?\s+(?:is|are|has|have|does|can|must|needs?|don't|doesn't|can't|cannot)\b")
+
+
+def _is_da(before: str, after: str) -> bool:
+    if _GERMAN_VERB.match(after) or not _AT_CLAUSE_START.search(before):
+        return False
+    return bool(before.strip()) or "," in after
+
+
+def _is_denn(before: str, after: str) -> bool:
+    return _AT_CLAUSE_START.search(before) is not None
+
+
+def _is_damit(before: str, after: str) -> bool:
+    return _is_da(before, after)
+
+
+def _is_um(before: str, after: str) -> bool:
+    return _AT_CLAUSE_START.search(before) is not None and _ZU.search(after) is not None
+
+
+_ZU: Final = regex(r"\bzu\s+\w+en\b|\w{2,8}zu\w{3,}en\b")
+
+
+def _is_durch(before: str, after: str) -> bool:
+    return not before.strip() or _PARTICIPLE_OF_CAUSE.search(after) is not None
+
+
+def _is_result_word(before: str, after: str) -> bool:
+    return _BE_BEFORE.search(before) is None and not _DAHER.search(before)
+
+
+_DAHER: Final = regex(r"\b(?:von|bis|kommt|kommen|kam|rührt)\s*$", re.IGNORECASE)
+
+
+def _is_yin(before: str, after: str) -> bool:
+    return "," in after or "而" in after
+
+
+def _is_jieguo(before: str, after: str) -> bool:
+    return before.rstrip().endswith((",", ";")) or (not before.strip() and not after.startswith("是"))
+
+
+def _is_ling(before: str, after: str) -> bool:
+    return not before.endswith(("命", "指", "即")) and not after.startswith(("牌", "人"))
+
+
+def _is_shi(before: str, after: str) -> bool:
+    return not before.endswith(("即", "大", "天", "为了", "為了")) and not after.startswith(("用", "命"))
+
+
+_CHECKS: Final = {
+    "so": _is_so,
+    "as": _is_as,
+    "for": _is_for,
+    "since": _is_since,
+    "da": _is_da,
+    "denn": _is_denn,
+    "damit": _is_damit,
+    "um": _is_um,
+    "durch": _is_durch,
+    "daher": _is_result_word,
+    "因": _is_yin,
+    "故": _is_yin,
+    "结果": _is_jieguo,
+    "令": _is_ling,
+    "使": _is_shi,
+    "让": _is_shi,
+    "讓": _is_shi,
+}
+"""Conditions by connective: functions of the text before it and behind it."""
+
+
+# ---------------------------------------------------------------- comparison
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the distinct words of `text` that say what it is about, in order, in their base forms as far as known."""
+    lists = _lists()
+    plain = text if text.isascii() else _DROPPED_CHINESE.sub("", text)
+    words = (lists.irregular.get(word, word) for word in tokens(plain) if word not in lists.dropped)
+    return tuple(dict.fromkeys(term for word in words if (term := index_term(word)) and term not in lists.dropped))
+
+
+_DROPPED_CHINESE: Final = regex(lambda: one_of(_lists().dropped_chinese))
+
+_BEGINNING: Final = 4
+"""Letters that two forms of a word share at least."""
+
+
+class _Words:
+    """The content words of a text, found by any form of theirs."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.all = tuple(words)
+        self._exact = frozenset(self.all)
+        self._by_beginning: defaultdict[str, list[str]] = defaultdict(list)
+        for word in self.all:
+            if len(word) >= _BEGINNING:
+                self._by_beginning[word[:_BEGINNING]].append(word)
+
+    def has(self, word: str) -> bool:
+        """True if a form of `word` occurs."""
+        if word in self._exact:
+            return True
+        bare = word[2:] if word.startswith("ge") and len(word) > 2 + _BEGINNING else ""
+        near = self._by_beginning.get(word[:_BEGINNING], []) if len(word) >= _BEGINNING else []
+        near = near + self._by_beginning.get(bare[:_BEGINNING], []) if bare else near
+        return any(_are_forms(word, other) or (bare and _are_forms(bare, other)) for other in near)
+
+
+def _are_forms(one: str, other: str) -> bool:
+    """True if two words differ only in endings of `_lists().endings`."""
+    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    if shared < _BEGINNING:
+        return False
+    endings = _lists().endings
+    rests = (one[shared:], other[shared:])
+    return all(not rest or rest in endings for rest in rests)
+
+
+class Match(msgspec.Struct, frozen=True):
+    """What another text is to a text with claims: its `role`, and the claim that says so."""
+
+    role: Role
+    claim: Claim
+
+
+def role_of(stated: tuple[Claim, ...], text: str) -> Match | None:
+    """Return if `text` is the cause or the effect of the one that states `stated`; None without a clear match, and
+    where two claims disagree."""
+    if not stated:
+        return None
+    other = _Words(content_words(_plain(text[:MAX_READ])))
+    wishes: bool | None = None
+    decided: Match | None = None
+    for claim in stated:
+        role = _matched(claim, other)
+        if role == "cause" and claim.reached:
+            wishes = _states_wish(text) if wishes is None else wishes
+            role = "cause" if wishes else "effect"
+        if role is None:
+            continue
+        if decided is not None and decided.role != role:
+            return None
+        decided = decided or Match(role, claim)
+    return decided
+
+
+def _states_wish(text: str) -> bool:
+    return not _lists().wishes.isdisjoint(_LETTERS.findall(fold(text))) or any(
+        each in text for each in _lists().wishes_chinese
+    )
+
+
+def _matched(claim: Claim, other: _Words) -> Role | None:
+    whole = _Words((*claim.cause, *claim.effect))
+    cause = _share(claim.cause, "" if claim.is_noun else claim.subject, other, whole)
+    effect = _share(claim.effect, claim.subject, other, whole)
+    if abs(cause.share - effect.share) < MARGIN:
+        return None
+    role: Role = "cause" if cause.share > effect.share else "effect"
+    better = cause if role == "cause" else effect
+    return role if better.is_match else None
+
+
+class _Shared(msgspec.Struct, frozen=True):
+    share: float
+    is_match: bool
+
+
+def _share(side: tuple[str, ...], subject: str, other: _Words, whole: _Words) -> _Shared:
+    """Compare one side of a claim, with its subject, with another text. `whole` has the words of both sides: a side of
+    a single word counts if the other text has nothing that is not there."""
+    words = side if not subject or subject in side or not other.has(subject) else (subject, *side)
+    here = _Words(words)
+    shared = sum(map(other.has, words))
+    share = shared / len(words)
+    back = sum(map(here.has, other.all)) / len(other.all) if other.all else 0.0
+    enough = shared >= MIN_SHARED and (share >= FULL or (share >= PARTIAL and back >= MOSTLY))
+    enough = enough or (shared == len(words) == 1 and len(other.all) >= MIN_SHARED and all(map(whole.has, other.all)))
+    return _Shared(share, enough and not _apart(words, here, other))
+
+
+def _apart(words: tuple[str, ...], here: _Words, other: _Words) -> bool:
+    """True if both texts have a number of their own next to the same word: "v1 API" and "v2 API", "room 12" and 14."""
+    own, others = (
+        {
+            (neighbour, word)
+            for pair in pairwise(known)
+            for word, neighbour in (pair, pair[::-1])
+            if any(map(str.isdigit, word)) and not lacking.has(word)
+        }
+        for known, lacking in ((words, other), (other.all, here))
+    )
+    return bool({neighbour for neighbour, _ in own} & {neighbour for neighbour, _ in others})
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """The direction of a causal link between two texts, and the claim that says so."""
+
+    new_is_cause: bool
+    claim: Claim
+
+
+def claims_between(new: tuple[Claim, ...], new_text: str, old: tuple[Claim, ...], old_text: str) -> Decided | None:
+    """Return the direction by the claims of both texts; None without a clear match, and where the two disagree."""
+    by_new, by_old = role_of(new, old_text), role_of(old, new_text)
+    if by_new is None:
+        return None if by_old is None else Decided(by_old.role == "cause", by_old.claim)
+    decided = Decided(by_new.role == "effect", by_new.claim)
+    return None if by_old is not None and (by_old.role == "cause") != decided.new_is_cause else decided
