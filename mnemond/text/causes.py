@@ -196,7 +196,8 @@ def _claims_of(sentence: str, previous: str) -> Iterator[Claim]:
                 _sub_type(kind, signal),
                 _SPOKEN.get(signal, signal),
                 subject[0] if subject else "",
-                reached=kind == "reached",
+                reached=kind in ("reached", "enables"),
+                is_noun=kind == "reason_noun",
             )
 
 
