@@ -1,4 +1,4 @@
-"""Causal links among results: causes before their effects, and the chain of causes behind a result."""
+"""Causal links of results: causes that join them, causes before their effects, and the chain of causes behind one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from mnemond.index.arrays import Mask
 from mnemond.index.edges import CAUSAL, INWARDS, OUTWARDS
 from mnemond.index.snapshot import Snapshot
+from mnemond.model.answers import PathStep, Signals, six
+from mnemond.model.query import Hit
 
 MAX_CHAIN = 5
 """Causes in the chain behind one result."""
+
+EXPLAINED = 3
+"""Results at the top whose causes join the results."""
+
+MAX_JOINING = 3
+"""Causes that join the results of one question."""
 
 Links = Sequence[Sequence[int]]
 """For each position, the positions of its effects (or of its causes)."""
@@ -51,6 +62,60 @@ def causal_links(snapshot: Snapshot, rows: Sequence[int]) -> Causes:
         effects[cause].append(effect)
         causes[effect].append(cause)
     return Causes(tuple(map(tuple, effects)), tuple(map(tuple, causes)))
+
+
+def with_causes(snapshot: Snapshot, hits: Sequence[Hit], visible: Mask | None, limit: int) -> tuple[Hit, ...]:
+    """Add the visible causes, one link away, of the first `EXPLAINED` hits (best first), each before what it explains.
+
+    At most `MAX_JOINING`, those of better hits first, then of heavier links. A full answer loses as many of its last
+    hits as causes join, at most half of `limit`. A cause has the score of its effect.
+    """
+    room = min(MAX_JOINING, max(limit - len(hits), limit // 2))
+    texts = set(snapshot.text_hashes(known)) if (known := _rows(snapshot, hits)) else set()
+    joining: list[tuple[Hit, ...]] = []
+    for hit, row in zip(hits[:EXPLAINED], known, strict=False):
+        causes: list[Hit] = []
+        for cause, weight in _causes_of(snapshot, row, visible):
+            (text,) = snapshot.text_hashes([cause])
+            if room and text not in texts:
+                texts.add(text)
+                room -= 1
+                causes.append(_as_hit(snapshot, cause, hit, weight))
+        joining.append(tuple(causes))
+    count = sum(map(len, joining))
+    if not count:
+        return tuple(hits)
+    kept = hits[: limit - count]
+    joining += [()] * (len(kept) - len(joining))
+    return tuple(each for hit, causes in zip(kept, joining, strict=False) for each in (*causes, hit))
+
+
+def _rows(snapshot: Snapshot, hits: Sequence[Hit]) -> list[int]:
+    """Return the rows of hits; empty if one is retired, as retired memories have no links."""
+    rows = [snapshot.row_of(hit.insight.id) for hit in hits]
+    known = [row for row in rows if row is not None]
+    return known if len(known) == len(rows) else []
+
+
+def _causes_of(snapshot: Snapshot, row: int, visible: Mask | None) -> list[tuple[int, float]]:
+    """Return (row, weight) of each visible cause one link away, heaviest link first, then by id."""
+    _, links = snapshot.fan([row])
+    inwards = links[(links["type"] == CAUSAL) & ((links["ways"] & INWARDS) != 0)]
+    if visible is not None:
+        inwards = inwards[visible[inwards["row"].astype(np.int64)]]
+    found = [(int(each["row"]), float(each["weight"])) for each in inwards]
+    return sorted(found, key=lambda each: (-each[1], snapshot.insight(each[0]).id))
+
+
+def _as_hit(snapshot: Snapshot, cause: int, effect: Hit, weight: float) -> Hit:
+    return Hit(
+        snapshot.insight(cause),
+        effect.score,
+        "low" if effect.confidence == "low" else "medium",
+        ("causal",),
+        Signals(keyword=0.0, entity=0.0, similarity=0.0, graph=six(min(1.0, weight))),
+        (PathStep(effect.insight.id, "causal", round(weight, 6)),),
+    )
 
 
 def causal_order(scores: Sequence[float], times_us: Sequence[int | None], effects: Links) -> list[int]:

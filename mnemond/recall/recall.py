@@ -36,6 +36,7 @@ from mnemond.model.query import (
     Span,
     Window,
 )
+from mnemond.recall.causal_order import with_causes
 from mnemond.recall.default_profile import NAMED, measured_hits
 from mnemond.recall.fusion import RankedList, reciprocal_rank_fusion
 from mnemond.recall.profiles import CONSIDERED, MNEMOND, PROFILES_BY_NAME, Profile, apply_priors, label, profile_named
@@ -96,7 +97,10 @@ def recall(
         ranked = apply_priors(snapshot, ranked, query.now_us, profile)
         stages.lap("prior")
     reranked = _rerank(snapshot, query, ranked, reranking, stages)
-    hits = arranged(snapshot, _explained(query, reranked, profile), query, request.intent)
+    best = _explained(query, reranked, profile)
+    if request.intent == "WHY" and profile.fusion == "measured" and found.mode == "none" and query.mode is None:
+        best = with_causes(snapshot, best, request.visible, query.limit)
+    hits = arranged(snapshot, best, query, request.intent)
     stages.lap("order")
     meta = RecallMeta(
         intent=request.intent,

@@ -178,13 +178,15 @@ def _claims_of(sentence: str, previous: str) -> Iterator[Claim]:
     for place, mark in enumerate(marks):
         before = sentence[ends[place] : mark.start()]
         after = sentence[mark.end() : edges[place + 2]]
+        if not content_words(after):  # "because it prevents races"
+            after = sentence[mark.end() :]
         if _is_denied(before):
             continue
         signal = " ".join(fold(mark[0]).split())
         kind = _kind_of().get(signal, "reason" if signal == "因" else "result")
         if signal in _PAIRED and (middle := _PAIRED[signal].search(after)) is not None:
             kind, before, after = "result", after[: middle.start()], before + after[middle.end() :]
-        sides = _sides(kind, before, after, previous)
+        sides = _sides(kind, before, after, "" if place else previous)
         if sides is None:
             continue
         cause, effect = (content_words(side) for side in sides)
@@ -461,6 +463,10 @@ def _is_yin(before: str, after: str) -> bool:
     return "," in after or "而" in after
 
 
+def _is_suoyi(before: str, after: str) -> bool:
+    return not before.endswith("之") and not after.startswith("然")
+
+
 def _is_jieguo(before: str, after: str) -> bool:
     return before.rstrip().endswith((",", ";")) or (not before.strip() and not after.startswith("是"))
 
@@ -486,6 +492,7 @@ _CHECKS: Final = {
     "daher": _is_result_word,
     "因": _is_yin,
     "故": _is_yin,
+    "所以": _is_suoyi,
     "结果": _is_jieguo,
     "令": _is_ling,
     "使": _is_shi,
