@@ -124,7 +124,7 @@ def _candidate(
 ) -> CausalCandidate:
     known = token_set(other.content)
     shared = _overlap(len(known & words), max(len(words), len(known)))
-    decided = claims_between(own, it.content, claims_of(other), other.content)
+    decided = claims_between(own, it.content, claims_of(other), other.content, likely=True)
     if decided is None:
         return CausalCandidate(other.id, other.content, hop, via, None, "causes", "from_candidate", shared)
     way: Literal["from_candidate", "to_candidate"] = "to_candidate" if decided.new_is_cause else "from_candidate"

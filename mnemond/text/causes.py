@@ -557,16 +557,16 @@ class Match(msgspec.Struct, frozen=True):
     claim: Claim
 
 
-def role_of(stated: tuple[Claim, ...], text: str) -> Match | None:
+def role_of(stated: tuple[Claim, ...], text: str, *, likely: bool = False) -> Match | None:
     """Return if `text` is the cause or the effect of the one that states `stated`; None without a clear match, and
-    where two claims disagree."""
+    where two claims disagree. `likely`: half of a clause is a match, as for what is suggested to a reader."""
     if not stated:
         return None
     other = _Words(content_words(_plain(text[:MAX_READ])))
     wishes: bool | None = None
     decided: Match | None = None
     for claim in stated:
-        role = _matched(claim, other)
+        role = _matched(claim, other, likely=likely)
         if role == "cause" and claim.reached:
             wishes = _states_wish(text) if wishes is None else wishes
             role = "cause" if wishes else "effect"
@@ -584,7 +584,7 @@ def _states_wish(text: str) -> bool:
     )
 
 
-def _matched(claim: Claim, other: _Words) -> Role | None:
+def _matched(claim: Claim, other: _Words, *, likely: bool) -> Role | None:
     whole = _Words((*claim.cause, *claim.effect))
     cause = _share(claim.cause, "" if claim.is_noun else claim.subject, other, whole)
     effect = _share(claim.effect, claim.subject, other, whole)
@@ -592,7 +592,7 @@ def _matched(claim: Claim, other: _Words) -> Role | None:
         return None
     role: Role = "cause" if cause.share > effect.share else "effect"
     better = cause if role == "cause" else effect
-    return role if better.is_match else None
+    return role if better.is_match or (likely and better.share >= PARTIAL) else None
 
 
 class _Shared(msgspec.Struct, frozen=True):
@@ -634,9 +634,12 @@ class Decided(msgspec.Struct, frozen=True):
     claim: Claim
 
 
-def claims_between(new: tuple[Claim, ...], new_text: str, old: tuple[Claim, ...], old_text: str) -> Decided | None:
-    """Return the direction by the claims of both texts; None without a clear match, and where the two disagree."""
-    by_new, by_old = role_of(new, old_text), role_of(old, new_text)
+def claims_between(
+    new: tuple[Claim, ...], new_text: str, old: tuple[Claim, ...], old_text: str, *, likely: bool = False
+) -> Decided | None:
+    """Return the direction by the claims of both texts; None without a clear match (see `role_of` for `likely`), and
+    where the two disagree."""
+    by_new, by_old = role_of(new, old_text, likely=likely), role_of(old, new_text, likely=likely)
     if by_new is None:
         return None if by_old is None else Decided(by_old.role == "cause", by_old.claim)
     decided = Decided(by_new.role == "effect", by_new.claim)

@@ -45,7 +45,7 @@ def test_near_ones_come_with_the_way_they_were_reached() -> None:
 
 
 def test_a_signal_counts_more_than_nearness_and_nearness_more_than_words() -> None:
-    texts = ["redis cache", "tea", "the redis cache", "beer because of rain", "redis"]
+    texts = ["redis cache", "tea", "the redis cache", "no redis because of rain", "redis"]
     links = [(0, 1), (0, 4), (1, 2), (1, 3)]
     several = found(texts, *[(one, other, "entity", 0.5) for one, other in links])
     assert ids(several) == ["m3", "m4", "m1", "m2"]
