@@ -18,7 +18,7 @@ from mnemond.model.changes import AddEdge, RemoveEdge
 from mnemond.model.memory import EDGE_TYPES, MAX_METADATA, Edge, EdgeType, Entity, Insight, Relation
 from mnemond.model.outcomes import EdgesCreated
 from mnemond.text.caches import register, text_cache
-from mnemond.text.causes import Claim, claims, claims_between
+from mnemond.text.causes import Claim, claims, claims_between, share_of_forms
 from mnemond.text.similarity import share_of_larger, token_set
 
 
@@ -132,6 +132,8 @@ def build_causal(new: NewMemory, around: StoreView, settings: GraphSettings) -> 
         if not own and not others:
             continue  # true of most, and one look-up, while the overlap is counted word by word
         shared = share_of_larger(token_set(insight.content), new.tokens)
+        if shared < settings.causal.min_overlap:  # "update" and "updates": inflected languages have few equal words
+            shared = share_of_forms(new.content, insight.content)
         if shared >= settings.causal.min_overlap and insight.id != new.id:
             decided = claims_between(own, new.content, others, insight.content)
             if decided is not None:

@@ -19,7 +19,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from mnemond.text.cues import causal_cue, opens_reason
+from mnemond.text.connectives import is_connective
+from mnemond.text.cues import causal_cue
 from mnemond.text.resources import on_first_use, one_of, read, regex, words_of
 from mnemond.text.tokens import capped, fold, index_term, tokens
 
@@ -148,7 +149,9 @@ def _may_claim(text: str) -> bool:
 
 _NAMING: Final = words_of("reason cause grund ursache")
 _LETTERS: Final = regex(r"[^\W\d_]+")
-_CHINESE_CUE: Final = regex(lambda: one_of({phrase for phrase in _kind_of() if phrase[0] >= "\u2e80"} | {"因", "故"}))
+_CHINESE_CUE: Final = regex(
+    lambda: one_of({phrase for phrase in _kind_of() if phrase[0] >= "\u2e80"} | {"因", "故", "原因"})
+)
 
 
 def _plain(text: str) -> str:
@@ -172,7 +175,7 @@ def _claims_of(sentence: str, previous: str) -> Iterator[Claim]:
     if (reason := _reason_named(sentence)) is not None:
         yield reason
         return
-    marks = [mark for mark in _CONNECTIVE.finditer(sentence) if _is_connective(sentence, mark)]
+    marks = [mark for mark in _CONNECTIVE.finditer(sentence) if is_connective(sentence, mark)]
     edges = [0, *(mark.start() for mark in marks), len(sentence)]
     ends = [0, *(mark.end() for mark in marks)]
     for place, mark in enumerate(marks):
@@ -214,6 +217,7 @@ _REASON_IS: Final = (
         r"(?P<effect>.{3,200}),?\s(?:is|was|were|are|ist|war|waren)\s(?!not|nicht|kein|un(?:clear|known))(?P<cause>.{3,400})",
         re.IGNORECASE,
     ),
+    regex("(?P<cause>.{2,100}?)是(?!因)(?P<effect>.{2,100}?)的(?:主要|根本)?(?P<signal>原因)$"),
 )
 """A sentence that names a reason first: "The reason for the delay is a missing form"."""
 
@@ -326,192 +330,19 @@ def _is_denied(before: str) -> bool:
 _DENIED_NOUN: Final = regex(r"\b(?:if|whether|ob|falls|unless)\b[^,;]{0,30}$", re.IGNORECASE)
 
 
-# ---------------------------------------------------------------- connectives that are other words as well
-
-_VERB: Final = (
-    r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|must|should|may|might|kept|keeps|went|got|ran"
-    r"|lost|broke|came|left|fell|made|took|gave|grew|became|needs?|wants?|says?|said|\w{2,}ed|\w+n't)"
-)
-_CLAUSE_AFTER: Final = regex(
-    rf"\s+(?:(?:the|our|my|his|her|their|its|this|that|every|each|all|no|both|two|three|some|most|an?)\s+(?:[\w'-]+\s+)"
-    rf"{{1,5}}?{_VERB}\b|(?:it|we|they|he|she|i|you|nobody|everyone|everybody|there)\s+[\w'-]+)",
-    re.IGNORECASE,
-)
-_SO_OTHERWISE: Final = regex(
-    r"\s+(?:much|many|far|long|called|that|as|on|forth|do|did|does|is|are|am|was|were|good|bad|tired|happy|very|little"
-    r"|few|often|soon|well|hard|glad|sorry|to|what|and|or|be|it\s+goes)\b|\s*$|\s*[,.!?]",
-    re.IGNORECASE,
-)
-_SO_BEFORE: Final = regex(r"(?:^|[,;:(]|\b(?:and|und)|, ?)\s*$", re.IGNORECASE)
-_SO_SUBJECT: Final = regex(
-    r"\s+(?:the|we|our|i|my|he|she|it|they|you|all|no|there|this|these|those|his|her|their|every|now)\b", re.IGNORECASE
-)
-_NO_SO_BEFORE: Final = regex(
-    r"\b(?:do|did|does|doing|done|think|thinks|hope|say|says|said|or|ever|even|if|how|why|just|not|is|are|was|am|been)"
-    r"\s*$",
-    re.IGNORECASE,
-)
-_GERMAN_VERB: Final = regex(
-    r"\s+(?:ist|sind|war|waren|hat|haben|hatte|kann|können|wird|werden|wurde|steht|stehen|liegt|liegen|kommt|kommen|sitzt"
-    r"|gibt|gab|geht|drüben|drin|vorne|hinten|oben|unten|draußen|muss|soll|war's|lässt|lassen)\b",
-    re.IGNORECASE,
-)
-_AT_CLAUSE_START: Final = regex(r"(?:^|[,;:(])\s*(?:(?:and|but|und|aber|doch)\s+)?$", re.IGNORECASE)
-_PARTICIPLE_OF_CAUSE: Final = regex(
-    r"\b(?:verursacht|ausgelöst|bedingt|hervorgerufen|entstanden|zerstört|beschädigt|blockiert|verhindert|unterbrochen)\b",
-    re.IGNORECASE,
-)
-_ADJECTIVE_BEFORE: Final = regex(
-    r"\b(?:the|a|an|this|that|no|any|my|our|his|her|their|its|main|root|der|die)\s+$", re.IGNORECASE
-)
-_BE_BEFORE: Final = regex(
-    r"\b(?:is|are|was|were|be|been|being|get|gets|got|getting|'s|have|has|wird|werden|wurde|wurden|worden|ist|sind|war)"
-    r"\s+(?:\w+ly\s+)?$",
-    re.IGNORECASE,
-)
-
-
-_PURPOSE_BEFORE: Final = regex(r"\b(?:in\s+order|so\s+as)\s+to\s+$", re.IGNORECASE)
-
-
-def _is_connective(sentence: str, mark: re.Match[str]) -> bool:
-    """False if a word that is sometimes a connective is something else here: "since 2019", "so much", "as of"."""
-    word = " ".join(mark[0].lower().split())
-    before, after = sentence[max(0, mark.start() - 60) : mark.start()], sentence[mark.end() : mark.end() + 90]
-    check = _CHECKS.get(word)
-    if check is not None:
-        return check(before, after)
-    if word in _VERBS:
-        # "the blocked queue", "the causes of": an adjective or a noun; "was caused" has its cause elsewhere.
-        return not any(shape.search(before) for shape in (_ADJECTIVE_BEFORE, _BE_BEFORE, _PURPOSE_BEFORE))
-    return not (word == "thanks to" and _GRATITUDE.search(before + "|" + after) is not None)
-
-
-_VERBS: Final = words_of(
-    "cause causes caused causing triggered triggers force forces forced enable enables enabled prevents prevented",
-    "allow allows allowed let lets prevent preventing blocks blocked blocking stops stopped hinders hindered ensures",
-    "ensured verursacht bewirkt blockiert hindert verhindert erlaubt ermöglicht zwingt",
-)
-_GRATITUDE: Final = regex(
-    r"\b(?:many|special|big|huge|give|and)\s+\||\|\s*(?:everyone|everybody|all\s+who|you|(?:\w+\s+){1,3}(?:for|who)\b)",
-    re.IGNORECASE,
-)
-
-
-def _is_so(before: str, after: str) -> bool:
-    if _SO_OTHERWISE.match(after) or _NO_SO_BEFORE.search(before):
-        return False
-    return _SO_BEFORE.search(before) is not None or _SO_SUBJECT.match(after) is not None
-
-
-def _is_as(before: str, after: str) -> bool:
-    return _CLAUSE_AFTER.match(after) is not None and not _AS_BEFORE.search(before) and bool(before.strip())
-
-
-_AS_BEFORE: Final = regex(
-    r"\b(?:such|same|so|well|soon|long|far|just|as\s+\w+|exactly|known|works?|act|acts|used|be|treat|see)\s*$"
-)
-
-
-def _is_for(before: str, after: str) -> bool:
-    return before.rstrip().endswith((",", ";")) and _CLAUSE_AFTER.match(after) is not None
-
-
-def _is_since(before: str, after: str) -> bool:
-    return opens_reason(before.lower(), after.lower()) or (
-        _CLAUSE_AFTER.match(after) is not None and not _HAS_PERFECT.search(before) and _PRESENT.match(after) is not None
-    )
-
-
-_HAS_PERFECT: Final = regex(r"\b(?:has|have|had|ever|long|been)\b[^,;]*$|'ve\b[^,;]*$", re.IGNORECASE)
-_PRESENT: Final = regex(r"(?:\s+[\w'-]+){1,5}?\s+(?:is|are|has|have|does|can|must|needs?|don't|doesn't|can't|cannot)\b")
-
-
-def _is_da(before: str, after: str) -> bool:
-    if _GERMAN_VERB.match(after) or not _AT_CLAUSE_START.search(before):
-        return False
-    return bool(before.strip()) or "," in after
-
-
-def _is_denn(before: str, after: str) -> bool:
-    return _AT_CLAUSE_START.search(before) is not None
-
-
-def _is_damit(before: str, after: str) -> bool:
-    return _is_da(before, after)
-
-
-def _is_um(before: str, after: str) -> bool:
-    return _AT_CLAUSE_START.search(before) is not None and _ZU.search(after) is not None
-
-
-_ZU: Final = regex(r"\bzu\s+\w+en\b|\w{2,8}zu\w{3,}en\b")
-
-
-def _is_durch(before: str, after: str) -> bool:
-    return not before.strip() or _PARTICIPLE_OF_CAUSE.search(after) is not None
-
-
-def _is_result_word(before: str, after: str) -> bool:
-    return _BE_BEFORE.search(before) is None and not _DAHER.search(before)
-
-
-_DAHER: Final = regex(r"\b(?:von|bis|kommt|kommen|kam|rührt)\s*$", re.IGNORECASE)
-
-
-def _is_yin(before: str, after: str) -> bool:
-    return "," in after or "而" in after
-
-
-def _is_suoyi(before: str, after: str) -> bool:
-    return not before.endswith("之") and not after.startswith("然")
-
-
-def _is_jieguo(before: str, after: str) -> bool:
-    return before.rstrip().endswith((",", ";")) or (not before.strip() and not after.startswith("是"))
-
-
-def _is_ling(before: str, after: str) -> bool:
-    return not before.endswith(("命", "指", "即")) and not after.startswith(("牌", "人"))
-
-
-def _is_shi(before: str, after: str) -> bool:
-    return not before.endswith(("即", "大", "天", "为了", "為了")) and not after.startswith(("用", "命"))
-
-
-_CHECKS: Final = {
-    "so": _is_so,
-    "as": _is_as,
-    "for": _is_for,
-    "since": _is_since,
-    "da": _is_da,
-    "denn": _is_denn,
-    "damit": _is_damit,
-    "um": _is_um,
-    "durch": _is_durch,
-    "daher": _is_result_word,
-    "因": _is_yin,
-    "故": _is_yin,
-    "所以": _is_suoyi,
-    "结果": _is_jieguo,
-    "令": _is_ling,
-    "使": _is_shi,
-    "让": _is_shi,
-    "讓": _is_shi,
-}
-"""Conditions by connective: functions of the text before it and behind it."""
-
-
 # ---------------------------------------------------------------- comparison
 
 
 def content_words(text: str) -> tuple[str, ...]:
     """Return the distinct words of `text` that say what it is about, in order, in their base forms as far as known."""
     lists = _lists()
-    plain = text if text.isascii() else _DROPPED_CHINESE.sub("", text)
+    plain = _NAMED_BY_LETTER.sub(r" 0\1", text if text.isascii() else _DROPPED_CHINESE.sub("", text))
     words = (lists.irregular.get(word, word) for word in tokens(plain) if word not in lists.dropped)
     return tuple(dict.fromkeys(term for word in words if (term := index_term(word)) and term not in lists.dropped))
 
+
+_NAMED_BY_LETTER: Final = regex(r"(?<=[a-zäöüß]) ([A-HJ-Z])(?=[\s.,;:!?)]|$)")
+"""The letter of "hall A", which is no article and counts as a number."""
 
 _DROPPED_CHINESE: Final = regex(lambda: one_of(_lists().dropped_chinese))
 
@@ -625,6 +456,20 @@ def _apart(words: tuple[str, ...], here: _Words, other: _Words) -> bool:
         for known, lacking in ((words, other), (other.all, here))
     )
     return bool({neighbour for neighbour, _ in own} & {neighbour for neighbour, _ in others})
+
+
+MAX_BY_FORMS: Final = 512
+"""Characters of a text whose share of common words is computed by their forms: a note, not a page."""
+
+
+def share_of_forms(one: str, other: str) -> float:
+    """Return the content words of the larger text that the other has in any form, as a share in [0, 1]; 0 for longer
+    texts than `MAX_BY_FORMS`, and where one has none."""
+    if max(len(one), len(other)) > MAX_BY_FORMS:
+        return 0.0
+    larger, smaller = sorted(map(content_words, (one, other)), key=len, reverse=True)
+    here = _Words(smaller)
+    return sum(map(here.has, larger)) / len(larger) if smaller else 0.0
 
 
 class Decided(msgspec.Struct, frozen=True):
