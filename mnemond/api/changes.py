@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import cast
 
 import msgspec
 
-from mnemond.api.remember import LONG_TEXT, Embedding, embedding_of
+from mnemond.api.remember import LONG_TEXT, Embedding, embedding_of, similarity_with
 from mnemond.api.requests import Identities, one_active, scope_of, submitted
 from mnemond.api.store_access import OpenStore, OpenStores
 from mnemond.api.types_changes import (
@@ -23,10 +24,11 @@ from mnemond.clock import Clock
 from mnemond.errors import FieldProblem, MnemonError, invalid
 from mnemond.memory import history, revise, update
 from mnemond.memory import links as linking
-from mnemond.memory.draft import clean, problems_of, with_op_id
+from mnemond.memory.draft import WriteContext, clean, problems_of, with_op_id
 from mnemond.memory.history import admits, hidden
 from mnemond.memory.links import maker_of, metadata_problems, related, stored_metadata
 from mnemond.model.answers import RelatedMemory
+from mnemond.model.changes import Vector
 from mnemond.model.memory import Edge
 from mnemond.model.outcomes import (
     ForgetResult,
@@ -41,6 +43,7 @@ from mnemond.model.outcomes import (
 from mnemond.model.query import Filter
 from mnemond.store.backups import copies_holding
 from mnemond.store.connection import Connection
+from mnemond.store.operations import View
 from mnemond.wire.deferred import in_task, in_thread
 from mnemond.wire.dispatch import Call, handles
 
@@ -100,7 +103,10 @@ class ChangeHandlers:
             embedded_text=embedding.text,
             vector=embedding.vector,
             embed_error=embedding.error,
+            dry_run=params.dry_run,
         )
+        if params.dry_run:
+            return await in_task(warm.store.read, partial(_would_merge, wish=wish, identity=identity, warm=warm))
         return await submitted(warm, revise.propose_merge(wish, identity, one_active, warm.rules), MergeResult)
 
     @handles("forget")
@@ -184,6 +190,13 @@ async def _merged_text(warm: OpenStore, params: MergeParams) -> str | None:
         return revise.text_of(*found)
     # at worst 3 µs a character
     return await in_thread(revise.text_of, *found, abandon_on_cancel=True, limiter=warm.threads)
+
+
+def _would_merge(connection: Connection, wish: revise.Merge, identity: WriteContext, warm: OpenStore) -> MergeResult:
+    """Return the result of a merge without writing it."""
+    snapshot = warm.store.snapshot
+    view = View(snapshot, similarity_with(warm, snapshot, cast("Vector | None", wish.vector)), connection)
+    return cast("MergeResult", revise.decide_merge(wish, identity, one_active, warm.rules, view).outcome)
 
 
 async def _with_backups(warm: OpenStore, done: ForgetResult) -> ForgetResult:

@@ -7,7 +7,17 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from mnemond.api.types_memories import METADATA, AllowSecret, Category, Conversation, Entities, EntityMode, Id, Names
+from mnemond.api.types_memories import (
+    METADATA,
+    AllowSecret,
+    Category,
+    Conversation,
+    DryRun,
+    Entities,
+    EntityMode,
+    Id,
+    Names,
+)
 from mnemond.model.answers import HistoryResult, LogLine, RelatedMemory
 from mnemond.model.memory import EDGE_TYPES, EdgeType
 from mnemond.model.outcomes import (
@@ -86,14 +96,15 @@ SUPERSEDE = method(
 
 
 class MergeParams(ScopedWriteParams, frozen=True, kw_only=True):
-    """Without `content` the newer text is kept, and clauses of the older one of which more than half of the words are
-    new are appended; its history keeps all of it."""
+    """Without `content` the text is the newer one with the clauses of the older that it does not repeat. If two clauses
+    contradict each other, the merge is refused and names both: give `content`."""
 
     id: Id
     other_id: Id
     into: Annotated[IdOrPrefix | None, about("which of the two keeps its id; the older unless given")] = None
     content: Annotated[str | None, about("what both say, in your words", stdin=True)] = None
     allow_secret: AllowSecret = False
+    dry_run: DryRun = False
 
 
 MERGE = method(

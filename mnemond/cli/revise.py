@@ -158,13 +158,15 @@ SUPERSEDE = Command(
 def _merge(result: MergeResult, style: Style) -> str:
     if style.quiet:
         return lines(one_line(result.id))
-    merged = f"Merged {style.strong(short_id(result.merged_id))} into {style.strong(short_id(result.id))}"
+    pair = f"{style.strong(short_id(result.merged_id))} into {style.strong(short_id(result.id))}"
     links = f"{affected(result.edges_moved, 'moved')}{new_links(result.edges_created)}"
+    merged = f"Would merge {pair}; nothing was written" if result.dry_run else f"Merged {pair}{links}{repeated(result)}"
     return lines(
-        f"{merged}{links}{repeated(result)}",
+        merged,
         body(result.content, style, "  "),
+        *(f"  not in it: {one_line(clause)}" for clause in result.dropped),
         *remarks(result.embed_error, result.redacted, result.quality_warnings),
-        undo_hint(result.op_id, style),
+        None if result.dry_run else undo_hint(result.op_id, style),
     )
 
 
@@ -173,12 +175,14 @@ MERGE = Command(
     Group.CHANGE,
     (
         "mnemonctl merge 1a2b3c4d 9f8e7d6c",
+        "mnemonctl merge 1a2b3c4d 9f8e7d6c --dry-run",
         'mnemonctl merge 1a2b3c4d 9f8e7d6c --content "SQLite, one file a store"',
     ),
     method=types_changes.MERGE,
     words=Words("ID OTHER", ("id", "other_id")),
     details=(
-        "Without --content the newer text is kept; a clause of the older one is appended if half of its words are new.",
+        "Without --content the text is the newer one with every clause of the older that it does not repeat.",
+        "Clauses that contradict each other stop it; then give the text that holds with --content.",
         "The older text stays in history: `mnemonctl history ID`.",
         "The importance is the larger one, the tags are those of both.",
         "The other memory leaves recall; its row and history stay.",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -14,6 +13,8 @@ from mnemond.memory.compare import by_age, parted
 from mnemond.memory.draft import WriteContext, WriteRules, new_memory, quality_labels, reanalyse, with_reading
 from mnemond.memory.edge_builders import Relinking, relinked
 from mnemond.memory.history import EmbeddedText, Find, active_row, any_row, last_successor
+from mnemond.memory.merged_text import Merged, lost, merged_text
+from mnemond.memory.opposites import opposed
 from mnemond.model.changes import Change, ChangeSet, PurgeInsight, PutInsight, RetireInsight, Vector
 from mnemond.model.memory import MAX_CONTENT, MAX_TAGS, Edge, Insight, Scope
 from mnemond.model.outcomes import (
@@ -30,8 +31,6 @@ from mnemond.model.outcomes import (
 from mnemond.store import edges, history
 from mnemond.store.operations import Proposal, View
 from mnemond.text.quality import quality_warnings
-from mnemond.text.resources import regex
-from mnemond.text.similarity import overlap, token_set
 
 # forget: retire a memory, or purge it with its row and history.
 
@@ -73,84 +72,6 @@ def _decide_forget(forget: Forget, identity: WriteContext, find: Find, view: Vie
     )
 
 
-# Merging two texts without a model: the newer text, then the clauses that only the older one has.
-
-
-MIN_NOVELTY = 0.5
-"""Share of an older clause's words that the newer text must lack before the clause is kept."""
-
-JOINT = "; "
-
-_CUT = regex(r"[;；。！？\n]|[.!?](?=[\s\"'”’)]|\Z)")
-_ABBREVIATION = regex(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|mr|mrs|ms|dr|st)|\b[A-Za-z])\.\Z", re.IGNORECASE)
-_NUMBER = regex(r"\s*\d{1,3}\.")
-_ENDS = " \t\r\n.;,，。；、"
-_MARKS = regex(r"(?:[-*+•>]|\d{1,3}[.)])[ \t]+")
-
-_SLOT = regex(
-    r"\b(works? (?:at|for)|lives? in|(?:is )?located in|reports? to|is (?:called|named)|names? is"
-    r"|primary \w{1,40} is)\b"
-    r"|(就职于|任职于|供职于|住在|位于|名叫|名字是|汇报给)",
-    re.IGNORECASE,
-)
-"""Relations that have one value at a time."""
-
-_LONGEST_SUBJECT = 200
-
-
-def merged_text(newer: str, older: str) -> str:
-    """Append to `newer` the clauses of `older` that it does not cover, joined by "; ".
-
-    An older clause that gives another value of a relation in the newer text (who works where) is left out.
-    """
-    said = token_set(newer)
-    slots = {slot for clause in clauses(newer) if (slot := _slot(clause)) is not None}
-    kept: dict[frozenset[str], str] = {}
-    for clause in clauses(older):
-        words = token_set(clause)
-        if overlap(said, words).novelty > MIN_NOVELTY and _slot(clause) not in slots:
-            kept.setdefault(words, clause)
-    return JOINT.join([newer.rstrip(_ENDS), *kept.values()]) if kept else newer
-
-
-def clauses(text: str) -> Iterator[str]:
-    """Split a text into clauses without list marks and closing stops. A dot in a number, a name or an abbreviation
-    ends none."""
-    start = 0
-    for cut in _CUT.finditer(text):
-        if cut[0] == "." and _goes_on(text, start, cut.end()):
-            continue
-        yield from _clause(text[start : cut.end()])
-        start = cut.end()
-    yield from _clause(text[start:])
-
-
-def _goes_on(text: str, start: int, end: int) -> bool:
-    """Return True if the dot before `end` belongs to a word or to the number of a list entry."""
-    return (
-        _ABBREVIATION.search(text, max(start, end - 8), end) is not None
-        or _NUMBER.fullmatch(text, start, end) is not None
-    )
-
-
-def _clause(text: str) -> Iterator[str]:
-    clause = text.strip(_ENDS)
-    marks = _MARKS.match(clause)
-    if marks:
-        clause = clause[marks.end() :]
-    if any(char.isalnum() for char in clause):
-        yield clause
-
-
-def _slot(clause: str) -> tuple[frozenset[str], str] | None:
-    """Return subject and relation of a clause: the words before, and the first word of the relation."""
-    found = _SLOT.search(clause[: 2 * _LONGEST_SUBJECT])
-    if found is None:
-        return None
-    relation = found[0].casefold().replace("works", "work").replace("lives", "live").replace("reports", "report")
-    return token_set(clause[: found.start()][-_LONGEST_SUBJECT:]), relation.removeprefix("is ")
-
-
 # merge: two memories become one, which keeps one of the two ids.
 
 
@@ -165,10 +86,22 @@ class Merge(EmbeddedText, frozen=True, kw_only=True):
     into: str | None = None
     content: str | None = None
     redacted: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+MAX_SHOWN = 200
+"""Characters of a clause in a message."""
+
+MAX_CLAUSES_SHOWN = 5
+"""Clauses that a message lists."""
 
 
 def text_of(one: Insight, other: Insight) -> str:
     """Return the merged text of two memories."""
+    return _merged_of(one, other).text
+
+
+def _merged_of(one: Insight, other: Insight) -> Merged:
     older, newer = by_age(one, other)
     return merged_text(newer.content, older.content)
 
@@ -176,15 +109,22 @@ def text_of(one: Insight, other: Insight) -> str:
 def propose_merge(merge: Merge, identity: WriteContext, find: Find, rules: WriteRules) -> Proposal:
     """Propose the merge. Everything is checked in the writer; `find` resolves ids."""
     vector: Vector | None = merge.vector  # type: ignore[assignment]
-    return identity.proposal("merge", partial(_decide_merge, merge, identity, find, rules), vector)
+    return identity.proposal("merge", partial(decide_merge, merge, identity, find, rules), vector)
 
 
-def _decide_merge(merge: Merge, identity: WriteContext, find: Find, rules: WriteRules, view: View) -> ChangeSet:
+def decide_merge(merge: Merge, identity: WriteContext, find: Find, rules: WriteRules, view: View) -> ChangeSet:
+    """Return the changes of the merge.
+
+    Raises MnemonError: NOT_FOUND; INVALID_PARAMS, also for texts that contradict each other where no content is given;
+    BUSY if the text that was embedded is another by now.
+    """
     one = active_row(view, find, merge.id, merge.scope).insight
     other = active_row(view, find, merge.other_id, merge.scope).insight
     kept, leaving = _roles(merge, find, view, one, other)
     content = merge.content if merge.content is not None else text_of(one, other)
     _refuse_unfit_merge(kept, leaving, content)
+    if merge.content is None:
+        _refuse_contradiction(kept, leaving)
     if content != merge.embedded_text:
         raise MnemonError(
             BUSY,
@@ -193,6 +133,29 @@ def _decide_merge(merge: Merge, identity: WriteContext, find: Find, rules: Write
             outcome="rejected",
         )
     return _merged(merge, identity, rules, view, kept, leaving, content)
+
+
+def _refuse_contradiction(kept: Insight, leaving: Insight) -> None:
+    """Raise MnemonError(INVALID_PARAMS), with the two clauses, if both texts cannot hold."""
+    older, newer = by_age(kept, leaving)
+    found = opposed(older.content, newer.content)
+    if found is None:
+        return
+    sentence = f"{_quoted(found.older)} ({older.id}) and {_quoted(found.newer)} ({newer.id}) contradict each other"
+    raise invalid(
+        [FieldProblem("content", f"{sentence}; a merge would hold both")],
+        hint=f"give the text that holds with --content, or: supersede {older.id} {newer.id}; nothing was written",
+    )
+
+
+def _quoted(clause: str) -> str:
+    return f'"{clause}"' if len(clause) <= MAX_SHOWN else f'"{clause[:MAX_SHOWN]}…"'
+
+
+def _listed(clauses: Sequence[str]) -> str:
+    shown = "; ".join(map(_quoted, clauses[:MAX_CLAUSES_SHOWN]))
+    more = len(clauses) - MAX_CLAUSES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _roles(merge: Merge, find: Find, view: View, one: Insight, other: Insight) -> tuple[Insight, Insight]:
@@ -247,19 +210,22 @@ def _merged(
     return identity.change_set(
         method="merge",
         changes=(put, *alone, RetireInsight(leaving.id, "merged", successor=kept.id), *links.changes),
-        outcome=_outcome(merge, identity, merged, leaving.id, links.links),
+        outcome=_outcome(merge, identity, merged, (kept, leaving), links.links),
         detail=f"merged with {leaving.id}",
         subject=kept.id,
     )
 
 
-def _outcome(merge: Merge, identity: WriteContext, merged: Insight, leaving: str, links: EdgesCreated) -> MergeResult:
+def _outcome(
+    merge: Merge, identity: WriteContext, merged: Insight, sources: tuple[Insight, Insight], links: EdgesCreated
+) -> MergeResult:
     found = quality_warnings(merged.content)
+    dropped = lost(merged.content, [it.content for it in by_age(*sources)])
     return MergeResult(
         id=merged.id,
         status="merged",
-        message=merge_message(leaving),
-        merged_id=leaving,
+        message=merge_message(sources[1].id, _says(merge, sources, dropped)),
+        merged_id=sources[1].id,
         content=merged.content,
         embedded=merge.vector is not None,
         embed_error=merge.embed_error,
@@ -270,7 +236,19 @@ def _outcome(merge: Merge, identity: WriteContext, merged: Insight, leaving: str
         quality_details=list(found),
         op_id=identity.op_id,
         replayed=False,
+        dropped=dropped,
+        dry_run=merge.dry_run,
     )
+
+
+def _says(merge: Merge, sources: tuple[Insight, Insight], dropped: Sequence[str]) -> str:
+    """Return how the merged text relates to the two."""
+    if dropped:
+        return f"words of these are not in the new text: {_listed(dropped)}"
+    repeated = () if merge.content is not None else _merged_of(*sources).repeated
+    if repeated:
+        return f"the text holds both, and once what both say: {_listed(repeated)}"
+    return "the text holds every word of both"
 
 
 def _together(kept: Insight, leaving: Insight, content: str, now: str) -> Insight:

@@ -182,7 +182,8 @@ class UpdateResult(WriteResult, frozen=True):
 
 
 class MergeResult(WriteResult, frozen=True):
-    """`id` has the text `content` now; `merged_id` left recall."""
+    """`id` has the text `content` now; `merged_id` left recall. `dropped`: the clauses of both that have a word which
+    is not in the text, as with a given text. With `dry_run` nothing was written."""
 
     id: str
     status: Literal["merged"]
@@ -196,11 +197,13 @@ class MergeResult(WriteResult, frozen=True):
     redacted: list[str]
     quality_warnings: list[str]
     quality_details: list[QualityDetail]
+    dropped: list[str] = []
+    dry_run: bool = False
 
 
-def merge_message(merged_id: str) -> str:
-    """`message` of a MergeResult."""
-    return f"it says what {merged_id} said as well, which is out of recall"
+def merge_message(merged_id: str, says: str = "") -> str:
+    """`message` of a MergeResult; `says`: how its text relates to the two, if known."""
+    return f"{merged_id} is out of recall; {says}" if says else f"{merged_id} is out of recall"
 
 
 class SupersedeResult(WriteResult, frozen=True):

@@ -24,6 +24,7 @@ from mnemond.model.outcomes import (
     ScopeView,
     UndoResult,
     UpdateResult,
+    merge_message,
 )
 from mnemond.store.connection import Connection, Insertion
 from mnemond.store.earlier_outcomes import EARLIER
@@ -132,7 +133,8 @@ def _without_text(outcome: Outcome, gone: Collection[str]) -> Outcome:
         case UpdateResult():
             return replace(outcome, quality_warnings=[], quality_details=[])
         case MergeResult():
-            return replace(outcome, content="", quality_warnings=[], quality_details=[])
+            message = merge_message(outcome.merged_id)
+            return replace(outcome, content="", message=message, dropped=[], quality_warnings=[], quality_details=[])
         case LinkResult():
             return replace(outcome, metadata={})
         case RestoreResult():

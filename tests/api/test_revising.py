@@ -218,3 +218,16 @@ async def test_a_purge_names_the_copies_that_still_hold_it(tmp_path: Path) -> No
         assert f"{other} took over what it said and keeps it" in merged.message
         with pytest.raises(MnemonError, match="not even among what was forgotten"):
             await forget(over, id=one, purge=True)
+
+
+async def test_a_dry_run_of_a_merge_writes_nothing(tmp_path: Path) -> None:
+    async with bench(tmp_path, ToyEmbedder()) as over:
+        one = await remember(over, "Service A runs on port 80")
+        two = await remember(over, "Service A runs in Frankfurt")
+        done = await merge(over, id=one, other_id=two, dry_run=True)
+        assert (done.dry_run, done.id, done.merged_id) == (True, one, two)
+        assert done.content == "Service A runs in Frankfurt; Service A runs on port 80"
+        assert (await merge(over, id=one, other_id=two)).dry_run is False
+        three = await remember(over, "Service A runs on port 81")
+        with pytest.raises(MnemonError, match="contradict each other"):
+            await merge(over, id=one, other_id=three, dry_run=True)

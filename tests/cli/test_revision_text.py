@@ -96,6 +96,10 @@ def test_what_did_not_happen_is_not_told() -> None:
     assert without_hint("supersede", once) == f"{taken} 1a2b3c4d (done before, with the same op_id)\n"
     apart = replace(MERGED, edges_moved=0, edges_created=EdgesCreated(), embed_error=None, replayed=False)
     assert without_hint("merge", apart) == "Merged 9f8e7d6c into 1a2b3c4d\n  tea at four; coffee at noon\n"
+    lossy = replace(apart, dropped=["milk at nine"])
+    assert "\n  not in it: milk at nine\n" in without_hint("merge", lossy)
+    tried = shown("merge", replace(apart, dry_run=True))
+    assert tried == "Would merge 9f8e7d6c into 1a2b3c4d; nothing was written\n  tea at four; coffee at noon\n"
     alone = replace(RESTORED, superseded_by=None, conflicts=[], edges_created=EdgesCreated(), replayed=True)
     assert without_hint("restore", alone) == "Restored 1a2b3c4d (done before, with the same op_id)\n"
 

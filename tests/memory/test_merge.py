@@ -102,6 +102,38 @@ def test_what_cannot_be_merged_is_refused(world: RevisionWorld) -> None:
     assert refused(world, one, other).kind is NOT_FOUND
 
 
+def test_contradicting_texts_are_refused_with_both_clauses(world: RevisionWorld) -> None:
+    old = world.new("Uploads are virus-scanned. Uploads are limited to 20 MB")
+    new = world.new("Uploads are limited to 50 MB.")
+    error = refused(world, new, old)
+    assert error.kind is INVALID_PARAMS
+    assert '"Uploads are limited to 20 MB"' in error.message
+    assert '"Uploads are limited to 50 MB" ' in error.message
+    assert error.hint is not None
+    assert "--content" in error.hint
+    given = world.merge(new, old, content="Uploads are virus-scanned and limited to 50 MB")
+    assert given.dropped == ["Uploads are limited to 20 MB"]
+    assert '"Uploads are limited to 20 MB"' in given.message
+
+
+def test_long_clauses_are_cut_in_the_message(world: RevisionWorld) -> None:
+    tail = " and " + "x" * 220
+    one, two = world.new(f"The port is 80{tail}"), world.new(f"The port is 81{tail}")
+    assert "…" in refused(world, one, two).message
+    many, none = world.new("; ".join(f"thing{n}" for n in range(7))), world.new("tea")
+    assert world.merge(many, none, content="tea").message.endswith('"thing4" and 2 more')
+
+
+def test_the_message_says_how_the_text_relates_to_both(world: RevisionWorld) -> None:
+    old, new = world.new("Service A runs on port 80"), world.new("Service A runs in Frankfurt")
+    done = world.merge(old, new)
+    assert done.content == "Service A runs in Frankfurt; Service A runs on port 80"
+    assert (done.dropped, done.message) == ([], f"{new} is out of recall; the text holds every word of both")
+    more = world.new("Service A runs in Frankfurt and has two replicas")
+    again = world.merge(old, more)
+    assert again.message.endswith('the text holds both, and once what both say: "Service A runs in Frankfurt"')
+
+
 def test_a_text_that_changed_meanwhile_is_not_overwritten(world: RevisionWorld) -> None:
     one, other = world.new("tea at four"), world.new("coffee at noon")
 
