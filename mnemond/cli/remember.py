@@ -89,6 +89,8 @@ def _remarks(result: RememberResult) -> Iterator[str | None]:
     yield from result.quality_warnings
     paired = result.redundancy.paired_with if result.redundancy else None
     yield f"says much of what {short_id(paired)} says; the two are a pair now" if paired else None
+    retired = result.redundancy.retired if result.redundancy else None
+    yield f"takes the place of {short_id(retired)}, another wording of the same" if retired else None
     yield f"not embedded: {result.embed_error}" if result.embed_error else None
     pruned = plural(result.auto_pruned, "memory")
     yield f"{pruned} pruned for being least important: the store was full" if result.auto_pruned else None

@@ -245,6 +245,13 @@ class RedundancySettings(Section, frozen=True):
         Meta(description="Weight of the mutual information of the vectors; the rest is the weight of the keywords."),
     ] = 0.6
     bins: Annotated[int, Meta(ge=2, le=1024, description="Bins for estimating the mutual information.")] = 16
+    evict: Annotated[
+        Literal["keep", "supersede"],
+        Meta(
+            description="What becomes of the newer of a pair when a third wording of the same comes: it stays,"
+            " or the third takes its place."
+        ),
+    ] = "keep"
     boost_max: Annotated[Duration, Meta(description="Maximum by which the older memory of a pair fades later.")] = (
         30 * DAY_S
     )
@@ -689,6 +696,7 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = {
     "mnemon": {"commitment.redundancy.enabled": False, **_PUBLISHED},
     "classic": {"diff.update": 0.50, "commitment.redundancy.enabled": False, **_PUBLISHED},
     "mnemosyne": {
+        "commitment.redundancy.evict": "supersede",
         "pruning.enabled": True,
         "retrieval.fusion.profile": "start_node",
         "retrieval.traversal.mode": "probabilistic",

@@ -18,6 +18,7 @@ from mnemond.index.vectors import Cosines, leading
 from mnemond.memory.decay import accumulated
 from mnemond.memory.diff import DiffRules, Match, Side, judge, overall, side
 from mnemond.memory.diff_rules import edge_similarity, is_redundant, pair_weight, redundancy
+from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import DiffMatch, DiffResult, DiffThresholds
 from mnemond.model.changes import AddEdge, Change, PutInsight, RestoreInsight, RetireInsight
 from mnemond.model.memory import DAY_US, Edge, Insight, Scope, parse_rfc3339
@@ -270,7 +271,8 @@ def pair(
     """Pair a new memory with the row it repeats most, if it repeats any.
 
     If that row already has a partner, the new memory pairs with the older of the two and takes over the boost, so that
-    of three reports of one thing the first and the last are a pair.
+    of three reports of one thing the first and the last are a pair. The newer of the two stays as well, or with `evict`
+    = supersede leaves recall if it is a wording of the new memory that may be replaced.
     """
     if not settings.redundancy.enabled:
         return Paired(newcomer, (), None)
@@ -296,15 +298,33 @@ def _join(
         older, paired_with=newcomer.id, boost_days=max(older.boost_days, boost), last_boosted_at=now
     )
     changes: list[Change] = [PutInsight(kept, "PAIR")]
+    leaves = released is not None and _gives_way(released, newcomer, settings.redundancy, now_us)
     if released is not None:
-        changes.append(PutInsight(msgspec.structs.replace(released, paired_with=None), "PAIR"))
+        changes.append(
+            RetireInsight(released.id, "superseded", successor=newcomer.id, invalid_at=newcomer.valid_from)
+            if leaves
+            else PutInsight(msgspec.structs.replace(released, paired_with=None), "PAIR")
+        )
     linking = settings.edge_similarity
     weight = round(pair_weight(edge_similarity(nearest.cosine, nearest.jaccard, linking), linking), 6)
     ends = ((newcomer.id, older.id), (older.id, newcomer.id))
     changes += [AddEdge(Edge(source, target, "semantic", weight, PAIR, "auto", boost, now)) for source, target in ends]
     joined = msgspec.structs.replace(newcomer, paired_with=older.id, boost_days=boost, last_boosted_at=now)
-    report = Redundancy(round(nearest.score, 6), redundant=True, paired_with=older.id, boost_days=round(boost, 6))
+    report = Redundancy(
+        round(nearest.score, 6),
+        redundant=True,
+        paired_with=older.id,
+        boost_days=round(boost, 6),
+        retired=released.id if released is not None and leaves else None,
+    )
     return Paired(joined, tuple(changes), report)
+
+
+def _gives_way(released: Insight, newcomer: Insight, settings: RedundancySettings, now_us: int) -> bool:
+    """Return True if the newer of a pair may be retired for a new memory that says the same to the same readers."""
+    if settings.evict == "keep" or not is_wording(released, newcomer):
+        return False
+    return kept_because(released, newcomer.scope, Moment(_valid_us(newcomer), now_us)) is None
 
 
 PAIR = '{"sub_type":"pair"}'

@@ -52,6 +52,7 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     relations: tuple[str, ...]
     weekdays: frozenset[str]
     months: frozenset[str]
+    synonyms: tuple[str, ...]
     numbers: dict[str, int]
     units: dict[str, dict[str, int]]
 
@@ -86,6 +87,28 @@ def opposed(older: str, newer: str) -> Opposed | None:
             if _cannot_both_hold(part, its):
                 return Opposed(clause, other_clause)
     return None
+
+
+def is_value_word(word: str) -> bool:
+    """Return True for a folded word that is a value by itself: a number, a weekday or a month."""
+    lists = _lists()
+    return word in lists.numbers or word in lists.weekdays or (word in lists.months and word != "may")
+
+
+def is_adverb(word: str) -> bool:
+    """Return True for a folded word that changes nothing of a statement: "about", "now"."""
+    return word in _lists().adverbs
+
+
+def synonym(stem: str) -> str:
+    """Return the stem that stands for all those that mean the same."""
+    return _synonyms().get(stem, stem)
+
+
+@on_first_use
+def _synonyms() -> dict[str, str]:
+    groups = [[index_term(word) or word for word in each.split()] for each in _lists().synonyms]
+    return {word: group[0] for group in groups for word in group}
 
 
 class _Part(NamedTuple):

@@ -322,22 +322,25 @@ class _Decision:
 
     def _added(self, compared: Compared) -> ChangeSet:
         insight = self._newcomer()
-        around = Neighbourhood(self._snapshot, insight, self._similarity)
-        built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
         paired = self._paired(insight)
+        leaving = None if paired.redundancy is None else paired.redundancy.retired
+        left = () if leaving is None else (leaving,)
+        around = Neighbourhood(self._snapshot, insight, self._similarity, [self._row(each) for each in left])
+        built = build_all(new_memory(insight, self._prepared.reading), around, self._config.graph)
         related = _related(compared, insight.id, self._diff.settings.limit)
         more = [*related, *paired.changes]
         changes, alike = self._inserted(paired.newcomer, built, more)
-        spare = {change.insight.id for change in paired.changes if isinstance(change, PutInsight)}
+        spare = {change.insight.id for change in paired.changes if isinstance(change, PutInsight)} | {*left}
         outcome = self._stored(
             compared,
             around,
             alike,
             edges_created=msgspec.structs.replace(built.links, semantic=len(alike)) if more else built.links,
             redundancy=paired.redundancy,
-            conflicts=to_review(compared, (), self._diff.settings.limit),
+            conflicts=to_review(compared, left, self._diff.settings.limit),
         )
-        return self._finished(changes, 1, spare, outcome, "remember", "")
+        more_detail = "".join(f" retired={each}" for each in left)
+        return self._finished(changes, 1 - len(left), spare, outcome, "remember", more_detail)
 
     def _paired(self, insight: Insight) -> Paired:
         if self._draft.no_diff:

@@ -105,12 +105,14 @@ class CausalCandidate(msgspec.Struct, frozen=True):
 
 
 class Redundancy(msgspec.Struct, frozen=True):
-    """Redundancy of the memory with the nearest one, and the other half of the pair they form."""
+    """Redundancy of the memory with the nearest one, and the other half of the pair they form. `retired`: the wording
+    of the same that was in the pair before and left recall."""
 
     score: float
     redundant: bool
     paired_with: str | None
     boost_days: float
+    retired: str | None = None
 
 
 Refusal = Literal["courtesy", "question", "short", "weak"]

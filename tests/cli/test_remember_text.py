@@ -138,6 +138,8 @@ def test_a_pair_or_a_conflict_is_told_once() -> None:
     text = shown("remember", result)
     assert "Perhaps related" not in text
     assert text.count("they contradict") == 1
+    evicting = replace(result, redundancy=replace(pair, retired=one.id))
+    assert f"takes the place of {one.id[:8]}, another wording of the same" in shown("remember", evicting)
 
 
 def test_an_operation_is_named_as_shortly_as_it_can_be() -> None:

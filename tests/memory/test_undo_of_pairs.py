@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemond.config.settings import config_from
 from mnemond.model.changes import PurgeInsight
 from mnemond.model.outcomes import RememberResult, UndoneMemory
 from tests.memory.audit_world import UNBOUNDED, AuditWorld, assert_sound
@@ -16,6 +17,7 @@ from tests.memory.test_undo import refusal, stored, undone
 FIRST = "The staging gateway of the billing service restarts every night at three"
 AGAIN = "Every night at three the staging gateway of the billing service restarts"
 THIRD = "At three every night the billing service restarts the staging gateway"
+EVICTING = config_from({"lifecycle.max_insights": 0, "commitment.redundancy.evict": "supersede"})
 
 
 @pytest.fixture
@@ -101,4 +103,44 @@ def test_what_was_said_again_since_is_left_alone(world: AuditWorld) -> None:
     world.remember(FIRST)
     assert world.insight(one).corroboration_count == 1
     assert refusal(world.undo(world.done[0])).hint == "undo that one first"
+    check(world)
+
+
+@pytest.fixture
+def evicting(tmp_path: Path) -> Iterator[AuditWorld]:
+    path = tmp_path / "b.db"
+    made = AuditWorld(path, EVICTING)
+    yield made
+    made.engine.close()
+    assert_sound(path, made.clock_us)
+
+
+def test_of_three_wordings_the_first_and_the_last_remain(evicting: AuditWorld) -> None:
+    world = evicting
+    one = stored(world.remember(FIRST))
+    two = paired(world, AGAIN, one)
+    before = portrait(world)
+    gained = world.insight(one).boost_days
+    outcome = world.remember(THIRD)
+    third = stored(outcome)
+    assert isinstance(outcome, RememberResult)
+    assert outcome.redundancy is not None
+    assert (outcome.redundancy.paired_with, outcome.redundancy.retired) == (one, two)
+    assert outcome.auto_pruned == 0
+    assert partners(world) == {one: third, third: one}
+    assert min(world.insight(one).boost_days, world.insight(third).boost_days) >= gained
+    gone = world.rows()[two]
+    assert (gone.status, gone.superseded_by) == ("superseded", third)
+    undone(world.undo(world.done[-1]))
+    assert portrait(world) == before
+    check(world)
+
+
+def test_a_pinned_wording_stays(evicting: AuditWorld) -> None:
+    world = evicting
+    one = stored(world.remember(FIRST))
+    two = paired(world, AGAIN, one)
+    world.revise(two, pinned=True)
+    third = paired(world, THIRD, one)
+    assert partners(world) == {one: third, two: None, third: one}
     check(world)

@@ -1,0 +1,95 @@
+"""Two wordings of one statement, as far as words show it.
+
+Pairs of similar memories (`memory.compare`) may speak of different things: "Squad 7 owns billing" and "Squad 8 owns
+billing". Two are wordings of one statement if they have the same numbers, names, days and polarity, do not contradict
+each other, and differ in more than one exchanged part: with one part exchanged, a sentence mostly says something else.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mnemond.memory.diff_rules import changes_between, plain_words
+from mnemond.memory.opposites import MAX_LENGTH, is_adverb, is_value_word, opposed, synonym
+from mnemond.model.memory import Insight
+from mnemond.text.caches import text_cache
+from mnemond.text.contrast import labels, numbers, polarity
+from mnemond.text.resources import regex
+from mnemond.text.tokens import FUNCTION_WORDS, fold, index_term
+
+MIN_PREFIX: Final = 4
+"""Letters by which a name is recognised in a longer or shorter form: Postgres, PostgreSQL."""
+
+CACHED_PAIRS: Final = 4_096
+"""Pairs of texts of which the result is kept: those that every recall of a store compares."""
+
+_NAME = regex(r"(?<=[^.!?:]\s)[\"'(]?([A-Z][\w-]*)|\b(\w*[a-z][A-Z]\w*|[A-Z]{2,}\w*|\w*\d\w*)\b")
+
+_CAPITAL = regex(r"\b[A-Z][\w'-]*")
+
+
+def is_wording(one: Insight, other: Insight) -> bool:
+    """Return True if two memories say the same in other words."""
+    if one.category != other.category and {one.category, other.category} & {"decision", "preference"}:
+        return False
+    return _same_statement(one.content, other.content, _words(one.entities), _words(other.entities))
+
+
+def _words(entities: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for name in entities for word in fold(name).split())
+
+
+@text_cache(maxsize=CACHED_PAIRS)
+def _same_statement(one: str, other: str, names: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    if max(len(one), len(other)) > MAX_LENGTH or polarity(one) != polarity(other):
+        return False
+    if numbers(one) != numbers(other) or labels(one) != labels(other):
+        return False
+    if not (_named_in(one, names, other) and _named_in(other, others, one)):
+        return False
+    if opposed(one, other) is not None:
+        return False
+    return not _differ_in_one_part(one, other)
+
+
+def _named_in(text: str, entities: tuple[str, ...], other: str) -> bool:
+    """Return True if the other text has every name, number word, day and month of the text, in whatever form."""
+    words = {fold(word) for found in _NAME.findall(text) for word in found if word} | set(entities)
+    low = plain_words(text)
+    words |= {word for word in low if is_value_word(word)}
+    there = set(plain_words(other))
+    return all(_is_there(word, there) for word in words if word not in FUNCTION_WORDS)
+
+
+def _is_there(word: str, there: set[str]) -> bool:
+    stem = index_term(word) or word
+    return any(
+        each == word
+        or index_term(each) == stem
+        or (min(len(each), len(word)) >= MIN_PREFIX and (each.startswith(word) or word.startswith(each)))
+        for each in there
+    )
+
+
+def _differ_in_one_part(one: str, other: str) -> bool:
+    """Return True if a sentence has one part exchanged, or only says more, or its names change places."""
+    changes = changes_between(_plain(one), _plain(other))
+    telling = [change for change in changes if {*change.gone, *change.come} - FUNCTION_WORDS]
+    exchanged = [change for change in changes if change.gone and change.come]
+    if len(changes) == 1 and exchanged:
+        return True
+    if telling and not (any(change.gone for change in telling) and any(change.come for change in telling)):
+        return True
+    mine, its = _capitals(one), _capitals(other)
+    return [word for word in mine if word in its] != [word for word in its if word in mine]
+
+
+def _plain(text: str) -> list[str]:
+    """Return the stems of the words in order, one for all that mean the same, without those that change nothing."""
+    words = [word for word in plain_words(text) if not is_adverb(word)]
+    return [synonym(index_term(word) or word) for word in words]
+
+
+def _capitals(text: str) -> list[str]:
+    found = [fold(word).removesuffix("'s") for word in _CAPITAL.findall(text)]
+    return [word for word in dict.fromkeys(found) if word not in FUNCTION_WORDS]
