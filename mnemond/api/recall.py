@@ -249,13 +249,22 @@ def recall_hit(hit: Hit, intent: str) -> RecallHit:
         hit.also,
         hit.explanation,
         None if hit.first_score is None else six(hit.first_score),
+        hit.wordings,
     )
 
 
 def _short(hit: RecallHit) -> CompactHit:
     it = hit.insight
     return CompactHit(
-        it.id, it.content, it.category, it.importance, hit.intent, hit.via, hit.confidence, round(hit.score, 3)
+        it.id,
+        it.content,
+        it.category,
+        it.importance,
+        hit.intent,
+        hit.via,
+        hit.confidence,
+        round(hit.score, 3),
+        hit.wordings,
     )
 
 

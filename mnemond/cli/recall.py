@@ -79,7 +79,7 @@ def _compact(result: CompactResult, style: Style) -> str:
 
 def _compact_hit(hit: CompactHit, style: Style) -> str:
     weighed = "" if hit.matched_via == "basic" else f"{fraction(hit.score):>3} {one_line(hit.confidence):<6}  "
-    head = f"{short_id(hit.id)}  {kind(hit):<12}  {weighed}"
+    head = f"{short_id(hit.id)}  {kind(hit):<12}  {weighed}{_wordings(hit).lstrip()}{'  ' if hit.wordings > 1 else ''}"
     return style.strong(head) + shorten(hit.content, max(style.columns - text_width(head), MIN_WRAP))
 
 
@@ -88,11 +88,15 @@ def _hit(rank: int, hit: RecallHit, style: Style) -> str:
     evidence = f"score {fraction(hit.score)} · confidence {one_line(hit.confidence)} · {_signals(hit.signals)}"
     about = [evidence] if hit.via != "basic" else []  # nothing was weighed
     return lines(
-        style.strong(f"{rank}. {short_id(insight.id)}  {day(insight.created_at)}  {kind(insight)}"),
+        style.strong(f"{rank}. {short_id(insight.id)}  {day(insight.created_at)}  {kind(insight)}{_wordings(hit)}"),
         body(insight.content, style),
         _tags(insight.tags, style),
         *(style.faint(f"   {line}") for each in [*about, *_explained(hit)] for line in wrap(each, style.columns - 3)),
     )
+
+
+def _wordings(hit: RecallHit | CompactHit) -> str:
+    return f"  ({hit.wordings} wordings)" if hit.wordings > 1 else ""
 
 
 def _explained(hit: RecallHit) -> Iterator[str]:
@@ -103,7 +107,7 @@ def _explained(hit: RecallHit) -> Iterator[str]:
     if hit.first_score is not None:
         yield f"score {fraction(hit.first_score)} before the second look"
     if hit.also:
-        yield f"the same text: {', '.join(map(short_id, hit.also))}"
+        yield f"the same {'in other words' if hit.wordings > 1 else 'text'}: {', '.join(map(short_id, hit.also))}"
     if hit.explanation is not None:
         parts = hit.explanation.parts.items()
         yield "made of " + " · ".join(f"{one_line(name)} {value:+.2f}" for name, value in parts)

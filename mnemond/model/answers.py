@@ -167,8 +167,8 @@ class Explanation(msgspec.Struct, frozen=True, gc=False):
 
 class RecallHit(msgspec.Struct, frozen=True, gc=False):
     """One result. `via` names the signal that found it, "hybrid" when several did (`via_all`), "graph" or the type of a
-    link when only links led to it. `also`: other memories of the very same text. `explanation` with `explain` alone.
-    `first_score`: the score before a reranker changed it."""
+    link when only links led to it. `also`: other memories of the very same text, or of another of the `wordings` of
+    this statement. `explanation` with `explain` alone. `first_score`: the score before a reranker changed it."""
 
     insight: InsightView
     score: float
@@ -181,6 +181,7 @@ class RecallHit(msgspec.Struct, frozen=True, gc=False):
     also: tuple[str, ...] = ()
     explanation: Explanation | None = None
     first_score: float | None = None
+    wordings: int = 1
 
 
 class RerankMeta(msgspec.Struct, frozen=True):
@@ -232,12 +233,14 @@ class RecallResult(Result, frozen=True, kw_only=True):
 
 
 class CompactHit(MemoryText, frozen=True, gc=False):
-    """One result in short. `score` has three decimals; `matched_via` names the signal that found it, or "hybrid"."""
+    """One result in short. `score` has three decimals; `matched_via` names the signal that found it, or "hybrid".
+    `wordings`: how many memories of different texts say this."""
 
     intent: str
     matched_via: str
     confidence: Literal["low", "medium", "high"]
     score: float
+    wordings: int = 1
 
 
 class CompactResult(Result, frozen=True, kw_only=True):

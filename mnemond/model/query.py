@@ -225,8 +225,8 @@ class Query(msgspec.Struct, frozen=True):
 class Hit(msgspec.Struct, frozen=True, gc=False):
     """One result: the insight, its final score, and the signals that found it.
 
-    `path`: the links that led to it. `also`: other memories of the same text, represented by this one. `first_score`:
-    the score before reranking, if it was reranked.
+    `path`: the links that led to it. `also`: other memories of the same text, or of another of the `wordings` of this
+    statement, represented by this one. `first_score`: the score before reranking, if it was reranked.
     """
 
     insight: Insight
@@ -238,6 +238,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     also: tuple[str, ...] = ()
     explanation: Explanation | None = None
     first_score: float | None = None
+    wordings: int = 1
 
 
 class Window(msgspec.Struct, frozen=True):

@@ -245,7 +245,7 @@ def _hits(
     ranked = _with_rare_word_cosines(snapshot, request, ranked)
     shown = _shown(ranked, extras).tolist()
     rows, keywords, similarities = ranked.rows.tolist(), ranked.keyword.tolist(), ranked.similarity.tolist()
-    kept = distinct(snapshot, rows, request.query.limit)
+    kept = distinct(snapshot, rows, request.query.limit, wordings=True)
     named = _named(extras, ranked.rows).tolist()
     names = (*PARTS, *(each.name for each in extras))
     others = {each.name: frozenset(each.rows.tolist()) for each in extras if each.name != "links"}
@@ -264,6 +264,7 @@ def _hits(
                 path,
                 kept.also.get(place, ()),
                 explained(names, ranked.parts[:, place]) if request.query.explain else None,
+                wordings=kept.wordings.get(place, 1),
             )
         )
     return hits

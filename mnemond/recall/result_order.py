@@ -14,8 +14,10 @@ from mnemond.embed.embedder import Embedder
 from mnemond.index.arrays import Mask
 from mnemond.index.columns import NO_EVENT, event_us, time_us
 from mnemond.index.snapshot import Snapshot
+from mnemond.memory.wordings import is_wording
 from mnemond.model.answers import Explanation
 from mnemond.model.changes import Vector
+from mnemond.model.memory import EDGE_TYPES
 from mnemond.model.query import Hit, Intent, Query, Window
 from mnemond.recall.causal_order import causal_links, causal_order
 from mnemond.recall.profiles import Profile
@@ -56,28 +58,79 @@ class RankingResult(NamedTuple):
 
 
 class Distinct(NamedTuple):
-    """Positions in a ranking of the first row of each text, and the ids of later rows with the same text."""
+    """Positions in a ranking of the first row of each statement, the ids of later rows with the same text or another
+    wording of it, and the number of texts where there is more than one."""
 
     places: list[int]
     also: dict[int, tuple[str, ...]]
+    wordings: dict[int, int]
 
 
-def distinct(snapshot: Snapshot, rows: Sequence[int], limit: int) -> Distinct:
-    """Return the first `limit` of `rows` (best first) with different texts."""
+LOOKED = 2
+"""Times the limit: rows in which other wordings of the results are looked for."""
+
+PAIRED = EDGE_TYPES.index("semantic")
+"""The type of the links of pairs and of memories that are alike."""
+
+
+def distinct(snapshot: Snapshot, rows: Sequence[int], limit: int, *, wordings: bool = False) -> Distinct:
+    """Return the first `limit` of `rows` (best first) with different texts; with `wordings` also one of those that
+    word one statement differently: paired ones, and what is linked to a pair."""
     hashes = snapshot.text_hashes(rows)
-    if len(set(hashes)) == len(rows):
-        return Distinct(list(range(min(limit, len(rows)))), {})
+    linked = _linked_to_pairs(snapshot, rows[: LOOKED * limit]) if wordings else {}
+    if len(set(hashes)) == len(rows) and not linked:
+        return Distinct(list(range(min(limit, len(rows)))), {}, {})
     places: list[int] = []
     first: dict[int, int] = {}
     also: dict[int, tuple[str, ...]] = {}
+    texts: dict[int, int] = {}
+    group: dict[int, int] = {}
     for place, (row, text) in enumerate(zip(rows, hashes, strict=True)):
-        known = first.setdefault(text, place)
+        known = first.get(text)
+        if known is None and place in linked:
+            known = _other_wording(snapshot, rows, place, linked[place], group)
+            if known is not None:
+                texts[known] = texts.get(known, 1) + 1
+        known = first.setdefault(text, place if known is None else known)
+        group[place] = known
         if known != place:
             also[known] = (*also.get(known, ()), snapshot.insight(row).id)
         elif len(places) < limit:
             places.append(place)
     kept = set(places)
-    return Distinct(places, {place: ids for place, ids in also.items() if place in kept})
+    return Distinct(
+        places,
+        {place: ids for place, ids in also.items() if place in kept},
+        {place: number for place, number in texts.items() if place in kept},
+    )
+
+
+def _linked_to_pairs(snapshot: Snapshot, rows: Sequence[int]) -> dict[int, set[int]]:
+    """Return for positions of `rows` those linked to them where one of the two is half of a pair."""
+    seeds = [place for place, row in enumerate(rows) if snapshot.insight(row).paired_with is not None]
+    if not seeds:
+        return {}
+    position = {row: place for place, row in enumerate(rows)}
+    owners, links = snapshot.fan([rows[place] for place in seeds])
+    alike = (links["type"] == PAIRED).nonzero()[0]
+    found: dict[int, set[int]] = {}
+    for owner, row in zip(owners[alike].tolist(), links["row"][alike].tolist(), strict=True):
+        there = position.get(row)
+        if there is not None:
+            found.setdefault(seeds[owner], set()).add(there)
+            found.setdefault(there, set()).add(seeds[owner])
+    return found
+
+
+def _other_wording(
+    snapshot: Snapshot, rows: Sequence[int], place: int, linked: set[int], group: dict[int, int]
+) -> int | None:
+    """Return the position of the result that a row words differently, if it is linked to one of its group."""
+    it = snapshot.insight(rows[place])
+    for result in sorted({group[other] for other in linked if other in group}):
+        if is_wording(snapshot.insight(rows[result]), it):
+            return result
+    return None
 
 
 def arranged(snapshot: Snapshot, hits: Sequence[Hit], query: Query, intent: Intent) -> tuple[Hit, ...]:

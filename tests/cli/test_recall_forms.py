@@ -76,3 +76,12 @@ def test_a_long_answer_is_laid_out_in_a_thread() -> None:
     assert _is_long(msgspec.structs.replace(CONTEXT, text=content))
     assert not _is_long(COMPACT)
     assert not _is_long(CONTEXT)
+
+
+def test_wordings_of_one_statement_are_counted() -> None:
+    replace = msgspec.structs.replace
+    hit = replace(RECALLED.results[0], wordings=3, also=("9f8e7d6c-0", "5e5e5e5e-0"))
+    text = success(BY_NAME["recall"], replace(RECALLED, results=[hit]), Output("text")).stdout
+    assert "  (3 wordings)\n" in text
+    assert "the same in other words: 9f8e7d6c, 5e5e5e5e" in text
+    assert "(2 wordings)  " in shown(replace(COMPACT, results=[replace(COMPACT.results[0], wordings=2)]))

@@ -54,11 +54,42 @@ def test_equal_texts_fold_into_the_best_of_them() -> None:
     ],
 )
 def test_the_cut_counts_texts_and_not_copies(limit: int, places: list[int], also: dict[int, tuple[str, ...]]) -> None:
-    assert distinct(COPIES, [3, 1, 0, 4, 5, 2], limit) == (places, also)
+    assert distinct(COPIES, [3, 1, 0, 4, 5, 2], limit) == (places, also, {})
 
 
 def test_no_rows_are_no_answer() -> None:
-    assert distinct(COPIES, [], 5) == ([], {})
+    assert distinct(COPIES, [], 5) == ([], {}, {})
+
+
+# ------------------------------------------------------------ other wordings
+
+
+def worded(*edges: tuple[str, str]) -> Snapshot:
+    """Three wordings of one statement, of which the first and the last are a pair, and two memories of other things."""
+    memories = [
+        insight("0", "The gateway restarts every night", paired_with="2"),
+        insight("1", "Every night there is a restart of the gateway"),
+        insight("2", "Each restart of the gateway is at night, every night", paired_with="0"),
+        insight("3", "Every night the gateway of squad 8 restarts"),
+        insight("4", "tea"),
+    ]
+    linked = [Edge(*ends, "semantic", 0.9) for one, other in edges for ends in ((one, other), (other, one))]
+    return MemoryIndex.build([(each, None) for each in memories], linked, DIMENSION).snapshot
+
+
+def test_wordings_of_a_pair_and_what_is_linked_to_it_are_one_result() -> None:
+    snapshot = worded(("0", "2"), ("0", "1"), ("0", "3"))
+    found = distinct(snapshot, [1, 3, 0, 4, 2], 10, wordings=True)
+    assert (found.places, found.also, found.wordings) == ([0, 1, 3], {0: ("0", "2")}, {0: 3})
+    assert distinct(snapshot, [1, 3, 0, 4, 2], 10).places == [0, 1, 2, 3, 4]
+    cut = distinct(snapshot, [4, 1, 0], 1, wordings=True)
+    assert (cut.places, cut.wordings) == ([0], {})
+
+
+def test_what_no_link_leads_to_is_a_result_of_its_own() -> None:
+    assert distinct(worded(), [0, 1, 2], 3, wordings=True).places == [0, 1, 2]
+    assert distinct(worded(("1", "4")), [1, 4], 3, wordings=True).places == [0, 1]
+    assert distinct(worded(("0", "2")), [0, 1], 3, wordings=True).places == [0, 1]
 
 
 @examples(100)
