@@ -1,9 +1,10 @@
 """Entities of a text: the things and people that it names.
 
-They come from five sources, in this order: names that the caller provides, patterns (paths, CamelCase, acronyms, titles
-…), technology terms, names that the store knows, and people. One pass over the words finds patterns, terms and people;
-a second one, only with a store to look names up in, finds the known ones. Each word is judged by itself and its
-neighbours.
+They come from six sources, in this order: names that the caller provides, patterns (paths, CamelCase, acronyms, titles
+…), technology terms, names of people, organisations and places in sentences (`mnemond.text.names`), names that the
+store knows, and people after a cue. One pass over the words finds patterns, terms and people after a cue, a second
+one names in sentences, and a third one, only with a store to look names up in, the known ones. Each word is judged by
+itself and its neighbours.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from mnemond.text.entity_shapes import (
     split,
     title,
 )
+from mnemond.text.names import names_in
+from mnemond.text.names_chinese import chinese_names
 from mnemond.text.resources import regex
 from mnemond.text.tokens import fold
 
@@ -116,17 +119,31 @@ def _named_in(text: str, known: Known, aliases: Mapping[str, str]) -> Iterator[S
     words = split(text)
     reader = _Reader(words)
     reader.read()
-    yield from dict.fromkeys(reader.patterns)
+    named = _names_in_sentences(words)
+    spelled = {name for name, _ in named}
+    yield from dict.fromkeys(pattern for pattern in reader.patterns if pattern[0] not in spelled)
     for term in dict.fromkeys(reader.terms):
         yield term, "tool"
+    yield from dict.fromkeys(named)
     if known is not nothing_known:
         for name in dict.fromkeys(_known_names(words, known, aliases)):
             kind = kind_of(name)
-            is_like_person = name.istitle() and name.count(" ") < 2
-            yield name, "person" if kind == "concept" and is_like_person else kind
+            yield name, kind
+    parts_of_names = {part for name in spelled for part in (*map(bare, name.split()), name[:2])}
     for name in dict.fromkeys(reader.people):
+        if not parts_of_names.isdisjoint(name.split()):
+            continue
         kind = kind_of(name)
         yield name, "person" if kind == "concept" else kind
+
+
+def _names_in_sentences(words: Sequence[str]) -> list[Shape]:
+    """Names of people, organisations and places, of the words with capitals and of the runs of Han."""
+    found = names_in(words)
+    for word in words:
+        if word[0] >= _FIRST_PAIRED and len(word) > 1:
+            found += chinese_names(word)
+    return found
 
 
 # ---------------------------------------------------------------- patterns, terms, people
