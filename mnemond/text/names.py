@@ -243,7 +243,7 @@ class _Names:
             return False
         roles = self._lists.roles_german if self._is_german else self._lists.roles
         for place in range(at - 2, max(at - _LOOKED_BACK, -1), -1):
-            if self._words[place] in _ENDS or self._words[place] == ",":
+            if self._words[place] in _ENDS or self._low[place] in (",", "and", "und"):
                 return False
             if self._low[place] in roles:
                 return True
