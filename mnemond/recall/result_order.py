@@ -106,7 +106,8 @@ def distinct(snapshot: Snapshot, rows: Sequence[int], limit: int, *, wordings: b
 
 
 def _linked_to_pairs(snapshot: Snapshot, rows: Sequence[int]) -> dict[int, set[int]]:
-    """Return for positions of `rows` those linked to them where one of the two is half of a pair."""
+    """Return for positions of `rows` those that links lead to, directly or over others of them, where one end of each
+    link is half of a pair."""
     seeds = [place for place, row in enumerate(rows) if snapshot.insight(row).paired_with is not None]
     if not seeds:
         return {}
@@ -119,6 +120,20 @@ def _linked_to_pairs(snapshot: Snapshot, rows: Sequence[int]) -> dict[int, set[i
         if there is not None:
             found.setdefault(seeds[owner], set()).add(there)
             found.setdefault(there, set()).add(seeds[owner])
+    return _connected(found)
+
+
+def _connected(links: dict[int, set[int]]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for start in links:
+        if start in found:
+            continue
+        reached, waiting = {start}, [start]
+        while waiting:
+            new = links[waiting.pop()] - reached
+            reached |= new
+            waiting += new
+        found.update(dict.fromkeys(reached, reached))
     return found
 
 

@@ -82,6 +82,8 @@ def test_wordings_of_a_pair_and_what_is_linked_to_it_are_one_result() -> None:
     found = distinct(snapshot, [1, 3, 0, 4, 2], 10, wordings=True)
     assert (found.places, found.also, found.wordings) == ([0, 1, 3], {0: ("0", "2")}, {0: 3})
     assert distinct(snapshot, [1, 3, 0, 4, 2], 10).places == [0, 1, 2, 3, 4]
+    apart = distinct(snapshot, [1, 2, 0], 10, wordings=True)  # the link between the first two is behind them
+    assert (apart.places, apart.wordings) == ([0], {0: 3})
     cut = distinct(snapshot, [4, 1, 0], 1, wordings=True)
     assert (cut.places, cut.wordings) == ([0], {})
 
