@@ -279,8 +279,12 @@ def _said(part: _Part) -> _Said | None:
                 return None
             subject = frozenset(stem for stem in part.stems[:at] if _is_content(stem))
             relation = tuple(part.stems[at:place])
-            return _Said(subject, relation, value)
+            return _Said(subject, ("is",) if relation == _SET else relation, value)
     return None
+
+
+_SET: Final = ("is", "to")
+"""What is left of "is set to"."""
 
 
 def _verb_at(part: _Part) -> int | None:
@@ -358,12 +362,17 @@ def _tail(part: _Part, start: int) -> frozenset[str]:
 def _has_other_name(one: _Part, other: _Part) -> bool:
     for of in (_holder, _object, _sole):
         mine, its = of(one), of(other)
-        if mine is not None and its is not None and mine[0] == its[0] and not mine[1] & its[1]:
-            return True
+        if mine is not None and its is not None and mine.of == its.of and not mine.name & its.name:
+            return _may_go_together(mine.tail, its.tail)
     return False
 
 
-_Named = tuple[object, frozenset[str]]
+class _Named(NamedTuple):
+    """What is named, the words of the name, and the words after it."""
+
+    of: object
+    name: frozenset[str]
+    tail: frozenset[str] = frozenset()
 
 
 def _holder(part: _Part) -> _Named | None:
@@ -374,9 +383,9 @@ def _holder(part: _Part) -> _Named | None:
     left, right = frozenset(filter(_is_content, part.stems[:at])), frozenset(filter(_is_content, part.stems[at + 1 :]))
     if _is_role(part.raw[:at]):
         name = _name(part.raw[at + 1 :])
-        return None if not name else (left, name)
+        return None if not name else _Named(left, name)
     if _is_role(part.raw[at + 1 :]) and _name(part.raw[:at]) and len(right) > 1:
-        return right, _name(part.raw[:at])
+        return _Named(right, _name(part.raw[:at]))
     return None
 
 
@@ -391,7 +400,8 @@ def _object(part: _Part) -> _Named | None:
     for at in range(1, len(low)):
         for width in (3, 2, 1):
             if low[at : at + width] in _relations() and (name := _name(part.raw[at + width :])):
-                return (frozenset(filter(_is_content, part.stems[:at])), low[at : at + width]), name
+                tail = frozenset(filter(_is_content, part.stems[at + width :])) - name
+                return _Named((frozenset(filter(_is_content, part.stems[:at])), low[at : at + width]), name, tail)
     return None
 
 
@@ -402,9 +412,11 @@ def _sole(part: _Part) -> _Named | None:
         return None
     subject = frozenset(filter(_is_content, part.stems[:at]))
     if name := _name(part.raw[at + 1 :]):
-        return subject, name
-    is_choice = not _lists().choices.isdisjoint(map(fold, part.raw[:at])) and len(part.raw) == at + 2
-    return (subject, frozenset(part.stems[at + 1 :])) if is_choice else None
+        return _Named(subject, name)
+    if len(part.raw) != at + 2:
+        return None
+    is_choice = not _lists().choices.isdisjoint(map(fold, part.raw[:at])) or any(map(str.isdigit, part.raw[at + 1]))
+    return _Named(subject, frozenset({part.raw[at + 1]})) if is_choice else None
 
 
 def _name(words: Sequence[str]) -> frozenset[str]:
@@ -419,7 +431,7 @@ def _name(words: Sequence[str]) -> frozenset[str]:
 
 # Chinese: the same characters apart from a negator, an antonym, a number or the name in one place.
 
-_ZH_NUMBER = r"(?:\d[\d.,:]*|[一二两兩三四五六七八九十百千万萬]+)"
+_ZH_NUMBER = r"(?:(?:周|週|星期)[一二三四五六日天]|\d[\d.,:]*|[一二两兩三四五六七八九十百千万萬]+)"
 _ZH_VALUE = regex(
     rf"(?P<head>.{{2,60}}?(?:是|为|為|到|于|於|在|每[天周週月年]?|至|有|最多|不超过|上限|下限|端口|保存|保留|缓存|监听|限|期|点|超时))"
     rf"(?P<value>{_ZH_NUMBER}(?:[:点點]{_ZH_NUMBER}?)?)(?P<unit>[a-z%]{{0,4}}[{PAIRED_SCRIPTS}]{{0,3}})(?P<tail>.*)"

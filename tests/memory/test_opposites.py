@@ -54,6 +54,36 @@ Coverage threshold is 80% | Coverage threshold is 90%
 Answers should be in German | Answers should be in English
 The pool has 20 connections | The pool has 50 connections and a queue
 Kaffee macht Bea nie nach 16 Uhr | Kaffee macht Bea immer nach 16 Uhr
+The museum opens at 10 | The museum opens at 9
+Nils is 12 years old | Nils is 13 years old
+Our CEO is Marta | Our CEO is Viktor, he joined in May
+The parcel weighs 2 kg | The parcel weighs 3 kg
+Flight LH 123 leaves at 8:15 | Flight LH 123 leaves at 9:20 from gate A4
+Yuki lives in Osaka | Yuki lives in Kyoto now
+The server room is locked | The server room is unlocked
+The contract ends on 31 March | The contract ends on 30 June
+Der Zug fährt um 8:04 | Der Zug fährt um 8:34
+Die Tür ist offen | Die Tür ist geschlossen
+Der Chef ist Herr Maier | Der Chef ist Frau Lang
+发布窗口是周二 | 发布窗口是周四
+预算是五万元 | 预算是八万元
+负责人是王敏 | 负责人是赵磊
+小张吃辣 | 小张不吃辣
+The build takes 12 minutes | The build takes about 20 minutes
+Guests may use the sauna | Guests may not use the sauna
+The tests need a network | The tests don't need a network
+Smoking is allowed on the balcony | Smoking is forbidden on the balcony
+Comments are required | Comments are optional
+The mascot is called Rex | The mascot is called Bo
+Mails are sent automatically | Mails are sent manually
+Passwords must have 14 characters | Passwords must have 10 characters
+The primary region is eu-west-1 | The primary region is us-east-2
+The TTL of the cache is set to 60 s | The cache TTL is 300 s
+Meetings are on Tuesday | Meetings are on Wednesday
+Sessions last 45 minutes | Sessions last 60 minutes
+The parser is maintained by Ana | The parser is maintained by Joe
+Kostenstelle ist 4711 | Kostenstelle ist 4712
+Das WLAN ist für Gäste kostenlos | Das WLAN ist für Gäste nicht kostenlos
 """
 
 HOLD = """
@@ -117,6 +147,69 @@ Ben is not on call in August | Ben is on call in September
 The API does not need a key for health checks | The API needs a key
 PRs need two approvals | PRs need green tests
 The frontend is written in TypeScript | The frontend is written in a hurry
+The bakery on Elm Street opens at 7 on weekdays | The bakery on Elm Street opens at 9 on Sundays
+Mia takes 10 mg in the morning | Mia takes 5 mg at night
+Nils is 12 years old | Nils is 160 cm tall
+The car has 80,000 km on the clock | The car has a tow bar
+Our CEO is Marta | Our CFO is Marta
+The server room is on floor 2 | The server room is locked
+The report has 12 pages | The report has 3 authors
+Jonas is vegan | Jonas is allergic to soy
+Zoe is in Berlin until Friday | Zoe is in the Berlin choir
+Lea is Tom's sister | Lea is the head of sales
+The deadline for the abstract is 3 May | The deadline for the paper is 17 May
+Flight LH 123 leaves at 8:15 | Flight LH 456 leaves at 9:20
+The API returns 404 for unknown ids | The API returns 429 for too many calls
+The alarm is set to 6:30 on weekdays | The alarm is set to 8:00 on Saturdays
+Replicas: 3 in eu-west | Replicas: 2 in us-east
+Gateway listens on 8080 for HTTP | Gateway listens on 8443 for TLS
+CI runs on Ubuntu 22.04 | CI runs on macOS 14
+The tests do not need a network | The tests need Docker
+Don't use mocks in integration tests | Use mocks in unit tests
+We deploy from main | We never deploy on Fridays
+The kitchen light is off at night | The hall light is on at night
+The heating is on in winter | The heating is off in summer
+Eva leads the backend team | Eva's team owns billing
+The parcel weighs 2 kg | The parcel is 40 cm long
+Node 3 has 64 GB | Node 4 has 128 GB
+Hamster Pip is 2 years old and eats seeds | Hamster Pip eats no apples
+Backups are kept 30 days | Backups are encrypted
+Backups are kept 30 days on disk | Backups are kept 1 year on tape
+Frau Weber ist unsere Steuerberaterin | Frau Weber ist im August im Urlaub
+Der Zug fährt um 8:04 ab Gleis 3 | Der Zug hat keinen Speisewagen
+Die Heizung ist im Winter an | Die Heizung ist im Sommer aus
+Montags ist Training | Das Training dauert 90 Minuten
+Die Bibliothek hat montags zu | Die Bibliothek öffnet um 10 Uhr
+发布窗口是周二 | 发布由王敏负责
+小李在上海工作 | 小李住在苏州
+服务A监听8080端口 | 服务B监听8081端口
+预算是五万元 | 预算由财务审批
+小张不吃辣 | 小张喜欢吃面
+The password rotates every 90 days | The password has at least 14 characters
+Tom is not the owner of the repo | Tom is the reviewer of the repo
+The house has 4 rooms | The house has a garden of 200 square metres
+Grandma's recipe needs 500 g of flour | Grandma's recipe needs 3 eggs
+Ines is on parental leave until March | Ines is on the board
+The app starts in dark mode | The app starts in 2 seconds
+Yuki speaks no German | Yuki speaks Japanese and English
+The contract is with Acme | The contract is not yet signed
+The contract ends on 31 March | The contract starts on 1 April
+Cluster east has 12 nodes, cluster west has 8 nodes | Cluster west has 8 nodes and runs Cilium
+Lisa starts at 9 | Lisa ends at 17
+The rota: Mon Ana, Tue Ben | The rota is on the fridge
+Phone of the plumber is 555-1234 | The plumber is Mr Novak
+The main dish is lasagne | The main guest is Aunt Rosa
+Max lives in the north of Hamburg | Max lives with two cats
+The current phase is design | The current budget is 5k
+The last release was 2.3 | The next release is 2.4
+The hall holds 120 people seated | The hall holds 200 people standing
+Carl drinks 3 coffees a day | Carl drinks no alcohol
+Invoices below 500 euros need no approval | Invoices above 5,000 euros need approval
+Port 8080 is open | Port 22 is closed
+The east door is open | The west door is closed
+The museum is closed on Mondays | The museum is open on Sundays
+The shop is open on Saturdays | The shop is closed in August
+Sara reports to Lin for project X | Sara reports to Omar for project Y
 """
 
 
