@@ -69,7 +69,10 @@ def _negations() -> frozenset[str]:
 
 @on_first_use
 def _relations() -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(each.split()) for each in _lists().relations)
+    lists = _lists()
+    return frozenset(
+        tuple("is" if word in lists.copulas else word for word in each.split()) for each in lists.relations
+    )
 
 
 class Opposed(NamedTuple):
@@ -397,7 +400,7 @@ def _is_role(words: Sequence[str]) -> bool:
 def _object(part: _Part) -> _Named | None:
     """Return subject and relation, and the object, of a relation with one object: "lives in Oslo"."""
     low = tuple("is" if fold(word) in _lists().copulas else fold(word) for word in part.raw)
-    for at in range(1, len(low)):
+    for at in range(len(low)):
         for width in (3, 2, 1):
             if low[at : at + width] in _relations() and (name := _name(part.raw[at + width :])):
                 tail = frozenset(filter(_is_content, part.stems[at + width :])) - name
@@ -433,7 +436,8 @@ def _name(words: Sequence[str]) -> frozenset[str]:
 
 _ZH_NUMBER = r"(?:(?:周|週|星期)[一二三四五六日天]|\d[\d.,:]*|[一二两兩三四五六七八九十百千万萬]+)"
 _ZH_VALUE = regex(
-    rf"(?P<head>.{{2,60}}?(?:是|为|為|到|于|於|在|每[天周週月年]?|至|有|最多|不超过|上限|下限|端口|保存|保留|缓存|监听|限|期|点|超时))"
+    r"(?P<head>.{2,60}?(?:是|为|為|到|于|於|在|每[天周週月年]?|至|有|最多|不超过|上限|下限|端口|保存|保留|缓存|监听"
+    r"|每[天日周週月年].{1,4}|限|期|点|超时))"
     rf"(?P<value>{_ZH_NUMBER}(?:[:点點]{_ZH_NUMBER}?)?)(?P<unit>[a-z%]{{0,4}}[{PAIRED_SCRIPTS}]{{0,3}})(?P<tail>.*)"
 )
 _ZH_NAME = regex(
