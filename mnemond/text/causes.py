@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, Literal
 
 import msgspec
@@ -32,6 +32,12 @@ MAX_READ: Final = 8_000
 
 MAX_CLAUSE: Final = 400
 """Characters of a clause that are compared, next to the connective: more than any sentence has."""
+
+MAX_MARKS: Final = 24
+"""Connectives of a sentence that are looked at."""
+
+MAX_SENTENCES: Final = 64
+"""Sentences with connectives that are looked at."""
 
 MAX_CLAIMS: Final = 16
 """Connectives of a text that are read, which limits the time for a text of nothing but "because"."""
@@ -100,10 +106,18 @@ def _kind_of() -> dict[str, str]:
     return {phrase: kind for kind in _KINDS for phrase in getattr(_lists(), kind)}
 
 
+_COMMON: Final = words_of(
+    "that this the which with is was are were has had have for to of on in by it us es ist war sind hat"
+)
+"""Words of connectives that most texts have."""
+
+
 @on_first_use
-def _first_words() -> frozenset[str]:
-    """The words that a Latin connective begins with, as `latin_words` has them."""
-    return frozenset(phrase.split()[0] for phrase in _kind_of() if phrase[0] < "\u2e80")
+def _key_words() -> frozenset[str]:
+    """A word of each Latin connective, the longest that is not common, and the nouns of `_REASON_IS`."""
+    phrases = [phrase.split() for phrase in _kind_of() if phrase[0] < "\u2e80"]
+    keys = {max(words, key=lambda word: (word not in _COMMON, len(word))) for words in phrases}
+    return frozenset(keys | {"reason", "cause", "grund", "ursache"})
 
 
 def _pattern() -> str:
@@ -128,8 +142,11 @@ def claims(text: str) -> tuple[Claim, ...]:
     plain = _plain(text[:MAX_READ])
     strongest = causal_cue(text)
     found: list[Claim] = []
-    before = ""
+    before, looked_at = "", 0
     for sentence in _sentences(plain):
+        looked_at += _may_claim(sentence)
+        if looked_at > MAX_SENTENCES:
+            break
         for claim in _claims_of(sentence, before):
             if strongest is not None and strongest.sub_type == "prevents" and claim.sub_type == "causes":
                 claim = msgspec.structs.replace(claim, sub_type=strongest.sub_type)
@@ -141,14 +158,14 @@ def claims(text: str) -> tuple[Claim, ...]:
 
 
 def _may_claim(text: str) -> bool:
-    words = frozenset(_LETTERS.findall(text.lower()))
-    if not words.isdisjoint(_NAMING):
+    """False if `text` has no connective: so are most texts."""
+    plain = text if text.isascii() else text.replace("’", "'")
+    if not _key_words().isdisjoint(_LETTERS.findall(plain.lower())):
         return True
-    return not words.isdisjoint(_first_words()) or (not text.isascii() and _CHINESE_CUE.search(text) is not None)
+    return not text.isascii() and _CHINESE_CUE.search(text) is not None
 
 
-_NAMING: Final = words_of("reason cause grund ursache")
-_LETTERS: Final = regex(r"[^\W\d_]+")
+_LETTERS: Final = regex(r"[^\W\d_]+(?:'s\b)?")
 _CHINESE_CUE: Final = regex(
     lambda: one_of({phrase for phrase in _kind_of() if phrase[0] >= "\u2e80"} | {"因", "故", "原因"})
 )
@@ -175,14 +192,14 @@ def _claims_of(sentence: str, previous: str) -> Iterator[Claim]:
     if (reason := _reason_named(sentence)) is not None:
         yield reason
         return
-    marks = [mark for mark in _CONNECTIVE.finditer(sentence) if is_connective(sentence, mark)]
+    marks = [mark for mark in islice(_CONNECTIVE.finditer(sentence), MAX_MARKS) if is_connective(sentence, mark)]
     edges = [0, *(mark.start() for mark in marks), len(sentence)]
     ends = [0, *(mark.end() for mark in marks)]
     for place, mark in enumerate(marks):
-        before = sentence[ends[place] : mark.start()]
-        after = sentence[mark.end() : edges[place + 2]]
+        before = sentence[max(ends[place], mark.start() - MAX_CLAUSE) : mark.start()]
+        after = sentence[mark.end() : min(edges[place + 2], mark.end() + MAX_CLAUSE)]
         if not content_words(after):  # "because it prevents races"
-            after = sentence[mark.end() :]
+            after = sentence[mark.end() : mark.end() + MAX_CLAUSE]
         if _is_denied(before):
             continue
         signal = " ".join(fold(mark[0]).split())
@@ -194,7 +211,9 @@ def _claims_of(sentence: str, previous: str) -> Iterator[Claim]:
             continue
         cause, effect = (content_words(side) for side in sides)
         if cause and effect:
-            subject = content_words(sentence[: edges[1]] or previous)[:1] or content_words(previous)[:1]
+            subject = (
+                content_words(sentence[: min(edges[1], MAX_CLAUSE)])[:1] or content_words(previous[:MAX_CLAUSE])[:1]
+            )
             yield Claim(
                 cause,
                 effect,

@@ -99,10 +99,10 @@ async def test_a_dry_run_names_only_a_row_that_there_is(tmp_path: Path) -> None:
 
 async def test_the_causes_near_a_new_memory_are_shown_for_somebody_to_judge(tmp_path: Path) -> None:
     async with bench(tmp_path) as over:
-        first = await remember(over, "Team lacks Redis experience")
+        first = await remember(over, "Mornings in the harbour")
         result = await remember(over, "We bought coffee because mornings are hard")
         [candidate] = result.causal_candidates
-        assert (candidate.id, candidate.content) == (first.id, "Team lacks Redis experience")
+        assert (candidate.id, candidate.content) == (first.id, "Mornings in the harbour")
         assert (candidate.hop, candidate.via_edge, candidate.causal_signal) == (1, "temporal", "because")
         assert (candidate.suggested_sub_type, candidate.suggested_direction) == ("causes", "from_candidate")
         again = await remember(over, "We bought coffee because mornings are hard")
