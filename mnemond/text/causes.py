@@ -458,9 +458,18 @@ def _share(side: tuple[str, ...], subject: str, other: _Words, whole: _Words) ->
     shared = sum(map(other.has, words))
     share = shared / len(words)
     back = sum(map(here.has, other.all)) / len(other.all) if other.all else 0.0
-    enough = shared >= MIN_SHARED and (share >= FULL or (share >= PARTIAL and back >= MOSTLY))
+    partial = share >= PARTIAL and back >= MOSTLY and _are_several(words, other)
+    enough = shared >= MIN_SHARED and (share >= FULL or partial)
     enough = enough or (shared == len(words) == 1 and len(other.all) >= MIN_SHARED and all(map(whole.has, other.all)))
     return _Shared(share, enough and not _apart(words, here, other))
+
+
+def _are_several(words: tuple[str, ...], other: _Words) -> bool:
+    """True if the shared words are several in Chinese as well, where one noun has two or three pairs of characters."""
+    if words[-1] < "\u2e80":
+        return True
+    shared = [other.has(word) for word in words]
+    return sum(here and not before for before, here in pairwise([False, *shared])) > 1
 
 
 def _apart(words: tuple[str, ...], here: _Words, other: _Words) -> bool:

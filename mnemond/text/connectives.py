@@ -147,6 +147,10 @@ def _is_yin(before: str, after: str) -> bool:
     return "," in after or "而" in after
 
 
+def _is_meaning(before: str, after: str) -> bool:
+    return before.rstrip().endswith((",", ";"))
+
+
 def _is_keeping(before: str, after: str) -> bool:
     return _FROM_DOING.search(after) is not None
 
@@ -180,6 +184,7 @@ _CHECKS: Final = {
     "damit": _is_damit,
     "um": _is_um,
     "durch": _is_durch,
+    **dict.fromkeys(("meaning", "meaning that"), _is_meaning),
     **dict.fromkeys(("keep", "keeps", "kept", "hält", "hielt", "halten"), _is_keeping),
     "daher": _is_result_word,
     "因": _is_yin,
