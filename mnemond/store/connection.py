@@ -85,12 +85,12 @@ class NoSavepointError(Exception):
 
 class Insertion:
     """Columns of a table into which rows are inserted. `order`: tables that are referred to come before those that
-    refer to them. `tail` follows the values."""
+    refer to them. `tail` follows the values. `row`: the expressions of one row, if they are more than its values."""
 
-    def __init__(self, order: int, table: str, columns: Sequence[str], tail: str = "") -> None:
+    def __init__(self, order: int, table: str, columns: Sequence[str], tail: str = "", row: str = "") -> None:
         self.order = order
         self._head = f"INSERT INTO {table}({', '.join(columns)}) VALUES"
-        self._row = f"({', '.join('?' * len(columns))})"
+        self._row = row or f"({', '.join('?' * len(columns))})"
         self._tail = tail
         self.one = self.statement(1)
 
@@ -128,8 +128,9 @@ class PendingRows:
 class Connection:
     """A thin wrapper over one apsw connection; used by one thread at a time.
 
-    `numbers`: row numbers by id that were read or assigned (`insights.numbers_of`). `entities`: ids of existing rows of
-    `entities`. Both are emptied by every rollback: a number is assigned again then.
+    `numbers`: row numbers by id that were read or assigned (`insights.numbers_of`). `entities`: canonical names of
+    existing rows of `entities`, and True if the type of one says more than "concept". Both are emptied by every
+    rollback: a number is assigned again then.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, frozen: bool = False, vfs: str | None = None) -> None:
@@ -144,7 +145,7 @@ class Connection:
             _roll_back_interrupted(path)
         self._db = apsw.Connection(name, flags=flags, vfs=vfs)
         self.numbers: dict[str, int] = {}
-        self.entities: set[str] = set()
+        self.entities: dict[str, bool] = {}
         self._pending = PendingRows()
         self.batches_inserts = False
         self._last: dict[Insertion, int] = {}

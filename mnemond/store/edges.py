@@ -265,31 +265,46 @@ def _places(
 
 
 MAX_KNOWN = 65_536
-"""Ids of existing entities that a connection caches."""
+"""Names of existing entities that a connection caches."""
+
+_UNSPECIFIC = ("concept", "other")
+"""Types that yield to any other: they say nothing about what has the name."""
 
 _UNLESS_EXISTS = " ON CONFLICT DO NOTHING"
-_ENTITY = Insertion(1, "entities", ("id", "name", "canonical_name", "entity_type", "created_at"), _UNLESS_EXISTS)
-_MENTION = Insertion(2, "memory_entities", ("memory_id", "entity_id", "mention_text"), _UNLESS_EXISTS)
+_UNLESS_MORE_SPECIFIC = (
+    " ON CONFLICT DO UPDATE SET entity_type = excluded.entity_type"
+    f" WHERE entities.entity_type IN {_UNSPECIFIC} AND excluded.entity_type NOT IN {_UNSPECIFIC}"
+)
+_ENTITY = Insertion(1, "entities", ("id", "name", "canonical_name", "entity_type", "created_at"), _UNLESS_MORE_SPECIFIC)
+_MENTION = Insertion(
+    2,
+    "memory_entities",
+    ("memory_id", "entity_id", "mention_text"),
+    _UNLESS_EXISTS,
+    "(?, (SELECT id FROM entities WHERE canonical_name = ? AND sense = ''), ?)",
+)
 
 
 def entity_id(entity: Entity) -> str:
-    """Return the id of an entity, derived from its canonical name and type, so that no look-up is needed."""
-    return hashlib.blake2b(f"{entity.kind}\0{entity.canonical}".encode(), digest_size=16).hexdigest()
+    """Return the id of a new entity, derived from its canonical name: a name has one row whatever its type. Rows of
+    earlier versions have other ids."""
+    return hashlib.blake2b(entity.canonical.encode(), digest_size=16).hexdigest()
 
 
 def mention(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:
-    """Record the entities that a memory names, adding those that are new to the store."""
+    """Record the entities that a memory names, adding those that are new to the store. A name that has a row keeps it;
+    the row's type becomes that of `mentions` if it said nothing before."""
     if not mentions:
         return
-    named = [(entity_id(entity), entity) for entity in mentions]
     known = connection.entities
-    new = [(key, it.name, it.canonical, it.kind, now) for key, it in named if key not in known]
+    new = [it for it in mentions if not (it.canonical in known and (known[it.canonical] or it.kind in _UNSPECIFIC))]
     if new:
-        connection.add(_ENTITY, new)
+        connection.add(_ENTITY, [(entity_id(it), it.name, it.canonical, it.kind, now) for it in new])
         if len(known) > MAX_KNOWN:
             known.clear()
-        known.update(row[0] for row in new)
-    connection.add(_MENTION, [(insight_id, key, entity.name) for key, entity in named])
+        for it in new:
+            known[it.canonical] = known.get(it.canonical, False) or it.kind not in _UNSPECIFIC
+    connection.add(_MENTION, [(insight_id, it.canonical, it.name) for it in mentions])
 
 
 def replace_mentions(connection: Connection, insight_id: str, mentions: Sequence[Entity], now: str) -> None:

@@ -123,7 +123,7 @@ CREATE TABLE "operations"(
   created_at TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE entities(
+CREATE TABLE "entities"(
   id TEXT PRIMARY KEY NOT NULL,
   name TEXT NOT NULL,
   canonical_name TEXT NOT NULL,
@@ -133,7 +133,8 @@ CREATE TABLE entities(
   created_at TEXT NOT NULL,
   core_summary TEXT,
   core_summary_updated TEXT,
-  UNIQUE(canonical_name, entity_type)
+  sense TEXT NOT NULL DEFAULT '',
+  UNIQUE(canonical_name, sense)
 ) STRICT;
 
 CREATE TABLE entity_aliases(

@@ -9,7 +9,7 @@ import pytest
 
 from mnemond.model.memory import Entity
 from mnemond.store import edges
-from mnemond.store.connection import Connection
+from mnemond.store.connection import Connection, ConstraintError
 from tests.store.factories import engine_at, insight_id, open_at, remember
 
 ONE, TWO = insight_id(1), insight_id(2)
@@ -46,11 +46,36 @@ def test_an_entity_is_stored_once_under_its_first_spelling(db: Connection) -> No
     assert mentioned(db) == [(ONE, "Kafka"), (ONE, "Redis"), (TWO, "REDIS")]
 
 
-def test_the_same_name_of_another_type_is_another_entity(db: Connection) -> None:
-    person = Entity("Redis", "redis", "person")
+def types(db: Connection) -> list[tuple[str, str]]:
+    return [(row[0], row[1]) for row in db.rows("SELECT canonical_name, entity_type FROM entities ORDER BY 1")]
+
+
+def test_the_same_name_of_another_type_is_the_same_entity(db: Connection) -> None:
+    person = Entity("redis", "redis", "person")
     edges.mention(db, ONE, [REDIS, person], NOW)
-    assert edges.entity_id(REDIS) != edges.entity_id(person)
-    assert len(known(db)) == 2
+    edges.mention(db, TWO, [person], NOW)
+    assert edges.entity_id(REDIS) == edges.entity_id(person)
+    assert types(db) == [("redis", "tool")]
+    assert mentioned(db) == [(ONE, "Redis"), (TWO, "redis")]
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_type_that_says_something_takes_the_place_of_a_concept(db: Connection, *, forgets: bool) -> None:
+    for kind in ("concept", "other", "organization", "person", "concept"):
+        edges.mention(db, ONE, [Entity("Siemens", "siemens", kind)], NOW)
+        if forgets:
+            db.entities.clear()
+    assert types(db) == [("siemens", "organization")]
+
+
+def test_only_an_explicit_split_makes_two_of_one_name(db: Connection) -> None:
+    edges.mention(db, ONE, [REDIS], NOW)
+    columns = "INSERT INTO entities(id, name, canonical_name, sense, entity_type, created_at)"
+    db.run(f"{columns} VALUES('x', 'Redis', 'redis', 'the cat', 'person', ?)", (NOW,))
+    edges.mention(db, TWO, [REDIS], NOW)
+    assert mentioned(db) == [(ONE, "Redis"), (TWO, "Redis")]
+    with pytest.raises(ConstraintError):
+        db.run(f"{columns} VALUES('y', 'Redis', 'redis', '', 'person', ?)", (NOW,))
 
 
 def test_names_are_replaced_and_old_ones_stay_known(db: Connection) -> None:
@@ -94,11 +119,11 @@ def test_what_was_taken_back_is_not_taken_for_known(db: Connection) -> None:
     db.run("BEGIN IMMEDIATE")
     db.run("SAVEPOINT operation")
     edges.mention(db, ONE, [REDIS], NOW)
-    assert db.entities == {edges.entity_id(REDIS)}
+    assert db.entities == {"redis": True}
     db.roll_back_to("operation")
     edges.mention(db, TWO, [REDIS], LATER)
     db.run("ROLLBACK")
-    assert db.entities == set()
+    assert db.entities == {}
     edges.mention(db, TWO, [REDIS], LATER)
     assert (known(db), mentioned(db)) == ([("Redis", LATER)], [(TWO, "Redis")])
 

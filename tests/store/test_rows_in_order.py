@@ -86,7 +86,7 @@ def everything(path: Path) -> dict[str, Rows]:
         ]
         found = {}
         for name in names:
-            columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})") if row[1] != "number"]
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({name})") if row[1] not in ("number", "sense")]
             columns += ["rowid"] if name == "insights" else []
             found[name] = sorted(db.execute(f"SELECT {', '.join(columns)} FROM {name}"), key=repr)
     db.close()
