@@ -22,6 +22,7 @@ class Chinese(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     before: tuple[str, ...]
     after: tuple[str, ...]
     after_surely: tuple[str, ...]
+    foreign: frozenset[str]
     titles: tuple[str, ...]
     suffixes: tuple[str, ...]
     generic: frozenset[str]

@@ -74,7 +74,7 @@ class _Names:
         german = sum(word in self._lists.german_words for word in sample)
         english = sum(word in self._lists.english_words for word in sample)
         self._is_german = german > english
-        self._headings = self._heading_words()
+        self._headings = frozenset() if self._is_german else self._heading_words()
 
     def _heading_words(self) -> frozenset[int]:
         """Places in lines that are written as headings: "Open Questions For Thursday"."""
@@ -138,7 +138,7 @@ class _Names:
             return False
         word = bare_name(self._words[at])
         low = folded(word)
-        if low in self._lists.not_names or (word.isupper() and len(word) > 1) or (low,) in named_places():
+        if low in self._lists.not_names or (word.isupper() and len(word) > 1):
             return low in self._lists.given
         if is_ordinary(word):
             return False
@@ -222,6 +222,9 @@ class _Names:
         if self._is_german:
             is_verb = following in ("hat", "ist", "mag", "kann", "will", "soll", "muss", "war", "arbeitet", "wohnt")
             return self._is_role_of(at) or (is_verb and folded(self._words[at]) in lists.given)
+        is_plain = is_ordinary(self._words[at]) or (folded(self._words[at]),) in named_places()
+        if following in _DEEDS and not is_plain:
+            return True
         if following in lists.verbs_of_persons or self._before(at) in lists.roles or self._is_in_state(end):
             return True
         return self._is_labelled(at) or (self._is_role_of(at))
@@ -344,6 +347,9 @@ class _Names:
     def _known(self, at: int) -> int:
         """A place or organisation of the gazetteer, the longest that begins here."""
         low = folded(bare_name(self._words[at]))
+        city, mark, quarter = low.partition("-")
+        if mark and named_places().get((city,)) and quarter.isalpha() and self._words[at].istitle():
+            return self._add(at, at + 1, "location")  # "Köln-Ehrenfeld"
         sizes = (5, 4, 3, 2, 1) if low in first_words() else (1,)
         for size in sizes:
             piece = self._words[at : at + size]
@@ -424,7 +430,7 @@ class _Names:
 
     def _unknown_german(self, at: int, end: int) -> str:
         before, lists = self._before(at), self._lists
-        if self._is_labelled(at) and end - at < 3:
+        if end - at < 3 and (self._is_labelled(at) or self._is_role_of(at)):
             return "person"
         if end - at > 1 and before in lists.roles_german:
             return "person"
@@ -458,6 +464,12 @@ class _Names:
 
 
 _ORGANIZATION_PREPOSITIONS: Final = frozenset({"at", "from", "by", "for", "with", "joined", "bei", "to"})
+
+_DEEDS: Final = frozenset({
+    *("owns", "maintains", "leads", "wrote", "works", "reviews", "reviewed", "manages", "handles", "joined", "left"),
+    *("approved", "fixed", "lives", "moved"),
+})  # fmt: skip
+"""Verbs behind a given name that is an ordinary word too: "Victor maintains the CLI"."""
 
 _PARTNERS: Final = frozenset({"sons", "söhne", "co", "partner", "partners", "company"})
 """What follows "&" in the name of an organisation."""

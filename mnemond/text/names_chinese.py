@@ -16,11 +16,17 @@ from mnemond.text.resources import on_first_use, one_of, regex
 _FIRST_OF_LONGER: Final = frozenset("小老阿欧司上诸慕尉皇夏东令端公长宇")
 """First characters of nicknames and of surnames of two characters."""
 
+_LONGEST_FOREIGN: Final = 5
+"""Characters of the longest name of `Chinese.foreign`."""
+
 _LONGEST: Final = 7
 """Characters of the longest name of the gazetteer that is looked up."""
 
 _MAX_ORGANIZATION: Final = 10
 """Characters of an organisation's name before its end."""
+
+_BEHIND_TITLE: Final = ("的", "说", "要", "让", "同意", "和", "在", "不", "，")
+"""What follows 总 as the title of a director; 总 begins words too (总结, 总部)."""
 
 _BLANKS: Final = 4
 """Characters before a name in which a word that introduces one is searched."""
@@ -50,7 +56,7 @@ def chinese_names(run: str) -> list[Shape]:
     found: list[Shape] = []
     words = name_lists().chinese
     surnames, doubtful, _, _ = _sets()
-    beginnings = surnames | doubtful | _FIRST_OF_LONGER
+    beginnings = surnames | doubtful | _FIRST_OF_LONGER | {name[0] for name in words.foreign}
     at = end_of_name = organization_from = 0
     while at < len(run):
         name, kind = "", ""
@@ -113,6 +119,9 @@ def _organization(rest: str, whole: str, words: Chinese) -> str:
 def _person(run: str, at: int, words: Chinese) -> str:
     """The person whose name begins at `at`; "" if nothing shows that it is one."""
     surnames, doubtful, given, never = _sets()
+    for size in range(_LONGEST_FOREIGN, 1, -1):
+        if run[at : at + size] in words.foreign:
+            return run[at : at + size] if _follows(run, at + size, words.after) else ""
     if run[at : at + 2] in words.double_surnames:
         size, is_sure = 2, True
     elif run[at] in surnames:
@@ -125,8 +134,9 @@ def _person(run: str, at: int, words: Chinese) -> str:
     else:
         return ""
     for title in words.titles:
-        if run.startswith(title, at + size) and title != "工":
-            return run[at : at + size] + title if is_sure else ""
+        if run.startswith(title, at + size):
+            is_title = len(title) > 1 or (is_sure and _follows(run, at + size + 1, _BEHIND_TITLE))
+            return run[at : at + size] + title if is_title else ""
     first, second = run[at + size : at + size + 1], run[at + size + 1 : at + size + 2]
     if not first or first in never:
         return ""
@@ -134,6 +144,8 @@ def _person(run: str, at: int, words: Chinese) -> str:
     are_given = first in given and second in given and bool(second)
     two_follow, one_follows = _follows(run, behind_two, words.after), _follows(run, behind_one, words.after)
     if second and second not in never:
+        if first in given and two_follow and not one_follows and is_sure:
+            return run[at:behind_two]
         if are_given and (two_follow or not one_follows or second != "和") and (is_sure or two_follow):
             return run[at:behind_two]
         if is_sure and not one_follows and run.startswith(words.after_surely, behind_two):
