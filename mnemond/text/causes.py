@@ -42,14 +42,17 @@ MAX_SENTENCES: Final = 64
 MAX_CLAIMS: Final = 16
 """Connectives of a text that are read, which limits the time for a text of nothing but "because"."""
 
-FULL: Final = 0.7
-"""Share of a clause's words that the other text must have. The thresholds were chosen on pairs of sentences in three
+ENOUGH: Final = ((0.8, 0.0), (0.7, 0.7), (0.5, 0.85))
+"""Pairs of shares: of the clause's words that the other text has, and of its words that the clause has. One pair must
+be reached: a subject in common, with another predicate, reaches none. They were chosen on pairs of sentences in three
 languages (docs/decisions/0030)."""
 
-PARTIAL: Final = 0.5
-"""As `FULL`, for a text that has little else than the clause: `MOSTLY` of its own words are in it."""
+ENOUGH_CHINESE: Final = (0.6, 0.55)
+"""As `ENOUGH`, if more than one run of characters is shared: in another order of words, fewer pairs of characters are
+the same."""
 
-MOSTLY: Final = 0.6
+LIKELY: Final = 0.5
+"""Share of a clause's words for a suggestion."""
 
 MARGIN: Final = 0.2
 """Distance of the shares of both clauses below which neither of them is clearly the repeated one."""
@@ -58,16 +61,24 @@ MIN_SHARED: Final = 2
 """Shared words that make a match: one is a common topic."""
 
 
+class Clause(msgspec.Struct, frozen=True):
+    """The content words of a clause, in order; those of them that are written with a capital; and if it is negated."""
+
+    words: tuple[str, ...]
+    names: frozenset[str] = frozenset()
+    is_negated: bool = False
+
+
 class Claim(msgspec.Struct, frozen=True):
-    """One connective: the words of its two clauses, in order. `signal` is the connective, folded, with single spaces.
+    """One connective and its two clauses. `signal` is the connective, folded, with single spaces.
 
     `subject`: the word that the sentence begins with, which the clauses may leave out or replace by a pronoun.
     `reached`: the effect was the purpose, which is the cause if another text states it as a wish. `is_noun`: the cause
     is a noun phrase, which leaves no subject out.
     """
 
-    cause: tuple[str, ...]
-    effect: tuple[str, ...]
+    cause: Clause
+    effect: Clause
     sub_type: SubType
     signal: str
     subject: str = ""
@@ -209,8 +220,8 @@ def _claims_of(sentence: str, previous: str) -> Iterator[Claim]:
         sides = _sides(kind, before, after, "" if place else previous)
         if sides is None:
             continue
-        cause, effect = (content_words(side) for side in sides)
-        if cause and effect:
+        cause, effect = map(clause_of, sides)
+        if cause.words and effect.words:
             subject = (
                 content_words(sentence[: min(edges[1], MAX_CLAUSE)])[:1] or content_words(previous[:MAX_CLAUSE])[:1]
             )
@@ -244,8 +255,8 @@ _REASON_IS: Final = (
 def _reason_named(sentence: str) -> Claim | None:
     for pattern in _REASON_IS:
         if (found := pattern.match(sentence)) is not None:
-            cause, effect = content_words(found["cause"]), content_words(found["effect"])
-            return Claim(cause, effect, "causes", fold(found["signal"])) if cause and effect else None
+            cause, effect = clause_of(found["cause"]), clause_of(found["effect"])
+            return Claim(cause, effect, "causes", fold(found["signal"])) if cause.words and effect.words else None
     return None
 
 
@@ -357,8 +368,14 @@ def content_words(text: str) -> tuple[str, ...]:
     lists = _lists()
     plain = _NAMED_BY_LETTER.sub(r" 0\1", text if text.isascii() else _DROPPED_CHINESE.sub("", text))
     words = (lists.irregular.get(word, word) for word in tokens(plain) if word not in lists.dropped)
+    words = (_SEPARABLE.sub("", word, count=1) if len(word) > MIN_SEPARABLE else word for word in words)
     return tuple(dict.fromkeys(term for word in words if (term := index_term(word)) and term not in lists.dropped))
 
+
+MIN_SEPARABLE: Final = 8
+"""Letters of the shortest participle of a German verb whose prefix stands apart elsewhere: "abgeschaltet"."""
+
+_SEPARABLE: Final = regex(r"^(?:ab|an|auf|aus|ein|mit|nach|vor|zu|um|weg|zurück|los|hin|her)(?:ge|zu)(?=\w{4})")
 
 _NAMED_BY_LETTER: Final = regex(r"(?<=[a-zäöüß]) ([A-HJ-Z])(?=[\s.,;:!?)]|$)")
 """The letter of "hall A", which is no article and counts as a number."""
@@ -367,6 +384,20 @@ _DROPPED_CHINESE: Final = regex(lambda: one_of(_lists().dropped_chinese))
 
 _BEGINNING: Final = 4
 """Letters that two forms of a word share at least."""
+
+
+def clause_of(text: str) -> Clause:
+    """Read a clause, or a whole text."""
+    words = content_words(text)
+    names = frozenset(content_words(" ".join(_CAPITALISED.findall(text))))
+    return Clause(words, names, _NEGATED.search(text) is not None)
+
+
+_CAPITALISED: Final = regex(r"\b[A-ZÄÖÜ][\w-]+")
+_NEGATED: Final = regex(
+    r"\b(?:not|no|never|nobody|nothing|cannot|without|nor|nicht|kein\w{0,2}|nie|niemand|nichts|ohne)\b|n't\b|[不没沒无無未]",
+    re.IGNORECASE,
+)
 
 
 class _Words:
@@ -412,11 +443,12 @@ def role_of(stated: tuple[Claim, ...], text: str, *, likely: bool = False) -> Ma
     where two claims disagree. `likely`: half of a clause is a match, as for what is suggested to a reader."""
     if not stated:
         return None
-    other = _Words(content_words(_plain(text[:MAX_READ])))
+    read_ = clause_of(_plain(text[:MAX_READ]))
+    other = _Words(read_.words)
     wishes: bool | None = None
     decided: Match | None = None
     for claim in stated:
-        role = _matched(claim, other, likely=likely)
+        role = _matched(claim, read_, other, likely=likely)
         if role == "cause" and claim.reached:
             wishes = _states_wish(text) if wishes is None else wishes
             role = "cause" if wishes else "effect"
@@ -434,15 +466,35 @@ def _states_wish(text: str) -> bool:
     )
 
 
-def _matched(claim: Claim, other: _Words, *, likely: bool) -> Role | None:
-    whole = _Words((*claim.cause, *claim.effect))
-    cause = _share(claim.cause, "" if claim.is_noun else claim.subject, other, whole)
-    effect = _share(claim.effect, claim.subject, other, whole)
+def _matched(claim: Claim, read_: Clause, other: _Words, *, likely: bool) -> Role | None:
+    whole = _Words((*claim.cause.words, *claim.effect.words))
+    cause = _share(claim.cause.words, "" if claim.is_noun else claim.subject, other, whole)
+    effect = _share(claim.effect.words, claim.subject, other, whole)
     if abs(cause.share - effect.share) < MARGIN:
         return None
     role: Role = "cause" if cause.share > effect.share else "effect"
-    better = cause if role == "cause" else effect
-    return role if better.is_match or (likely and better.share >= PARTIAL) else None
+    better, clause = (cause, claim.cause) if role == "cause" else (effect, claim.effect)
+    if likely and better.share >= LIKELY:
+        return role
+    return role if better.is_match and not _differ(clause, read_, other, claim.sub_type) else None
+
+
+def _differ(clause: Clause, read_: Clause, other: _Words, sub_type: SubType) -> bool:
+    """True if the clause and the other text say the contrary, or the same about another thing: each has a number or a
+    name of its own next to the same word ("v1 API" and "v2 API", "Berlin office" and "Lisbon office")."""
+    if clause.is_negated != read_.is_negated and sub_type != "prevents":
+        return True
+    here = _Words(clause.words)
+    own, others = (
+        {
+            (neighbour, word.isdigit() or word not in known.names)
+            for pair in pairwise(known.words)
+            for word, neighbour in (pair, pair[::-1])
+            if (word in known.names or any(map(str.isdigit, word))) and not lacking.has(word)
+        }
+        for known, lacking in ((clause, other), (read_, here))
+    )
+    return not own.isdisjoint(others)
 
 
 class _Shared(msgspec.Struct, frozen=True):
@@ -458,32 +510,16 @@ def _share(side: tuple[str, ...], subject: str, other: _Words, whole: _Words) ->
     shared = sum(map(other.has, words))
     share = shared / len(words)
     back = sum(map(here.has, other.all)) / len(other.all) if other.all else 0.0
-    partial = share >= PARTIAL and back >= MOSTLY and _are_several(words, other)
-    enough = shared >= MIN_SHARED and (share >= FULL or partial)
-    enough = enough or (shared == len(words) == 1 and len(other.all) >= MIN_SHARED and all(map(whole.has, other.all)))
-    return _Shared(share, enough and not _apart(words, here, other))
+    least = ENOUGH if words[-1] < "\u2e80" else (ENOUGH[0], ENOUGH_CHINESE) if _runs(words, other) > 1 else ENOUGH[:1]
+    enough = shared >= MIN_SHARED and any(share >= of_side and back >= of_other for of_side, of_other in least)
+    enough = enough or (shared == len(words) == 1 and all(map(whole.has, other.all)))
+    return _Shared(share, enough)
 
 
-def _are_several(words: tuple[str, ...], other: _Words) -> bool:
-    """True if the shared words are several in Chinese as well, where one noun has two or three pairs of characters."""
-    if words[-1] < "\u2e80":
-        return True
+def _runs(words: tuple[str, ...], other: _Words) -> int:
+    """Count the runs of shared words: one noun of four characters has three pairs, all in one run."""
     shared = [other.has(word) for word in words]
-    return sum(here and not before for before, here in pairwise([False, *shared])) > 1
-
-
-def _apart(words: tuple[str, ...], here: _Words, other: _Words) -> bool:
-    """True if both texts have a number of their own next to the same word: "v1 API" and "v2 API", "room 12" and 14."""
-    own, others = (
-        {
-            (neighbour, word)
-            for pair in pairwise(known)
-            for word, neighbour in (pair, pair[::-1])
-            if any(map(str.isdigit, word)) and not lacking.has(word)
-        }
-        for known, lacking in ((words, other), (other.all, here))
-    )
-    return bool({neighbour for neighbour, _ in own} & {neighbour for neighbour, _ in others})
+    return sum(here and not before for before, here in pairwise([False, *shared]))
 
 
 MAX_BY_FORMS: Final = 512

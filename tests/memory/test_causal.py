@@ -66,7 +66,8 @@ def test_without_shared_words_there_is_no_link() -> None:
 @pytest.mark.parametrize(("words", "links"), [(20, 1), (21, 0)])
 def test_the_least_overlap_is_enough(words: int, links: int) -> None:
     long = " ".join(["team", "lacks", "redis", *(f"word{n}" for n in range(words - 3))])
-    assert len(added(build_causal(newcomer(BECAUSE), SmallStore(Row("old", long)), SETTINGS))) == links
+    note = newcomer("Chose SQLite because the team lacks Redis")
+    assert len(added(build_causal(note, SmallStore(Row("old", long)), SETTINGS))) == links
 
 
 def test_only_the_ten_newest_rows_are_looked_at_whatever_their_chain() -> None:

@@ -53,6 +53,14 @@ PAIRS = [
     ("服务器的磁盘损坏了。", "服务器宕机是由磁盘损坏引起的。", "a->b"),
     ("台风周五登陆厦门。", "因台风周五登陆厦门,团建改期了。", "a->b"),
     # no cause, or none of the two
+    ("The Lisbon office closed.", "The Berlin office closed because the lease ended.", "none"),
+    ("Das Büro in Bonn schließt.", "Das Büro in Köln schließt, weil die Miete steigt.", "none"),
+    ("上海分店关门了。", "因为租金上涨,北京分店关门了。", "none"),
+    ("We did not enable tracing.", "Latency rose because we enabled tracing.", "none"),
+    ("The server in rack 7 has 64 GB of RAM.", "The server in rack 7 was replaced because its fan died.", "none"),
+    ("Der Drucker im Keller ist neu.", "Der Drucker im Keller klemmt, weil das Papier feucht ist.", "none"),
+    ("The sensor in hall A is dirty.", "The alarm went off because the sensor in hall B is dirty.", "none"),
+    ("新办公室在十楼。", "因为合同到期,我们搬到了新办公室。", "none"),
     ("The office is on the third floor.", "The office has been cold since Monday.", "none"),
     ("The new driver was installed.", "The crash was not caused by the new driver.", "none"),
     ("Tom's back office desk is oak.", "Tom quit because of his back.", "none"),
@@ -154,5 +162,5 @@ def test_the_direction_is_that_of_the_texts_whichever_comes_first(one: list[str]
 @given(st.text(max_size=120))
 def test_any_text_can_be_read(text: str) -> None:
     for claim in claims(text):
-        assert claim.cause
-        assert claim.effect
+        assert claim.cause.words
+        assert claim.effect.words
