@@ -128,7 +128,7 @@ def _key_words() -> frozenset[str]:
     """A word of each Latin connective, the longest that is not common, and the nouns of `_REASON_IS`."""
     phrases = [phrase.split() for phrase in _kind_of() if phrase[0] < "\u2e80"]
     keys = {max(words, key=lambda word: (word not in _COMMON, len(word))) for words in phrases}
-    return frozenset(keys | {"reason", "cause", "grund", "ursache"})
+    return frozenset(keys - {"to"} | {"reason", "cause", "grund", "ursache"})
 
 
 def _pattern() -> str:
@@ -171,7 +171,7 @@ def claims(text: str) -> tuple[Claim, ...]:
 def _may_claim(text: str) -> bool:
     """False if `text` has no connective: so are most texts."""
     plain = text if text.isascii() else text.replace("’", "'")
-    if not _key_words().isdisjoint(_LETTERS.findall(plain.lower())):
+    if "To " in text or not _key_words().isdisjoint(_LETTERS.findall(plain.lower())):
         return True
     return not text.isascii() and _CHINESE_CUE.search(text) is not None
 
@@ -395,7 +395,8 @@ def clause_of(text: str) -> Clause:
 
 _CAPITALISED: Final = regex(r"\b[A-ZÄÖÜ][\w-]+")
 _NEGATED: Final = regex(
-    r"\b(?:not|no|never|nobody|nothing|cannot|without|nor|nicht|kein\w{0,2}|nie|niemand|nichts|ohne)\b|n't\b|[不没沒无無未]",
+    r"\b(?:not|no|never|nobody|nothing|cannot|without|nor|missing|lack\w{0,3}|nicht|kein\w{0,2}|nie|niemand|nichts|ohne"
+    r"|fehl(?:t|te|en|ten|end\w{0,2}))\b|n't\b|[不没沒無无未缺]",
     re.IGNORECASE,
 )
 
@@ -449,6 +450,8 @@ def role_of(stated: tuple[Claim, ...], text: str, *, likely: bool = False) -> Ma
     decided: Match | None = None
     for claim in stated:
         role = _matched(claim, read_, other, likely=likely)
+        if role == "cause" and claim.signal in _lists().purpose and _NOW.search(text):
+            continue  # a purpose that was reached may be the effect as well
         if role == "cause" and claim.reached:
             wishes = _states_wish(text) if wishes is None else wishes
             role = "cause" if wishes else "effect"
@@ -458,6 +461,11 @@ def role_of(stated: tuple[Claim, ...], text: str, *, likely: bool = False) -> Ma
             return None
         decided = decided or Match(role, claim)
     return decided
+
+
+_NOW: Final = regex(
+    r"\b(?:now|already|finally|meanwhile|jetzt|nun|inzwischen|bereits|endlich)\b|现在|已经|終於|终于", re.IGNORECASE
+)
 
 
 def _states_wish(text: str) -> bool:

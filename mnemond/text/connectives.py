@@ -89,7 +89,21 @@ def _is_so(before: str, after: str) -> bool:
 
 
 def _is_as(before: str, after: str) -> bool:
-    return _CLAUSE_AFTER.match(after) is not None and not _AS_BEFORE.search(before) and bool(before.strip())
+    if not before.strip():
+        return "," in after and (_CLAUSE_AFTER.match(after) or _S_AFTER.match(after)) is not None
+    return _CLAUSE_AFTER.match(after) is not None and not _AS_BEFORE.search(before)
+
+
+_S_AFTER: Final = regex(
+    r"\s+(?:the|our|my|his|her|their|its|this|that|every|each)\s+(?:[\w-]+\s+)?\w+\s+\w{3,}(?<!s)s\s"
+)
+
+
+def _is_to(before: str, after: str) -> bool:
+    return not before.strip() and "," in after and _BE_HONEST.match(after) is None
+
+
+_BE_HONEST: Final = regex(r"\s+(?:be|sum|my|our|the|me|us|whom|date|this|that|put|start|begin)\b", re.IGNORECASE)
 
 
 _AS_BEFORE: Final = regex(
@@ -178,6 +192,7 @@ _CHECKS: Final = {
     "so": _is_so,
     "as": _is_as,
     "for": _is_for,
+    "to": _is_to,
     "since": _is_since,
     "da": _is_da,
     "denn": _is_denn,
