@@ -29,6 +29,7 @@ from mnemond.text.entity_shapes import (
     split,
     title,
 )
+from mnemond.text.name_lists import name_lists
 from mnemond.text.names import names_in
 from mnemond.text.names_chinese import chinese_names
 from mnemond.text.resources import regex
@@ -130,7 +131,10 @@ def _named_in(text: str, known: Known, aliases: Mapping[str, str]) -> Iterator[S
             kind = kind_of(name)
             yield name, kind
     parts_of_names = {part for name in spelled for part in (*map(bare, name.split()), name[:2])}
+    not_names = name_lists().not_names
     for name in dict.fromkeys(reader.people):
+        if name.lower() in not_names:
+            continue
         if not parts_of_names.isdisjoint(name.split()):
             continue
         kind = kind_of(name)

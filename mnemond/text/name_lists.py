@@ -50,6 +50,8 @@ class NameLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verbs_behind_full_names: Words
     belongings: Words
     place_words: Words
+    settling: str
+    persons: Words
     place_prepositions: str
     work_words: Words
     organization_cues: str

@@ -67,6 +67,8 @@ class _Names:
     def __init__(self, words: Sequence[str]) -> None:
         self.found: list[Shape] = []
         self._words = words
+        self._person_until = -_LOOKED_BACK - 1
+        """The place behind the last person found."""
         self._lists = name_lists()
         self._terms = entity_lists().terms
         self._low = [word.lower() for word in words]
@@ -109,6 +111,8 @@ class _Names:
         name = " ".join([*self._words[start : end - 1], bare_name(self._words[end - 1])])
         name = name.replace(" .", ".").replace(" ' ", "'").replace(" ’ ", "’")
         self.found.append((name, kind))  # type: ignore[arg-type]
+        if kind == "person":
+            self._person_until = end
         return end
 
     def _is_start(self, at: int) -> bool:
@@ -237,6 +241,12 @@ class _Names:
             return self._at(at + 2) in self._lists.on_states.split()
         return state in self._lists.states_of_persons
 
+    def _has_role(self, at: int) -> bool:
+        """True before "is the product owner", "is our new lawyer"."""
+        if self._at(at) not in ("is", "was") or self._at(at + 1) not in ("the", "our", "my", "a", "an", "her", "his"):
+            return False
+        return any(self._at(place) in self._lists.roles for place in range(at + 2, at + 5))
+
     def _is_labelled(self, at: int) -> bool:
         return at > 1 and self._words[at - 1] == ":" and self._low[at - 2] in self._lists.labels
 
@@ -287,7 +297,7 @@ class _Names:
             if at in self._headings and not is_strict:
                 break
             if rest[0] in lists.generic and not is_strict:
-                break
+                return last
             if not is_strict and all(is_ordinary(each) or each in lists.generic for each in rest):
                 break
             if ending in lists.organization_of and self._at(last) == "of" and self._is_capital(last + 1):
@@ -428,9 +438,18 @@ class _Names:
                 return True
         return False
 
+    def _is_about_a_place(self, at: int) -> bool:
+        """True if the sentence before `at` speaks of a place, or of a person who lives or goes somewhere."""
+        lists = self._lists
+        if self._has_near(at, lists.place_words):
+            return True
+        is_person = at - self._person_until <= _LOOKED_BACK or self._has_near(at, lists.persons)
+        return is_person and self._has_near(at, frozenset(lists.settling.split()))
+
     def _unknown_german(self, at: int, end: int) -> str:
         before, lists = self._before(at), self._lists
-        if end - at < 3 and (self._is_labelled(at) or self._is_role_of(at)):
+        is_called = self._is_role_of(at) and (before == "heißt" or end - at > 1)
+        if end - at < 3 and (self._is_labelled(at) or is_called):
             return "person"
         if end - at > 1 and before in lists.roles_german:
             return "person"
@@ -445,18 +464,18 @@ class _Names:
         is_possessive = self._words[end - 1] != bare_name(self._words[end - 1])
         is_free = before not in ("the", "a", "an", "our", "my", "your", "their", "this", "each", "every", "-")
         is_work = self._has_near(at, lists.work_words)
-        is_place = before in lists.place_prepositions.split() and self._has_near(at, lists.place_words)
+        is_place = before in lists.place_prepositions.split() and self._is_about_a_place(at)
         if is_place and not (is_work and before in ("to", "at", "from")):
             return "location"
         if before in ("for", "at", "by", "with", "from", "joined", "joins") and is_work:
             return "organization"
-        if before in lists.organization_cues.split():
+        if before in lists.organization_cues.split() and (self._before(at - 1) != "the" or before not in _CLIENTS):
             return "organization"
         if before in lists.roles and end - at > 1 - (before not in _LOOSE_ROLES):
             return "person"
         if is_free and is_possessive:
             return "person" if following in lists.belongings else ""
-        if is_free and (following in lists.verbs_of_persons or self._is_in_state(end)):
+        if is_free and (following in lists.verbs_of_persons or self._is_in_state(end) or self._has_role(end)):
             return "person"
         if self._is_labelled(at) or self._is_role_of(at):
             return "person"
@@ -464,6 +483,9 @@ class _Names:
 
 
 _ORGANIZATION_PREPOSITIONS: Final = frozenset({"at", "from", "by", "for", "with", "joined", "bei", "to"})
+
+_CLIENTS: Final = frozenset({"client", "customer"})
+"""Words that also describe a thing: "the client Portal"."""
 
 _DEEDS: Final = frozenset({
     *("owns", "maintains", "leads", "wrote", "works", "reviews", "reviewed", "manages", "handles", "joined", "left"),
