@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -12,8 +12,8 @@ from mnemond.model.memory import Entity, EntityType
 from mnemond.text.entities import Known, canonical_name, extract, is_name, nothing_known
 from mnemond.text.entity_lists import entity_lists
 from mnemond.text.entity_shapes import kind_of
-from mnemond.text.resources import regex, words_of
-from mnemond.text.tokens import fold, latin_words
+from mnemond.text.resources import on_first_use, one_of, read, regex, words_of
+from mnemond.text.tokens import fold
 
 Speaker = Literal["user", "assistant"]
 Intent = Literal["preference", "fact", "event", "relationship"]
@@ -130,34 +130,60 @@ def latest_exchange(messages: Sequence[Message], window: int) -> Exchange:
 
 # ---------------------------------------------------------------- importance
 
-MIN_IMPORTANCE, MAX_IMPORTANCE = 1, 10
-BASE: Final[dict[Intent, int]] = {"preference": 6, "event": 5, "relationship": 6, "fact": 5}
-DECISION: Final = 8
-"""Base of a decision, whatever its intent."""
+USUAL: Final = 3
+"""Importance of a memory, of five, that says no more than its kind: that of a note by hand without one."""
 
-EMPHASISED: Final = words_of("important critical crucial essential must always never mandatory forbidden")
-HEDGES: Final = words_of("maybe might perhaps possibly probably guess seems unsure")
-SMALL_TALK: Final = words_of("weather lunch coffee weekend haha lol")
-_EMPHASISED_CHINESE: Final = regex("重要|关键|必须|务必|总是|始终|永远|从不|禁止|一定要|千万")
-_HEDGES_CHINESE: Final = regex("也许|可能|大概|或许|说不定")
+MAX_STEPS: Final = 2
+"""Different words of emphasis that count: two make a memory as important as can be."""
+
+
+class _Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """data/importance.toml"""
+
+    emphasised: tuple[str, ...]
+    emphasised_chinese: tuple[str, ...]
+    hedges: tuple[str, ...]
+    hedges_chinese: tuple[str, ...]
+    small_talk: tuple[str, ...]
+
+
+_weights: Final = on_first_use(lambda: read("importance", _Weights))
+
+
+def _any_of(words: Iterable[str], chinese: Iterable[str] = ()) -> str:
+    return "|".join([rf"\b(?:{one_of(words)})\b", *chinese])
+
+
+_EMPHASISED: Final = regex(lambda: _any_of(_weights().emphasised, _weights().emphasised_chinese))
+_GUESSED: Final = regex(r"\bmust(?:n't)? have been\b")
+"""A conclusion, not an obligation."""
+
+_HEDGES: Final = regex(lambda: _any_of(_weights().hedges, _weights().hedges_chinese))
+_SMALL_TALK: Final = regex(lambda: _any_of(_weights().small_talk))
 
 Band = Literal["trivial", "useful", "important", "critical"]
 
 
 def importance(text: str, intent: Intent, *, decided: bool, corrects: bool, specific: bool) -> int:
-    """1…10. `specific`: it names a number, a date or two things."""
-    words, folded = latin_words(text), fold(text)
-    points = DECISION if decided else BASE[intent]
-    points += not EMPHASISED.isdisjoint(words) or _EMPHASISED_CHINESE.search(folded) is not None
-    points += corrects + specific
-    points -= 2 * is_hedged(text)
-    points -= 2 * (not SMALL_TALK.isdisjoint(words))
-    return max(MIN_IMPORTANCE, min(MAX_IMPORTANCE, points))
+    """Importance, 1…10, of which a memory gets half (`of_five`), on the scale of notes by hand: `USUAL`, one step more
+    for each of up to two words of emphasis, one less if the speaker is unsure, and one for small talk.
+
+    A decision, a correction, and what is `specific` (it names a number, a date or two things) rank above others of
+    their step, and so do a preference and a relationship; none of these alone reaches the next one. The words of a text
+    longer than a sentence do not count: among so many there is always one.
+    """
+    step = USUAL
+    if len(text) <= MAX_SENTENCE:
+        folded = _GUESSED.sub("", fold(text))
+        step += min(MAX_STEPS, len(set(_EMPHASISED.findall(folded))))
+        step -= is_hedged(text) + (_SMALL_TALK.search(folded) is not None)
+    ranks_above = decided or corrects or specific or intent in ("preference", "relationship")
+    return 2 * max(1, min(5, step)) - (not ranks_above)
 
 
 def is_hedged(text: str) -> bool:
     """True if the speaker is unsure."""
-    return not HEDGES.isdisjoint(latin_words(text)) or _HEDGES_CHINESE.search(text) is not None
+    return _HEDGES.search(fold(text)) is not None
 
 
 def of_five(importance_of_ten: int) -> int:
@@ -172,6 +198,23 @@ def band(importance_of_ten: int) -> Band:
     if importance_of_ten <= 6:
         return "useful"
     return "important" if importance_of_ten <= 8 else "critical"
+
+
+STEP: Final = 2
+"""Importance of ten by which a sentence of the assistant is less important than the same one of a person."""
+
+
+def with_own_lowered(found: Extraction, threshold: int) -> Extraction:
+    """`found` with the facts of the assistant's own sentences one step lower; those below `threshold` are dropped."""
+    facts: list[Fact] = []
+    dropped = list(found.dropped)
+    for fact in found.facts:
+        lower = max(1, fact.importance - STEP) if fact.attributed_to == "assistant" else fact.importance
+        if lower >= threshold:
+            facts.append(msgspec.structs.replace(fact, importance=lower))
+        else:
+            dropped.append(Dropped(shown(fact.content), f"importance {lower}"))
+    return Extraction(tuple(facts), tuple(dropped), found.engine)
 
 
 # ---------------------------------------------------------------- entities

@@ -23,6 +23,7 @@ from mnemond.extract.facts import (
     Message,
     latest_exchange,
     of_five,
+    with_own_lowered,
 )
 from mnemond.extract.rules import HostFact, RuleEngine, completed
 from mnemond.index.snapshot import Snapshot
@@ -117,11 +118,15 @@ def extract_exchange(
 
     `window`: number of earlier messages for context. Blocks for up to a second per megabyte.
     """
-    clean = cleaned(messages)
-    if whole:
-        return (engine or RuleEngine()).extract(clean, context)
-    exchange = latest_exchange(clean, window)
-    return (engine or RuleEngine()).extract(exchange.latest, msgspec.structs.replace(context, earlier=exchange.earlier))
+    latest: Sequence[Message] = cleaned(messages)
+    if not whole:
+        context, latest = _split(latest, context, window)
+    return with_own_lowered((engine or RuleEngine()).extract(latest, context), context.threshold)
+
+
+def _split(messages: Sequence[Message], context: Context, window: int) -> tuple[Context, Sequence[Message]]:
+    exchange = latest_exchange(messages, window)
+    return msgspec.structs.replace(context, earlier=exchange.earlier), exchange.latest
 
 
 def cleaned(messages: Sequence[Message]) -> list[Message]:

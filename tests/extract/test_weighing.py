@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mnemond.extract.facts import Intent, Message, band, importance, latest_exchange, of_five, relations_of
+from mnemond.extract.facts import (
+    MAX_SENTENCE,
+    USUAL,
+    Context,
+    Intent,
+    Message,
+    band,
+    importance,
+    latest_exchange,
+    of_five,
+    relations_of,
+)
 from mnemond.extract.findings import with_dates
-from mnemond.model.answers import FactRelation
+from mnemond.memory.extraction import extract_exchange
+from mnemond.model.answers import Dropped, FactRelation
 from tests.extract.exchanges import DAY_US
+
+CONTEXT = Context(observed_us=DAY_US)
 
 
 @pytest.mark.parametrize(
@@ -17,21 +34,47 @@ from tests.extract.exchanges import DAY_US
         ("plain", "event", "", 5),
         ("plain", "relationship", "", 6),
         ("plain", "fact", "", 5),
-        ("plain", "fact", "d", 8),
-        ("plain", "event", "d", 8),
-        ("it must be so", "fact", "", 6),
-        ("必须这样", "fact", "", 6),
-        ("plain", "fact", "cs", 7),
+        ("plain", "fact", "d", 6),
+        ("plain", "event", "dcs", 6),
+        ("it must be so", "fact", "", 7),
+        ("it must be so", "fact", "d", 8),
+        ("it must have been the cache", "fact", "", 5),
+        ("the deadline for it", "event", "s", 8),
+        ("always and critical", "fact", "d", 10),
+        ("never, never again", "fact", "", 7),
+        ("必须这样", "fact", "", 7),
+        ("Wir müssen so", "fact", "", 7),
+        ("muss immer so", "fact", "", 9),
+        ("plain", "fact", "cs", 6),
         ("maybe so", "fact", "", 3),
+        ("möglicherweise so", "fact", "", 3),
         ("可能这样", "fact", "", 3),
         ("nice weather", "fact", "", 3),
         ("maybe nice weather", "fact", "", 1),
-        ("always and critical", "fact", "dcs", 10),
+        ("maybe always", "fact", "", 5),
+        ("always critical " + "x" * MAX_SENTENCE, "fact", "", 5),
     ],
 )
 def test_the_rubric(text: str, intent: Intent, flags: str, points: int) -> None:
     weighed = importance(text, intent, decided="d" in flags, corrects="c" in flags, specific="s" in flags)
     assert weighed == points
+
+
+@given(st.booleans(), st.booleans(), st.booleans(), st.sampled_from(["preference", "event", "relationship", "fact"]))
+def test_without_emphasis_nothing_is_more_important_than_a_note_by_hand(
+    decided: bool, corrects: bool, specific: bool, intent: Intent
+) -> None:
+    assert of_five(importance("plain", intent, decided=decided, corrects=corrects, specific=specific)) == USUAL
+
+
+def test_what_the_assistant_says_by_itself_is_one_step_lower() -> None:
+    said = "The staging database listens on port 5433"
+    (theirs,) = extract_exchange([Message("user", said)], CONTEXT, window=10).facts
+    (own,) = extract_exchange([Message("user", "Why?"), Message("assistant", said)], CONTEXT, window=10).facts
+    assert (of_five(theirs.importance), of_five(own.importance)) == (3, 2)
+    strict = msgspec.structs.replace(CONTEXT, threshold=own.importance + 1)
+    none = extract_exchange([Message("user", "Why?"), Message("assistant", said)], strict, window=10)
+    assert (none.facts, none.dropped[-1]) == ((), Dropped(said, f"importance {own.importance}"))
 
 
 def test_ten_become_five_and_bands() -> None:

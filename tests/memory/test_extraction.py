@@ -73,10 +73,10 @@ def test_a_fact_is_stored_with_all_that_is_known_of_it(desk: Desk) -> None:
     (fate,) = desk.hear("We decided to use Qdrant because the team runs it", conversation_id="chat-7")
     insight = desk.one("We decided")
     assert fate == Fate("CREATE", None, insight.id, None, "no memory is like it")
-    assert (insight.category, insight.importance, insight.intent) == ("decision", 4, "fact")
+    assert (insight.category, insight.importance, insight.intent) == ("decision", 3, "fact")
     assert (insight.channel, insight.source, insight.conversation_id) == ("extract", "user", "chat-7")
     metadata = msgspec.json.decode(insight.metadata)
-    assert metadata == {"importance10": 8, "confidence": 0.9, "attributed_to": "user"}
+    assert metadata == {"importance10": 6, "confidence": 0.9, "attributed_to": "user"}
 
 
 def test_relations_and_messages_are_kept_beside_it(desk: Desk) -> None:
