@@ -190,6 +190,12 @@ class Snapshot:
         rows: Rows = self.columns.mention_row[self.columns.mention_entity == (-1 if code is None else code)]
         return rows
 
+    def of_channel(self, channel: str) -> Mask:
+        """Return a mask of the rows that came over a channel, dead ones included; shape (rows,)."""
+        code = self.parts.table.names.channels.find(channel)
+        found: Mask = self.columns.channel == (-1 if code is None else code)
+        return found
+
     def last_holders(self, canonical: str, k: int) -> tuple[int, array[int]]:
         """Return how many rows name an entity, and the last k of them, in a time that does not grow with the store."""
         return self.parts.table.last_holders(canonical, self.rows, k)

@@ -17,7 +17,6 @@ from mnemond.index.snapshot import Snapshot
 from mnemond.memory.compare import parted
 from mnemond.memory.draft import WriteContext, WriteRules
 from mnemond.memory.extraction import (
-    CHANNEL,
     FactWrite,
     Provenance,
     context_of,
@@ -38,7 +37,7 @@ from mnemond.model.changes import (
     RetireInsight,
     SettleFact,
 )
-from mnemond.model.memory import MAX_TAG, Insight
+from mnemond.model.memory import EXTRACTED, MAX_TAG, Insight
 from mnemond.model.outcomes import Queued
 from mnemond.model.query import Filter
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
@@ -133,7 +132,7 @@ def _instead_of_older(reached: ChangeSet, conversation: str, snapshot: Snapshot)
     added = next((change.insight for change in reached.changes if isinstance(change, AddInsight)), None)
     if added is None or not conversation:
         return reached
-    wanted = Filter(channel=CHANNEL, category="context", all_sessions=True)
+    wanted = Filter(channel=EXTRACTED, category="context", all_sessions=True)
     older = [it for it in snapshot.newest(wanted, MAX_SUMMARIES) if _is_summary_of(conversation, it)]
     apart = [change for it in older for change in parted(snapshot, it)]
     gone = [RetireInsight(it.id, "superseded", added.id, added.valid_from, moves=False) for it in older]

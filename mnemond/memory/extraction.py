@@ -33,7 +33,7 @@ from mnemond.memory.compare import Moment, kept_because, parted
 from mnemond.memory.draft import Draft, WriteContext, WriteRules
 from mnemond.model.answers import FactRelation
 from mnemond.model.changes import AddInsight, Change, ChangeSet, RetireInsight, Vector
-from mnemond.model.memory import Insight, Scope, format_us, parse_rfc3339
+from mnemond.model.memory import EXTRACTED, Insight, Scope, format_us, parse_rfc3339
 from mnemond.model.outcomes import RememberResult, Substance
 from mnemond.model.query import Filter
 from mnemond.store.operations import Proposal, View
@@ -44,7 +44,6 @@ from mnemond.text.similarity import normalised
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import IsMemory
 
-CHANNEL: Final = "extract"
 VERBATIM: Final = "verbatim"
 """The engine that stores every message unchanged."""
 
@@ -186,7 +185,7 @@ def prepare(
         tags=provenance.tags,
         entities=tuple(each.name for each in fact.entities),
         source=fact.attributed_to,
-        channel=CHANNEL,
+        channel=EXTRACTED,
         conversation_id=provenance.conversation_id,
         scope=provenance.scope,
         created_at=None if fact.said_us == now_us else format_us(fact.said_us),
@@ -316,7 +315,7 @@ def _changes(new: FactRelation, old: FactRelation) -> bool:
 
 def _relationships(snapshot: Snapshot, scope: Scope) -> list[Insight]:
     """Return the extracted relationship memories, newest first."""
-    wanted = Filter(channel=CHANNEL, stated_intent="relationship", scope=scope, all_sessions=True)
+    wanted = Filter(channel=EXTRACTED, stated_intent="relationship", scope=scope, all_sessions=True)
     return snapshot.newest(wanted, MAX_RELATIONSHIPS)
 
 

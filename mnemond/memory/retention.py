@@ -20,7 +20,7 @@ from mnemond.memory.decay import DECAY, ISOLATED_WEIGHT
 from mnemond.memory.draft import WriteContext
 from mnemond.model.answers import GcCandidate, GcFlagged
 from mnemond.model.changes import Change, ChangeSet, CountUse, PurgeInsight, PutInsight, RetireInsight, SetImportance
-from mnemond.model.memory import DAY_US, Insight, Scope, effective_importances, format_us, parse_rfc3339
+from mnemond.model.memory import DAY_US, EXTRACTED, Insight, Scope, effective_importances, format_us, parse_rfc3339
 from mnemond.model.outcomes import GcDone, GcKept, Used
 from mnemond.model.query import Confidence, Filter
 from mnemond.store import insights
@@ -33,17 +33,16 @@ from mnemond.text.secrets import redact
 def prune(
     snapshot: Snapshot, adding: int, lifecycle: LifecycleSettings, now_us: int, spare: frozenset[str]
 ) -> list[Change]:
-    """Retire the least important rows that are not immune: the excess over the capacity, at most `prune_batch`.
+    """Retire the first rows of `leaving`: the excess over the capacity, at most `prune_batch`.
 
-    Their importance is computed for `now_us`: the stored one is as old as the last write of the row. `spare` are ids
-    that this operation changes otherwise. Ties: the oldest first.
+    `spare` are ids that this operation changes otherwise.
     """
     excess = snapshot.live + adding - lifecycle.max_insights
     if lifecycle.max_insights <= 0 or excess <= 0:
         return []
     changes: list[Change] = []
     left = min(excess, lifecycle.prune_batch)
-    for row in weakest(snapshot, lifecycle, importances(snapshot, now_us), math.inf):
+    for row in leaving(snapshot, lifecycle, now_us):
         insight = snapshot.insight(row)
         if insight.id in spare or keeps_company(snapshot, insight):
             continue
@@ -52,6 +51,25 @@ def prune(
         if not left:
             break
     return changes
+
+
+def leaving(snapshot: Snapshot, lifecycle: LifecycleSettings, now_us: int) -> list[int]:
+    """Return the live rows that are not immune in the order in which a full store prunes them: the least important
+    first, ties by age, but every extracted memory before all notes by hand of its stated importance or a higher one.
+
+    Importance is computed for `now_us`: the stored one is as old as the last write of the row.
+    """
+    rows = np.flatnonzero(snapshot.alive() & ~immune(snapshot, lifecycle))
+    columns, own = snapshot.columns, importances(snapshot, now_us)[rows]
+    stated, by_hand = columns.importance[rows], ~snapshot.of_channel(EXTRACTED)[rows]
+    places = own.copy()
+    for level in np.unique(stated[~by_hand]).tolist():
+        outlived = own[by_hand & (stated >= level)]
+        if outlived.size:
+            these = ~by_hand & (stated == level)
+            places[these] = np.minimum(places[these], outlived.min())
+    found: list[int] = rows[np.lexsort((rows, columns.created_us[rows], own, by_hand, places))].tolist()
+    return found
 
 
 def weakest(
@@ -384,7 +402,7 @@ def candidates(snapshot: Snapshot, config: Config, now_us: int) -> Candidates:
     ids = list(faded)
     known = frozenset(faded)
     if excess > 0:
-        for row in weakest(snapshot, lifecycle, importances(snapshot, now_us), math.inf):
+        for row in leaving(snapshot, lifecycle, now_us):
             it = snapshot.insight(row)
             if it.id not in known and not keeps_company(snapshot, it):
                 ids.append(it.id)

@@ -22,6 +22,9 @@ Retired = Literal["superseded", "merged", "forgotten", "pruned", "expired"]
 Status = Literal["active"] | Retired
 STATUSES: tuple[str, ...] = ("active", *get_args(Retired))
 
+EXTRACTED: Final = "extract"
+"""Channel of the memories that were found in conversations; all others are notes by hand."""
+
 EntityMode = Literal["merge", "provided", "auto"]
 ENTITY_MODES: tuple[str, ...] = get_args(EntityMode)
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemond.config.settings import LifecycleSettings
 from mnemond.index.snapshot import Snapshot
 from mnemond.index.writer import MemoryIndex
-from mnemond.memory.retention import importances, prune, weakest
+from mnemond.memory.retention import importances, leaving, prune, weakest
 from mnemond.model.changes import PutInsight, RetireInsight
 from mnemond.model.memory import Edge, Insight, effective_importance, format_us
 
@@ -65,6 +67,50 @@ def test_of_equal_ones_the_oldest_goes_then_the_one_stored_first() -> None:
     same = [msgspec.structs.replace(it, last_accessed_at=used) for it in (newer, older)]
     assert pruned(snapshot_of(*same), 2) == ["older"]
     assert pruned(snapshot_of(memory("first"), memory("second")), 2) == ["first"]
+
+
+def test_what_was_extracted_goes_before_notes_by_hand_of_its_importance_or_a_higher_one() -> None:
+    by_hand = (memory("note2", days=400, importance=2), memory("note3", days=300, importance=3))
+    fresh, older = (
+        memory("fresh", importance=3, channel="extract"),
+        memory("older", days=9, importance=3, channel="extract"),
+    )
+    lesser = memory("lesser", days=300, importance=1, channel="extract")
+    assert pruned(snapshot_of(*by_hand), 1) == ["note2", "note3"]
+    assert pruned(snapshot_of(*by_hand, fresh, older), 2) == ["note2", "older", "fresh"]
+    assert pruned(snapshot_of(*by_hand, fresh, lesser), 4) == ["lesser"]
+
+
+def test_extracted_memories_among_themselves_go_by_importance_and_age() -> None:
+    found = [memory(f"m{days}", days=days, channel="extract") for days in (1, 30, 7)]
+    assert pruned(snapshot_of(*found), 1) == ["m30", "m7", "m1"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 5), st.booleans(), st.integers(0, 900), st.integers(0, 3)), min_size=1, max_size=12
+    )
+)
+def test_the_order_of_leaving_never_puts_a_note_before_an_extracted_one_of_its_importance(
+    drawn: list[tuple[int, bool, int, int]],
+) -> None:
+    made = [
+        memory(
+            f"m{number:02}", importance=importance, days=days, access_count=uses,
+            channel="extract" if extracted else "manual",
+        )
+        for number, (importance, extracted, days, uses) in enumerate(drawn)
+    ]  # fmt: skip
+    snapshot = snapshot_of(*made)
+    order = leaving(snapshot, LifecycleSettings(), NOW_US)
+    assert sorted(order) == sorted(weakest(snapshot, LifecycleSettings(), importances(snapshot, NOW_US), math.inf))
+    for place, row in enumerate(order):
+        later = [made[each] for each in order[place:] if made[each].channel == "extract"]
+        if made[row].channel != "extract":
+            assert all(it.importance > made[row].importance for it in later)
+    notes = [row for row in order if made[row].channel != "extract"]
+    by_value = weakest(snapshot, LifecycleSettings(), importances(snapshot, NOW_US), math.inf)
+    assert notes == [row for row in by_value if made[row].channel != "extract"]
 
 
 @pytest.mark.parametrize("fields", [{"importance": 4}, {"importance": 5}, {"access_count": 3}, {"pinned": True}])
