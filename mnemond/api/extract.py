@@ -49,11 +49,12 @@ class _Analysis(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """The fate of one fact, and the op_id of its write."""
+    """The fate of one fact, the op_id of its write, and the memories that a full store pruned for it."""
 
     fate: Fate
     op_id: str | None
     redacted: Sequence[str] = ()
+    pruned: Sequence[str] = ()
 
 
 class ExtractHandlers:
@@ -102,7 +103,7 @@ class ExtractHandlers:
                 failures.append(error)
                 written.append(_Written(Fate("FAILED", None, None, None, error.message), identity.op_id))
             else:
-                written.append(_Written(extraction.fate(outcome), identity.op_id, outcome.redacted))
+                written.append(_Written(extraction.fate(outcome), identity.op_id, outcome.redacted, outcome.pruned_ids))
         if failures and len(failures) == len(written):
             raise failures[0]  # the store refuses every write
         return written
@@ -275,7 +276,7 @@ def _dry_run_one(warm: OpenStore, write: FactWrite, identity: WriteContext) -> _
     outcome = cast("RememberResult", extraction.decide(write, identity, warm.rules, snapshot, similarity).outcome)
     if outcome.action != "skipped":
         outcome = msgspec.structs.replace(outcome, id=None)  # it was not stored
-    return _Written(extraction.fate(outcome), None, outcome.redacted)
+    return _Written(extraction.fate(outcome), None, outcome.redacted, outcome.pruned_ids)
 
 
 # The result.
@@ -293,6 +294,7 @@ def _result(warm: OpenStore, params: ExtractParams, analysis: _Analysis, written
         summary_updated=False,
         dry_run=params.dry_run,
         store=warm.store.name,
+        pruned_ids=tuple(dict.fromkeys(pruned for each in written for pruned in each.pruned)),
     )
 
 

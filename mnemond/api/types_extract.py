@@ -171,7 +171,7 @@ class ExtractCounts(msgspec.Struct, frozen=True):
 
 class ExtractResult(Result, frozen=True, kw_only=True):
     """Every fact with its outcome, in the order in which it was said. `engine`: rules, host (facts were given) or
-    verbatim (`infer: false`)."""
+    verbatim (`infer: false`). `pruned_ids`: memories that left a full store for these facts."""
 
     facts: list[FactView]
     dropped: list[Dropped]
@@ -181,6 +181,7 @@ class ExtractResult(Result, frozen=True, kw_only=True):
     summary_updated: bool
     dry_run: bool
     store: str
+    pruned_ids: tuple[str, ...] = ()
 
 
 class ContextMessage(msgspec.Struct, frozen=True):

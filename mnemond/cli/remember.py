@@ -315,6 +315,7 @@ def _facts(result: ExtractResult, style: Style) -> str:
         style.strong(_summary(result)),
         *(line for fact in result.facts for line in _fact(fact, style)),
         *_dropped(result, style),
+        *_pruned(result, style),
         undo_hint(written[-1], style) if len(written) == 1 and written[-1] is not None else None,
     )
 
@@ -364,6 +365,15 @@ def _dropped(result: ExtractResult, style: Style) -> Iterator[str]:
     if reasons:
         parts = ", ".join(f"{count} {one_line(reason)}" for reason, count in reasons.items())
         yield from (style.faint(line) for line in wrap(f"left out: {parts} (--json shows which)", style.columns))
+
+
+def _pruned(result: ExtractResult, style: Style) -> Iterator[str]:
+    """The memories that made room, by the ids with which `mnemonctl restore` brings them back."""
+    if result.facts and result.pruned_ids:
+        which, many = ", ".join(map(short_id, result.pruned_ids)), len(result.pruned_ids)
+        did = "would prune" if result.dry_run else "pruned"
+        why = f"{did} {plural(many, 'memory')} for {'it' if len(result.facts) == 1 else 'them'}: {which}"
+        yield from (style.faint(line) for line in wrap(why, style.columns))
 
 
 EXTRACT = Command(

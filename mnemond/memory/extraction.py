@@ -331,9 +331,10 @@ def _instead_of(old: Insight, reached: ChangeSet, snapshot: Snapshot) -> ChangeS
     added = next(change.insight for change in reached.changes if isinstance(change, AddInsight))
     others = [change for change in reached.changes if not (isinstance(change, RetireInsight) and change.id == old.id)]
     gone = RetireInsight(old.id, "superseded", successor=added.id, invalid_at=added.valid_from)
+    pruned = tuple(each for each in _outcome(reached).pruned_ids if each != old.id)
     outcome = msgspec.structs.replace(
         _outcome(reached), action="replaced", diff_suggestion="CONFLICT", replaced_id=old.id, matched_id=old.id,
-        reason="it gives another value of what can have only one",
+        reason="it gives another value of what can have only one", auto_pruned=len(pruned), pruned_ids=pruned,
     )  # fmt: skip
     return msgspec.structs.replace(
         reached, changes=(*others, *parted(snapshot, old), gone), outcome=outcome, operation="diff-replace",

@@ -426,8 +426,8 @@ class _Decision:
     ) -> ChangeSet:
         """Add the memories that a full store prunes for the new one."""
         pruned = prune(self._snapshot, adding, self._config.lifecycle, self._identity.now_us, frozenset(spare))
-        if count := sum(isinstance(change, RetireInsight) for change in pruned):
-            outcome = msgspec.structs.replace(outcome, auto_pruned=count)
+        if gone := tuple(change.id for change in pruned if isinstance(change, RetireInsight)):
+            outcome = msgspec.structs.replace(outcome, auto_pruned=len(gone), pruned_ids=gone)
         draft = self._draft
         detail = f"{draft.category} importance={draft.importance} channel={draft.channel}{more}"
         return self._identity.change_set(

@@ -133,7 +133,8 @@ class RememberResult(WriteResult, frozen=True):
     for".
 
     `id` is the row that holds the memory now: a new one, or for `skipped` the one that says it already; null when it
-    was discarded, and when a dry run would have made it.
+    was discarded, and when a dry run would have made it. `pruned_ids`: the `auto_pruned` memories that left a full
+    store for it.
     """
 
     id: str | None
@@ -162,6 +163,7 @@ class RememberResult(WriteResult, frozen=True):
     scope: ScopeView
     store: str
     dry_run: bool
+    pruned_ids: tuple[str, ...] = ()
 
 
 # Other changes of memories and links.

@@ -17,7 +17,7 @@ from mnemond.api.types_extract import (
     FactParam,
     MessageParam,
 )
-from mnemond.config.settings import Config, ExtractionSettings
+from mnemond.config.settings import Config, ExtractionSettings, LifecycleSettings
 from mnemond.embed.embedder import Purpose
 from mnemond.errors import BUSY, INVALID_PARAMS, UNAVAILABLE, MnemonError
 from mnemond.model.changes import Vector
@@ -234,7 +234,7 @@ async def test_nothing_to_remember(tmp_path: Path) -> None:
 async def test_settings_and_parameters_decide_what_is_kept(tmp_path: Path) -> None:
     config = Config(extraction=ExtractionSettings(importance_threshold=8, auto_resolve_conflicts=False))
     async with bench(tmp_path, config=config) as over:
-        assert (await extract(over, "We deploy on Mondays")).facts == []
+        assert (await extract(over, "Ana works at Acme")).facts == []
         kept = await extract(over, "The API limit is 100 requests per second", importance_threshold=1)
         assert kept.counts == ExtractCounts(create=1)
         beside = await extract(over, "The API limit is 200 requests per second", importance_threshold=1)
@@ -297,3 +297,22 @@ def test_unknown_fields_are_refused() -> None:
         msgspec.convert({"facts": [{"content": "x", "importance": 11}]}, ExtractParams)
     assert msgspec.convert({"content": "x"}, MessageParam).role == "user"
     assert msgspec.convert({"content": "x"}, FactParam).confidence == 1.0
+
+
+async def test_a_full_store_says_which_memories_left_for_the_facts(tmp_path: Path) -> None:
+    config = Config(lifecycle=LifecycleSettings(max_insights=2))
+    async with bench(tmp_path, config=config) as over:
+        first = await extract(over, "Ana works at Acme. The staging database listens on port 5433.")
+        assert (first.counts.create, first.pruned_ids) == (2, ())
+        would = await extract(over, "The API limit is 100 requests per second", dry_run=True)
+        second = await extract(over, "The API limit is 100 requests per second")
+        gone = next(each.memory_id for each in first.facts if each.memory_id in second.pruned_ids)
+        assert would.pruned_ids == second.pruned_ids == (gone,)
+
+
+async def test_what_a_fact_takes_the_place_of_is_not_named_as_pruned(tmp_path: Path) -> None:
+    config = Config(lifecycle=LifecycleSettings(max_insights=1))
+    async with bench(tmp_path, config=config) as over:
+        old = (await extract(over, "Ana works at Acme.")).facts[0].memory_id
+        fact = (reply := await extract(over, "Ana works at Globex Industries.")).facts[0]
+        assert (fact.action, fact.previous_id, reply.pruned_ids) == ("UPDATE", old, ())

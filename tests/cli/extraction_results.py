@@ -26,6 +26,7 @@ EXTRACTED = ExtractResult(
     summary_updated=False,
     dry_run=False,
     store="default",
+    pruned_ids=(OLD, ID),
 )
 
 EXTRACT_TRANSCRIPT = """\
@@ -35,5 +36,6 @@ EXTRACT_TRANSCRIPT = """\
   in place of 9f8e7d6c: it gives another value of what can have only one
   redacted: password
 left out: 2 question, 1 code (--json shows which)
+pruned 2 memories for it: 9f8e7d6c, 1a2b3c4d
   undo: mnemonctl undo op-1
 """

@@ -54,7 +54,7 @@ def test_of_equal_ones_the_oldest_goes_and_at_most_a_batch() -> None:
     tight.index, tight.made = over.index, over.made
     decided = tight.decided("fish")
     assert list(decided.retired) == [name(1), name(2)]
-    assert decided.outcome.auto_pruned == 2
+    assert (decided.outcome.auto_pruned, decided.outcome.pruned_ids) == (2, (name(1), name(2)))
 
 
 @pytest.mark.parametrize("fields", [{"importance": 4}, {"access_count": 3}, {"pinned": True}])

@@ -46,9 +46,11 @@ def repeated(engine: Engine) -> dict[str, Any]:
 def test_what_was_stored_is_the_reply_it_was(tmp_path: Path, known: dict[str, Any]) -> None:
     engine = engine_at(tmp_path / "a.db")
     stored(engine, known["row"])
-    assert repeated(engine) == known["reply"]
+    newer: dict[str, Any] = {"pruned_ids": []} if "auto_pruned" in known["reply"] else {}
+    assert repeated(engine) == known["reply"] | newer
     stored(engine, {"type": type(engine.commit([REQUEST])[0]).__name__, **known["reply"]})
-    assert repeated(engine) == known["reply"]
+    newer = {"pruned_ids": []} if "auto_pruned" in known["reply"] else {}
+    assert repeated(engine) == known["reply"] | newer
     engine.close()
 
 
