@@ -20,7 +20,15 @@ from mnemond.extract.facts import Engine, Fact
 from mnemond.extract.rules import RuleEngine
 from mnemond.jobs.job import Done, Work
 from mnemond.memory.draft import WriteContext, WriteRules
-from mnemond.memory.exchanges import decoded, encoded, facts_of, propose_exchange_reading, write_of
+from mnemond.memory.exchanges import (
+    Page,
+    RecentExchanges,
+    decoded,
+    encoded,
+    facts_of,
+    propose_exchange_reading,
+    write_of,
+)
 from mnemond.memory.extraction import FactWrite, embedded
 from mnemond.model.changes import SettleFact
 from mnemond.model.outcomes import RememberResult
@@ -77,9 +85,11 @@ class Extract:
         self.interval_s = interval_s
         self._means = means
         self._engine = engine or RuleEngine()
+        self._recent = RecentExchanges()
 
     async def run(self, work: Work) -> Done:
         """Read queued exchanges, the oldest first; on request all, and with `sure` failed ones as well."""
+        self._recent.expire(work.now_us)
         desk = await self._means.desk(work.store.name)
         if not desk.rules.config.extraction.enabled:
             return Done("nothing", detail="extraction.enabled is false")
@@ -89,22 +99,22 @@ class Extract:
         if work.sure:
             await work.store.rewrite(exchanges.revive)
         read = remembered = 0
-        found = await _portion(work, 0)
+        page, found = self._recent.page(), await _portion(work, 0)
         while found:
             for waiting in found:
-                remembered += await self._one(work, desk, waiting)
+                remembered += await self._one(work, desk, waiting, page)
             read += len(found)
-            found = await _portion(work, found[-1].number)
+            page, found = self._recent.page(), await _portion(work, found[-1].number)
             if found and not work.asked:
                 return msgspec.structs.replace(work.done(remembered, _summary(read)), again=True)
         await _expire(work)
         return work.done(remembered, _summary(read))
 
-    async def _one(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> int:
+    async def _one(self, work: Work, desk: ExtractionContext, waiting: PendingExchange, page: Page) -> int:
         """Process one exchange; return the number of memories. Raises MnemonError where nothing can be written."""
         if not await work.store.rewrite(lambda it: exchanges.begin(it, waiting.number)):
             return 0
-        planned = waiting if waiting.facts is not None else await self._planned(work, desk, waiting)
+        planned = waiting if waiting.facts is not None else await self._planned(work, desk, waiting, page)
         if planned is None:
             return 0
         made: list[list[FactWrite]] = []
@@ -115,20 +125,27 @@ class Extract:
             return 0
         return await self._written(work, desk, planned, made[0])
 
-    async def _planned(self, work: Work, desk: ExtractionContext, waiting: PendingExchange) -> PendingExchange | None:
-        """Return the exchange with its facts; None without facts or after a failure."""
+    async def _planned(
+        self, work: Work, desk: ExtractionContext, waiting: PendingExchange, page: Page
+    ) -> PendingExchange | None:
+        """Return the exchange with its facts; None without facts or after a failure. Its texts become context of the
+        next one, on `page`."""
+        store, config = work.store, desk.rules.config
+        window = config.extraction.message_window
+        earlier = self._recent.before(store.name, waiting, window)
         found: list[list[Fact]] = []
         with self._means.guard():
-            found.append(await work.think(facts_of, waiting, work.store.snapshot, desk.rules.config, self._engine))
+            found.append(await work.think(facts_of, waiting, store.snapshot, config, self._engine, earlier))
         if not found:
             await _fail(work, waiting, DEFECT)
-        elif not found[0]:
-            await work.store.rewrite(lambda it: exchanges.finish(it, waiting.number))
-        else:
-            text = encoded(found[0])
-            if await work.store.rewrite(lambda it: exchanges.plan(it, waiting, text)):
-                return waiting._replace(facts=text)
-        return None
+            return None
+        page.add(store.name, waiting, window)
+        if not found[0]:
+            await store.rewrite(lambda it: exchanges.finish(it, waiting.number))
+            return None
+        text = encoded(found[0])
+        is_planned = await store.rewrite(lambda it: exchanges.plan(it, waiting, text))
+        return waiting._replace(facts=text) if is_planned else None
 
     async def _written(
         self, work: Work, desk: ExtractionContext, planned: PendingExchange, ready: Sequence[FactWrite]

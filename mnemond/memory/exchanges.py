@@ -6,7 +6,7 @@ import hashlib
 import unicodedata
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -37,11 +37,12 @@ from mnemond.model.changes import (
     RetireInsight,
     SettleFact,
 )
-from mnemond.model.memory import EXTRACTED, MAX_TAG, Insight
+from mnemond.model.memory import DAY_US, EXTRACTED, MAX_TAG, Insight
 from mnemond.model.outcomes import Queued
 from mnemond.model.query import Filter
 from mnemond.store.exchanges import PendingExchange, digest, is_known, parse_digests
 from mnemond.store.operations import Proposal, View
+from mnemond.text import caches
 from mnemond.text.secrets import find_secrets, redact
 from mnemond.text.tokens import capped
 from mnemond.text.transcripts import without_echoes
@@ -53,28 +54,39 @@ MAX_SUMMARIES: Final = 200
 """Newest memories searched for an older summary of the same conversation."""
 
 
-def facts_of(waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
+def facts_of(
+    waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine, earlier: Sequence[Message] = ()
+) -> list[Fact]:
     """Extract the facts of an exchange, without echoes of memories and without facts purged since; a summary becomes
-    facts as a whole, in parts of the size of a memory. Blocks as the engine does, for the rules 50 ms."""
+    facts as a whole, in parts of the size of a memory. `earlier`: messages before it, which give no facts again. Blocks
+    as the engine does, for the rules 50 ms."""
     purged = parse_digests(waiting.purged)
     return [
         fact
-        for fact in _extracted(waiting, snapshot, config, engine)
+        for fact in _extracted(waiting, snapshot, config, engine, earlier)
         if not purged or digest(fact.content) not in purged
     ]
 
 
-def _extracted(waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine) -> list[Fact]:
+def _extracted(
+    waiting: PendingExchange, snapshot: Snapshot, config: Config, engine: Engine, earlier: Sequence[Message]
+) -> list[Fact]:
     said, known = waiting.exchange, known_in(snapshot)
     context = context_of(snapshot, Provenance().scope, config.extraction, said.at_us)
     if said.kind == "summary":
         text = without_echoes(said.reply, known)
         given = HostFact(content=text, intent="event", category="context", attributed_to="assistant")
         return list(host_facts([given], msgspec.structs.replace(context, threshold=1)).facts)
+    messages = [
+        msgspec.structs.replace(each, content=without_echoes(each.content, known)) for each in _messages_of(said)
+    ]
+    context = msgspec.structs.replace(context, earlier=tuple(earlier))
+    return list(extract_exchange(messages, context, window=0, whole=True, engine=engine).facts)
+
+
+def _messages_of(said: QueuedExchange) -> list[Message]:
     texts = (("user", said.prompt), ("assistant", said.reply))
-    messages = [Message(role, without_echoes(text, known), said_us=said.at_us) for role, text in texts if text]
-    window = config.extraction.message_window
-    return list(extract_exchange(messages, context, window=window, engine=engine).facts)
+    return [Message(role, text, said_us=said.at_us) for role, text in texts if text]
 
 
 _facts = msgspec.json.Decoder(list[Fact])
@@ -143,6 +155,83 @@ def _is_summary_of(conversation: str, it: Insight) -> bool:
     if it.conversation_id != conversation or it.pinned or it.scope != Provenance().scope:
         return False
     return msgspec.json.decode(it.metadata, type=dict[str, object]).get("kind") == SUMMARY
+
+
+# The context of an exchange: those of its conversation that were read before it.
+
+
+MAX_CONVERSATIONS: Final = 16
+"""Conversations whose last exchanges are kept, those that were read last."""
+
+MAX_EARLIER: Final = 2_000
+"""Characters of an earlier message that are kept: context, not a source of facts."""
+
+EARLIER_US: Final = DAY_US
+"""How long an exchange is context of the next ones."""
+
+
+class RecentExchanges:
+    """The exchanges that were read last, as the context of the next ones of their conversations.
+
+    They are kept in memory alone: the queue holds no text that was read. A purge drops all of them (`text.caches`),
+    since a text may have the words of a memory in any form; so do a day and MAX_CONVERSATIONS newer conversations.
+    One thread reads and adds; `clear` may be called from any.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str, str], list[tuple[int, QueuedExchange]]] = {}
+        caches.register(self.clear)
+
+    def clear(self) -> None:
+        self._kept = {}
+
+    def before(self, store: str, waiting: PendingExchange, window: int) -> list[Message]:
+        """Return the last `window` messages before an exchange, of its conversation and the day before it."""
+        said = waiting.exchange
+        messages = [
+            message
+            for number, each in self._kept.get(_conversation(store, said), ())
+            if number < waiting.number and said.at_us - each.at_us <= EARLIER_US
+            for message in _messages_of(each)
+        ]
+        return messages[max(0, len(messages) - window) :]
+
+    def page(self) -> Page:
+        """Return where exchanges that are fetched from now on are added to."""
+        return Page(self._kept)
+
+    def expire(self, now_us: int) -> None:
+        """Drop the exchanges that are older than a day."""
+        for key, found in list(self._kept.items()):
+            if not (left := [each for each in found if now_us - each[1].at_us <= EARLIER_US]):
+                self._kept.pop(key, None)
+            else:
+                found[:] = left
+
+
+class Page(NamedTuple):
+    """A place for exchanges that were read, which a purge makes useless: of an exchange that was fetched before the
+    purge, nothing is kept after it."""
+
+    kept: dict[tuple[str, str, str], list[tuple[int, QueuedExchange]]]
+
+    def add(self, store: str, waiting: PendingExchange, window: int) -> None:
+        """Keep an exchange that was read, of its conversation as many as have `window` messages."""
+        said = waiting.exchange
+        if not said.conversation_id or said.kind == "summary" or waiting.purged or not window:
+            return
+        short = msgspec.structs.replace(
+            said, prompt=shortened(said.prompt, MAX_EARLIER), reply=shortened(said.reply, MAX_EARLIER)
+        )
+        key = _conversation(store, said)
+        others = [each for each in self.kept.pop(key, []) if each[0] != waiting.number]
+        self.kept[key] = [*others, (waiting.number, short)][-window:]
+        while len(self.kept) > MAX_CONVERSATIONS:
+            self.kept.pop(next(iter(self.kept)))
+
+
+def _conversation(store: str, said: QueuedExchange) -> tuple[str, str, str]:
+    return store, said.host, said.conversation_id
 
 
 # Queueing an exchange: shortened, redacted, deduplicated.
