@@ -17,11 +17,11 @@ GitHub Actions." --assistant "Nice to meet you, Ana!" --now 2026-02-18T10:00:00Z
 4 facts for store "$STORE": 4 new
 00000001  new       fact/6  Ana
   User's name is Ana
-00000002  new       fact/7  Ana, Acme
+00000002  new       fact/6  Ana, Acme
   Ana works at Acme
 00000003  new       preference/6  Ana
   Ana prefers tabs over spaces
-00000004  new       decision/9  Jenkins, GitHub Actions
+00000004  new       decision/6  Jenkins, GitHub Actions
   Yesterday (2026-02-17) we switched from Jenkins to GitHub Actions
 left out: 1 progress (--json shows which)
 $ mnemonctl extract "I prefer tabs over spaces" --dry-run
@@ -30,7 +30,7 @@ $ mnemonctl extract "I prefer tabs over spaces" --dry-run
   Ana prefers tabs over spaces
 $ mnemonctl extract "I work at Globex now."
 1 fact for store "$STORE": 1 replaced
-00000005  replaced  fact/7  Ana, Globex
+00000005  replaced  fact/6  Ana, Globex
   Ana works at Globex now
   in place of 00000002: it gives another value of what can have only one
   undo: mnemonctl undo 0000000a
@@ -42,7 +42,7 @@ $ mnemonctl undo 0000000a > /dev/null; mnemonctl search acme
 $ printf 'why did it fail?' | mnemonctl extract - --assistant "Let me look. The root cause was a full disk on the CI \
 runner. Done!"
 1 fact for store "$STORE": 1 new
-00000001  new       insight/5  CI
+00000001  new       insight/3  CI
   The root cause was a full disk on the CI runner
 left out: 1 question, 1 progress, 1 greeting (--json shows which)
   undo: mnemonctl undo 0000000a

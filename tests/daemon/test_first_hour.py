@@ -84,7 +84,7 @@ experience
 $ agent three BeforeAgent "Write a poem about the sea"
 (nothing)
 $ mnemonctl recall "why no redis" --explain
-1. 0a0a0a0a  DATE  decision/5
+1. 0a0a0a0a  DATE  decision/3
    We decided to use SQLite for Apollo because the team lacks Redis experience
    #apollo
    score .60 · confidence high · keyword .73 · similarity .31
